@@ -26,7 +26,7 @@ PARTS = {
     "event loop": ("sim/src/world", "sim/src/chain.rs", "sim/src/moment.rs"),
     "agenda": ("sim/src/agenda.rs",),
     "links": (
-        "sim/src/link.rs",
+        "sim/src/link",
         "sim/src/packet.rs",
         "sim/src/announcement.rs",
         "sim/src/special.rs",

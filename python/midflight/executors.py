@@ -132,7 +132,7 @@ def run_slurm(
         executor.update_parameters(name="midflight", **JOB | dict(options or {}))
     except (RuntimeError, NameError, AssertionError, ValueError, TypeError) as error:
         raise refusal(
-            f"Slurm's jobs cannot be: {error}",
+            f"the options of Slurm jobs are invalid: {error}",
             name="options",
             value=dict(options or {}),
             accepted="what submitit's AutoExecutor.update_parameters takes",

@@ -68,6 +68,9 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
     def refuse(why: str, value: object, accepted: str) -> Exception:
         return refusal(why, name="policy", value=value, accepted=accepted)
 
+    from midflight import _core
+
+    taken = {str(one["name"]) for one in _core.schemes()}
     found: dict[str, Callable[[], Any]] = {}
     for word in words:
         name, equals, where = word.partition("=")
@@ -75,6 +78,9 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
         if not (equals and colon and name and file and wanted):
             form = "NAME=FILE.py:CLASS, such as mine=mine.py:MyPolicy"
             raise refuse(f'"{word}" is not {form}', word, form)
+        if name in taken:
+            why = f'"{name}" is a scheme of midflight; give your policy another name'
+            raise refuse(why, name, "a name that no scheme has")
         path = Path(file)
         if not path.is_file():
             raise refuse(f'there is no file "{file}"', file, "a Python file")

@@ -155,6 +155,8 @@ def plain(row: Row, payload: int) -> tuple[str, dict[str, Any]] | None:
         lost, cause = row.lost
         number = {"packet_number": row.number} if lost == "data" else {"ack": row.number}
         return "midflight:packet_dropped", {**number, "link": row.link, "cause": cause}
+    if row.event == "mark":
+        return "midflight:packet_marked", {"packet_number": row.number, "link": row.link}
     if row.ordered is not None:
         _, order, reason = row.ordered
         return "midflight:order", {"author": row.by, "order": order, "reason": reason}

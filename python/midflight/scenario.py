@@ -203,10 +203,11 @@ class Scenario:
     ) -> Self:
         """Read a scenario file, or a starter scenario by its name.
 
-        `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"}; `policies`
-        are your own policies by name (see `midflight.policy`), here and wherever a scenario is
-        checked or run. The result has every default. Raises `MidflightError` for invalid input,
-        `OSError` for a file that cannot be read.
+        The bare name of a starter is the starter, whatever the working directory has; "./ferry" is
+        the file. `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"};
+        `policies` are your own policies by name (see `midflight.policy`), here and wherever a
+        scenario is checked or run. The result has every default. Raises `MidflightError` for
+        invalid input and for a folder, `OSError` for a file that cannot be read.
         """
         plan = read_plan(file, sets=sets, policies=policies)
         return cls.from_dict(json.loads(plan.canonical))
@@ -444,10 +445,15 @@ def read_plan(
     """
     from midflight import _core
 
-    path = Path(file)
-    starter = STARTERS / f"{file}.toml"
-    if not path.exists() and path.name == str(file) and starter.is_file():
-        path = starter
+    path = STARTERS / f"{file}.toml" if str(file) in starter_names() else Path(file)
+    if path.is_dir():
+        accepted = "a scenario file in TOML, or the name of a starter"
+        raise refusal(
+            f'"{path}" is a folder; expected {accepted}',
+            name="file",
+            value=path,
+            accepted=accepted,
+        )
     text = read_limited(path)
     # JSON, such as a canonical form, is told by its name.
     name = None if path.suffix == ".json" else str(path)

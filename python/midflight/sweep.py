@@ -304,7 +304,17 @@ class Sweep:
         from midflight import _core
 
         sets = self.sets(cell)
-        return _core.Plan(self.scenario, name=None, sets=sets, policies=self.policies)
+        try:
+            return _core.Plan(self.scenario, name=None, sets=sets, policies=self.policies)
+        except _core.MidflightError as error:
+            # All that is set here is the axes'.
+            text = str(error)
+            if not text.startswith("--set "):
+                raise
+            text = text.replace("--set ", "axis ", 1)
+            raise refusal(
+                text, name=error.name, value=error.value, accepted=error.accepted
+            ) from error
 
     def check(self) -> None:
         """Try every value of every axis with the first ones of the others."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import midflight
+from midflight import Scenario
 from midflight.cli import main
 
 HERE_ONLY_WITH_TSHARK = pytest.mark.skipif(
@@ -204,3 +205,36 @@ def test_what_cannot_be_captured_is_refused(
     words = [word.replace("{}", str(tmp_path)) for word in args]
     assert main(["roam", "--end", "6s", "--runs", "1", *words]) != 0
     assert message in capsys.readouterr().err
+
+
+@HERE_ONLY_WITH_TSHARK
+def test_tshark_sees_ecn(tmp_path: Path) -> None:
+    """The handshake asks for ECN; each mark is in the IP header, echoed, and answered."""
+    file = tmp_path / "slow.toml"
+    file.write_text(
+        'end = "10 s"\n[links.cell]\nrate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = "codel ecn"\n'
+        '[flows.download]\nset = { ecn = "on" }\n'
+    )
+    assert main(["run", str(file), "--pcap", str(tmp_path / "seen")]) == 0
+    fields = ("tcp.dstport", "tcp.flags.syn", "ip.dsfield.ecn", "tcp.flags.ece", "tcp.flags.cwr")
+
+    def seen(place: str) -> list[list[int]]:
+        (found,) = (tmp_path / "seen").rglob(f"{place}.pcapng")
+        told = tshark(found, *fields)
+        return [[int({"True": "1", "False": "0"}.get(v, v), 0) for v in one] for one in told]
+
+    sender, receiver = seen("sender"), seen("receiver")
+    assert sender[0][1:] == [1, 0, 1, 1]
+    assert receiver[1][1:] == [1, 0, 1, 0]
+    of_data = [one for one in receiver if one[0] == 9 and one[1] == 0]
+    marks = sum(ecn == 3 for _, _, ecn, _, _ in of_data)
+    trace = Scenario.read(str(file)).trace()
+    assert marks == list(trace.column("event")).count("mark") > 5
+    assert {ecn for _, _, ecn, _, _ in of_data} >= {2, 3}
+    assert all(ecn != 3 for port, _, ecn, _, _ in sender if port == 9)
+    echoes = [one for one in receiver if one[0] != 9 and one[1] == 0 and one[3] == 1]
+    answers = [one for one in sender if one[0] == 9 and one[1] == 0 and one[4] == 1]
+    assert len(echoes) >= len(answers) > 2
+    (found,) = (tmp_path / "seen").rglob("sender.pcapng")
+    remarks = [one[0] for one in tshark(found, "frame.comment") if "marked at" in one[0]]
+    assert len(remarks) == marks

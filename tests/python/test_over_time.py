@@ -17,7 +17,7 @@ from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
 from midflight.cli import main
 from midflight.plot import plot_run
 from midflight.plot.history import histories
-from midflight.plot.panels import over_time_figure, plot_over_time, shown_panels
+from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
 from midflight.plot.spread import plot_spread
 from midflight.plot.style import COLUMN_IN, chosen_style
 from midflight.plot.watched import nice, watch
@@ -210,6 +210,32 @@ def test_lines_are_flows_or_schemes() -> None:
     assert {text.get_text() for text in band.texts} >= {"no link", "lte"}
     with pytest.raises(midflight.MidflightError, match="10 lines cannot be told apart"):
         watch(moving(), schemes=[str(one["name"]) for one in midflight.schemes()][:10])
+
+
+def test_the_largest_delays_of_an_interval_are_shown() -> None:
+    outage = {"time_s": [0, 10, 13], "rate_mbps": [20, 0, 20]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="200 packets", trace=outage)},
+        flows={"download": Flow(direction="down")},
+        end="30 s",
+    )
+    (run,) = runs = watch(scenario)
+    window, panels = shown_panels(runs, ["delay"], interval_s=1.0)
+    (line,) = panels[0].curves
+    at, sent = run.flows[0].times("rcv"), run.flows[0].sent_ns("rcv")
+    delay = (at - sent) / 1e9
+    assert delay.max() > 3
+    assert line.most is not None
+    assert np.nanmax(line.most) == pytest.approx(delay.max())
+    for time, most in zip(line.time_s, line.most, strict=True):
+        mine = delay[np.floor(at / 1e9) == np.floor(time)]
+        assert np.isnan(most) if len(mine) == 0 else most == pytest.approx(mine.max())
+    # Nothing arrives in the outage: no line is drawn there.
+    assert np.isnan(line.value[(line.time_s > 11) & (line.time_s < 13)]).all()
+    figure = over_time_figure(runs, panels, window)
+    assert figure.axes[-1].get_ylim()[1] > delay.max()
+    most = max(float(row[-1]) for row in panel_rows(panels))
+    assert most == pytest.approx(delay.max())
 
 
 def test_uploads_show_their_own_links() -> None:
@@ -509,6 +535,20 @@ def test_every_question_has_samples_and_panels(words: list[str], tmp_path: Path)
     rates = {float(row["value"]) for row in rows if row["line"] == "rate of the link"}
     assert max(rates) > 0.1
     assert max(float(row["high"]) for row in rows if row["kind"] == "queue") > 1
+
+
+def test_what_a_map_pools_is_told(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", str(swept), "--kind", "heatmap", "--y", "seed", "--value", "duration_ns"]
+    words += ["--out", str(tmp_path / "map.png")]
+    pooled = "note: pooled: {} (2 values); --where {}=VALUE keeps one"
+    scheme, gap = "flows.download.scheme", "handoffs.0.gap"
+    for axis, other in ((gap, scheme), (scheme, gap), ("handoffs.0.gap_ns", scheme)):
+        assert main([*words, "--x", axis]) == 0
+        assert pooled.format(other, other) in capsys.readouterr().err
+    assert main([*words, "--x", gap, "--where", f"{scheme}=sack"]) == 0
+    assert "pooled" not in capsys.readouterr().err
 
 
 def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:

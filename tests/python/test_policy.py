@@ -138,6 +138,7 @@ def test_the_command_takes_policies(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert last[1:4] == ["mine", "1", "0"]
     for word, expected in (
         ("mine", "is not NAME=FILE.py:CLASS"),
+        ("sack=mine.py:Mine", '"sack" is a scheme of midflight; give your policy another name'),
         ("mine=none.py:X", 'there is no file "none.py"'),
         (f"mine={EXAMPLE}:X", 'has no class "X"; it has'),
         (f"mine={EXAMPLE}:Order", '"Order" has no on_notice(notice, view); a policy needs one'),

@@ -165,8 +165,20 @@ def test_what_is_forwarded_is_the_same_in_a_fork() -> None:
         (["wired.queue=pie"], "the wired links are drop-tail"),
         (
             ['changes=[{at = "5 s", link = "cell", queue = "10 packets"}]'],
-            "a queue with a discipline keeps it",
+            "the downlink keeps its discipline, codel",
         ),
+        (
+            ['changes=[{at = "5 s", link = "cell", up = {queue = "pie"}}]'],
+            "the uplink keeps its discipline, codel",
+        ),
+        (
+            [
+                "links.cell.up.queue=10 packets",
+                'changes=[{at = "5 s", link = "cell", up = {queue = "pie"}}]',
+            ],
+            '"pie" cannot replace the drop-tail queue of the uplink',
+        ),
+        (["links.cell.queue=codel ecn no-ecn"], '"no-ecn" comes after "ecn"'),
         (
             ['handoffs=[{at = "5 s", to = "cell", forward = true}]'],
             "expected a gap, or no forward",
@@ -224,3 +236,39 @@ def test_flows_open_at_random() -> None:
     assert [int(one) for one in other] != opened
     with pytest.raises(MidflightError, match="poisson 2 s"):
         scenario.but({"flows.page.stagger": "poison 2 s"}).run()
+
+
+def test_each_direction_changes_by_itself() -> None:
+    """A drop-tail direction takes another size where the other one has a discipline."""
+    codel, tail = "codel", "100 packets"
+    for queue, up, change in [
+        (codel, tail, 'up = {queue = "50 packets"}'),
+        (tail, codel, 'queue = "50 packets"'),
+    ]:
+        link = Link(rate="10 Mbit/s", delay="20 ms", queue=queue, up={"queue": up})
+        scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="10 s")
+        changes = f'[{{at = "5 s", link = "cell", {change}}}]'
+        assert scenario.but({"changes": changes}).run().flows.num_rows == 1
+
+
+def test_explain_names_the_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reduction that answers an echo leads to the marked segment and its queue."""
+    file = tmp_path / "slow.toml"
+    file.write_text(
+        'end = "10 s"\n[links.cell]\nrate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = "codel ecn"\n'
+        '[flows.download]\nset = { ecn = "on" }\n'
+    )
+    assert main(["explain", str(file), "--what", "mark"]) == 0
+    marks = capsys.readouterr().out.splitlines()
+    assert marks[1].endswith("data cell")
+    assert main(["explain", str(file), "--at", "10 s", "--what", "ssthresh"]) == 0
+    _, _, first, *others = capsys.readouterr().out.splitlines()
+    assert "the reduction that answers an echo of congestion" in first
+    last = marks[int(marks[0].split()[0])].split()
+    named = f"segment {last[3]} was marked (CE) by the discipline of the queue of `cell`"
+    assert any(named in line and last[0] in line for line in others[:4])
+    assert main(["explain", str(file), "--at", last[0] + "s", "--what", "mark"]) == 0
+    assert named in capsys.readouterr().out
+    assert main(["run", str(file), "--qlog", str(tmp_path / "logs")]) == 0
+    text = (tmp_path / "logs" / "download.sqlog").read_text()
+    assert text.count("midflight:packet_marked") == int(marks[0].split()[0])

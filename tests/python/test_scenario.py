@@ -176,6 +176,30 @@ def test_false_fast_retransmits_are_told(capsys: pytest.CaptureFixture[str]) -> 
     assert "false" not in capsys.readouterr().out
 
 
+def test_a_starter_is_found_beside_files_of_its_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wifi-to-lte").mkdir()
+    (tmp_path / "wifi-to-lte" / "flows.csv").write_text("cell,duration_ns\n0,1\n1,2\n")
+    (tmp_path / "train").write_text("x")
+    assert main(["list", "scenarios"]) == 0
+    assert " wifi-to-lte " in capsys.readouterr().out
+    assert main(["run", "wifi-to-lte"]) == 0
+    note = "wifi-to-lte is the starter of that name, not the folder here, which is ./wifi-to-lte"
+    assert note in capsys.readouterr().err
+    assert Scenario.read("train").title
+    with pytest.raises(MidflightError, match='"wifi-to-lte" is a folder'):
+        Scenario.read("./wifi-to-lte")
+    with pytest.raises(MidflightError, match="train:1:"):
+        Scenario.read("./train")
+    # Options of results are for the folder.
+    assert main(["plot", "wifi-to-lte", "--out", "run.svg"]) == 0
+    cdf = ["--kind", "cdf", "--value", "duration_ns", "--out", "cdf.svg"]
+    assert main(["plot", "wifi-to-lte", *cdf]) == 0
+    assert (tmp_path / "run.svg").read_text() != (tmp_path / "cdf.svg").read_text()
+
+
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
@@ -186,7 +210,7 @@ def test_false_fast_retransmits_are_told(capsys: pytest.CaptureFixture[str]) -> 
         (["wifi-to-lte", "--set", "end"], '--set "end" is not PATH=VALUE'),
         (["wifi-to-lte", "--set", "ends=1 s"], "--set ends=1 s: ends: unknown field"),
         (["wifi-to-lte", "--flow", "x", "--pcap", "DIR"], 'there is no flow "x"'),
-        (["."], 'cannot read "."'),
+        (["."], '"." is a folder; expected a scenario file in TOML, or the name of a starter'),
         (["wifi-to-lte", "--out", "/proc/none"], 'cannot write to "/proc/none"'),
         (["wifi-to-lte", "--threads", "x"], '--threads "x" is not a whole number'),
     ],

@@ -211,7 +211,7 @@ def test_a_job_has_twelve_hours_unless_told(tmp_path: Path, monkeypatch: Any) ->
         missing = sweep.missing(tmp_path / folder)
         run_slurm(sweep, tmp_path / folder, missing, jobs=1, cluster="local", options=options)
     assert asked == [720, 7]
-    with pytest.raises(MidflightError, match=r"Slurm's jobs cannot be: .*minutes"):
+    with pytest.raises(MidflightError, match=r"the options of Slurm jobs are invalid: .*minutes"):
         run_slurm(sweep, tmp_path, [], jobs=1, cluster="local", options={"minutes": 7})
 
 
@@ -751,3 +751,28 @@ def test_one_cell_is_not_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert said.count(f"1 cell in {out}: ") == 2
     for text in ("1 cell in 1 shard; ", "1 cell, of which 1 are there already", "of 1 of 1 cell "):
         assert text in said
+
+
+def test_a_mistake_on_an_axis_speaks_of_the_axis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--axis", "handoffs.0.gap=1s,2", "--out", str(tmp_path / "x")]
+    assert main(["sweep", "wifi-to-lte", *words]) == 2
+    error = capsys.readouterr().err
+    assert "axis handoffs.0.gap=2: handoffs.0.gap: invalid type" in error
+    assert "--set" not in error
+
+
+def test_progress_names_the_work_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from midflight.cli import output
+
+    now = [0.0]
+    monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
+    show = output.plain_progress(20.0)
+    for at, done in ((1, 10), (21, 10), (22, 11), (32, 12), (45, 12), (46, 300)):
+        now[0] = float(at)
+        show("cells", done, 1000)
+    told = ["10", "12", "300"]
+    assert capsys.readouterr().err.splitlines() == [f"cells: {one} of 1000" for one in told]

@@ -65,7 +65,7 @@ pub enum DrillError {
         why: String,
     },
     /// A field that a simulated sender has not.
-    #[error("{file}:{line}: \"{name}\" is not known of this sender; there are {known}")]
+    #[error("{file}:{line}: \"{name}\" is not a quantity of this sender; there are {known}")]
     Field {
         /// The script.
         file: String,

@@ -168,7 +168,7 @@ impl Tested {
             self.record(&departure);
         }
         if self.tcp.sender().is_stuck() {
-            let what = format!("a sender that stopped for ever at {}", self.now);
+            let what = format!("a sender that stalled at {}", self.now);
             let why = "it has data to send, but no timer runs: a bug of one of its parts";
             self.told.fault.get_or_insert((what, why));
         }

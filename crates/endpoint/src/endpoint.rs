@@ -41,7 +41,7 @@ pub enum EndpointError {
         remote: String,
     },
     /// A connection does not begin with this segment.
-    #[error("{local} listens and has got another segment than a SYN; a SYN without ACK, FIN and RST is accepted")]
+    #[error("{local} listens and received a segment that is not a SYN; a SYN without ACK, FIN and RST is accepted")]
     NoSyn {
         /// This end.
         local: SocketAddrV4,

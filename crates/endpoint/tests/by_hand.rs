@@ -285,7 +285,7 @@ fn what_is_of_no_use_is_named() {
     hand.server = listening.unwrap_or_else(|e| panic!("{e}"));
     let ack = segment(|_| {});
     assert!(said(&mut hand, &ack)
-        .starts_with("10.1.0.1:80 listens and has got another segment than a SYN"));
+        .starts_with("10.1.0.1:80 listens and received a segment that is not a SYN"));
 
     let of = |change: fn(&mut Config)| {
         let mut config = Config::new(SERVER, plain());

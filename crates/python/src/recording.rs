@@ -119,11 +119,15 @@ pub(crate) fn draw_recording<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let refuse = |why: String| refuse_sentence(why, "model", model);
     let model = Model::named(model).map_err(refuse)?;
-    let length = length
+    let span = length
         .parse()
         .map_err(|e| refuse_sentence(format!("length \"{length}\": {e}"), "length", length))?;
-    let found = py.detach(|| model.draw(seed, length, &set.unwrap_or_default()));
-    told(py, found.map_err(refuse)?)
+    let found = py.detach(|| model.draw(seed, span, &set.unwrap_or_default()));
+    let found = found.map_err(|refused| match refused.key {
+        "length" => refuse_sentence(refused.why, "length", length),
+        _ => refuse(refused.why),
+    });
+    told(py, found?)
 }
 
 /// Return the models that draw paths, with their knobs.

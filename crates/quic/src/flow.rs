@@ -60,7 +60,7 @@ pub enum Refused {
     #[error("midflight was built without it (its feature \"{0}\"); expected a build with it, or another stack")]
     NotBuilt(&'static str),
     /// Its TLS cannot be set up.
-    #[error("its TLS cannot be set up: {0}")]
+    #[error("TLS cannot be set up: {0}")]
     Broken(String),
     /// The stack has not got that.
     #[error("the stack \"{stack}\" has no {what}; expected {accepted}")]

@@ -164,6 +164,7 @@ impl ForgedAck {
             sack: SackBlocks::default(),
             echo: None,
             cause_sent: view.now,
+            offset: 0,
             says: Says::Moved(HandoffMark {
                 number,
                 sent: view.now,
@@ -245,7 +246,9 @@ pub enum WorldError {
         cwnd: String,
     },
     /// A sender has data to send, nothing that would wake it, and is not done: a bug of one of its parts.
-    #[error("the sender of flow {flow} stopped for ever at {at}: it has data to send, but no timer runs")]
+    #[error(
+        "the sender of flow {flow} stalled at {at}: it has data to send, but no timer is running"
+    )]
     Stuck {
         /// The flow.
         flow: u32,
@@ -253,7 +256,7 @@ pub enum WorldError {
         at: Instant,
     },
     /// The timeline sets a route that was not declared as an alternative.
-    #[error("the routes at node {node} cannot change so: the new one was not declared, or they were to hold for longer")]
+    #[error("node {node} cannot change its route: the new route was not declared, or routes may not change yet at this instant")]
     FixedRoute {
         /// The node.
         node: u16,
@@ -266,7 +269,7 @@ pub enum WorldError {
     },
     /// The timeline pauses or resumes a link that was not declared to pause, or changes one that
     /// takes a random time over packets.
-    #[error("link {link} cannot pause or change so during the run")]
+    #[error("link {link} cannot pause or change in this way during the run")]
     UnpausableLink {
         /// Its name.
         link: String,
@@ -288,7 +291,7 @@ pub enum WorldError {
         settings: usize,
     },
     /// Impairments that cannot be.
-    #[error("the impairments or the cross traffic of link {link} cannot be: {problem}")]
+    #[error("the impairments or the cross traffic of link {link} are invalid: {problem}")]
     Impairments {
         /// Its name.
         link: String,
@@ -308,13 +311,15 @@ pub enum WorldError {
         flow: u32,
     },
     /// A copy of a world came to an end of a flow of datagrams that cannot be copied.
-    #[error("flow {flow} runs a stack that cannot be copied in the middle of a run: run it from its start")]
+    #[error(
+        "flow {flow} runs a stack whose state cannot be copied during a run; run it from its start"
+    )]
     Uncopied {
         /// The flow.
         flow: u32,
     },
     /// A stack has broken down.
-    #[error("at {at} the stack of flow {flow} broke down: {message}")]
+    #[error("the stack of flow {flow} failed at {at}: {message}")]
     Stack {
         /// The flow.
         flow: u32,

@@ -117,7 +117,7 @@ impl Observer for Digest {
                 };
                 (kind, number ^ (link.index() as u64) << 48)
             }
-            Event::Marked { payload, link } => {
+            Event::Marked { payload, link, .. } => {
                 let number = match payload {
                     Payload::Data(seq) => seq << 1,
                     Payload::Ack(ack) => ack << 1 | 1,

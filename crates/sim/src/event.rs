@@ -131,8 +131,12 @@ pub enum Event<'a> {
     Marked {
         /// What it carried.
         payload: Payload,
+        /// When the segment was sent; of an ACK, the one that caused it.
+        sent: Instant,
         /// The link.
         link: LinkId,
+        /// Its number, if it was a datagram.
+        datagram: Option<u64>,
     },
     /// Something happened to a connection beside its data.
     Transport(&'a TransportEvent),

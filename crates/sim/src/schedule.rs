@@ -33,13 +33,13 @@ pub enum ScheduleError {
         point: usize,
     },
     /// A value is negative, too large, or no number.
-    #[error("point {point} has a value that is no number from 0 to 1e18")]
+    #[error("the value of point {point} is not a number from 0 to 1e18")]
     Value {
         /// Its number, from 0.
         point: usize,
     },
     /// The period ends before the last point.
-    #[error("its period is over before its last point")]
+    #[error("its period ends before its last point")]
     Period,
     /// There is no opportunity to send.
     #[error("it has no opportunity to send")]

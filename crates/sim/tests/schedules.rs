@@ -506,12 +506,12 @@ fn what_cannot_be_is_refused() {
     for value in [-1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(
             new(&[(0, 1.0), (5, value)], None),
-            "point 1 has a value that is no number from 0 to 1e18"
+            "the value of point 1 is not a number from 0 to 1e18"
         );
     }
     assert_eq!(
         new(&[(0, 1.0), (5, 1.0)], Some(5)),
-        "its period is over before its last point"
+        "its period ends before its last point"
     );
     assert_eq!(new(&[(0, 1.0), (5, 0.0)], None), "");
     assert!(Opportunities::new(&[], 1500, ms(5)).is_err());

@@ -24,6 +24,8 @@ const MIDDLE: NodeId = NodeId(5);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     digest: Digest,
+    /// That of everything but losses.
+    without_losses: Digest,
     lost_to_queues: u32,
     lost_to_breaks: u32,
     lost_on_the_air: u32,
@@ -32,6 +34,9 @@ struct Seen {
 impl Observer for Seen {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.digest.record(now, flow, event);
+        if !matches!(event, Event::Dropped { .. }) {
+            self.without_losses.record(now, flow, event);
+        }
         match event {
             Event::Arrived {
                 rerouted,
@@ -439,43 +444,114 @@ fn impairments_that_never_happen_change_nothing() {
     }
 }
 
-/// A discipline that never drops early is drop-tail: with handoffs, breaks, pauses, changes and losses on the air.
+/// Links whose queues have a discipline in what follows.
+const CHOSEN: [usize; 4] = [1, 3, 5, 7];
+
+/// The services that a schedule may have, with outages.
+#[derive(Clone, Copy, Debug)]
+enum Serves {
+    Steps,
+    Lines,
+    Opportunities,
+}
+
+fn serve(serves: Serves, outage: Outage) -> LinkSchedule {
+    let ms = Duration::from_millis;
+    let rate = |points: &[(u64, f64)], shape| {
+        let points: Vec<_> = points.iter().map(|&(at, bps)| (ms(at), bps)).collect();
+        let curve = Curve::new(&points, shape, Some(ms(1_100)));
+        Service::Rate(curve.unwrap_or_else(|e| panic!("{e}")))
+    };
+    let service = match serves {
+        Serves::Steps => rate(&[(0, 2e6), (600, 0.7e6), (900, 0.0)], Shape::Step),
+        Serves::Lines => rate(&[(0, 2e6), (700, 0.0), (800, 0.0)], Shape::Linear),
+        Serves::Opportunities => {
+            let times: Vec<_> = (0..150).map(|n| ms(6 * n)).collect();
+            let found = Opportunities::new(&times, 1500, ms(1_100));
+            Service::Opportunities(found.unwrap_or_else(|e| panic!("{e}")))
+        }
+    };
+    let schedule = Schedule::new(service, None, None, outage).unwrap_or_else(|e| panic!("{e}"));
+    let schedule = Arc::new(schedule);
+    LinkSchedule { schedule, seed: 3 }
+}
+
+/// What a course is with a discipline at the chosen links that never drops early, or with drop-tail.
+fn course(
+    managed: Option<&'static QueueKind>,
+    limit: Option<u32>,
+    flows: u32,
+    change: impl Fn(usize, &mut LinkConfig),
+) -> (Seen, [midflight_sim::LinkCounts; 4]) {
+    let mut world = world_with(flows, Return::Direct, |i, link| {
+        change(i, link);
+        if !CHOSEN.contains(&i) {
+            return;
+        }
+        (link.counted, link.limit) = (true, limit);
+        link.queue = managed.map(|kind| QueueConfig {
+            kind,
+            parameters: QueueParameters {
+                target: Duration::from_secs(1_000_000),
+                // The one in transmission does not wait.
+                packets: limit.map_or(u32::MAX, |limit| limit - 1),
+                ..kind.default
+            },
+            seed: 0,
+        });
+    });
+    plan(&mut world, Return::Direct);
+    run(&mut world, 20_000);
+    let counts = CHOSEN.map(|link| world.link_counts(id(link as u16)));
+    (world.observer().clone(), counts)
+}
+
+/// A discipline that never drops early is drop-tail: with handoffs, breaks, pauses, changes, losses on the air, and
+/// schedules of every service and outage. FQ-CoDel is with one flow and without a limit, where it drops from the head.
 #[test]
 fn a_discipline_that_does_nothing_changes_nothing() {
-    let kind = QueueKind::named("codel").unwrap_or_else(|| panic!("no codel"));
-    let parameters = QueueParameters {
-        target: Duration::from_secs(1_000_000),
-        packets: 11,
-        ..kind.default
-    };
-    let run_with = |is_managed: bool, impaired: bool, flows| {
-        let mut world = world_with(flows, Return::Direct, |i, link| {
-            if impaired {
-                impair(i, link);
+    for kind in QUEUES {
+        let has_limit = kind.name != "fq-codel";
+        let limit = has_limit.then_some(12);
+        let all: &[u32] = if has_limit { &[1, 2, 5] } else { &[1] };
+        for &flows in all {
+            // Cross traffic is another flow.
+            for impaired in [false, has_limit] {
+                let change = |i: usize, link: &mut LinkConfig| {
+                    if impaired {
+                        impair(i, link);
+                    }
+                };
+                let case = format!("{kind:?}, {flows} flows, impaired: {impaired}");
+                let plain = course(None, limit, flows, change);
+                assert_eq!(course(Some(kind), limit, flows, change), plain, "{case}");
+                assert!(plain.0.lost_to_queues > 0, "{case}");
             }
-            let chosen = [1, 3, 5, 7].contains(&i);
-            link.counted = chosen;
-            link.queue = (is_managed && chosen).then_some(QueueConfig {
-                kind,
-                parameters,
-                seed: 0,
-            });
-        });
-        plan(&mut world, Return::Direct);
-        run(&mut world, 20_000);
-        (
-            world.observer().clone(),
-            [1, 3, 5, 7].map(|link| world.link_counts(id(link))),
-        )
-    };
-    for impaired in [false, true] {
-        for flows in [1, 2, 5] {
-            let (plain, managed) = (
-                run_with(false, impaired, flows),
-                run_with(true, impaired, flows),
-            );
-            assert_eq!(managed, plain, "{flows} flows, impaired: {impaired}");
-            assert!(plain.0.lost_to_queues > 0);
+            for serves in [Serves::Steps, Serves::Lines, Serves::Opportunities] {
+                for outage in [Outage::Hold, Outage::Drop] {
+                    let change = |i: usize, link: &mut LinkConfig| {
+                        if CHOSEN.contains(&i) {
+                            link.schedule = Some(serve(serves, outage));
+                        }
+                    };
+                    let case = format!("{kind:?}, {flows} flows, {serves:?}, {outage:?}");
+                    let mut plain = course(None, limit, flows, change);
+                    let mut managed = course(Some(kind), limit, flows, change);
+                    if outage == Outage::Drop {
+                        // The same packets are lost: here those that wait when the transmitter is free in the outage,
+                        // with drop-tail at the instant at which they would have arrived.
+                        for seen in [&mut plain.0, &mut managed.0] {
+                            seen.digest = Digest::default();
+                        }
+                        assert!(
+                            plain.0.lost_to_breaks > 0 || matches!(serves, Serves::Opportunities)
+                        );
+                    }
+                    assert_eq!(managed, plain, "{case}");
+                    let expects = has_limit && outage == Outage::Hold;
+                    assert!(!expects || plain.0.lost_to_queues > 0, "{case}");
+                }
+            }
         }
     }
 }

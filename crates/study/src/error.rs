@@ -31,7 +31,7 @@ pub enum StudyError {
         why: String,
     },
     /// A model that is written well, but cannot be.
-    #[error("{what} \"{text}\" cannot be: {problem}")]
+    #[error("{what} \"{text}\" is invalid: {problem}")]
     ModelProblem {
         /// What was being read.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum StudyError {
         accepted: &'static str,
     },
     /// Handoffs that overlap.
-    #[error("a handoff every {every} is too often: one may take {longest}, which is gap, advertisement interval, signal delay and the way of the registration together; expected more time between them, or less of these")]
+    #[error("a handoff every {every} is too often: one may take {longest}, the sum of gap, advertisement interval, signal delay and registration; expected more time between handoffs, or shorter delays")]
     OverlappingHandoffs {
         /// Time between two.
         every: Duration,
@@ -105,7 +105,7 @@ pub enum StudyError {
         open: Instant,
     },
     /// What is counted for a while would be counted after the end of the run.
-    #[error("the window of {window} from {from} on is not over when the run ends at {end}; expected a shorter one, or a later end")]
+    #[error("the window of {window} from {from} ends after the run, which ends at {end}; expected a shorter window, or a later end")]
     WindowAfterEnd {
         /// Its length.
         window: Duration,
@@ -139,7 +139,7 @@ pub enum StudyError {
         why: midflight_quic::Refused,
     },
     /// A flow's sender was to be looked at, and it is a stack's.
-    #[error("flow \"{flow}\" runs the stack \"{stack}\", whose sender cannot be looked at; its events tell what is known of it")]
+    #[error("flow \"{flow}\" runs the stack \"{stack}\", whose sender has no state to show; its events are in the trace")]
     StackSender {
         /// Its name.
         flow: String,
@@ -166,7 +166,7 @@ pub enum StudyError {
         end: Instant,
     },
     /// A capture could not be written.
-    #[error("cannot make the capture: {0}")]
+    #[error("cannot write the capture: {0}")]
     Capture(#[from] PcapError),
     /// A packet could not be made.
     #[error(transparent)]

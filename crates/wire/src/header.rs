@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use midflight_control::quick_start::{Nonce, RateCode, Request};
-use midflight_tcp::{SegmentOption, TrainMark};
+use midflight_tcp::{EcnCodepoint, SegmentOption, TrainMark};
 
 use crate::options::{nonce, rate_code, split, Extra, Options, MOST_OPTIONS};
 
@@ -33,6 +33,27 @@ const ACK: u8 = 0x10;
 const URG: u8 = 0x20;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
+
+/// The bits of the ECN field in the second byte of an IP header (RFC 3168 section 5).
+const ECN: u8 = 0x03;
+
+fn ecn_bits(ecn: EcnCodepoint) -> u8 {
+    match ecn {
+        EcnCodepoint::NotCapable => 0,
+        EcnCodepoint::LowLatency => 1,
+        EcnCodepoint::Capable => 2,
+        EcnCodepoint::Congestion => 3,
+    }
+}
+
+fn ecn_of(byte: u8) -> EcnCodepoint {
+    match byte & ECN {
+        0 => EcnCodepoint::NotCapable,
+        1 => EcnCodepoint::LowLatency,
+        2 => EcnCodepoint::Capable,
+        _ => EcnCodepoint::Congestion,
+    }
+}
 
 /// Why bytes cannot be decoded, or a segment cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +86,7 @@ pub enum WireError {
     #[error("a packet of IP protocol {0}; 6 (TCP) is accepted")]
     Protocol(u8),
     /// A checksum is wrong.
-    #[error("the {what} checksum is {found:#06x}; over these bytes it is {right:#06x}")]
+    #[error("the {what} checksum is {found:#06x}; expected {right:#06x} for these bytes")]
     Checksum {
         /// Which checksum.
         what: &'static str,
@@ -198,13 +219,15 @@ impl QuickStart {
 }
 
 /// The headers of a segment. Other IP fields are constant when encoded, and ignored when decoded: no
-/// fragments, no ECN, identification 0 (RFC 6864 section 4.1).
+/// fragments, DSCP 0, identification 0 (RFC 6864 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Where it comes from.
     pub source: SocketAddrV4,
     /// Where it goes to.
     pub destination: SocketAddrV4,
+    /// The ECN field of IP.
+    pub ecn: EcnCodepoint,
     /// Routers that it may still pass.
     pub ttl: u8,
     /// Quick-Start's option of IP.
@@ -229,6 +252,7 @@ impl Header {
         Self {
             source,
             destination,
+            ecn: EcnCodepoint::NotCapable,
             ttl: TTL,
             quick_start: None,
             seq: 0,
@@ -290,7 +314,7 @@ impl Header {
         let tcp = LEAST + of_ip.len();
         let words = |bytes: usize| (bytes / 4) as u8;
         let mut packet = Vec::with_capacity(headers + data.len());
-        packet.extend([0x40 | words(tcp), 0]);
+        packet.extend([0x40 | words(tcp), ecn_bits(self.ecn)]);
         packet.extend(((headers + data.len()) as u16).to_be_bytes());
         packet.extend([0, 0]);
         packet.extend(DONT_FRAGMENT.to_be_bytes());
@@ -420,6 +444,7 @@ impl Header {
         Ok(Self {
             source: address(12, 0),
             destination: address(16, 2),
+            ecn: ecn_of(ip[1]),
             ttl: ip[8],
             quick_start: QuickStart::read(of_ip)?,
             seq: field(4),
@@ -573,6 +598,7 @@ mod tests {
         let of_ip = (
             an_address(),
             an_address(),
+            (0_u8..4).prop_map(ecn_of),
             any::<u8>(),
             prop::option::of(quick_start),
         );
@@ -585,11 +611,12 @@ mod tests {
             some_options(),
         );
         (of_ip, of_tcp).prop_map(|(of_ip, of_tcp)| {
-            let (source, destination, ttl, quick_start) = of_ip;
+            let (source, destination, ecn, ttl, quick_start) = of_ip;
             let (seq, ack, flags, window, urgent, options) = of_tcp;
             Header {
                 source,
                 destination,
+                ecn,
                 ttl,
                 quick_start,
                 seq,
@@ -683,6 +710,7 @@ mod tests {
             prop_assert_eq!(payload, &data[..]);
             prop_assert_eq!((ip.source, ip.destination), (header.source.ip().octets(), header.destination.ip().octets()));
             prop_assert_eq!((ip.time_to_live, ip.dont_fragment), (header.ttl, true));
+            prop_assert_eq!((ip.dscp.value(), ip.ecn.value()), (0, ecn_bits(header.ecn)));
             prop_assert_eq!((tcp.source_port, tcp.destination_port), (header.source.port(), header.destination.port()));
             prop_assert_eq!((tcp.sequence_number, tcp.window_size), (header.seq, header.window));
             prop_assert_eq!(tcp.ack.then_some(tcp.acknowledgment_number), header.ack);
@@ -756,7 +784,8 @@ mod tests {
         let said = Header::decode(&damaged).err().map(|e| e.to_string());
         let [found, right] =
             [&bytes, &after_ttl(&header)].map(|b| u16::from_be_bytes([b[10], b[11]]));
-        let told = format!("the IP checksum is {found:#06x}; over these bytes it is {right:#06x}");
+        let told =
+            format!("the IP checksum is {found:#06x}; expected {right:#06x} for these bytes");
         assert_eq!(said, Some(told));
 
         header.options.timestamps = Some((1, 2));

@@ -18,19 +18,19 @@ use crate::options::{clock, Extra, Options, MOST_SHIFT, TIMESTAMP_BYTES};
 /// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
 const MOST_BYTES: u32 = u16::MAX as u32 - 20;
 
-/// The window scale that Linux offers for the receive buffers of today.
-const LINUX_SHIFT: u8 = 7;
-
 /// How the packets of a flow look.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform {
     payload: u32,
     mss: u16,
+    /// Of a full segment on the wire.
+    segment_bytes: u32,
     /// Of the receiver, in bytes.
     window: u32,
     shift: u8,
     sack: bool,
     timestamps: bool,
+    ecn: bool,
 }
 
 /// The ends of a flow.
@@ -85,17 +85,19 @@ impl Uniform {
         let fits = |shift: &u8| u16::try_from(window >> shift).is_ok();
         let shift = match rx.acks {
             AckRules::Rfc => (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
-            AckRules::Linux { .. } => LINUX_SHIFT,
+            AckRules::Linux { buffer, .. } => buffer.window_shift(),
             // It has no header of TCP.
             AckRules::Quic { .. } => return None,
         };
         Some(Self {
             payload,
+            segment_bytes: tx.segment_bytes,
             mss: (tx.segment_bytes - HEADER_BYTES) as u16,
             window: window.min(u64::from(u16::MAX) << shift) as u32,
             shift,
             sack: rx.sack_blocks > 0,
             timestamps: rx.timestamps,
+            ecn: tx.ecn,
         })
     }
 
@@ -125,9 +127,12 @@ impl Uniform {
             self.byte_of(segment.seq + 1).wrapping_sub(1)
         } else {
             self.byte_of(segment.seq)
+                .wrapping_add(segment.offset.into())
         };
         if is_syn {
             header.flags.syn = true;
+            // An ECN-setup SYN (RFC 3168 section 6.1.1).
+            (header.flags.ece, header.flags.cwr) = (self.ecn, self.ecn);
             self.offer(&mut header.options, 0);
         } else {
             header.ack = Some(1);
@@ -140,8 +145,12 @@ impl Uniform {
             header.carry(option);
         }
         header.flags.psh = segment.push;
+        header.flags.cwr |= segment.cwr;
+        header.ecn = segment.ecn;
         let payload = if segment.has_data() && !is_syn {
-            self.payload
+            // Where the receiver's window ended within it, a segment is not full.
+            let lacks = self.segment_bytes.saturating_sub(segment.bytes);
+            self.payload.saturating_sub(lacks)
         } else {
             0
         };
@@ -165,7 +174,9 @@ impl Uniform {
         header.window = window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16;
         header.seq = u32::from(!sent.syn);
         header.flags.syn = sent.syn;
-        header.ack = Some(self.byte_of(ack.ack));
+        // An ECN-setup SYN-ACK (RFC 3168 section 6.1.1), or an echo of congestion (section 6.1.3).
+        header.flags.ece = ack.says == Says::Congested || sent.syn && self.ecn;
+        header.ack = Some(self.byte_of(ack.ack).wrapping_add(ack.offset.into()));
         let options = &mut header.options;
         if sent.syn {
             self.offer(options, self.shift);
@@ -177,9 +188,8 @@ impl Uniform {
         if !sent.syn {
             let room = options.room_for_blocks();
             blocks_left_out = ack.sack.len().saturating_sub(room);
-            for block in ack.sack.iter(ack.ack).take(room) {
-                let (left, right) = (self.byte_of(block.left), self.byte_of(block.right));
-                options.sack.push(left, right);
+            for block in ack.sack.bytes(ack.ack, self.payload.into()).take(room) {
+                options.sack.push(block.left as u32, block.right as u32);
             }
         }
         Ok(Packet {
@@ -201,7 +211,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use midflight_control::signal::HandoffMark;
-    use midflight_tcp::{profile, SackBlock, SackBlocks};
+    use midflight_tcp::{profile, EcnCodepoint, SackBlock, SackBlocks};
 
     use super::*;
 
@@ -252,6 +262,7 @@ mod tests {
             sack,
             echo,
             cause_sent: at,
+            offset: 0,
             says,
             window: None,
             stamp_ms: 0,
@@ -266,5 +277,63 @@ mod tests {
         assert_eq!(of(None, Says::Nothing), Ok((40 + 28, 0)));
         assert_eq!(of(Some(at), Says::Nothing), Ok((40 + 12 + 28, 0)));
         assert_eq!(of(Some(at), Says::Moved(mark)), Ok((40 + 12 + 12 + 12, 2)));
+    }
+
+    /// The handshake of RFC 3168 section 6.1.1, a mark (section 5), its echo (6.1.3) and the answer (6.1.2).
+    #[test]
+    fn ecn_is_in_the_headers() {
+        use EcnCodepoint::{Capable, Congestion, LowLatency, NotCapable};
+        let at = Instant::from_nanos(5_000_000);
+        let [sender, receiver] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
+        let ends = Ends { sender, receiver };
+        let linux = [("recovery", "linux"), ("acks", "linux")];
+        let read = |packet: Result<Packet, WireError>| {
+            let bytes = packet.unwrap_or_else(|e| unreachable!("{e}")).bytes;
+            let (header, _) = Header::decode(&bytes).unwrap_or_else(|e| unreachable!("{e}"));
+            (header.ecn, header.flags.ece, header.flags.cwr)
+        };
+        for is_on in [false, true] {
+            let switch = if is_on { "on" } else { "off" };
+            let wire = wire(&[linux[0], linux[1], ("ecn", switch)]);
+            let segment = |seq, ecn, cwr| {
+                let segment = Segment {
+                    offset: 0,
+                    seq,
+                    bytes: 1500,
+                    retransmission: false,
+                    sent: at,
+                    content: Content::Data,
+                    push: false,
+                    ecn,
+                    cwr,
+                    echo_ms: 0,
+                    option: None,
+                };
+                read(wire.segment(ends, &segment, None))
+            };
+            let ack = |says, syn| {
+                let ack = Ack {
+                    offset: 0,
+                    ack: 1,
+                    sack: SackBlocks::default(),
+                    echo: Some(at),
+                    cause_sent: at,
+                    says,
+                    window: None,
+                    stamp_ms: 0,
+                    extra_bytes: 0,
+                };
+                read(wire.ack(ends, &ack, AckSent { at, syn }))
+            };
+            assert_eq!(segment(0, NotCapable, false), (NotCapable, is_on, is_on));
+            assert_eq!(ack(Says::Nothing, true), (NotCapable, is_on, false));
+            for ecn in [NotCapable, LowLatency, Capable, Congestion] {
+                for cwr in [false, true] {
+                    assert_eq!(segment(1, ecn, cwr), (ecn, false, cwr));
+                }
+            }
+            assert_eq!(ack(Says::Nothing, false), (NotCapable, false, false));
+            assert_eq!(ack(Says::Congested, false), (NotCapable, true, false));
+        }
     }
 }

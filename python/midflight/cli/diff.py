@@ -68,7 +68,7 @@ def diff(
     job: JobOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> int:
-    """Find the first event at which two runs part, and why.
+    """Find the first event at which two runs differ, and explain it.
 
     The runs are of one source with different values, or of two sources. Prints the number of
     equal events, the last of them, what each run does then, its sender before and after, the orders

@@ -88,8 +88,8 @@ def explain(
     the segment that caused it; a timeout from the setting of the timer and from what happened to
     the segment. The chain ends at an external event (the opening, a handoff, a notice, a loss) or
     after 12 steps. Numbers are segment numbers. The source is a scenario, a question with the
-    options of its command, or a run of a study; options that the question has, such as --at, are
-    the question's behind its name.
+    options of its command, or a run of a study. After the name of a question, an option that the
+    question has, such as --at, belongs to the question.
 
     \b
     Examples:

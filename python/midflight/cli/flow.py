@@ -180,7 +180,7 @@ REORDER = (
     'Reordering by the link: "swap 5%" (a packet with the next one), "swap 5% 1s" (the same, but '
     'at most 1 s later) or "linkrtx 5% 100ms" (retransmitted by the link layer, 100 ms later).'
 )
-QUEUE = "Queue of the link in packets in either direction, with the packet in transmission."
+QUEUE = "Queue of the link in packets in either direction, including the packet in transmission."
 FLOW = Definition(
     "flow",
     ABOUT,
@@ -194,9 +194,9 @@ FLOW = Definition(
         model("then-reorder", "Reordering by the second link.", "reorder"),
         whole("then-queue", "Queue of the second link; as --queue if not given.", None, 1, 10**6),
         time("at", "When the handoff starts, such as 250s."),
-        time("pause", "How long the radio link stands still then, which loses nothing."),
+        time("pause", "How long the radio link pauses at the handoff; nothing is lost."),
         time("notice-delay", "How long after the pause the sender gets the notice of the handoff."),
-        flag("no-notice", "The sender is not told of the handoff."),
+        flag("no-notice", "The sender gets no notice of the handoff."),
         link("wired", "The wired link before the radio link.", "20 Mbit/s, 1 ms"),
         whole("wired-queue", "Queue of the wired link, as --queue.", "30", 1, 1_000_000),
         whole(

@@ -144,7 +144,7 @@ HANDOFF = Definition(
             1_000_000,
         ),
         time("notice-delay", "Delay of the notice to the sender.", "0ms"),
-        flag("no-notice", "The sender is not told of the handoff."),
+        flag("no-notice", "The sender gets no notice of the handoff."),
         WIRED,
         whole("flows", "Number of flows that move together.", "1", 1, 64),
         STAGGER,

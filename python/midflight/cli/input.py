@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from midflight.cli.output import UserError
+from midflight.run_tables import counted
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
 
-__all__ = ["idle_knobs", "own_policies", "read", "read_pairs", "read_whole"]
+__all__ = ["check_run", "idle_knobs", "own_policies", "read", "read_pairs", "read_whole"]
 
 
 def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
@@ -21,6 +22,12 @@ def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
         return parse(text)
     except MidflightError as error:
         raise UserError(f"{option}: {error}") from error
+
+
+def check_run(number: int, runs: int) -> None:
+    """Refuse the number of a run that a scenario with so many runs does not have."""
+    if number >= runs:
+        raise UserError(f"--run {number}: the scenario has {counted(runs, 'run')}, numbered from 0")
 
 
 def read_whole(option: str, text: str, least: int, most: int) -> int:

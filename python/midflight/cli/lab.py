@@ -80,7 +80,7 @@ def build(
 
 @lab.command(cls=Command)
 def doctor(name: KernelOption = None, as_json: JsonOption = False) -> int:
-    """Say what the lab has and what is missing; measure its kernel.
+    """Show what the lab has and what is missing; measure its kernel.
 
     The kernel is booted; a bulk transfer over links of 100 Mbit/s gives the CPU time that a packet
     costs, and by how much the packets are delivered later than the links' model says. Exit status:
@@ -135,7 +135,7 @@ def measured_text(name: str, of: Measured) -> str:
 
 @lab.command("list", cls=Command)
 def list_kernels(as_json: JsonOption = False) -> None:
-    """List the kernels that are there; the first one is used if none is named."""
+    """List the kernels that have been built; the first one is used if none is named."""
     from midflight.lab.store import kernels, store_folder
 
     found = kernels()

@@ -42,7 +42,7 @@ SysctlsOption: TypeAlias = Annotated[
 ]
 LimitOption: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="TIME", help="How long a guest may take on this machine, such as 30s."),
+    typer.Option(metavar="TIME", help="Time limit of a guest on this machine, such as 30s."),
 ]
 #: The exit status when the client was still running at the end of the scenario, as timeout(1) has.
 NOT_DONE = 124

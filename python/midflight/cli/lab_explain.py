@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from midflight.cli.explain import FlowOption, RunOption, answer, read_question, read_run
+from midflight.cli.input import check_run
 from midflight.cli.lab_exec import KernelOption, LimitOption, SysctlsOption
 from midflight.cli.lab_run import asked_runs
 from midflight.cli.options import FileArgument, OwnSeedOption, SetsOption
-from midflight.cli.output import UserError
 from midflight.cli.run import with_shorthands
 
 __all__ = ["explain"]
@@ -55,8 +55,7 @@ def explain(
     question, number = read_question(at, what), read_run(run)
     all_sets = with_shorthands(sets, profile, None, seed)
     asked = asked_runs(file, all_sets, None, sysctls, kernel, limit, OURS)
-    if number >= asked.runs:
-        raise UserError(f"--run {number}: there are {asked.runs}, numbered from 0")
+    check_run(number, asked.runs)
     words = ["midflight", "lab", "explain", file]
     words += [word for one in all_sets for word in ("--set", one)]
     words += [word for one in sysctls or [] for word in ("--sysctl", one)]

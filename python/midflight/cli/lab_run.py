@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from midflight.cli.input import read, read_whole
+from midflight.cli.input import check_run, read, read_whole
 from midflight.cli.lab_exec import (
     KernelOption,
     LimitOption,
@@ -59,15 +59,15 @@ SampleOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="How often the kernel's senders tell their state (TCP_INFO), for samples.csv; 0 for "
-        "never. There are no samples with --host.",
+        help="Interval at which the state of the kernel's senders (TCP_INFO) is sampled, for "
+        "samples.csv; 0 for never. There are no samples with --host.",
     ),
 ]
 StackOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Whose senders the flows have: linux, or midflight (profile and schemes of the "
+        help="The senders of the flows: linux, or midflight (profile and schemes of the "
         "scenario). The receivers are the kernel's.",
     ),
 ]
@@ -200,8 +200,8 @@ def run(
     receivers are the kernel's, whatever profile and scheme the scenario names. With --stack
     midflight the senders are midflight's, with that profile and those schemes, and send real
     segments to the kernel's receivers. A flow of n segments sends n full segments. Tables and
-    summary are as for `midflight run`, with the congestion control as scheme; the table of counters
-    has what the kernel counted, that of samples what the kernel's senders told of themselves
+    summary are as for `midflight run`, with the congestion control as scheme. The table of counters
+    has the kernel's counters, the table of samples the state of its senders over time
     (docs/lab.md).
 
     \b
@@ -225,10 +225,7 @@ def run(
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)
     asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack, sample, host=host)
-    if watched.run >= asked.runs:
-        raise UserError(
-            f"--run {watched.run}: there are {asked.runs} of each kind, numbered from 0"
-        )
+    check_run(watched.run, asked.runs)
     words = [f"--set={one}" for one in all_sets]
     words += [] if congestion is None else [f"--cc={congestion}"]
     words += [] if stack == "linux" else [f"--stack={stack}"]

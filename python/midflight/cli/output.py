@@ -38,6 +38,8 @@ def time_text(nanoseconds: int) -> str:
 
 #: A log gets lines on progress when the work has taken that long.
 QUIET_S = 20.0
+#: And then a line at least so often while the work goes on.
+REPORT_S = 10.0
 
 
 def note(text: str) -> None:
@@ -131,15 +133,20 @@ def progress_display(*, quiet_s: float = 0.0) -> Iterator[Progress]:
 
 
 def plain_progress(quiet_s: float) -> Progress:
-    """Return a callback that prints a line at each tenth of the work, once it takes that long."""
+    """Return a callback that prints a line at each tenth of the work, once it takes that long, and
+    in between after each ten seconds in which something was done.
+    """
     shown: tuple[int, int] | None = None
-    begun = time.monotonic()
+    last = (0, 0)
+    printed_s = begun = time.monotonic()
 
     def show(what: str, done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal shown, last, printed_s
+        now = time.monotonic()
         tenth = (total, 10 * done // total if total else 10)
-        if tenth != shown and time.monotonic() - begun >= quiet_s:
-            shown = tenth
-            print(f"{done} of {total}: {what}", file=sys.stderr, flush=True)
+        is_due = tenth != shown or (now - printed_s >= REPORT_S and (done, total) != last)
+        if is_due and now - begun >= quiet_s:
+            shown, last, printed_s = tenth, (done, total), now
+            print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
 
     return show

@@ -102,7 +102,7 @@ def plot(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Of panels over time: what a throughput is a mean of, such as 100ms.",
+            help="Averaging interval of a throughput over time, such as 100ms.",
         ),
     ] = None,
     x: Annotated[
@@ -232,14 +232,19 @@ def plot(
         "--font": font,
         "--csv": csv_file,
     }
+    from midflight.plot.spread import SPREADS
     from midflight.plot.style import check_format, chosen_style
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
+    is_starter = source in starter_names()
+    # A starter's name is a folder where only results have what is asked for.
+    asks_results = any(of_results.values()) or not {*(kind or ())}.isdisjoint(("median", *SPREADS))
+    is_folder = place.is_dir() and (asks_results or not is_starter)
     is_table = source is not None and not is_question
-    is_table = is_table and (place.is_dir() or place.suffix in (".csv", ".parquet"))
+    is_table = is_table and (is_folder or place.suffix in (".csv", ".parquet"))
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if is_table:
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
@@ -261,10 +266,10 @@ def plot(
     if study is not None or is_question:
         refuse(of_results, "one run is shown", "is for a folder of results")
     elif source is not None:
-        is_there = place.exists() or source in starter_names()
-        if not is_there and any(of_results.values()):
+        if not (place.exists() or is_starter) and any(of_results.values()):
             raise UserError(f'there is no folder and no table "{source}"')
-        check_is_scenario(place)
+        if not is_starter:
+            check_is_scenario(place)
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
@@ -496,6 +501,10 @@ def plot_results(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"
         )
+    pooled = pooled_axes(columns, measured, {x, *by, *({y} if kind == "heatmap" else ())}, kept)
+    if pooled:
+        each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
+        note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     rows: Iterable[Sequence[object]]
     if kind == "median":
         data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
@@ -508,6 +517,40 @@ def plot_results(
         head, *rest = rows
         write_rows(table, [str(one) for one in head], rest)
     note(f"written to {out}")
+
+
+def pooled_axes(
+    columns: Mapping[str, Sequence[Any]],
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+) -> list[tuple[str, int]]:
+    """Return the axes of which a figure takes several values together, and how many.
+
+    As in the summary of a sweep, instants and seeds are not named.
+    """
+    from midflight.plot.axis import kept_rows
+
+    if any(name not in columns for name in (measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
+    shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
+    found = []
+    for name, column in columns.items():
+        axis, _, unit = name.rpartition("_")
+        is_number = bool(unit) and axis in columns
+        if (
+            not ("." in name or name == "profile")
+            or name.endswith(".at")
+            or is_number
+            or name in shown
+        ):
+            continue
+        count = len({str(column[row]) for row in rows})
+        if count > 1:
+            found.append((name, count))
+    return found
 
 
 def refuse(options: dict[str, Any], why: str, what: str) -> None:

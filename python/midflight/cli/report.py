@@ -47,14 +47,17 @@ def report(
       midflight report wifi-to-lte --set flows.download.scheme=enhanced --out enhanced.html
       midflight report sweep --metric goodput_bps --out sweep.html
     """
-    if (Path(file) / "sweep.json").is_file():
+    from midflight.scenario import starter_names
+
+    is_starter = file in starter_names() and metric is None
+    if (Path(file) / "sweep.json").is_file() and not is_starter:
         given = {"--set": sets, "--threads": None if threads == "0" else threads}
         for option, value in given.items():
             if value is not None:
                 raise UserError(f'"{file}" holds a sweep that was run; {option} is for a scenario')
         write_sweep(file, out, metric, policies)
         return
-    if Path(file).is_dir():
+    if Path(file).is_dir() and not is_starter:
         raise UserError(f'"{file}" is a folder without sweep.json; a sweep has one')
     if metric is not None:
         raise UserError(f'"{file}" is a scenario; --metric is for a folder of a sweep')

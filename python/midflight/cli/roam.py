@@ -133,7 +133,7 @@ ROAM = Definition(
     ABOUT,
     [
         time("every", "Time between two handoffs; 0s for none.", "5s"),
-        whole("stations", "Number of base stations, of which one is drawn.", "2", 1, 8),
+        whole("stations", "Number of base stations; the next one is drawn at random.", "2", 1, 8),
         wholes("residents", "Nodes that stay at each station, each with a flow.", "0", 0, 200),
         model("loss", f"Losses of a wireless link towards a node, {LOSS}"),
         model("up-loss", f"Losses of a wireless link from a node, {LOSS}"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.cli.input import idle_knobs, own_policies, read_pairs, read_whole
+from midflight.cli.input import check_run, idle_knobs, own_policies, read_pairs, read_whole
 from midflight.cli.options import (
     FileArgument,
     OwnProfileOption,
@@ -102,11 +102,7 @@ def run(
     own = own_policies(policies)
     plan = scenario_plan(file, sets, own)
     values = json.loads(plan.canonical)
-    if watched.run >= values["runs"]:
-        raise UserError(
-            f"--run {watched.run}: the scenario has {counted(values['runs'], 'run')}, numbered "
-            "from 0"
-        )
+    check_run(watched.run, values["runs"])
     for one in (*plan.remarks, *idle_notes(values)):
         note(one)
     flags = [*(f"--set={one}" for one in sets), *(f"--policy={one}" for one in policies or [])]
@@ -204,6 +200,9 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
     from midflight.scenario import read_plan, starter_names
 
     pairs: list[tuple[str, Any]] = [*read_pairs(sets or [])]
+    if file in starter_names() and Path(file).exists():
+        what = "folder" if Path(file).is_dir() else "file"
+        note(f"{file} is the starter of that name, not the {what} here, which is ./{file}")
     try:
         return read_plan(file, sets=pairs, policies=policies)
     except FileNotFoundError as error:

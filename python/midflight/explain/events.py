@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
 
 __all__ = [
+    "CONGESTION",
     "SENT",
     "ZERO",
     "Copy",
@@ -34,8 +35,9 @@ __all__ = [
     "widening",
 ]
 
-#: What an ACK says that closes the window.
+#: What an ACK says that closes the window, and one that echoes a mark (ECE).
 ZERO = "zero window"
+CONGESTION = "congestion"
 #: Events that are transmissions of a segment.
 SENT = frozenset({"send", "rexmit"})
 #: Events of the first window up to an instant, and by how much the next one is larger.
@@ -299,6 +301,25 @@ class History:
                 return None
             if row.event == "dupacks":
                 return row.number if row.number > before else None
+        return None
+
+    def echo(self, index: int) -> Row | None:
+        """Return the echo of congestion that a sender is still answering at an event, if one."""
+        for row in self.backward(index):
+            if row.event in ("fast_retransmit", "rto", "recovery_exit", "spurious"):
+                return None
+            if row.event == "ack" and row.detail == CONGESTION:
+                return row
+        return None
+
+    def echoed(self, ack_sent: Row) -> Row | None:
+        """Return the mark that an ACK echoes: the last one to reach the receiver before it left."""
+        for row in self.backward(ack_sent.index):
+            if row.event != "mark" or row.sent_ns is None:
+                continue
+            arrived = self.arrival(row.number, row.sent_ns)
+            if arrived is not None and arrived.index < ack_sent.index:
+                return row
         return None
 
     # ---- what became of packets ----------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight._core import QUIC_STACKS
-from midflight.explain.events import SENT, ZERO, Copy, History, Row
+from midflight.explain.events import CONGESTION, SENT, ZERO, Copy, History, Row
 from midflight.explain.words import (
     OF_QUIC,
     link_text,
@@ -109,6 +109,7 @@ class Steps:
         outside = {
             "rcv": self.arrival,
             "drop": self.lost,
+            "mark": self.marked,
             "ack_sent": self.ack_sent,
             "break": self.at_occasion,
             "make": self.at_occasion,
@@ -258,6 +259,8 @@ class Steps:
             together = (history.row(i) for i in history.activation(row.index))
             if any(other.event == "fast_retransmit" for other in together):
                 return ": the reduction of a fast retransmit"
+            if before.recovery is None and before.timeout is None and self.history.echo(row.index):
+                return ": the reduction that answers an echo of congestion (RFC 3168)"
             if before.cwnd is not None and row.value == before.cwnd + 1:
                 return ": in fast recovery, inflated by the segment that has left the network"
             return ": in fast recovery, which the ACK ends or partly answers"
@@ -357,6 +360,12 @@ class Steps:
             text = f"when {caused} arrived{over}"
         sentence = (row.time_ns, f"the receiver sent {ack} {text}", row.index)
         come = history.ack_arrival(row)
+        if come is not None and come.detail == CONGESTION:
+            mark = history.echoed(row)
+            if mark is not None:
+                return [sentence, (mark.time_ns, self.mark_text(mark), mark.index)], self.sending(
+                    mark.number, mark.sent_ns
+                )
         if come is not None and self.is_duplicate(come):
             return [sentence], ("missing", row.index)
         return [sentence], self.sending(row.segment, row.sent_ns)
@@ -716,6 +725,16 @@ class Steps:
             text += f" ({began})"
         where = self.sending(row.number, row.sent_ns) if what == "segment" else self.before_ack(row)
         return [(row.time_ns, text, row.index)], where
+
+    def mark_text(self, row: Row) -> str:
+        """Return where a segment was marked."""
+        name = link_text(self.link_name(row))
+        return f"segment {row.number} was marked (CE) by the discipline of the queue of {name}"
+
+    def marked(self, row: Row) -> Explained:
+        """Tell of a mark."""
+        sentence = (row.time_ns, self.mark_text(row), row.index)
+        return [sentence], self.sending(row.number, row.sent_ns)
 
     def arrival(self, row: Row) -> Explained:
         text = f"segment {row.number} arrived{self.over(row)}, sent at {when(row.sent_ns or 0)}"

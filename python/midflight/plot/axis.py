@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.style import (
@@ -25,14 +26,9 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
-    chosen_style,
-    figure_bytes,
-    legend,
     size_in,
     style,
     text_width,
-    wrapped,
-    write_csv,
 )
 from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
@@ -148,8 +144,7 @@ def plot_axis(
 
     Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
     """
-    path = Path(path)
-    suffix = check_format(path)
+    check_format(Path(path))
     if isinstance(source, str | Path):
         columns = read_columns(source, y)
     elif isinstance(source, Mapping):
@@ -157,14 +152,11 @@ def plot_axis(
     else:
         columns = {name: source.column(name) for name in source.column_names}
     data = axis_data(columns, x=x, y=y, by=by, where=where)
-    with chosen_style(look, font):
-        figure = axis_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
-        drawn = figure_bytes(figure, suffix)
-    path.write_bytes(drawn)
-    if csv is not None:
-        head, *rows = axis_rows(data)
-        write_csv(Path(csv), [str(one) for one in head], rows)
-    return path
+
+    def draw() -> Figure:
+        return axis_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
+
+    return write_figure(path, draw, axis_rows(data), look=look, font=font, csv=csv)
 
 
 def read_columns(source: str | Path, y: str) -> Columns:
@@ -426,16 +418,9 @@ def axis_figure(
         if data.categories is not None:
             name_categories(axes, data.categories, width)
         axes.set_ylim(_bottom(min(finite, default=top), top), top)
-        for put, text, room in (
-            (axes.set_xlabel, data.x_title if xlabel is None else xlabel, width - 0.6),
-            (axes.set_ylabel, data.y_title if ylabel is None else ylabel, height - 0.9),
-            (axes.set_title, title or "", width - 0.6),
-        ):
-            put(wrapped(text, 7.5, room * 72), parse_math=False)
-        handles, labels = axes.get_legend_handles_labels()
-        if labels:
-            entries = dict(zip(labels, handles, strict=True))
-            legend(figure, entries, loc="outside upper center", title=data.lines_title)
+        x_title = data.x_title if xlabel is None else xlabel
+        y_title = data.y_title if ylabel is None else ylabel
+        label_axes(figure, axes, x_title, y_title, title, data.lines_title)
     return figure
 
 

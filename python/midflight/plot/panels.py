@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from midflight.plot.figure import finish_panels, write_figure
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.room import HEAD, MOST_MARKS, MOST_VECTORS, Room, draw_dots, plain_log
 from midflight.plot.style import (
@@ -16,16 +18,10 @@ from midflight.plot.style import (
     SERIES,
     Look,
     Size,
-    arrange,
     check_format,
-    chosen_style,
-    figure_bytes,
-    legend,
     size_in,
     style,
     text_width,
-    wrapped,
-    write_csv,
 )
 from midflight.plot.watched import (
     Curve,
@@ -85,17 +81,15 @@ def plot_over_time(
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
-    path = Path(path)
-    suffix = check_format(path)
+    check_format(Path(path))
     found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
     window, panels = shown_panels(found, kinds, from_s, until_s, interval_s)
-    with chosen_style(look, font):
-        figure = over_time_figure(found, panels, window, title=title, size=size)
-        data = figure_bytes(figure, suffix)
-    path.write_bytes(data)
-    if csv is not None:
-        write_csv(Path(csv), HEAD, panel_rows(panels))
-    return path
+
+    def draw() -> Figure:
+        return over_time_figure(found, panels, window, title=title, size=size)
+
+    table = chain([HEAD], panel_rows(panels))
+    return write_figure(path, draw, table, look=look, font=font, csv=csv)
 
 
 def shown_panels(
@@ -116,9 +110,9 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
         for one in panel.curves:
             words = (panel.kind, panel.unit, one.label, one.flow, one.scheme, one.link)
             none = [""] * len(one.time_s)
-            low = none if one.low is None else one.low.tolist()
-            high = none if one.high is None else one.high.tolist()
-            each = zip(one.time_s.tolist(), one.value.tolist(), low, high, strict=True)
+            ends = (one.low, one.high, one.most)
+            columns = (none if end is None else end.tolist() for end in ends)
+            each = zip(one.time_s.tolist(), one.value.tolist(), *columns, strict=True)
             yield from ((*words, *row) for row in each if row[1] == row[1])
 
 
@@ -162,10 +156,7 @@ def over_time_figure(
                 entries.setdefault(label, handle)
         grid[-1].set_xlabel("Time (s)")
         figure.align_ylabels(grid[has_band:])
-        if title:
-            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72), parse_math=False)
-        legend(figure, entries, loc="outside lower center", most=6)
-        arrange(figure)
+        finish_panels(figure, entries, title)
     return figure
 
 
@@ -213,6 +204,14 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, *, several: bool) -> 
             zorder=2,
             rasterized=len(time) > MOST_VECTORS,
         )
+    if one.most is not None:
+        axes.plot(time, one.most, color=look.colour, linewidth=0.5, alpha=0.6, zorder=2.5)
+        axes.plot([], [], color="0.5", linewidth=0.5, label="maximum of each interval")
+        # What has neither neighbour is no line.
+        ends = np.isnan(np.concatenate([[np.nan], value, [np.nan]]))
+        alone = ends[:-2] & ends[2:] & ~ends[1:-1]
+        for points in (value[alone], one.most[alone]):
+            axes.plot(time[alone], points, ls="none", marker=".", ms=2.6, mfc=look.colour, mew=0)
     markers: dict[str, Any] = {}
     if several and not (one.draw == "queue" and one.flow == "" and one.label != one.scheme):
         every = (room.window[1] - room.window[0]) / _MARKERS
@@ -256,7 +255,7 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
     behind = [one for one in panel.curves if one.draw == "area"]
 
     def top(curves: Sequence[Curve]) -> float:
-        ends = [one.value if one.high is None else one.high for one in curves]
+        ends = [next(v for v in (one.most, one.high, one.value) if v is not None) for one in curves]
         known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
         return max(known, default=0.0)
 

@@ -38,7 +38,7 @@ MOST_VECTORS = 3000
 MOST_MARKS = 60
 
 #: The columns of tables of what is drawn over time.
-HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high")
+HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
 
 @dataclass(frozen=True)

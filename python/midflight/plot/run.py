@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from midflight.plot.figure import finish_panels, write_figure
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -33,15 +35,9 @@ from midflight.plot.style import (
     MIDDLE,
     PAGE_IN,
     Size,
-    arrange,
     check_format,
-    chosen_style,
-    figure_bytes,
-    legend,
     size_in,
     style,
-    wrapped,
-    write_csv,
 )
 from midflight.refusal import refusal
 
@@ -101,17 +97,15 @@ def plot_run(
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
-    path = Path(path)
-    suffix = check_format(path)
+    check_format(Path(path))
     found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
     drawn: dict[str, Any] = {"kind": kind, "from_s": from_s, "until_s": until_s}
-    with chosen_style(look, font):
-        figure = run_figure(found, segments=segments, title=title, size=size, **drawn)
-        data = figure_bytes(figure, suffix)
-    path.write_bytes(data)
-    if csv is not None:
-        write_csv(Path(csv), HEAD, run_rows(found, **drawn))
-    return path
+
+    def draw() -> Figure:
+        return run_figure(found, segments=segments, title=title, size=size, **drawn)
+
+    table = chain([HEAD], run_rows(found, **drawn))
+    return write_figure(path, draw, table, look=look, font=font, csv=csv)
 
 
 def run_figure(
@@ -180,10 +174,7 @@ def run_figure(
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
-        if title:
-            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72), parse_math=False)
-        legend(figure, entries, loc="outside lower center", most=6)
-        arrange(figure)
+        finish_panels(figure, entries, title)
         for axes, one in zip(sequence, runs, strict=False):
             _named_events(axes, one, room, segments)
     return figure
@@ -226,7 +217,7 @@ def run_rows(
             seen = room.seen(at)
             words = (panel, unit, line, one.flow, one.label, "")
             each = zip((at[seen] / NS_PER_S).tolist(), value[seen].tolist(), strict=True)
-            yield from ((*words, *pair, "", "") for pair in each)
+            yield from ((*words, *pair, "", "", "") for pair in each)
 
 
 def _time_sequence(axes: Axes, one: History, room: Room) -> None:
@@ -340,7 +331,8 @@ def _timer_panel(axes: Axes, one: History, room: Room) -> None:
     axes.plot(
         time,
         value,
-        color=DARK,
+        # Neither the colour of cwnd nor that of ssthresh, with which it shares the legend.
+        color="0.2",
         drawstyle="steps-post",
         label="RTO",
         zorder=3,

@@ -27,6 +27,7 @@ from midflight.plot.axis import (
     text_of,
     unit_of,
 )
+from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.style import (
@@ -35,13 +36,8 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
-    chosen_style,
-    figure_bytes,
-    legend,
     size_in,
     style,
-    wrapped,
-    write_csv,
 )
 from midflight.refusal import refusal
 from midflight.results import mean_ci, quantile
@@ -128,18 +124,14 @@ def plot_spread(
 
     Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
     """
-    path = Path(path)
-    suffix = check_format(path)
+    check_format(Path(path))
     columns = source if isinstance(source, Mapping) else read_columns(source, value)
     data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
-    with chosen_style(look, font):
-        figure = spread_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
-        drawn = figure_bytes(figure, suffix)
-    path.write_bytes(drawn)
-    if csv is not None:
-        head, *rows = spread_rows(data)
-        write_csv(Path(csv), [str(one) for one in head], rows)
-    return path
+
+    def draw() -> Figure:
+        return spread_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
+
+    return write_figure(path, draw, spread_rows(data), look=look, font=font, csv=csv)
 
 
 def spread_of(
@@ -387,16 +379,9 @@ def spread_figure(
             draw(axes, data)
             if data.kind != "cdf" and data.categories is not None:
                 name_categories(axes, data.categories, width)
-        for put, text, room in (
-            (axes.set_xlabel, data.x_title if xlabel is None else xlabel, width - 0.6),
-            (axes.set_ylabel, data.y_title if ylabel is None else ylabel, height - 0.9),
-            (axes.set_title, title or "", width - 0.6),
-        ):
-            put(wrapped(text, 7.5, room * 72), parse_math=False)
-        handles, labels = axes.get_legend_handles_labels()
-        if labels:
-            entries = dict(zip(labels, handles, strict=True))
-            legend(figure, entries, loc="outside upper center", title=data.lines_title)
+        x_title = data.x_title if xlabel is None else xlabel
+        y_title = data.y_title if ylabel is None else ylabel
+        label_axes(figure, axes, x_title, y_title, title, data.lines_title)
     return figure
 
 

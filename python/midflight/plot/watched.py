@@ -66,7 +66,8 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over time, in seconds; `low` and `high` are a range around them where there is one.
+    """Values over time, in seconds; `low` and `high` are a range around them where there is one,
+    and `most` the largest values where that range leaves some out.
 
     `look` is the place of its look in `SERIES`, None for what is drawn in grey. A curve of steps
     holds each value until the next.
@@ -79,6 +80,7 @@ class Curve:
     look: int | None = None
     low: Values | None = None
     high: Values | None = None
+    most: Values | None = None
     #: What tells it apart in a table.
     flow: str = ""
     scheme: str = ""
@@ -447,31 +449,33 @@ def _timed(
     for how, time, value in found:
         if several or len(time) > _MOST_DOTS:
             middle, quantiles = _quantiles(time, value * scale, interval)
-            low, median, high = quantiles
-            curves.append(
-                Curve(draw="line", time_s=middle, value=median, low=low, high=high, **how)
-            )
+            low, median, high, most = quantiles
+            ends: dict[str, Any] = {"low": low, "high": high, "most": most}
+            curves.append(Curve(draw="line", time_s=middle, value=median, **ends, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=value * scale, **how))
     binned = any(one.draw == "line" for one in curves)
-    words = f"{unit}, medians" if binned else unit
+    words = f"{unit}, medians, maxima" if binned else unit
     return Panel(kind, f"{title}\n({words})", unit, curves)
 
 
 def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, list[Values]]:
-    """The 5 %, 50 % and 95 % quantiles of each interval that has values, at its middle.
+    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, at its
+    middle.
 
-    An interval without values ends the line there.
+    An interval without values ends the line there; where most have none, as of a slow flow, two do.
     """
     place = np.floor(time / interval).astype(np.int64)
     edges = np.flatnonzero(np.diff(place)) + 1
     parts = np.split(value, edges)
     if not len(value):
-        return np.empty(0), [np.empty(0)] * 3
+        return np.empty(0), [np.empty(0)] * 4
     numbers = place[np.concatenate([[0], edges]).astype(np.int64)]
-    points = np.array([np.quantile(one, (0.05, 0.5, 0.95)) for one in parts])
+    points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
     middle: Values = (numbers.astype(np.float64) + 0.5) * interval
-    gaps = np.flatnonzero(np.diff(numbers) > 2) + 1
+    steps = np.diff(numbers)
+    usual = 1 if len(steps) == 0 or np.median(steps) <= 1 else 2
+    gaps = np.flatnonzero(steps > usual) + 1
     middle = np.insert(middle, gaps, middle[gaps] - interval)
     points = np.insert(points, gaps, np.nan, axis=0)
     return middle, list(points.T)

@@ -76,7 +76,7 @@ pub struct QueueParameters {
     pub threshold: Option<(Duration, Marked)>,
 }
 
-/// Whom immediate marking is for.
+/// Which packets a threshold marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
     /// Packets with ECT(0) or ECT(1).
@@ -122,7 +122,7 @@ impl Effects {
         marks
     }
 
-    /// A packet leaves that came at `since`: whether it has waited too long for immediate marking.
+    /// Marks a packet that leaves after having `waited` longer than the threshold.
     fn mark_late(&mut self, parameters: &QueueParameters, waited: Duration, packet: &mut Packet) {
         let Some((most, whom)) = parameters.threshold else {
             return;
@@ -180,6 +180,7 @@ mod tests {
             ecn,
             cwr: false,
             echo_ms: 0,
+            offset: 0,
             option: None,
         };
         Packet::data(

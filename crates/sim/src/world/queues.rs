@@ -74,8 +74,12 @@ impl<O: Observer> World<O> {
     fn tell_effects(&mut self, link: LinkId, effects: Effects) {
         for packet in effects.marked {
             if !packet.is_of_others() {
-                let payload = packet.payload();
-                let event = Event::Marked { payload, link };
+                let event = Event::Marked {
+                    payload: packet.payload(),
+                    sent: packet.sent(),
+                    link,
+                    datagram: packet.datagram_number(&self.options),
+                };
                 self.observer.record(self.moment.at, packet.flow, &event);
             }
         }

@@ -520,9 +520,10 @@ impl Observer for HandoffMetrics {
                         a.row.drops_data += 1;
                         a.row.drops_all += 1;
                         match cause {
-                            DropCause::Queue | DropCause::Early => a.row.drops_queue += 1,
+                            DropCause::Queue => a.row.drops_queue += 1,
                             DropCause::Break => a.row.drops_break += 1,
-                            DropCause::Radio | DropCause::Node => {}
+                            // The links of this question are drop-tail.
+                            DropCause::Early | DropCause::Radio | DropCause::Node => {}
                         }
                     }
                 } else if let Some(a) = after {

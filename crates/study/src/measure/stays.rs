@@ -100,10 +100,11 @@ impl Observer for CellVisits {
                 cause,
                 ..
             } => match cause {
-                DropCause::Queue | DropCause::Early => row.drops_queue += 1,
+                DropCause::Queue => row.drops_queue += 1,
                 DropCause::Break => row.drops_break += 1,
                 DropCause::Radio => row.drops_radio += 1,
-                DropCause::Node => {}
+                // The links of this question are drop-tail.
+                DropCause::Early | DropCause::Node => {}
             },
             Event::Sender(SenderEvent::Timeout(_)) => row.timeouts += 1,
             Event::Sender(SenderEvent::FastRetransmit(_)) => row.fast_rexmits += 1,

@@ -14,7 +14,7 @@ use midflight_units::{nearest, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::model::{Model, MODELS};
+pub use self::model::{Model, Refused, MODELS};
 pub use self::schedule::{Between, Cut, Followed, OutageKind, Own};
 
 /// What a quantity was from an instant on.

@@ -179,10 +179,10 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
     OneDirection {
         rate,
         delay,
-        limit: to
-            .queue
-            .as_ref()
-            .map_or(before.limit, |q| q.value.packets(rate, delay)),
+        limit: match &to.queue {
+            Some(queue) if before.queue.is_none() => queue.value.packets(rate, delay),
+            _ => before.limit,
+        },
         queue: before.queue,
         loss: to.loss.as_ref().map_or(before.loss, |l| Some(l.value)),
         reordering: to
@@ -195,7 +195,7 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
 }
 
 /// The ways of a link after a change: up changes as down does, but for losses,
-/// reordering and cross traffic, where nothing else is said.
+/// reordering and cross traffic, where nothing else is said. A discipline stays.
 pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directions {
     let down = WayFile {
         rate: change.rate.clone(),
@@ -227,14 +227,18 @@ pub(super) fn check_queue(
     change: &ChangeFile,
 ) -> Result<(), Problem> {
     let up = change.up.as_ref().and_then(|up| up.queue.as_ref());
-    let managed = |queue: &Written<Queue>| matches!(queue.value, Queue::Managed(_));
-    let has = before.down.queue.or(before.up.queue);
-    for (key, queue) in [("queue", change.queue.as_ref()), ("up.queue", up)]
-        .map(|(of, queue)| (format!("{key}.{of}"), queue))
-    {
+    for (of, way, queue, before) in [
+        ("queue", "downlink", change.queue.as_ref(), &before.down),
+        ("up.queue", "uplink", up, &before.up),
+    ] {
         let Some(queue) = queue else { continue };
-        if has.is_some() || managed(queue) {
-            let why = format!("a queue with a discipline keeps it: \"{queue}\" cannot take its place or be replaced by it; expected no queue here");
+        let key = format!("{key}.{of}");
+        if let Some((kind, _)) = before.queue {
+            let why = format!("the {way} keeps its discipline, {}, through changes: \"{queue}\" cannot replace it; expected no {of} here", kind.name);
+            return problem(key, why);
+        }
+        if matches!(queue.value, Queue::Managed(_)) {
+            let why = format!("\"{queue}\" cannot replace the drop-tail queue of the {way} during a run; expected a size such as \"100 packets\", or the discipline in the link itself");
             return problem(key, why);
         }
     }

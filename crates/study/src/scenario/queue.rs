@@ -1,6 +1,6 @@
 //! The queue of a link as it is written: a size, or a discipline with what is said of it.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use midflight_sim::{Marked, QueueKind, QueueParameters, QUEUES};
 use midflight_units::{Duration, Rate};
@@ -12,7 +12,7 @@ use super::written::{number_and_unit, read_bytes, read_packets, Quantity};
 pub enum Room {
     /// So many times the bandwidth-delay product.
     Bdp(f64),
-    /// Packets, the one in transmission included.
+    /// Packets: at a drop-tail link the one in transmission included, with a discipline excluded.
     Packets(u32),
     /// Bytes.
     Bytes(u64),
@@ -26,7 +26,7 @@ const PACKET_BYTES: u64 = midflight_control::DATA_BYTES;
 const LEAST_BDP: u64 = 5;
 
 impl Room {
-    /// Most packets at a link of this rate and one-way delay, the one in transmission included.
+    /// Packets of this room at a link of this rate and one-way delay.
     fn packets(self, rate: Rate, delay: Duration) -> u32 {
         let whole =
             |packets: u64, least: u64| u32::try_from(packets.max(least)).unwrap_or(u32::MAX);
@@ -66,11 +66,14 @@ pub struct ManagedQueue {
 }
 
 impl Queue {
-    /// Most packets at a drop-tail link of this rate and one-way delay, the one in transmission included.
+    /// Most packets at a link of this rate and one-way delay: with drop-tail those at the link, the one in
+    /// transmission included; with a discipline those that wait.
     pub fn packets(self, rate: Rate, delay: Duration) -> u32 {
         match self {
             Self::DropTail(room) => room.packets(rate, delay),
-            Self::Managed(queue) => queue.parameters.packets,
+            Self::Managed(queue) => queue
+                .limit
+                .map_or(queue.parameters.packets, |room| room.packets(rate, delay)),
         }
     }
 
@@ -143,12 +146,21 @@ impl ManagedQueue {
             parameters: kind.default,
             limit: None,
         };
-        let period = kind.period;
+        let (period, default) = (kind.period, kind.default);
         let expected = || {
-            format!("after \"{}\" expected \"limit 200 packets\" (or kB, a time, bdp), \"target 5 ms\", \"{period} 100 ms\", \"ecn\", \"no-ecn\", \"ce-threshold 1 ms\" or \"l4s-threshold 1 ms\"", kind.name)
+            format!("after \"{}\" expected \"limit 200 packets\" (or kB, a time, bdp), \"target {}\", \"{period} {}\", \"ecn\", \"no-ecn\", \"ce-threshold 1 ms\" or \"l4s-threshold 1 ms\"", kind.name, default.target, default.period)
         };
         let mut words = words.iter();
+        let mut said: Vec<&str> = Vec::new();
         while let Some(word) = words.next() {
+            // The same setting twice is no way to write it.
+            let is_same = |one: &&&str| setting(one) == setting(word);
+            if let Some(before) = said.iter().find(is_same) {
+                return Err(format!(
+                    "\"{word}\" comes after \"{before}\"; expected one of them, once"
+                ));
+            }
+            said.push(word);
             let of = &mut queue.parameters;
             match word.as_str() {
                 "ecn" => of.ecn = true,
@@ -185,23 +197,51 @@ impl ManagedQueue {
     }
 }
 
-/// The names of disciplines, for what a text may begin with.
-struct Names;
-
-impl fmt::Display for Names {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for kind in QUEUES {
-            write!(f, ", \"{}\"", kind.name)?;
-        }
-        Ok(())
+/// What an option sets: those that exclude each other set the same.
+fn setting(option: &str) -> &str {
+    match option {
+        "no-ecn" => "ecn",
+        "l4s-threshold" => "ce-threshold",
+        other => other,
     }
+}
+
+/// The names of disciplines.
+fn names(quote: &str, between: &str) -> String {
+    let names = QUEUES
+        .iter()
+        .map(|kind| format!("{quote}{}{quote}", kind.name));
+    names.collect::<Vec<_>>().join(between)
+}
+
+/// Each discipline with all its options, as examples.
+fn examples() -> String {
+    let each = QUEUES.iter().map(|kind| {
+        let of = kind.default;
+        let ecn = if of.ecn { "no-ecn" } else { "ecn" };
+        format!(
+            "\"{} limit {} packets target {} {} {} {ecn}\"",
+            kind.name, of.packets, of.target, kind.period, of.period
+        )
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 impl Quantity for Queue {
     const NAME: &'static str = "Queue";
-    const ABOUT: &'static str = "Room at a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or what it sends in a time, \"50 ms\". Or a discipline, \"codel\", \"fq-codel\" or \"pie\", and what is to be other than its default: \"codel limit 200 packets target 10 ms interval 200 ms ecn\", \"pie update 30 ms\".";
     const EXAMPLE: &'static str = "bdp";
-    const PATTERN: &'static str = r"^\s*((codel|fq-codel|pie)(\s.*)?|([0-9.]+\s*)?(bdp|packets?|segments?|[kKMG]?i?B|ns|us|ms|s|min|h))\s*$";
+
+    fn about() -> Cow<'static, str> {
+        format!("Room at a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or what it sends in a time, \"50 ms\". Or a discipline, {}, and its options in any order: {}.", names("\"", ", "), examples()).into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        format!(
+            r"^\s*(({})(\s.*)?|([0-9.]+\s*)?(bdp|packets?|segments?|[kKMG]?i?B|ns|us|ms|s|min|h))\s*$",
+            names("", "|")
+        )
+        .into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         let words = words(text);
@@ -213,7 +253,7 @@ impl Quantity for Queue {
         }
         let room = Room::read(text).map(Self::DropTail);
         room.ok_or_else(|| {
-            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\"{Names}")
+            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\", {}", names("\"", ", "))
         })
     }
 }
@@ -255,7 +295,52 @@ mod tests {
         assert!(error("codell").contains("\"fq-codel\", \"pie\""));
         assert!(error("codel 200 packets")
             .contains("\"200 packets\" is not known; after \"codel\" expected \"limit"));
-        assert!(error("pie interval 10 ms").contains("\"update 100 ms\""));
-        assert!(error("codel target").contains("\"target 5 ms\""));
+        for kind in QUEUES {
+            let default = format!(
+                "\"target {}\", \"{} {}\"",
+                kind.default.target, kind.period, kind.default.period
+            );
+            assert!(error(&format!("{} target", kind.name)).contains(&default));
+            assert!(Queue::about().contains(kind.name) && Queue::pattern().contains(kind.name));
+        }
+        for example in examples().split(", ") {
+            let read = Queue::read(example.trim_matches('"'));
+            assert!(read.is_ok(), "{example}: {read:?}");
+        }
+        assert!(error("pie interval 10 ms").contains("\"update 15 ms\""));
+    }
+
+    #[test]
+    fn an_option_comes_once() {
+        for (text, words) in [
+            ("codel ecn no-ecn", "\"no-ecn\" comes after \"ecn\""),
+            ("codel ecn ecn", "\"ecn\" comes after \"ecn\""),
+            ("codel target 5 ms target 9 ms", "\"target\" comes after"),
+            ("pie limit 5 packets limit 5 packets", "\"limit\" comes"),
+            ("pie update 5 ms ecn update 9 ms", "\"update\" comes after"),
+            (
+                "codel ce-threshold 1 ms l4s-threshold 1 ms",
+                "\"l4s-threshold\" comes after \"ce-threshold\"",
+            ),
+        ] {
+            let error = Queue::read(text).err().unwrap_or_default();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    /// Of a discipline the limit that is said, and else its own.
+    #[test]
+    fn most_packets_are_those_that_are_said() {
+        let packets = |text: &str| {
+            let queue = Queue::read(text).unwrap_or(Queue::DropTail(Room::Packets(1)));
+            queue.packets(Rate::from_mbps(12), Duration::from_millis(10))
+        };
+        for kind in QUEUES {
+            assert_eq!(packets(kind.name), kind.default.packets);
+            assert_eq!(packets(&format!("{} limit 100 packets", kind.name)), 100);
+            assert_eq!(packets(&format!("{} limit 50 ms", kind.name)), 50);
+        }
+        assert_eq!(packets("codel limit 30 kB"), 20);
+        assert_eq!(packets("100 packets"), 100);
     }
 }

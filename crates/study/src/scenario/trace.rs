@@ -13,7 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::plan::Problem;
 use super::written::Written;
-use crate::recording::{Between, Cut, Followed, Format, Model, OutageKind, Own, Recording, Way};
+use crate::recording::{
+    Between, Cut, Followed, Format, Model, OutageKind, Own, Recording, Way, MODELS,
+};
 
 /// How much of a path a model draws.
 const LENGTH: Duration = Duration::from_secs(600);
@@ -108,6 +110,10 @@ impl<'de> Deserialize<'de> for ColumnFile {
     }
 }
 
+fn model_names() -> Vec<&'static str> {
+    MODELS.iter().map(|model| model.name).collect()
+}
+
 /// The table as it is written.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "TraceTable")]
@@ -126,7 +132,8 @@ struct Table {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     columns: BTreeMap<String, ColumnFile>,
-    /// A model that draws the path, instead of a file: starlink, gauss-markov, fade-out or 5g-nsa.
+    /// The name of a model that draws the path, instead of a file (`midflight list models`).
+    #[schemars(extend("examples" = model_names()))]
     model: Option<String>,
     /// The seed from which the model draws; 1 if it is left out.
     seed: Option<u64>,
@@ -449,14 +456,7 @@ impl TraceFile {
         let model = Model::named(model).map_err(|why| wrong("model", why))?;
         let length = self.length.as_ref().map_or(LENGTH, |of| of.value);
         let drawn = model.draw(self.seed.unwrap_or(1), length, &self.set);
-        let mut recording = drawn.map_err(|why| {
-            let key = if why.starts_with("a length") {
-                "length"
-            } else {
-                "set"
-            };
-            wrong(key, why)
-        })?;
+        let mut recording = drawn.map_err(|refused| wrong(refused.key, refused.why))?;
         // Each run would say it.
         recording.remarks.clear();
         self.follow(recording, [None, None], own)

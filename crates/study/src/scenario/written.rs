@@ -16,12 +16,14 @@ use crate::radio::{read_cross, read_loss, read_reordering};
 pub trait Quantity: Sized {
     /// What it is called in the schema.
     const NAME: &'static str;
-    /// What it is, with every form that is accepted.
-    const ABOUT: &'static str;
     /// A text that would be accepted.
     const EXAMPLE: &'static str;
+
+    /// What it is, with every form that is accepted.
+    fn about() -> Cow<'static, str>;
+
     /// Every text that is accepted matches this.
-    const PATTERN: &'static str;
+    fn pattern() -> Cow<'static, str>;
 
     /// Reads it.
     ///
@@ -94,9 +96,9 @@ impl<T: Quantity> JsonSchema for Written<T> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": T::ABOUT,
+            "description": T::about(),
             "examples": [T::EXAMPLE],
-            "pattern": T::PATTERN,
+            "pattern": T::pattern(),
         })
     }
 }
@@ -109,9 +111,15 @@ macro_rules! pattern {
 
 impl Quantity for Duration {
     const NAME: &'static str = "Time";
-    const ABOUT: &'static str = "A time: a number and ns, us, ms, s, min or h.";
     const EXAMPLE: &'static str = "50 ms";
-    const PATTERN: &'static str = pattern!("ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h");
+
+    fn about() -> Cow<'static, str> {
+        "A time: a number and ns, us, ms, s, min or h.".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        pattern!("ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h").into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         text.parse()
@@ -125,13 +133,20 @@ pub struct Gap(pub Option<Duration>);
 
 impl Quantity for Gap {
     const NAME: &'static str = "Gap";
-    const ABOUT: &'static str = "A time, or \"none\": without a gap.";
     const EXAMPLE: &'static str = "500 ms";
-    const PATTERN: &'static str = concat!(
-        r"^\s*(none|([0-9]+\.?[0-9]*|\.[0-9]+)\s*(",
-        "ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h",
-        r"))\s*$"
-    );
+
+    fn about() -> Cow<'static, str> {
+        "A time, or \"none\": without a gap.".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        concat!(
+            r"^\s*(none|([0-9]+\.?[0-9]*|\.[0-9]+)\s*(",
+            "ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h",
+            r"))\s*$"
+        )
+        .into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         if text.trim() == "none" {
@@ -153,14 +168,20 @@ pub enum Stagger {
 
 impl Quantity for Stagger {
     const NAME: &'static str = "Stagger";
-    const ABOUT: &'static str =
-        "A time, or \"poisson 2 s\": at random, with exponential times of that mean between.";
     const EXAMPLE: &'static str = "500 ms";
-    const PATTERN: &'static str = concat!(
-        r"^\s*(poisson\s+)?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(",
-        "ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h",
-        r")\s*$"
-    );
+
+    fn about() -> Cow<'static, str> {
+        "A time, or \"poisson 2 s\": at random, with exponential times of that mean between.".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        concat!(
+            r"^\s*(poisson\s+)?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(",
+            "ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h",
+            r")\s*$"
+        )
+        .into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         let (random, time) = match text.trim().strip_prefix("poisson ") {
@@ -179,9 +200,15 @@ impl Quantity for Stagger {
 
 impl Quantity for Rate {
     const NAME: &'static str = "Rate";
-    const ABOUT: &'static str = "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.";
     const EXAMPLE: &'static str = "54 Mbit/s";
-    const PATTERN: &'static str = pattern!("[kKmMgG]?(bit|b)(/s|ps)");
+
+    fn about() -> Cow<'static, str> {
+        "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        pattern!("[kKmMgG]?(bit|b)(/s|ps)").into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         text.parse()
@@ -195,9 +222,15 @@ pub struct Instants(pub Vec<Instant>);
 
 impl Quantity for Instants {
     const NAME: &'static str = "Instants";
-    const ABOUT: &'static str = "One time from the start of the run (\"8 s\"), a list (\"1 s, 2 s\"), or a range with its end included (\"15 s : 600 s : 15 s\": from, to, step).";
     const EXAMPLE: &'static str = "8 s";
-    const PATTERN: &'static str = r"^\s*[0-9.]";
+
+    fn about() -> Cow<'static, str> {
+        "One time from the start of the run (\"8 s\"), a list (\"1 s, 2 s\"), or a range with its end included (\"15 s : 600 s : 15 s\": from, to, step).".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        r"^\s*[0-9.]".into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         let mut instants = parse_instants(text).map_err(|e| e.to_string())?;
@@ -250,9 +283,15 @@ pub enum Size {
 
 impl Quantity for Size {
     const NAME: &'static str = "Size";
-    const ABOUT: &'static str = "How much a flow sends: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\".";
     const EXAMPLE: &'static str = "3 MB";
-    const PATTERN: &'static str = r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?))\s*$";
+
+    fn about() -> Cow<'static, str> {
+        "How much a flow sends: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\".".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?))\s*$".into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         let read = || {
@@ -275,9 +314,15 @@ pub struct Share(pub f64);
 
 impl Quantity for Share {
     const NAME: &'static str = "Share";
-    const ABOUT: &'static str = "A probability in per cent.";
     const EXAMPLE: &'static str = "20%";
-    const PATTERN: &'static str = pattern!("%");
+
+    fn about() -> Cow<'static, str> {
+        "A probability in per cent.".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        pattern!("%").into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         let share = number_and_unit(text)
@@ -309,9 +354,15 @@ pub fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
 
 impl Quantity for LossModel {
     const NAME: &'static str = "Loss";
-    const ABOUT: &'static str = "Packets that a link loses: \"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time).";
     const EXAMPLE: &'static str = "uniform 0.5%";
-    const PATTERN: &'static str = r"^\s*(uniform|burst|gilbert)\s";
+
+    fn about() -> Cow<'static, str> {
+        "Packets that a link loses: \"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time).".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        r"^\s*(uniform|burst|gilbert)\s".into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         read_loss(text).map_err(|e| e.to_string())
@@ -320,9 +371,15 @@ impl Quantity for LossModel {
 
 impl Quantity for Reordering {
     const NAME: &'static str = "Reordering";
-    const ABOUT: &'static str = "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later), \"linkrtx 5% 100ms\" (sent again by the link layer, so much later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails so often, and one more takes so long; what comes behind waits) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).";
     const EXAMPLE: &'static str = "linkrtx 5% 100ms";
-    const PATTERN: &'static str = r"^\s*(swap|linkrtx|harq)\s";
+
+    fn about() -> Cow<'static, str> {
+        "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later), \"linkrtx 5% 100ms\" (sent again by the link layer, so much later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails so often, and one more takes so long; what comes behind waits) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        r"^\s*(swap|linkrtx|harq)\s".into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         read_reordering(text).map_err(|e| e.to_string())
@@ -335,9 +392,15 @@ pub struct Cross(pub Option<CrossTraffic>);
 
 impl Quantity for Cross {
     const NAME: &'static str = "Cross";
-    const ABOUT: &'static str = "Packets of others that a link carries at a rate that no loss changes: \"cbr 2 Mbit/s\" (evenly), \"poisson 2 Mbit/s\" (exponential gaps), \"on-off 8 Mbit/s 100ms 300ms\" (evenly in bursts: rate of a burst, mean length of a burst and of the silence between, exponential), \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with Pareto lengths of this shape), or \"none\". A packet has 1500 B, or what stands behind: \"cbr 64 kbit/s 200 B\".";
     const EXAMPLE: &'static str = "poisson 2 Mbit/s";
-    const PATTERN: &'static str = r"^\s*(none\s*$|(cbr|poisson|on-off|pareto)\s)";
+
+    fn about() -> Cow<'static, str> {
+        "Packets of others that a link carries at a rate that no loss changes: \"cbr 2 Mbit/s\" (evenly), \"poisson 2 Mbit/s\" (exponential gaps), \"on-off 8 Mbit/s 100ms 300ms\" (evenly in bursts: rate of a burst, mean length of a burst and of the silence between, exponential), \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with Pareto lengths of this shape), or \"none\". A packet has 1500 B, or what stands behind: \"cbr 64 kbit/s 200 B\".".into()
+    }
+
+    fn pattern() -> Cow<'static, str> {
+        r"^\s*(none\s*$|(cbr|poisson|on-off|pareto)\s)".into()
+    }
 
     fn read(text: &str) -> Result<Self, String> {
         read_cross(text).map(Self).map_err(|e| e.to_string())

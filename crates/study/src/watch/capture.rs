@@ -35,8 +35,9 @@ const SENDER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// Of the first flow's receiver.
 const FIRST_RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
 
-/// How the remark on a lost packet begins.
+/// How the remark on a lost packet begins, and that on a marked one.
 const LOST: &str = "lost at";
+const MARKED: &str = "marked at";
 
 /// What was seen at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -275,15 +276,15 @@ impl Capturing {
         }
     }
 
-    /// Says at all places what became of a packet.
-    fn remark_loss(
+    /// Says at all places what became of a packet; `what` is how the text begins.
+    fn remark_fate(
         &mut self,
         flow: FlowId,
-        payload: Payload,
-        datagram: Option<u64>,
-        sent: Instant,
+        (payload, datagram, sent): (Payload, Option<u64>, Instant),
+        what: &str,
         text: &str,
     ) {
+        let text = format!("{what} {text}");
         let is_it = |shot: &&mut CapturedPacket| {
             shot.flow == flow
                 && match (&shot.packet, payload) {
@@ -301,12 +302,12 @@ impl Capturing {
                 }
         };
         for shots in &mut self.shots {
-            // Of copies that look the same the first not yet lost.
+            // Of copies that look the same the first of which it is not yet said.
             let since = shots.iter_mut().rev().take_while(|shot| shot.at >= sent);
-            let marked =
-                |shot: &&mut CapturedPacket| !shot.remarks.iter().any(|r| r.starts_with(LOST));
-            if let Some(shot) = since.filter(is_it).filter(marked).last() {
-                shot.remarks.push(text.into());
+            let unsaid =
+                |shot: &&mut CapturedPacket| !shot.remarks.iter().any(|r| r.starts_with(what));
+            if let Some(shot) = since.filter(is_it).filter(unsaid).last() {
+                shot.remarks.push(text.clone());
             }
         }
     }
@@ -559,13 +560,23 @@ impl Observer for Capturing {
             } => {
                 let name = self.links.of(*link);
                 let text = match cause {
-                    DropCause::Queue => format!("{LOST} {name}: no room in its queue"),
-                    DropCause::Early => format!("{LOST} {name}: by the discipline of its queue"),
-                    DropCause::Break => format!("{LOST} {name}: the link is down"),
-                    DropCause::Radio => format!("{LOST} {name}: by the radio"),
-                    DropCause::Node => format!("{LOST} {name}: kept back by the node"),
+                    DropCause::Queue => format!("{name}: no room in its queue"),
+                    DropCause::Early => format!("{name}: by the discipline of its queue"),
+                    DropCause::Break => format!("{name}: the link is down"),
+                    DropCause::Radio => format!("{name}: by the radio"),
+                    DropCause::Node => format!("{name}: kept back by the node"),
                 };
-                self.remark_loss(flow, *payload, *datagram, *sent, &text);
+                self.remark_fate(flow, (*payload, *datagram, *sent), LOST, &text);
+            }
+            Event::Marked {
+                payload,
+                sent,
+                link,
+                datagram,
+            } => {
+                let name = self.links.of(*link);
+                let text = format!("{name}: CE set by the discipline of its queue");
+                self.remark_fate(flow, (*payload, *datagram, *sent), MARKED, &text);
             }
             Event::Break | Event::Make => {
                 let breaks = matches!(event, Event::Break);

@@ -287,7 +287,7 @@ impl Causes {
                 sent,
                 ..
             } => self.answer(|(a, _)| (a.ack, a.cause_sent) == (*ack, *sent)),
-            Event::Dropped { sent, .. } => EventCause {
+            Event::Dropped { sent, .. } | Event::Marked { sent, .. } => EventCause {
                 sent: Some(*sent),
                 ..EventCause::default()
             },
@@ -314,7 +314,10 @@ impl Causes {
             if matches!(event, "ack" | "notice" | "wake") {
                 self.head = Some((number, at));
             }
-            let outside = matches!(event, "rcv" | "drop" | "break" | "make" | "ack_sent");
+            let outside = matches!(
+                event,
+                "rcv" | "drop" | "mark" | "break" | "make" | "ack_sent"
+            );
             self.places.push(Place {
                 number,
                 head: self.head.map(|(head, _)| head).filter(|_| !outside),

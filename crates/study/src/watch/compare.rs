@@ -12,7 +12,7 @@ use crate::error::StudyError;
 use crate::setup::Setup;
 
 /// Events that are compared between runs; of the last three the detail is, too.
-const COMPARED: [&str; 16] = [
+const COMPARED: [&str; 17] = [
     "send",
     "rexmit",
     "window_probe",
@@ -29,8 +29,9 @@ const COMPARED: [&str; 16] = [
     "ack",
     "rcv",
     "drop",
+    "mark",
 ];
-const WITH_DETAIL: [&str; 3] = ["ack", "rcv", "drop"];
+const WITH_DETAIL: [&str; 4] = ["ack", "rcv", "drop", "mark"];
 
 /// Orders that are told of each side.
 const MOST_ORDERS: usize = 8;

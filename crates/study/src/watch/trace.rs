@@ -352,7 +352,12 @@ impl Observer for Recorder {
                     row.sent = Some(*sent);
                 }
             }
-            Event::Marked { payload, link } => {
+            Event::Marked {
+                payload,
+                sent,
+                link,
+                ..
+            } => {
                 let number = match *payload {
                     Payload::Data(seq) => seq as f64,
                     Payload::Ack(ack) => ack as f64 - 1.0,
@@ -362,6 +367,7 @@ impl Observer for Recorder {
                 let text = format!("{} {link}", payload.kind());
                 if let Some(row) = self.list(now, "mark", number, text) {
                     row.link = Some(link);
+                    row.sent = Some(*sent);
                 }
             }
             Event::Break => self.push(now, "break", 0.0, ""),

@@ -24,6 +24,15 @@ pub const MODELS: &[Model] = &[
     nsa::NSA,
 ];
 
+/// Why a model draws nothing: which key of a trace is wrong, and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// `length` or `set`.
+    pub key: &'static str,
+    /// What was read and what is accepted.
+    pub why: String,
+}
+
 /// A model of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
@@ -59,29 +68,31 @@ impl Model {
     /// The path that it draws, so long, by settings over its own.
     ///
     /// # Errors
-    /// A sentence on a setting that is not known or accepted.
+    /// [`Refused`] for a length out of range, and a setting that is not known or accepted.
     pub fn draw(
         &self,
         seed: u64,
         span: Duration,
         set: &BTreeMap<String, String>,
-    ) -> Result<Recording, String> {
+    ) -> Result<Recording, Refused> {
+        let of_settings = |why| Refused { key: "set", why };
         if !(Duration::from_secs(1)..=MOST_SPAN).contains(&span) {
-            return Err(format!(
-                "a length of {} s is out of range; expected 1 s to 24 h",
-                span.as_secs_f64()
-            ));
+            let seconds = span.as_secs_f64();
+            return Err(Refused {
+                key: "length",
+                why: format!("a length of {seconds} s is out of range; expected 1 s to 24 h"),
+            });
         }
         let known = || self.knobs.iter().map(|knob| knob.name);
         if let Some(name) = set.keys().find(|name| !known().any(|one| one == **name)) {
             let near = nearest(name, known());
             let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
             let names: Vec<&str> = known().collect();
-            return Err(format!(
+            return Err(of_settings(format!(
                 "model {} has no \"{name}\"; expected {}{near}",
                 self.name,
                 names.join(", ")
-            ));
+            )));
         }
         let mut recording = Recording::new(Format::Model);
         recording.span = span;
@@ -96,7 +107,7 @@ impl Model {
             span: span.as_secs_f64(),
             recording,
         };
-        (self.draw)(&mut drawing)?;
+        (self.draw)(&mut drawing).map_err(of_settings)?;
         Ok(drawing.recording)
     }
 }
@@ -213,7 +224,8 @@ mod tests {
 
     fn drawn(name: &str, seed: u64, set: &[(&str, &str)]) -> Result<Recording, String> {
         let set = set.iter().map(|(k, v)| ((*k).into(), (*v).into()));
-        Model::named(name)?.draw(seed, Duration::from_secs(600), &set.collect())
+        let drawn = Model::named(name)?.draw(seed, Duration::from_secs(600), &set.collect());
+        drawn.map_err(|refused| refused.why)
     }
 
     fn of(name: &str, set: &[(&str, &str)]) -> Recording {
@@ -228,6 +240,22 @@ mod tests {
             .map(|((from, value), until)| until.saturating_sub(*from).as_secs_f64() * value)
             .sum();
         area / span.as_secs_f64()
+    }
+
+    /// A setting that begins as the sentence on a length does is still a setting.
+    #[test]
+    fn what_is_refused_has_its_key() {
+        for model in MODELS {
+            let key = |span, set: &[(&str, &str)]| {
+                let set = set.iter().map(|(k, v)| ((*k).into(), (*v).into()));
+                let drawn = model.draw(1, Duration::from_secs(span), &set.collect());
+                drawn.err().map(|refused| refused.key)
+            };
+            assert_eq!(key(0, &[]), Some("length"), "{}", model.name);
+            assert_eq!(key(10, &[("a length", "1")]), Some("set"));
+            assert_eq!(key(10, &[(model.knobs[0].name, "a length")]), Some("set"));
+            assert_eq!(key(10, &[]), None);
+        }
     }
 
     /// A path is that of its seed, ascends in time and stays within what can be.
@@ -315,8 +343,9 @@ mod tests {
         let set = [("least", "1 bit/s"), ("deviation", "4 Mbit/s")];
         let set = set.map(|(k, v)| (k.to_string(), v.to_string()));
         let span = Duration::from_secs(36_000);
-        let drawn = model.and_then(|m| m.draw(3, span, &set.into_iter().collect()));
-        let path = drawn.unwrap_or_else(|_| Recording::new(Format::Model));
+        let drawn = model.map(|m| m.draw(3, span, &set.into_iter().collect()));
+        let path = drawn.and_then(|drawn| drawn.map_err(|refused| refused.why));
+        let path = path.unwrap_or_else(|_| Recording::new(Format::Model));
         let values: Vec<f64> = path.down.rate.iter().map(|p| p.1 / 1e6).collect();
         assert_eq!(values.len(), 360_000);
         let count = values.len() as f64;

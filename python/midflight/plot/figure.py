@@ -1,0 +1,73 @@
+"""What the figures of runs and of results share: how they are written, labelled and laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.style import (
+    arrange,
+    check_format,
+    chosen_style,
+    figure_bytes,
+    legend,
+    wrapped,
+    write_csv,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["finish_panels", "label_axes", "write_figure"]
+
+
+def write_figure(
+    path: str | Path,
+    draw: Callable[[], Figure],
+    table: Iterable[Sequence[object]],
+    *,
+    look: str | None,
+    font: str | None,
+    csv: str | Path | None,
+) -> Path:
+    """Draw a figure in a style, write it, and write the table with its head if a file is given.
+
+    Nothing is written if it cannot be drawn. Returns the path of the figure.
+    """
+    path = Path(path)
+    suffix = check_format(path)
+    with chosen_style(look, font):
+        drawn = figure_bytes(draw(), suffix)
+    path.write_bytes(drawn)
+    if csv is not None:
+        head, *rows = table
+        write_csv(Path(csv), [str(one) for one in head], rows)
+    return path
+
+
+def label_axes(
+    figure: Figure, axes: Axes, x_title: str, y_title: str, title: str | None, lines_title: str
+) -> None:
+    """Write what the axes are, wrapped to the figure, and name the lines above them."""
+    width, height = figure.get_size_inches()
+    for put, text, room in (
+        (axes.set_xlabel, x_title, width - 0.6),
+        (axes.set_ylabel, y_title, height - 0.9),
+        (axes.set_title, title or "", width - 0.6),
+    ):
+        put(wrapped(text, 7.5, room * 72), parse_math=False)
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        entries = dict(zip(labels, handles, strict=True))
+        legend(figure, entries, loc="outside upper center", title=lines_title)
+
+
+def finish_panels(figure: Figure, entries: Mapping[str, Any], title: str | None) -> None:
+    """Put a title above panels over time and a legend below them, and give them their places."""
+    if title:
+        room = (figure.get_size_inches()[0] - 0.6) * 72
+        figure.suptitle(wrapped(title, 7.5, room), parse_math=False)
+    legend(figure, entries, loc="outside lower center", most=6)
+    arrange(figure)
