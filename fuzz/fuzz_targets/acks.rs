@@ -49,6 +49,7 @@ fn ack(u: &mut Unstructured<'_>, sender: &Sender, now: Instant) -> Result<Ack> {
         sack,
         echo: timestamps.then_some(now.saturating_sub(echo)),
         cause_sent: Instant::ZERO,
+        offset: 0,
         says,
         window: None,
         stamp_ms: 0,

@@ -491,6 +491,7 @@ impl Connection {
                 sack: SackBlocks::default(),
                 echo: None,
                 cause_sent: self.opened,
+                offset: 0,
                 says: Says::ZeroWindow,
                 window: None,
                 stamp_ms: 0,

@@ -162,6 +162,7 @@ mod tests {
             ecn: midflight_tcp::EcnCodepoint::NotCapable,
             cwr: false,
             echo_ms: 0,
+            offset: 0,
             option: None,
         };
         Announcement {

@@ -164,6 +164,7 @@ impl ForgedAck {
             sack: SackBlocks::default(),
             echo: None,
             cause_sent: view.now,
+            offset: 0,
             says: Says::Moved(HandoffMark {
                 number,
                 sent: view.now,

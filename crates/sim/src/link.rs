@@ -60,6 +60,8 @@ pub(crate) struct Link {
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
     pub(crate) impaired: bool,
+    /// Its place among all.
+    pub(crate) number: u16,
     /// Counts the times here that are not whole nanoseconds.
     clock: Clock,
     rate: Rate,
@@ -106,6 +108,7 @@ impl Link {
             closed: special.as_deref().is_some_and(Special::is_closed),
             special,
             impaired,
+            number: 0,
             clock,
             rate: config.rate,
             fine_delay: 0.0,
@@ -296,7 +299,7 @@ impl Link {
     pub(crate) fn key(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
             due: self.clock.moment(t.passage.arrive),
-            scheduled: t.passage.start,
+            scheduled: self.clock.arrival(t.passage.start, self.number),
         })
     }
 
@@ -556,6 +559,7 @@ mod tests {
                 ecn: midflight_tcp::EcnCodepoint::NotCapable,
                 cwr: false,
                 echo_ms: 0,
+                offset: 0,
                 option: None,
             };
             l.carry(

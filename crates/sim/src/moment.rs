@@ -125,6 +125,20 @@ impl Clock {
         }
     }
 
+    /// What settles the order of packets that arrive at one time over several links. In the lab it is when their
+    /// transmissions began, and then the links' numbers (mf_next()).
+    #[inline]
+    pub(crate) fn arrival(self, start: Scheduled, link: u16) -> Scheduled {
+        match self {
+            Self::Seconds => start,
+            Self::Picoseconds => Scheduled {
+                at: start.at,
+                by: FineTime(link.into()),
+                before: FineTime::ZERO,
+            },
+        }
+    }
+
     fn after_timer(armed: Moment, deadline: Instant) -> Moment {
         let wait = deadline.since(armed.at).as_nanos();
         let seconds = if wait.is_multiple_of(10_000_000) {

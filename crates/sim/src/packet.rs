@@ -14,7 +14,7 @@ use crate::stack::{Carries, Datagram};
 /// A packet on its way. The datagram or the options of one that has some lie in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// Number of the segment, or of the ACK.
+    /// Number of the segment, or of the ACK; of a segment, above [`NUMBER_BITS`], the bytes that came before.
     number: u64,
     /// When the segment was sent; of an ACK, the one that caused it.
     sent: Instant,
@@ -77,6 +77,9 @@ enum Kind {
     Stack,
 }
 
+/// Numbers are smaller than that power of two.
+const NUMBER_BITS: u32 = 48;
+
 // Every link copies it: a larger one costs every packet.
 const _: () = assert!(size_of::<Packet>() <= 32);
 
@@ -89,7 +92,7 @@ impl Packet {
         options: &mut PacketOptions,
     ) -> Self {
         Self {
-            number: segment.seq,
+            number: segment.seq | u64::from(segment.offset) << NUMBER_BITS,
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
@@ -251,9 +254,11 @@ impl Packet {
     /// What observers are told of it.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
-            Kind::Ack | Kind::Acknowledgment | Kind::StackAck => Payload::Ack(self.number),
+            Kind::Ack | Kind::Acknowledgment | Kind::StackAck => {
+                Payload::Ack(self.segment_number())
+            }
             Kind::Stack | Kind::Challenge => Payload::Datagram(self.number),
-            _ => Payload::Data(self.number),
+            _ => Payload::Data(self.segment_number()),
         }
     }
 
@@ -294,6 +299,7 @@ impl Packet {
     fn as_ack(&self, options: Options) -> Ack {
         Ack {
             ack: self.number,
+            offset: options.offset,
             sack: options.sack,
             echo: options.echo,
             cause_sent: self.sent,
@@ -315,11 +321,17 @@ impl Packet {
         }
     }
 
+    #[inline(always)]
+    fn segment_number(&self) -> Seq {
+        self.number & ((1 << NUMBER_BITS) - 1)
+    }
+
     /// The segment in a packet without an option.
     #[inline(always)]
     pub(crate) fn segment(&self) -> Segment {
         Segment {
-            seq: self.number,
+            seq: self.segment_number(),
+            offset: (self.number >> NUMBER_BITS) as u16,
             bytes: self.bytes,
             retransmission: matches!(
                 self.kind,
@@ -393,6 +405,7 @@ struct Options {
     says: Says,
     window: Option<NonZeroU32>,
     stamp_ms: u32,
+    offset: u16,
     extra_bytes: u8,
 }
 
@@ -430,6 +443,7 @@ impl PacketOptions {
             says: ack.says,
             window: ack.window,
             stamp_ms: ack.stamp_ms,
+            offset: ack.offset,
             extra_bytes: ack.extra_bytes,
         })
     }
@@ -514,6 +528,7 @@ mod tests {
         }
         Ack {
             ack: number,
+            offset: 0,
             sack,
             echo: (number.is_multiple_of(2) || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),

@@ -171,6 +171,7 @@ impl Wake {
             SlotKind::Retransmission => Self::Retransmission,
             SlotKind::LossProbe => Self::LossProbe,
             SlotKind::Reordering => Self::Reordering,
+            SlotKind::SmallWindow => Self::Persist,
         }
     }
 

@@ -44,13 +44,14 @@ mod recovery;
 pub mod scheme;
 mod segment;
 mod sender;
+mod sizes;
 mod state;
 
 pub use config::{
     profile, AckRules, ConfigError, ControllerAfter, InFlightAfter, InitialWindow, Migration,
-    PartialAckTimer, PortOnly, Profile, PrrRules, ReceiverConfig, RecoveryKind, RecoveryRules,
-    ResponseLoad, RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig, SenderParts, SlowStart,
-    Switch, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
+    PartialAckTimer, PortOnly, Profile, PrrRules, ReceiveBuffer, ReceiverConfig, RecoveryKind,
+    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig, SenderParts,
+    SlowStart, Switch, LINUX_SLACK, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
 };
 pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
 pub use receiver::Receiver;

@@ -124,6 +124,7 @@ mod tests {
             ecn: crate::segment::EcnCodepoint::NotCapable,
             cwr: false,
             echo_ms: 0,
+            offset: 0,
             option: Some(SegmentOption::Train(TrainMark {
                 number,
                 index,

@@ -7,8 +7,9 @@
 //! reported, as many as fit. DSACK follows RFC 2883 section 4. Linux has its own rules for all of
 //! that (`linux.rs`).
 //!
-//! A simulated receiver counts whole segments ([`Receiver::on_segment`]). One that talks to other
-//! stacks counts bytes, in the same way, as a segment may have any size ([`Receiver::on_block`]).
+//! A simulated receiver is told of segments ([`Receiver::on_segment`]), which have one size; that of Linux counts
+//! their bytes, as its sender may cut one. One that talks to other stacks counts bytes, in the same way, as a
+//! segment may have any size ([`Receiver::on_block`]).
 
 mod as_linux;
 mod linux;
@@ -27,6 +28,7 @@ use self::quic::QuicAcks;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
+use crate::sizes::{first_byte, segment_of};
 
 /// Depth of the memory of reported blocks.
 const REMEMBERED: usize = 3;
@@ -39,6 +41,8 @@ const EMPTY: SackBlock = SackBlock { left: 0, right: 0 };
 #[educe(Clone)]
 pub struct Receiver {
     config: ReceiverConfig,
+    /// What it counts of each number of a segment: 1, or its bytes.
+    unit: u64,
     /// Next segment expected.
     next: Seq,
     /// One past the highest segment received.
@@ -72,6 +76,8 @@ pub struct Receiver {
 #[derive(Clone, Debug)]
 struct Linux {
     acks: LinuxAcks,
+    /// A segment has arrived that is not full, or does not begin with its number.
+    has_short: bool,
     /// ACKs that leave now, after the one that was handed out; when that was.
     more: VecDeque<Ack>,
     at: Instant,
@@ -125,6 +131,10 @@ impl Receiver {
     fn of(config: ReceiverConfig, room: Option<u64>) -> Self {
         Self {
             config,
+            unit: match (config.acks, room) {
+                (AckRules::Linux { mss, .. }, None) => mss.max(1).into(),
+                _ => 1,
+            },
             next: 0,
             highest: 0,
             above: Ring::default(),
@@ -140,8 +150,14 @@ impl Receiver {
             syn_answer: None,
             linux: match config.acks {
                 AckRules::Rfc | AckRules::Quic { .. } => None,
-                AckRules::Linux { clock, mss } => Some(Box::new(Linux {
-                    acks: LinuxAcks::new(clock, mss, room),
+                AckRules::Linux {
+                    clock,
+                    mss,
+                    buffer,
+                    slack,
+                } => Some(Box::new(Linux {
+                    acks: LinuxAcks::new((clock, mss), (buffer, slack), room),
+                    has_short: false,
                     more: VecDeque::new(),
                     at: Instant::ZERO,
                 })),
@@ -155,7 +171,7 @@ impl Receiver {
 
     /// Next segment expected: all before have arrived.
     pub fn next(&self) -> Seq {
-        self.next
+        segment_of(self.next, self.unit).0
     }
 
     /// The timestamp that ACKs echo (RFC 7323 section 4.3).
@@ -170,12 +186,33 @@ impl Receiver {
 
     /// One past the highest segment that has arrived.
     pub fn highest(&self) -> Seq {
-        self.highest
+        segment_of(self.highest, self.unit).0
     }
 
     /// Whether this segment has arrived.
     #[inline]
     pub fn has(&self, seq: Seq) -> bool {
+        self.has_number(self.place(seq, 0))
+    }
+
+    /// Whether this segment has arrived, and whether one beyond the next has.
+    #[inline]
+    pub fn knows(&self, segment: &Segment) -> (bool, bool) {
+        let first = self.place(segment.seq, segment.offset);
+        (self.has_number(first), self.highest > first + self.unit)
+    }
+
+    /// What it counts where a segment begins.
+    #[inline(always)]
+    fn place(&self, seq: Seq, offset: u16) -> Seq {
+        if self.unit == 1 {
+            return seq;
+        }
+        first_byte(seq, self.unit) + u64::from(offset)
+    }
+
+    #[inline]
+    fn has_number(&self, seq: Seq) -> bool {
         seq < self.next || (!self.above.is_empty() && self.block_of(seq).is_some())
     }
 
@@ -197,7 +234,7 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.quiet_until.is_some() {
-            let is_above = segment.seq > self.next;
+            let is_above = self.place(segment.seq, segment.offset) > self.next;
             return self.in_quiet(now, is_above, |receiver| {
                 receiver.answer_segment(now, segment)
             });
@@ -544,6 +581,7 @@ impl Receiver {
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent,
+            offset: 0,
             says: self.window_says(),
             window: None,
             stamp_ms: 0,
@@ -629,6 +667,7 @@ mod tests {
             ecn: crate::segment::EcnCodepoint::NotCapable,
             cwr: false,
             echo_ms: 0,
+            offset: 0,
             option: None,
         };
         let ack = r
@@ -680,6 +719,7 @@ mod tests {
                 ecn: crate::segment::EcnCodepoint::NotCapable,
                 cwr: false,
                 echo_ms: 0,
+                offset: 0,
                 option: None,
             };
             r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)

@@ -9,6 +9,7 @@ use midflight_control::Measure;
 use midflight_units::{Instant, Rate, Seq};
 
 use crate::config::PATH_FRAME_BYTES;
+use crate::sizes::{first_byte, segment_of};
 
 /// Bytes of an IP and TCP header without options.
 pub const ACK_HEADER_BYTES: u32 = 40;
@@ -37,6 +38,9 @@ const QUIC_RANGE_BYTES: u32 = 3;
 pub struct Segment {
     /// Its number.
     pub seq: Seq,
+    /// Bytes of that number that came before, where a window has ended within a segment of this flow. Other
+    /// segments begin with their number.
+    pub offset: u16,
     /// Size on the wire in bytes.
     pub bytes: u32,
     /// It has been sent before.
@@ -146,15 +150,34 @@ pub struct SackBlock {
 /// At most four SACK blocks, the most recent first (a DSACK block before it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    // Left edge relative to the ACK number and length: half the size of two sequence numbers.
+    // Left edge relative to the ACK number and length: half the size of two sequence numbers. In segments or,
+    // where they are not whole, in bytes, of which so many are a segment.
     blocks: [(i32, u32); 4],
     len: u8,
+    unit: u16,
 }
 
 impl SackBlocks {
     /// Adds a block behind the others, relative to the ACK number `ack`. A
     /// fifth block, or one further from the ACK than 2^31 segments, is dropped.
     pub fn push(&mut self, ack: Seq, block: SackBlock) {
+        self.add(ack, block);
+    }
+
+    /// Blocks of bytes, of which `unit` are a segment; 0 if they are of segments.
+    pub(crate) fn of_bytes(unit: u16) -> Self {
+        Self {
+            unit,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a block of bytes to such, relative to the byte with which segment `ack` begins.
+    pub(crate) fn push_bytes(&mut self, ack: Seq, block: SackBlock) {
+        self.add(first_byte(ack, self.unit.into()), block);
+    }
+
+    fn add(&mut self, ack: Seq, block: SackBlock) {
         let offset = i32::try_from(block.left.wrapping_sub(ack) as i64);
         let length = u32::try_from(block.right.wrapping_sub(block.left));
         if let (Ok(offset), Ok(length), true) = (offset, length, self.len < 4) {
@@ -173,12 +196,45 @@ impl SackBlocks {
         self.len == 0
     }
 
-    /// The blocks of an ACK numbered `ack`, in the order they were added.
+    /// The blocks of an ACK numbered `ack`, in the order they were added. Of segments that are there in part
+    /// the first counts and the last does not.
     pub fn iter(&self, ack: Seq) -> impl Iterator<Item = SackBlock> + '_ {
+        let unit = u64::from(self.unit);
+        let base = if unit == 0 {
+            ack
+        } else {
+            first_byte(ack, unit)
+        };
+        self.raw(base).map(move |block| match unit {
+            0 => block,
+            unit => SackBlock {
+                left: segment_of(block.left, unit).0,
+                right: segment_of(block.right, unit).0,
+            },
+        })
+    }
+
+    /// The same in bytes, where a full segment has so many and the first is that of byte 1.
+    pub fn bytes(&self, ack: Seq, unit: u64) -> impl Iterator<Item = SackBlock> + '_ {
+        let in_segments = self.unit == 0;
+        let base = if in_segments {
+            ack
+        } else {
+            first_byte(ack, unit)
+        };
+        let in_bytes = move |block: SackBlock| SackBlock {
+            left: first_byte(block.left, unit),
+            right: first_byte(block.right, unit),
+        };
+        self.raw(base)
+            .map(move |block| if in_segments { in_bytes(block) } else { block })
+    }
+
+    fn raw(&self, base: Seq) -> impl Iterator<Item = SackBlock> + '_ {
         self.blocks[..self.len()]
             .iter()
             .map(move |&(offset, length)| {
-                let left = ack.wrapping_add(i64::from(offset) as u64);
+                let left = base.wrapping_add(i64::from(offset) as u64);
                 SackBlock {
                     left,
                     right: left.wrapping_add(u64::from(length)),
@@ -192,6 +248,8 @@ impl SackBlocks {
 pub struct Ack {
     /// Next segment expected.
     pub ack: Seq,
+    /// Bytes of it that have arrived; see [`Segment::offset`].
+    pub offset: u16,
     /// SACK blocks.
     pub sack: SackBlocks,
     /// Echo of the timestamp option, where timestamps are in use.
@@ -308,6 +366,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn blocks_of_bytes_are_segments_too() {
+        let of = |blocks: Vec<SackBlock>| -> Vec<(Seq, Seq)> {
+            blocks.iter().map(|b| (b.left, b.right)).collect()
+        };
+        let mut sack = SackBlocks::of_bytes(1000);
+        let (left, right) = (12_501, 14_701);
+        sack.push_bytes(11, SackBlock { left, right });
+        assert_eq!(of(sack.iter(11).collect()), [(13, 15)]);
+        assert_eq!(of(sack.bytes(11, 1000).collect()), [(12_501, 14_701)]);
+        let mut whole = SackBlocks::default();
+        let (left, right) = (13, 15);
+        whole.push(11, SackBlock { left, right });
+        assert_eq!(of(whole.bytes(11, 1000).collect()), [(12_001, 14_001)]);
+    }
+
+    #[test]
     fn blocks_keep_their_order_and_edges() {
         let mut sack = SackBlocks::default();
         sack.push(
@@ -340,6 +414,7 @@ mod tests {
         );
         let ack = Ack {
             ack: 100,
+            offset: 0,
             sack,
             echo: None,
             cause_sent: Instant::ZERO,

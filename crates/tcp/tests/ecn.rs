@@ -29,6 +29,7 @@ fn data(seq: u64, ms: u64, ecn: EcnCodepoint, cwr: bool) -> Segment {
         ecn,
         cwr,
         echo_ms: 0,
+        offset: 0,
         option: None,
     }
 }
@@ -77,6 +78,7 @@ fn ack(number: u64, says: Says, ms: u64) -> Ack {
         sack: SackBlocks::default(),
         echo: Some(at(ms)),
         cause_sent: at(ms),
+        offset: 0,
         says,
         window: None,
         stamp_ms: 0,

@@ -51,6 +51,7 @@ fn say(s: &mut DrivenSender, ack: Seq, says: Says) -> Vec<Seq> {
         sack: midflight_tcp::SackBlocks::default(),
         echo: None,
         cause_sent: Instant::ZERO,
+        offset: 0,
         says,
         window: None,
         stamp_ms: 0,
@@ -577,6 +578,7 @@ fn take_at(r: &mut Receiver, now: Instant, seq: Seq) -> Option<Ack> {
         ecn: midflight_tcp::EcnCodepoint::NotCapable,
         cwr: false,
         echo_ms: 0,
+        offset: 0,
         option: None,
     };
     r.on_segment(now, &segment)

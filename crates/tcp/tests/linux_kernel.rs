@@ -51,6 +51,7 @@ fn ack_of(words: &[&str]) -> (Instant, Ack) {
         sack: blocks(ack, &words[5..]),
         echo: Some(Instant::from_nanos(echo)),
         cause_sent: at,
+        offset: 0,
         says: Says::Nothing,
         window: NonZeroU32::new(window as u32),
         stamp_ms: stamp as u32,
@@ -175,6 +176,7 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
         ecn: midflight_tcp::EcnCodepoint::NotCapable,
         cwr: false,
         echo_ms: echo as u32,
+        offset: 0,
         option: None,
     };
     let mut got = Vec::new();

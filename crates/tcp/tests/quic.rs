@@ -371,6 +371,7 @@ fn an_ack_of_what_was_never_sent_changes_nothing() {
         sack,
         echo: None,
         cause_sent: path.now,
+        offset: 0,
         says: Says::Nothing,
         window: None,
         stamp_ms: 0,

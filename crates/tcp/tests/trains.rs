@@ -293,6 +293,7 @@ fn data(seq: Seq, train: Option<TrainMark>) -> Segment {
         ecn: midflight_tcp::EcnCodepoint::NotCapable,
         cwr: false,
         echo_ms: 0,
+        offset: 0,
         option: train.map(SegmentOption::Train),
     }
 }

@@ -18,14 +18,13 @@ use crate::options::{clock, Extra, Options, MOST_SHIFT, TIMESTAMP_BYTES};
 /// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
 const MOST_BYTES: u32 = u16::MAX as u32 - 20;
 
-/// The window scale that Linux offers for the receive buffers of today.
-const LINUX_SHIFT: u8 = 7;
-
 /// How the packets of a flow look.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform {
     payload: u32,
     mss: u16,
+    /// Of a full segment on the wire.
+    segment_bytes: u32,
     /// Of the receiver, in bytes.
     window: u32,
     shift: u8,
@@ -86,12 +85,13 @@ impl Uniform {
         let fits = |shift: &u8| u16::try_from(window >> shift).is_ok();
         let shift = match rx.acks {
             AckRules::Rfc => (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
-            AckRules::Linux { .. } => LINUX_SHIFT,
+            AckRules::Linux { buffer, .. } => buffer.window_shift(),
             // It has no header of TCP.
             AckRules::Quic { .. } => return None,
         };
         Some(Self {
             payload,
+            segment_bytes: tx.segment_bytes,
             mss: (tx.segment_bytes - HEADER_BYTES) as u16,
             window: window.min(u64::from(u16::MAX) << shift) as u32,
             shift,
@@ -127,6 +127,7 @@ impl Uniform {
             self.byte_of(segment.seq + 1).wrapping_sub(1)
         } else {
             self.byte_of(segment.seq)
+                .wrapping_add(segment.offset.into())
         };
         if is_syn {
             header.flags.syn = true;
@@ -147,7 +148,9 @@ impl Uniform {
         header.flags.cwr |= segment.cwr;
         header.ecn = segment.ecn;
         let payload = if segment.has_data() && !is_syn {
-            self.payload
+            // Where the receiver's window ended within it, a segment is not full.
+            let lacks = self.segment_bytes.saturating_sub(segment.bytes);
+            self.payload.saturating_sub(lacks)
         } else {
             0
         };
@@ -173,7 +176,7 @@ impl Uniform {
         header.flags.syn = sent.syn;
         // An ECN-setup SYN-ACK (RFC 3168 section 6.1.1), or an echo of congestion (section 6.1.3).
         header.flags.ece = ack.says == Says::Congested || sent.syn && self.ecn;
-        header.ack = Some(self.byte_of(ack.ack));
+        header.ack = Some(self.byte_of(ack.ack).wrapping_add(ack.offset.into()));
         let options = &mut header.options;
         if sent.syn {
             self.offer(options, self.shift);
@@ -185,9 +188,8 @@ impl Uniform {
         if !sent.syn {
             let room = options.room_for_blocks();
             blocks_left_out = ack.sack.len().saturating_sub(room);
-            for block in ack.sack.iter(ack.ack).take(room) {
-                let (left, right) = (self.byte_of(block.left), self.byte_of(block.right));
-                options.sack.push(left, right);
+            for block in ack.sack.bytes(ack.ack, self.payload.into()).take(room) {
+                options.sack.push(block.left as u32, block.right as u32);
             }
         }
         Ok(Packet {
@@ -260,6 +262,7 @@ mod tests {
             sack,
             echo,
             cause_sent: at,
+            offset: 0,
             says,
             window: None,
             stamp_ms: 0,
@@ -294,6 +297,7 @@ mod tests {
             let wire = wire(&[linux[0], linux[1], ("ecn", switch)]);
             let segment = |seq, ecn, cwr| {
                 let segment = Segment {
+                    offset: 0,
                     seq,
                     bytes: 1500,
                     retransmission: false,
@@ -309,6 +313,7 @@ mod tests {
             };
             let ack = |says, syn| {
                 let ack = Ack {
+                    offset: 0,
                     ack: 1,
                     sack: SackBlocks::default(),
                     echo: Some(at),

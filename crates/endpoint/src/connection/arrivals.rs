@@ -179,6 +179,7 @@ impl Connection {
                 sack,
                 echo,
                 cause_sent: echo.unwrap_or(self.opened),
+                offset: 0,
                 says: match (shuts, congested) {
                     (true, _) => Says::ZeroWindow,
                     (false, true) => Says::Congested,

@@ -180,6 +180,7 @@ mod tests {
             ecn,
             cwr: false,
             echo_ms: 0,
+            offset: 0,
             option: None,
         };
         Packet::data(

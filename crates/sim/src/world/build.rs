@@ -90,6 +90,7 @@ impl<O: Observer> World<O> {
         let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
         let mut seldom_awaited = Vec::new();
         for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
+            link.number = i as u16;
             link.onward = onward;
             link.to_be_clear = to_be_clear;
             match link.onward {

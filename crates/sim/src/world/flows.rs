@@ -135,12 +135,13 @@ impl<O: Observer> World<O> {
         ) {
             return self.deliver_empty(flow, *segment);
         }
+        let (duplicate, overtaken) = state.receiver.knows(segment);
         let event = Event::Arrived {
             segment,
             link,
             rerouted,
-            duplicate: state.receiver.has(segment.seq),
-            overtaken: state.receiver.highest() > segment.seq + 1,
+            duplicate,
+            overtaken,
         };
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);

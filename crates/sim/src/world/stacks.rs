@@ -66,6 +66,7 @@ impl FlowData {
             sack: SackBlocks::default(),
             echo: None,
             cause_sent,
+            offset: 0,
             says: Says::Nothing,
             window: None,
             stamp_ms: 0,

@@ -206,6 +206,7 @@ impl Connection {
             sack,
             echo: None,
             cause_sent: self.last_cause,
+            offset: 0,
             says: if is_closed {
                 Says::ZeroWindow
             } else {
@@ -379,6 +380,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                         ecn: midflight_tcp::EcnCodepoint::NotCapable,
                         cwr: false,
                         echo_ms: 0,
+                        offset: 0,
                         option: None,
                     };
                     if is_segment {

@@ -9,7 +9,7 @@ use midflight_control::signal::AnyHandoffSignal;
 use midflight_sim::{
     Action, CrossTraffic, Drawn, Impairments, LinkConfig, LinkId, LossModel, Reordering,
 };
-use midflight_tcp::RecoveryKind;
+use midflight_tcp::{AckRules, ReceiveBuffer, RecoveryKind, LINUX_SLACK};
 use midflight_units::{Duration, Instant};
 
 use super::homes::Homes;
@@ -17,6 +17,9 @@ use super::{refused, sender, LabError};
 use crate::measure::Measured;
 use crate::scenario::Stack;
 use crate::setup::{FlowSetup, Setup, Step};
+
+/// net.ipv4.tcp_rmem: what a buffer keeps when memory is short.
+const LEAST_BUFFER: u32 = 4096;
 
 /// When the script begins on the guest's monotonic clock; by then everything is set up. Its jiffies are then
 /// a multiple of 4096 with HZ 250, 1000 and 100, so that the buckets of its timer wheel are those of a clock that
@@ -432,6 +435,22 @@ fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
     format!("flow {number} {from} {to} {bytes} {opens} {congestion}\n")
 }
 
+/// What a flow's receiver shall have of the kernel that is not its default.
+fn receiver_lines(flow: &FlowSetup) -> String {
+    let AckRules::Linux { buffer, slack, .. } = flow.part.built.profile.receiver.acks else {
+        return String::new();
+    };
+    if (buffer, slack) == (ReceiveBuffer::LINUX, LINUX_SLACK) {
+        return String::new();
+    }
+    let (node, least) = (flow.to.0, buffer.first.min(LEAST_BUFFER));
+    let (ReceiveBuffer { first, most }, slack) = (buffer, slack.as_nanos());
+    format!(
+        "sysctl {node} net/ipv4/tcp_rmem {least} {first} {most}\n\
+         sysctl {node} net/ipv4/tcp_comp_sack_slack_ns {slack}\n"
+    )
+}
+
 /// A setup as the script of a guest.
 ///
 /// A flow of n segments transfers n full segments of the kernel's: 1448 bytes, or 1460 where a
@@ -494,6 +513,9 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
         .iter()
         .map(|(name, _)| Ok((name.as_str(), path_of(name)?)))
         .collect::<Result<_, LabError>>()?;
+    for flow in setup.flows.iter() {
+        text += &receiver_lines(flow);
+    }
     for node in &ends {
         for (name, value) in &guest.sysctls {
             let path = &paths[name.as_str()];

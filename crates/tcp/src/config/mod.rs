@@ -77,12 +77,47 @@ pub enum AckRules {
         clock: Jiffies,
         /// Bytes of data in a segment.
         mss: u32,
+        /// Its receive buffer.
+        buffer: ReceiveBuffer,
+        /// How much later than due a compressed ACK may leave (net.ipv4.tcp_comp_sack_slack_ns): its timer rings
+        /// then, unless another does before.
+        slack: Duration,
     },
     /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ranges of packet numbers, and no SACK.
     Quic {
         /// So many packets may wait for their ACK (the threshold of draft-ietf-quic-ack-frequency).
         threshold: u32,
     },
+}
+
+/// Bytes of the receive buffer of Linux: at the start and at most (net.ipv4.tcp_rmem).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// At the start.
+    pub first: u32,
+    /// At most.
+    pub most: u32,
+}
+
+/// What the windows of any socket may need at least (net.core.rmem_max), and the largest shift.
+const SOCKET_BUFFER: u32 = 212_992;
+const MOST_SHIFT: u32 = 14;
+
+/// net.ipv4.tcp_comp_sack_slack_ns of Linux.
+pub const LINUX_SLACK: Duration = Duration::from_micros(100);
+
+impl ReceiveBuffer {
+    /// net.ipv4.tcp_rmem of Linux 6.12.
+    pub const LINUX: Self = Self {
+        first: 131_072,
+        most: 6_291_456,
+    };
+
+    /// Places that windows are shifted by (tcp_select_initial_window()).
+    pub fn window_shift(self) -> u8 {
+        let space = self.first.max(self.most).max(SOCKET_BUFFER);
+        (space.ilog2() - 15).min(MOST_SHIFT) as u8
+    }
 }
 
 /// IP and TCP headers without options, in bytes.
@@ -306,6 +341,24 @@ pub struct ReceiverConfig {
     pub signal: AnyHandoffSignal,
     /// What it makes of trains.
     pub estimator: EstimatorConfig,
+}
+
+impl ReceiverConfig {
+    /// The receive buffer of Linux; where ACKs are not those of Linux the one that it would have.
+    pub(crate) fn buffer(&self) -> ReceiveBuffer {
+        match self.acks {
+            AckRules::Linux { buffer, .. } => buffer,
+            _ => ReceiveBuffer::LINUX,
+        }
+    }
+
+    /// The same of the slack of compressed ACKs.
+    pub(crate) fn slack(&self) -> Duration {
+        match self.acks {
+            AckRules::Linux { slack, .. } => slack,
+            _ => LINUX_SLACK,
+        }
+    }
 }
 
 /// A named bundle of parameters.

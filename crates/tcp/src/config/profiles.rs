@@ -12,8 +12,8 @@ use midflight_units::Duration;
 
 use super::{
     AckRules, ConfigError, InitialWindow, Migration, PartialAckTimer, Profile, PrrRules,
-    ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd,
-    RttSampling, SenderConfig, SenderParts, SlowStart,
+    ReceiveBuffer, ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle,
+    RtoRecoveryEnd, RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK,
 };
 
 /// Reno, duplicate ACKs taken for losses, losses taken for congestion, and no check of either.
@@ -192,6 +192,8 @@ pub(super) const LINUX: Profile = Profile {
         acks: AckRules::Linux {
             clock: LINUX_CLOCK,
             mss: 1448,
+            buffer: ReceiveBuffer::LINUX,
+            slack: LINUX_SLACK,
         },
         ..RFC.receiver
     },

@@ -190,6 +190,24 @@ pub const SETTINGS: &[Knob] = &[
         summary: "data go to a new address before it is validated, at most three times what came from there, or after that",
     },
     Knob {
+        name: "tcp_rmem_default",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 16777216, where acks is linux",
+        summary: "the receive buffer of Linux at the start, which holds packets with what the kernel adds to them: the window is about half of it at first",
+    },
+    Knob {
+        name: "tcp_rmem_max",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 1073741824, where acks is linux",
+        summary: "how large the receive buffer of Linux may become; no less than tcp_rmem_default",
+    },
+    Knob {
+        name: "tcp_comp_sack_slack",
+        default: "",
+        accepts: "a time of up to 10 ms, where acks is linux",
+        summary: "how much later than due a compressed ACK of Linux leaves, so that timers may ring together",
+    },
+    Knob {
         name: "dup_threshold",
         default: "",
         accepts: "a whole number from 1 to 1000",
@@ -428,6 +446,14 @@ impl Profile {
                 AckRules::Quic { .. } => "quic",
             }
             .into(),
+            "tcp_rmem_default" | "tcp_rmem_max" | "tcp_comp_sack_slack" => match rx.acks {
+                AckRules::Linux { buffer, slack, .. } => match name {
+                    "tcp_rmem_default" => buffer.first.to_string(),
+                    "tcp_rmem_max" => buffer.most.to_string(),
+                    _ => slack.to_string(),
+                },
+                _ => String::new(),
+            },
             "ack_threshold" => match rx.acks {
                 AckRules::Quic { threshold } => threshold.to_string(),
                 _ => String::new(),
@@ -614,11 +640,36 @@ impl Profile {
                     "linux" => AckRules::Linux {
                         clock: tx.rto.clock,
                         mss: tx.payload_bytes(),
+                        buffer: rx.buffer(),
+                        slack: rx.slack(),
                     },
                     "quic" => AckRules::Quic { threshold: 1 },
                     _ => return Err(refuse()),
                 };
             }
+            "tcp_rmem_default" => match &mut rx.acks {
+                AckRules::Linux { buffer, .. } => {
+                    buffer.first = whole(4096, 16_777_216)? as u32;
+                    buffer.most = buffer.most.max(buffer.first);
+                }
+                _ => return Err(refuse()),
+            },
+            "tcp_rmem_max" => match &mut rx.acks {
+                AckRules::Linux { buffer, .. } => {
+                    buffer.most = whole(4096, 1 << 30)? as u32;
+                    buffer.first = buffer.first.min(buffer.most);
+                }
+                _ => return Err(refuse()),
+            },
+            "tcp_comp_sack_slack" => match &mut rx.acks {
+                AckRules::Linux { slack, .. } => {
+                    *slack = time()?;
+                    if *slack > Duration::from_millis(10) {
+                        return Err(refuse());
+                    }
+                }
+                _ => return Err(refuse()),
+            },
             "ack_threshold" => {
                 let AckRules::Quic { threshold } = &mut rx.acks else {
                     return Err(refuse());
@@ -727,7 +778,7 @@ impl Profile {
             _ => return Err(refuse()),
         }
         // Both ends of a kernel have the same clock, and agree on the size of segments.
-        if let AckRules::Linux { clock, mss } = &mut rx.acks {
+        if let AckRules::Linux { clock, mss, .. } = &mut rx.acks {
             *clock = tx.rto.clock;
             *mss = tx.payload_bytes();
         }

@@ -4,11 +4,12 @@
 use midflight_units::Instant;
 
 use super::linux::{Data, Held, Place, Syn};
-use super::{block, Receiver};
+use super::Receiver;
 use crate::segment::{
     Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption,
     ACK_HEADER_BYTES, SYN_OPTIONS,
 };
+use crate::sizes::segment_of;
 
 /// Bytes that the padding and head of the SACK option take.
 const SACK_HEAD: u8 = 4;
@@ -35,12 +36,17 @@ impl Receiver {
 
     /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
     pub(super) fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        let block = block(segment);
         let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
         let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
         let (next, recent) = (self.next, self.ts_recent);
+        let left = self.place(segment.seq, segment.offset);
+        let right = left + len;
+        let block = SackBlock { left, right };
+        let unit = self.unit;
         let linux = self.linux.as_deref_mut()?;
         linux.at = now;
+        linux.has_short |=
+            segment.offset != 0 || segment.has_data() && segment.seq > 0 && len != unit;
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {
@@ -55,10 +61,10 @@ impl Receiver {
         }
         acks.establish(now);
         if !segment.has_data() {
-            self.on_empty(segment.seq, segment.sent);
+            self.on_empty(left, segment.sent);
             let acks = &mut self.linux.as_deref_mut()?.acks;
             let is_answered =
-                segment.content == Content::WindowProbe || acks.answers_old(now, segment.seq);
+                segment.content == Content::WindowProbe || acks.answers_old(now, left);
             self.last_cause = segment.sent;
             return is_answered.then(|| self.acknowledge_as_linux());
         }
@@ -101,12 +107,16 @@ impl Receiver {
     ) -> Option<(Option<Ack>, Option<Ack>, bool)> {
         let (block, next) = (data.block, self.next);
         let again = self.has_all(block);
+        // A duplicate that was to be told of is not any more.
+        self.linux.as_deref_mut()?.acks.dsack = None;
         let place = if block.right <= next {
             Place::Old
         } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
             Place::Beyond
         } else if block.left > next {
-            let flushed = self.linux.as_deref_mut()?.acks.flushes(block);
+            let acks = &mut self.linux.as_deref_mut()?.acks;
+            acks.dsack = again.then_some(block);
+            let flushed = acks.flushes(block);
             Place::Above { again, flushed }
         } else {
             Place::InOrder { ends_gaps: false }
@@ -175,12 +185,26 @@ impl Receiver {
     pub(super) fn acknowledge_as_linux(&mut self) -> Ack {
         let held = self.held();
         let most = usize::from(self.config.sack_blocks);
+        let unit = self.unit;
+        let (number, offset) = segment_of(self.next, unit);
         let mut sack = SackBlocks::default();
         let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
         let mut echoes = false;
         if let Some(linux) = self.linux.as_deref_mut() {
             let is_syn = !linux.acks.is_established();
-            linux.acks.fill(&mut sack, self.next, most);
+            for block in linux.acks.take_blocks(most) {
+                if linux.has_short {
+                    let in_bytes = SackBlocks::of_bytes(unit as u16);
+                    if sack.is_empty() {
+                        sack = in_bytes;
+                    }
+                    sack.push_bytes(number, block);
+                } else {
+                    let of = |byte| segment_of(byte, unit).0;
+                    let (left, right) = (of(block.left), of(block.right));
+                    sack.push(number, SackBlock { left, right });
+                }
+            }
             window = linux.acks.sent(held);
             stamp_ms = linux.acks.stamp();
             echoes = linux.acks.echoes();
@@ -200,7 +224,8 @@ impl Receiver {
             },
         };
         Ack {
-            ack: self.next,
+            ack: number,
+            offset,
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent: self.last_cause,

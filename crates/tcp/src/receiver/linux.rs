@@ -1,9 +1,10 @@
 //! When the receiver of Linux 6.12 acknowledges, and what window it offers: quick ACKs, the adaptive
 //! delayed ACK, compressed SACK, and autotuning of the receive buffer. The application reads at once.
 //!
-//! Counted in bytes.
+//! Sequence numbers count bytes, also where segments are simulated.
 
 mod blocks;
+mod space;
 
 use std::num::NonZeroU32;
 
@@ -13,18 +14,14 @@ use midflight_units::{Duration, Instant, Seq};
 use super::memory::{self, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
+use crate::config::ReceiveBuffer;
 use crate::segment::{EcnCodepoint, SackBlock};
 
-/// net.ipv4.tcp_rmem: the buffer at the start and at most.
-const BUFFER: u64 = 131_072;
 /// The most that a SYN-ACK offers (U16_MAX).
 const FIRST_WINDOW: u64 = 65_535;
-const MOST_BUFFER: u64 = 6_291_456;
 /// TCP_RMEM_TO_WIN_SCALE, and the ratio of before the first data.
 const RATIO_SHIFT: u32 = 8;
 const FIRST_RATIO: u64 = 128;
-/// The shift of windows that so large a buffer asks for (tcp_select_initial_window()).
-const WINDOW_SHIFT: u32 = 7;
 /// TCP_INIT_CWND, TCP_MSS_DEFAULT, TCP_MAX_QUICKACKS.
 const INITIAL_SEGMENTS: u64 = 10;
 const MSS_GUESS: u64 = 536;
@@ -37,9 +34,8 @@ const BLOCKS_EXPECTED: usize = 2;
 /// Duplicates that are not compressed, and the most in one ACK (tcp_comp_sack_nr).
 const DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
-/// tcp_comp_sack_delay_ns and tcp_comp_sack_slack_ns.
+/// tcp_comp_sack_delay_ns.
 const COMPRESS_MOST: u64 = 1_000_000;
-const COMPRESS_SLACK: u64 = 100_000;
 /// Estimates of more are of no use, in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
 const FIRST_RTO: u64 = 1_000_000;
 const LEAST_RTO: u64 = 200_000;
@@ -94,14 +90,17 @@ pub(super) struct LinuxAcks {
     clock: Jiffies,
     /// Bytes of data in a full segment.
     advmss: u64,
-    /// Bytes that each sequence number stands for: those of a segment, or 1.
-    unit: u64,
+    /// It answers SYNs itself, and again; in an endpoint the sender does that.
+    has_requests: bool,
     // The window: rcv_wnd, rcv_wup, rcv_ssthresh, window_clamp.
     window: u64,
     acked: Seq,
     threshold: u64,
     clamp: u64,
     buffer: u64,
+    most_buffer: u64,
+    shift: u8,
+    slack: Duration,
     ratio: u64,
     waiting: Waiting,
     /// What the application has not read.
@@ -154,19 +153,28 @@ pub(super) struct LinuxAcks {
 }
 
 impl LinuxAcks {
-    /// One that counts in segments, or in bytes, of which so many may wait.
-    pub(super) fn new(clock: Jiffies, mss: u32, room: Option<u64>) -> Self {
+    /// That of a simulated flow, or of an endpoint, in which so many bytes may wait.
+    pub(super) fn new(
+        (clock, mss): (Jiffies, u32),
+        (buffer, slack): (ReceiveBuffer, Duration),
+        room: Option<u64>,
+    ) -> Self {
         let mss = u64::from(mss.max(1));
         Self {
             clock,
             advmss: mss,
-            unit: if room.is_some() { 1 } else { mss },
+            has_requests: room.is_none(),
             pingpong: false,
             window: 0,
             acked: 0,
             threshold: 0,
             clamp: 0,
-            buffer: room.map_or(BUFFER, |room| (room << RATIO_SHIFT) / FIRST_RATIO),
+            buffer: room.map_or(buffer.first.into(), |room| {
+                (room << RATIO_SHIFT) / FIRST_RATIO
+            }),
+            most_buffer: buffer.most.into(),
+            shift: buffer.window_shift(),
+            slack,
             ratio: FIRST_RATIO,
             waiting: Waiting::default(),
             unread: Unread::default(),
@@ -234,11 +242,10 @@ impl LinuxAcks {
                 return Syn::Ignored;
             }
             syn = Syn::Again;
-        } else if self.unit > 1 {
-            // In an endpoint the sender sends the SYN-ACK, and again.
+        } else if self.has_requests {
             self.request = Some(Request::new(self.clock, now));
         }
-        let space = self.to_window(self.buffer).min(FIRST_WINDOW);
+        let space = self.to_window(self.buffer);
         self.window = space - space % self.advmss.min(space);
         self.acked = 1;
         self.syn_acks += 1;
@@ -293,13 +300,12 @@ impl LinuxAcks {
 
     /// tcp_receive_window(): what is left of the window.
     fn left(&self, next: Seq) -> u64 {
-        let since = next.saturating_sub(self.acked) * self.unit;
-        self.window.saturating_sub(since)
+        self.window.saturating_sub(next.saturating_sub(self.acked))
     }
 
     /// Whether a segment from here on is beyond the window.
     pub(super) fn is_beyond(&self, left: Seq, next: Seq) -> bool {
-        left.saturating_sub(next) * self.unit >= self.left(next)
+        left.saturating_sub(next) >= self.left(next)
     }
 
     /// The first sequence number that was not acknowledged (rcv_wup).
@@ -321,12 +327,12 @@ impl LinuxAcks {
         let mss = self.mss.min(full);
         if free < full / 2 {
             self.quick = 0;
-            free = free >> WINDOW_SHIFT << WINDOW_SHIFT;
+            free = free >> self.shift << self.shift;
             if free < allowed >> 4 || free < mss {
                 return 0;
             }
         }
-        free.min(self.threshold).next_multiple_of(1 << WINDOW_SHIFT)
+        free.min(self.threshold).next_multiple_of(1 << self.shift)
     }
 
     /// tcp_grow_window(), where so much is in the buffer.
@@ -335,21 +341,41 @@ impl LinuxAcks {
             .clamp
             .min(self.free(taken))
             .saturating_sub(self.threshold);
-        if room == 0 {
+        let growth = self.growth(len);
+        if room == 0 || growth == 0 {
             return;
         }
-        self.threshold += room.min(2 * self.advmss.max(len));
+        self.threshold += room.min(growth.max(2 * len));
         self.quick |= 1;
+    }
+
+    /// How much more a packet is worth: less if it holds little of what it takes (__tcp_grow_window()).
+    fn growth(&self, len: u64) -> u64 {
+        let mut size = self.to_window(memory::truesize(len));
+        if size <= len {
+            return 2 * self.advmss;
+        }
+        let mut window = self.to_window(self.most_buffer);
+        loop {
+            (size, window) = (size / 2, window / 2);
+            if self.threshold > window {
+                return 0;
+            }
+            if size <= len {
+                return 2 * self.mss;
+            }
+        }
     }
 
     /// The books of an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
     pub(super) fn sent(&mut self, held: Held) -> Option<NonZeroU32> {
-        let mut window = self.window;
+        // That of a SYN-ACK is not shifted.
+        let mut window = self.window.min(FIRST_WINDOW);
         if self.established {
             window = self.choose_window();
             let left = self.left(held.next);
             if window < left {
-                window = left.next_multiple_of(1 << WINDOW_SHIFT);
+                window = left.next_multiple_of(1 << self.shift);
             }
             self.window = window;
             self.acked = held.next;
@@ -388,7 +414,6 @@ impl LinuxAcks {
     /// (tcp_data_queue(), __tcp_ack_snd_check()). If not, a timer is set.
     pub(super) fn take(&mut self, now: Instant, data: &Data, place: Place, held: Held) -> bool {
         self.measure_echo(data);
-        self.dsack = None;
         self.scheduled = true;
         if data.cwr {
             // tcp_ecn_accept_cwr(): its window may be very small now.
@@ -418,9 +443,7 @@ impl LinuxAcks {
                 self.check_mark(data.ecn);
                 self.measure_mss(data);
                 self.note_block(data.block);
-                if again {
-                    self.dsack = Some(data.block);
-                } else {
+                if !again {
                     let before = self.waiting.size();
                     let (left, right) = (data.block.left, data.block.right);
                     let taken = if self.waiting.keep(left, right, data.len) {
@@ -442,7 +465,7 @@ impl LinuxAcks {
     pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
         let unread = std::mem::take(&mut self.unread);
         self.adjust_space(now, unread.first, held.next);
-        let unacked = held.next.saturating_sub(self.acked) * self.unit;
+        let unacked = held.next.saturating_sub(self.acked);
         let is_pushed = self.pushed && !self.pingpong || self.pushed_twice;
         let is_pushed = is_pushed && !held.has_gaps;
         if self.scheduled && (unacked > self.mss || is_pushed) {
@@ -586,7 +609,7 @@ impl LinuxAcks {
 
     /// __tcp_ack_snd_check(): whether the ACK leaves now; else a timer is set.
     fn decide(&mut self, now: Instant, held: Held) -> bool {
-        let unacked = held.next.saturating_sub(self.acked) * self.unit;
+        let unacked = held.next.saturating_sub(self.acked);
         let is_due =
             unacked > self.mss && (self.unread.size == 0 || self.choose_window() >= self.window);
         if is_due || self.quick > 0 && !self.pingpong || self.must {
@@ -614,7 +637,7 @@ impl LinuxAcks {
             }
             // 5 % of the RTT.
             let delay = (rtt_x8 * 125 / 20).min(COMPRESS_MOST);
-            let due = now + Duration::from_nanos(delay + COMPRESS_SLACK);
+            let due = now + Duration::from_nanos(delay) + self.slack;
             self.compressed_at = Some((due, now));
         }
         false
@@ -715,63 +738,6 @@ impl LinuxAcks {
         self.delay = (2 * self.delay).min(most);
         self.refresh(now);
         true
-    }
-
-    // ---- RTTs and autotuning --------------------------------------------
-
-    /// tcp_rcv_rtt_measure_ts().
-    fn measure_echo(&mut self, data: &Data) {
-        if data.echo_ms == self.last_echo {
-            return;
-        }
-        self.last_echo = data.echo_ms;
-        let passed = u64::from(self.stamp().wrapping_sub(data.echo_ms));
-        if data.echo_ms > 0 && data.len >= self.mss && passed > 0 {
-            let sample = passed * 1000;
-            self.rtt_x8 = match self.rtt_x8 {
-                0 => 8 * sample,
-                old if 8 * sample < old => 8 * sample,
-                old => old - old / 8 + sample,
-            };
-        }
-    }
-
-    /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
-    fn measure_window(&mut self, now: Instant, next: Seq) {
-        let at = next * self.unit;
-        if let Some((since, edge)) = self.rtt_from {
-            if at < edge {
-                return;
-            }
-            let sample_x8 = 8 * micros(since, now).max(1);
-            if self.rtt_x8 == 0 || sample_x8 < self.rtt_x8 {
-                self.rtt_x8 = sample_x8;
-            }
-        }
-        self.rtt_from = Some((now, at + self.window));
-    }
-
-    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`. When it has read the
-    /// packets that follow, no time has passed since.
-    fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
-        let (since, from) = self.space_from;
-        if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {
-            return;
-        }
-        self.space_from = (now, first);
-        let unread = next.saturating_sub(first);
-        let copied = first.saturating_sub(from).saturating_sub(unread) * self.unit;
-        if copied <= self.space {
-            return;
-        }
-        let mut window = 2 * copied + 16 * self.advmss;
-        window += 2 * (window * (copied - self.space) / self.space.max(1));
-        let buffer = self.to_space(window).min(MOST_BUFFER);
-        if buffer > self.buffer {
-            self.buffer = buffer;
-            self.clamp = self.to_window(buffer);
-        }
-        self.space = copied;
     }
 }
 

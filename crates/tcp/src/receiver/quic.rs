@@ -197,6 +197,7 @@ impl Receiver {
             sack,
             echo,
             cause_sent,
+            offset: 0,
             says,
             window: None,
             stamp_ms: 0,

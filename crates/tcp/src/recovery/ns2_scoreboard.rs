@@ -169,6 +169,7 @@ mod tests {
             sack,
             echo: None,
             cause_sent: Instant::ZERO,
+            offset: 0,
             says: crate::segment::Says::Nothing,
             window: None,
             stamp_ms: 0,

@@ -707,6 +707,7 @@ mod tests {
                             sack: SackBlocks::default(),
                             echo: None,
                             cause_sent: Instant::ZERO,
+                            offset: 0,
                             says: Says::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
                         };
                         for (above, length) in list {

@@ -4,6 +4,7 @@
 mod books;
 mod classifier;
 mod controller;
+mod cuts;
 mod deliveries;
 mod detector;
 mod ecn;
@@ -51,6 +52,7 @@ use self::train::ActiveTrain;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Content, EcnCodepoint, Segment};
+use crate::sizes::Sizes;
 use crate::state::Trigger;
 
 /// What orders ask of a recovery's own books.
@@ -73,6 +75,7 @@ pub(crate) struct Core {
     pub(crate) config: SenderConfig,
     pub(crate) now: Instant,
     pub(crate) books: Books,
+    pub(crate) sizes: Sizes,
     pub(crate) path: Path,
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
@@ -138,6 +141,7 @@ impl Core {
         let mut core = Self {
             now: Instant::ZERO,
             books: Books::default(),
+            sizes: Sizes::new(config.payload_bytes()),
             path: Path::new(config, &parts.congestion),
             timers: Timers::default(),
             loss: LossState::default(),
@@ -486,7 +490,7 @@ impl Core {
         self.end_duplicates();
         self.flight_before = None;
         self.syn_timeouts += u32::from(self.books.una() == 0);
-        log.record(now, SenderEvent::Timeout(self.books.una()));
+        log.record(now, SenderEvent::Timeout(self.number(self.books.una())));
     }
 
     /// Whether something is outstanding that was when the timer last expired.
@@ -653,6 +657,7 @@ impl Core {
             ecn,
             cwr,
             echo_ms: self.peer.stamp_ms(),
+            offset: 0,
             option: None,
         }
     }

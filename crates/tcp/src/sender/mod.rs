@@ -56,9 +56,9 @@ impl Sender {
     /// Limits the flow to segments below `end` (the SYN counts). What a higher
     /// end allows may go at once.
     pub fn set_end(&mut self, end: Seq) {
-        let more = end > self.core.books.end();
-        self.core.books.set_end(end);
-        if more {
+        let before = self.core.books.end();
+        self.core.set_end(end);
+        if self.core.books.end() > before {
             self.recovery.on_request(&self.core, RecoveryRequest::Again);
         }
     }
@@ -88,6 +88,13 @@ impl Sender {
     /// An ACK has arrived.
     #[inline(always)]
     pub fn on_ack<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
+        let own;
+        let ack = if self.core.sizes.are_full() {
+            ack
+        } else {
+            own = self.core.in_own_segments(ack);
+            &own
+        };
         let states = States::before::<L>(self);
         if !self.core.begin_ack(now, ack) {
             return;
@@ -212,7 +219,8 @@ impl Sender {
         } else {
             self.recovery.next_segment(&mut self.core)?
         };
-        Some(self.core.transmit(seq))
+        let segment = self.core.transmit(seq);
+        Some(self.core.on_wire(segment))
     }
 
     /// The same while the handshake is under way, when nothing but the SYN may
@@ -224,7 +232,7 @@ impl Sender {
         let mut segment = self.next_held()?;
         self.core.follow_segment(&segment, idle);
         self.core.hand_options(&mut segment);
-        Some(segment)
+        Some(self.core.on_wire(segment))
     }
 
     fn next_held(&mut self) -> Option<Segment> {
@@ -253,7 +261,7 @@ impl Sender {
         }
         let next = self.recovery.next_segment(core);
         if asks && next.is_some_and(|seq| seq > 0) {
-            core.leave(1);
+            core.leave(1, core.sizes.full());
         }
         if of_train.is_none() {
             return next.map(|seq| core.transmit(seq));

@@ -116,6 +116,7 @@ impl DrivenSender {
             sack,
             echo,
             cause_sent: Instant::ZERO,
+            offset: 0,
             says: midflight_tcp::Says::Nothing,
             window: None,
             stamp_ms: 0,

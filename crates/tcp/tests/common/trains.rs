@@ -78,6 +78,7 @@ pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, says: Says) {
         sack: SackBlocks::default(),
         echo: None,
         cause_sent: Instant::ZERO,
+        offset: 0,
         says,
         window: None,
         stamp_ms: 0,

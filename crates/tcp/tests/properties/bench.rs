@@ -313,7 +313,7 @@ impl Bench {
                 "the log has another count"
             );
             assert!(segment.seq < FLOW_END, "beyond the end of the flow");
-            let probe = segment.seq + 1 == v.snd_una && segment.retransmission;
+            let probe = segment.content == Content::WindowProbe;
             assert!(
                 probe || !self.sender.is_window_closed(),
                 "data although the window is closed"
@@ -477,6 +477,7 @@ impl Bench {
                     stamp_ms: 0,
                     extra_bytes: 0,
                     cause_sent: Instant::ZERO,
+                    offset: 0,
                     says: match says {
                         0 | 1 => Says::ZeroWindow,
                         2..5 => Says::Moved(HandoffMark {
@@ -509,6 +510,7 @@ impl Bench {
                     sack,
                     echo: Some(self.now),
                     cause_sent: self.now,
+                    offset: 0,
                     says: if *moved {
                         Says::Moved(mark)
                     } else {
@@ -572,6 +574,7 @@ impl Bench {
                 ecn: midflight_tcp::EcnCodepoint::NotCapable,
                 cwr: false,
                 echo_ms: 0,
+                offset: 0,
                 option: None,
             };
             receiver.on_segment(self.now, &old);

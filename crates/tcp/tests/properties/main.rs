@@ -240,6 +240,7 @@ proptest! {
                 sack: SackBlocks::default(),
                 echo: None,
                 cause_sent: Instant::ZERO,
+                offset: 0,
                 says: Says::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
             };
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.

@@ -1,9 +1,7 @@
 //! The SACK blocks that the receiver of Linux remembers and says.
 
-use midflight_units::Seq;
-
 use super::{Held, LinuxAcks, BLOCKS, BLOCKS_EXPECTED};
-use crate::segment::{SackBlock, SackBlocks};
+use crate::segment::SackBlock;
 
 impl LinuxAcks {
     /// tcp_sack_extend(): the block that takes this one in, widened.
@@ -66,12 +64,12 @@ impl LinuxAcks {
     }
 
     /// The blocks that an ACK says, a duplicate first; that is said once.
-    pub(in crate::receiver) fn fill(&mut self, sack: &mut SackBlocks, ack: Seq, most: usize) {
-        let duplicate = self.dsack.take();
-        let blocks = duplicate.iter().chain(&self.sacks[..self.blocks]);
-        for &block in blocks.take(most) {
-            sack.push(ack, block);
-        }
+    pub(in crate::receiver) fn take_blocks(
+        &mut self,
+        most: usize,
+    ) -> impl Iterator<Item = SackBlock> {
+        let known = self.sacks.into_iter().take(self.blocks);
+        self.dsack.take().into_iter().chain(known).take(most)
     }
 }
 

@@ -203,8 +203,7 @@ impl Linux {
             let entry = board.get(seq);
             entry.is_some_and(|e| e.is_sacked() && !e.is_resent())
         };
-        let mss = u64::from(core.config.payload_bytes());
-        self.queue.sack(block, from, una, is_done, mss);
+        self.queue.sack(block, from, una, is_done, &core.sizes);
     }
 
     /// tcp_check_dsack(), tcp_dsack_seen(): whether a retransmission has made it.
@@ -322,8 +321,7 @@ impl Linux {
                 core.forgive_syn_timeouts();
             }
         }
-        let mss = core.config.payload_bytes().into();
-        self.queue.free(self.board.una, mss);
+        self.queue.free(self.board.una, &core.sizes);
         core.advance(ack.ack, log);
         let samples = measure(core, news, acked_sent.filter(|_| !any_resent));
         news.latest = samples.latest;

@@ -242,6 +242,7 @@ impl LossRecovery for Linux {
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),
             SlotKind::LossProbe => self.send_probe(core),
+            SlotKind::SmallWindow => self.probe_window(core),
             SlotKind::Retransmission => {}
         }
         self.show(core);
@@ -260,7 +261,7 @@ impl LossRecovery for Linux {
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {
         self.queue.leaves_again(seq, 1);
-        self.depart(core, 1);
+        self.depart(core, seq, 1);
         self.resend(core, seq, false);
     }
 

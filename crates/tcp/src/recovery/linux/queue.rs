@@ -11,6 +11,7 @@ use midflight_units::Seq;
 
 use crate::segment::SackBlock;
 use crate::sender::Core;
+use crate::sizes::Sizes;
 
 /// Bytes that the kernel's own structures take of a piece, and of a segment when the buffer is sized
 /// (tcp_sndbuf_expand(): 1460 bytes, headers and the structures, rounded up to a power of two).
@@ -25,15 +26,15 @@ const SMALL_WINDOW: u64 = 536;
 /// A part that takes in others remains smaller (tcp_skb_shift()).
 const MOST_SHIFTED: u64 = 65_535 * 8;
 
-/// What so many buffers take that have so many segments (truesize).
-pub(super) fn memory(buffers: u64, segments: u64, mss: u64) -> u64 {
-    buffers * OVERHEAD + segments * mss
+/// What so many buffers take that have so many bytes (truesize).
+pub(super) fn memory(buffers: u64, bytes: u64) -> u64 {
+    buffers * OVERHEAD + bytes
 }
 
+/// One past its last byte or, of what has left, segment.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// One past its last segment.
-    end: Seq,
+    end: u64,
     push: bool,
 }
 
@@ -42,9 +43,9 @@ struct Piece {
 pub(super) struct Queue {
     /// From the first that is not acknowledged.
     pieces: VecDeque<Piece>,
-    /// One past the last segment written, and that when the receiver was last told to hand on.
-    written: Seq,
-    pushed: Seq,
+    /// One past the last byte written, and that when the receiver was last told to hand on.
+    written: u64,
+    pushed: u64,
     /// What has left, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
     freed: Seq,
@@ -87,20 +88,22 @@ pub(super) enum Push {
     One,
     /// What may (__tcp_push_pending_frames()).
     All,
+    /// The same, but Nagle's algorithm may hold back a short segment: the application has no more.
+    Rest,
 }
 
 /// The piece that the next new segment is of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
-    /// Segments of it that have not been sent.
+    /// Bytes of it that have not been sent.
     pub(super) left: u64,
     /// None follows.
     pub(super) is_last: bool,
 }
 
 impl Queue {
-    /// One past the last segment that has been written.
-    pub(super) fn written(&self) -> Seq {
+    /// One past the last byte that has been written.
+    pub(super) fn written(&self) -> u64 {
         self.written
     }
 
@@ -130,20 +133,20 @@ impl Queue {
     }
 
     /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); what is to be sent then.
-    /// `nxt` is the first segment that has not been sent.
-    pub(super) fn write(&mut self, core: &Core, nxt: Seq, most_bytes: u64) -> Push {
-        let end = core.books.end();
+    /// `nxt` is the first byte that has not been sent.
+    pub(super) fn write(&mut self, core: &Core, nxt: u64, most_bytes: u64) -> Push {
+        let end = core.end_byte().unwrap_or(u64::MAX);
         if self.is_full || self.written >= end {
             return Push::Nothing;
         }
-        let mss = u64::from(core.config.payload_bytes());
+        let mss = core.sizes.full();
         let window = core.most_window_bytes();
         let half = if window > SMALL_WINDOW {
             window / 2
         } else {
             window
         };
-        let goal = (half.min(most_bytes) / mss).max(1);
+        let goal = (half.min(most_bytes) / mss).max(1) * mss;
         loop {
             let tail = self.tail(nxt);
             let added = if tail > 0 && tail < goal {
@@ -158,15 +161,16 @@ impl Queue {
                 break;
             };
             let added = added.min(end - self.written);
-            self.used += added * mss;
+            self.used += added;
             self.written += added;
             if let Some(last) = self.pieces.back_mut() {
                 last.end = self.written;
             }
             if self.written == end {
-                break;
+                self.tell(nxt);
+                return Push::Rest;
             }
-            if (self.written - self.pushed) * mss > window / 2 {
+            if self.written - self.pushed > window / 2 {
                 self.tell(nxt);
                 return Push::All;
             }
@@ -178,15 +182,15 @@ impl Queue {
         Push::All
     }
 
-    /// Segments of the last piece that have not been sent.
-    fn tail(&self, nxt: Seq) -> u64 {
+    /// Bytes of the last piece that have not been sent.
+    fn tail(&self, nxt: u64) -> u64 {
         let before = self.pieces.len().checked_sub(2);
         let from = before.and_then(|i| self.pieces.get(i)).map_or(0, |p| p.end);
         self.written.saturating_sub(from.max(nxt))
     }
 
     /// tcp_mark_push() of the last piece, if any of it is left.
-    fn tell(&mut self, nxt: Seq) {
+    fn tell(&mut self, nxt: u64) {
         if self.written > nxt {
             if let Some(last) = self.pieces.back_mut() {
                 last.push = true;
@@ -195,13 +199,13 @@ impl Queue {
         }
     }
 
-    fn place(&self, seq: Seq) -> usize {
-        self.pieces.partition_point(|p| p.end <= seq)
+    fn place(&self, byte: u64) -> usize {
+        self.pieces.partition_point(|p| p.end <= byte)
     }
 
-    /// The piece of the next new segment, which takes from the next what it lacks of a burst of this size
+    /// The piece of the next new byte, which takes from the next what it lacks of a burst of so many bytes
     /// (tcp_grow_skb()).
-    pub(super) fn head(&mut self, nxt: Seq, burst: u64) -> Option<Head> {
+    pub(super) fn head(&mut self, nxt: u64, burst: u64) -> Option<Head> {
         let at = self.place(nxt);
         let left = self.pieces.get(at)?.end - nxt;
         let mut is_last = at + 1 == self.pieces.len();
@@ -221,45 +225,60 @@ impl Queue {
         Some(Head { left, is_last })
     }
 
+    /// Where the piece of a byte ends.
+    pub(super) fn piece_end(&self, byte: u64) -> Option<u64> {
+        self.pieces.get(self.place(byte)).map(|p| p.end)
+    }
+
     /// More than one burst is not acknowledged (tcp_rtx_queue_empty_or_single_skb()).
     pub(super) fn has_left_twice(&self) -> bool {
         self.parts.len() > 1
     }
 
-    /// So many segments leave as one; those that are left of their piece have structures of their own from
-    /// then on (tso_fragment()).
-    pub(super) fn leaves(&mut self, nxt: Seq, segments: u64) {
-        let end = nxt + segments;
+    /// So many bytes leave as one, which are these segments; what is left of their piece has structures of its own
+    /// from then on (tso_fragment()).
+    pub(super) fn leaves(&mut self, (nxt, bytes): (u64, u64), segments: (Seq, Seq)) {
+        let end = nxt + bytes;
         let piece = self.pieces.get(self.place(nxt));
         let is_told = piece.is_some_and(|p| p.end == end && p.push);
         if piece.is_some_and(|p| p.end > end) {
             self.used += OVERHEAD;
         }
+        let (first, end) = segments;
         self.parts.push_back(Piece { end, push: is_told });
-        self.begins = nxt;
+        self.begins = first;
+    }
+
+    /// What has left last tells the receiver to hand on what it has; it was of the piece of this byte.
+    pub(super) fn tell_last(&mut self, byte: u64) {
+        if let Some(part) = self.parts.back_mut() {
+            part.push = true;
+        }
+        self.pushed = self.pushed.max(self.piece_end(byte).unwrap_or(0));
     }
 
     /// Everything before `una` is acknowledged.
-    pub(super) fn free(&mut self, una: Seq, mss: u64) {
+    pub(super) fn free(&mut self, una: Seq, sizes: &Sizes) {
         while self.parts.front().is_some_and(|p| p.end <= una) {
             self.parts.pop_front();
             self.used = self.used.saturating_sub(OVERHEAD);
         }
-        self.used = self
-            .used
-            .saturating_sub((una.max(self.freed) - self.freed) * mss);
+        let (before, byte) = (sizes.byte(self.freed), sizes.byte(una));
+        self.used = self.used.saturating_sub(byte.saturating_sub(before));
         self.freed = self.freed.max(una);
-        while self.pieces.front().is_some_and(|p| p.end <= una) {
+        while self.pieces.front().is_some_and(|p| p.end <= byte) {
             self.pieces.pop_front();
         }
     }
 
-    /// The segments of the part that one is of.
-    pub(super) fn part_of(&self, seq: Seq) -> u64 {
+    /// The bytes of the part that a segment is of.
+    pub(super) fn part_of(&self, seq: Seq, sizes: &Sizes) -> u64 {
         let at = self.parts.partition_point(|p| p.end <= seq);
-        self.parts
-            .get(at)
-            .map_or(1, |p| p.end.saturating_sub(self.begin(at)))
+        let (from, to) = match self.parts.get(at) {
+            Some(part) => (self.begin(at), part.end),
+            None => (seq, seq + 1),
+        };
+        sizes.byte(to).saturating_sub(sizes.byte(from))
     }
 
     /// How many of these segments, from `seq` on, are of one part and so go again as one.
@@ -293,13 +312,13 @@ impl Queue {
         from: Seq,
         una: Seq,
         is_done: impl Fn(Seq) -> bool,
-        mss: u64,
+        sizes: &Sizes,
     ) {
         let SackBlock { left, right } = block;
         let mut at = self.parts.partition_point(|p| p.end <= from);
         while at < self.parts.len() && self.begin(at) < right {
             let (begin, end) = (self.begin(at), self.parts[at].end);
-            if self.shift(at, block, una, &is_done, mss) {
+            if self.shift(at, block, una, &is_done, sizes) {
                 // What is at this place now is behind those that are one.
                 continue;
             }
@@ -319,7 +338,7 @@ impl Queue {
         block: SackBlock,
         una: Seq,
         is_done: &impl Fn(Seq) -> bool,
-        mss: u64,
+        sizes: &Sizes,
     ) -> bool {
         let (begin, end) = (self.begin(at), self.parts[at].end);
         let to = end.min(block.right);
@@ -330,7 +349,7 @@ impl Queue {
         let fits = |queue: &Self, segments: Seq| {
             // Where a part has rewound the sender, the same data have left in more than one part.
             let before = queue.parts[at - 1].end.saturating_sub(queue.begin(at - 1));
-            (before + segments) * mss < MOST_SHIFTED
+            (before + segments) * sizes.full() < MOST_SHIFTED
         };
         if !fits(self, to - begin) {
             return false;

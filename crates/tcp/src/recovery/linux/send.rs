@@ -4,6 +4,7 @@ use midflight_units::{Instant, Seq};
 
 use super::board::Entry;
 use super::queue::{self, Head, Push};
+use super::timers::await_window;
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
 use crate::sender::{Core, SlotKind};
@@ -32,6 +33,8 @@ pub(super) struct Sending {
     pub(super) once: Option<(Seq, bool)>,
     /// One new segment whatever the window: a probe.
     pub(super) probe_new: bool,
+    /// Data that the window has room for, although that is less than a segment.
+    pub(super) small: bool,
     /// The retransmission timer is set when what is lost has gone.
     pub(super) rearm: bool,
     /// One past the last segment of the burst of retransmissions under way.
@@ -42,12 +45,15 @@ pub(super) struct Sending {
     one: Option<bool>,
     /// Segments left of the burst under way.
     pub(super) burst: u64,
+    /// Bytes of the last of them, if it is short; else 0.
+    tail: u64,
     /// Bytes of memory that have left in this turn and that the queue below TCP still has; and whether they
     /// are too many for more (TSQ_THROTTLED).
     charged: u64,
     throttled: bool,
-    /// The program writes, and what leaves is gone at once.
+    /// The program writes, and what leaves is gone at once; and what of it may leave.
     by_program: bool,
+    push: bool,
     /// New segments that have gone in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
@@ -64,6 +70,7 @@ impl Sending {
         self.charged = 0;
         self.throttled = false;
         self.by_program = false;
+        self.push = false;
     }
 
     pub(super) fn drop_lost(&mut self) {
@@ -102,7 +109,7 @@ impl Linux {
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
             self.queue.leaves_again(seq, 1);
-            self.depart(core, 1);
+            self.depart(core, seq, 1);
             self.resend(core, seq, is_probe);
             if is_probe {
                 self.probe_sent(core, true);
@@ -111,6 +118,9 @@ impl Linux {
         }
         if self.sending.probe_new {
             return self.choose_probe(core);
+        }
+        if std::mem::take(&mut self.sending.small) {
+            return self.choose_small(core);
         }
         loop {
             if let Some(seq) = self.choose_by_window(core) {
@@ -176,8 +186,9 @@ impl Linux {
             self.queue
                 .open(whole(core), self.reordering(), core.buffer_factor());
         }
-        let push = self.queue.write(core, self.board.nxt(), BURST_BYTES);
+        let push = self.queue.write(core, self.nxt_byte(core), BURST_BYTES);
         self.sending.one = (push == Push::One).then_some(false);
+        self.sending.push = matches!(push, Push::One | Push::All);
         push != Push::Nothing
     }
 
@@ -197,8 +208,7 @@ impl Linux {
             self.rearm(core);
             return None;
         }
-        let seq = self.send_new(core);
-        self.sending.burst -= 1;
+        let seq = self.send_of_burst(core);
         if self.sending.burst == 0 {
             self.sending.probe_new = false;
             let sent = std::mem::take(&mut self.sending.sent);
@@ -211,49 +221,90 @@ impl Linux {
         Some(seq)
     }
 
+    /// tcp_write_wakeup(): what the window holds of a segment.
+    fn choose_small(&mut self, core: &mut Core) -> Option<Seq> {
+        let from = self.nxt_byte(core);
+        let left = self.queue.piece_end(from)?.saturating_sub(from);
+        let bytes = left.min(core.sizes.full()).min(self.window_left(core));
+        if bytes == 0 || self.board.packets_out() > 0 {
+            return None;
+        }
+        self.sending.burst = self.leave(core, bytes);
+        self.queue.tell_last(from);
+        let seq = self.send_of_burst(core);
+        self.sending.sent = 0;
+        self.rearm(core);
+        Some(seq)
+    }
+
     fn probe_burst(&mut self, core: &mut Core) -> Option<u64> {
         if !self.may_send_new(core) || core.gate_is_closed() {
             return None;
         }
         let quota = self.quota(core).unwrap_or(1);
-        let head = self.queue.head(self.board.nxt(), quota)?;
-        Some(self.leave(core, quota, head))
+        let head = self
+            .queue
+            .head(self.nxt_byte(core), quota * core.sizes.full())?;
+        // tcp_send_loss_probe() does not ask Nagle (TCP_NAGLE_OFF).
+        let bytes = self.split(core, quota, head, true)?;
+        Some(self.leave(core, bytes))
     }
 
-    /// One past the last segment that the application has written.
-    fn written(&self, core: &Core) -> Seq {
-        self.queue.written().min(core.books.end())
+    /// The first byte that has not been sent.
+    fn nxt_byte(&self, core: &Core) -> u64 {
+        core.sizes.byte(self.board.nxt())
     }
 
-    /// There is something to send and the receiver takes it.
+    /// All that the application has written has been sent.
+    fn is_drained(&self, core: &Core) -> bool {
+        let nxt = self.nxt_byte(core);
+        self.queue.written() <= nxt || core.end_byte().is_some_and(|end| end <= nxt)
+    }
+
+    /// There is something to send and the receiver takes a segment of it (tcp_snd_wnd_test()).
     pub(super) fn may_send_new(&self, core: &Core) -> bool {
-        let nxt = self.board.nxt();
-        nxt < self.written(core) && nxt < self.board.una + core.receiver_window()
+        let nxt = self.nxt_byte(core);
+        if self.board.nxt() == 0 {
+            return true;
+        }
+        let piece = self.queue.piece_end(nxt).map_or(0, |end| end - nxt);
+        !self.is_drained(core) && piece.min(core.sizes.full()) <= self.window_left(core)
     }
 
     /// The receiver may have shrunk its window: then what is above does not go again, but the first segment
     /// always does (__tcp_retransmit_skb()).
     pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
-        seq == self.board.una || seq < self.board.una + core.receiver_window()
+        seq == self.board.una || core.sizes.byte(seq) < core.window_edge(self.board.una)
     }
 
     /// tcp_xmit_retransmit_queue().
     fn choose_lost(&mut self, core: &mut Core) -> Option<Seq> {
-        if self.board.packets_out() == 0 || whole(core) <= self.board.in_flight() {
+        if self.board.packets_out() == 0 {
             return None;
         }
-        let seq = self.board.next_lost()?;
+        let next = self.board.next_lost();
+        let until = self.sending.again_until;
+        // Before it looks at a buffer it asks the pacer, whether that is lost or not.
+        let asks = next.is_none_or(|seq| seq >= until) && until != self.board.nxt();
+        if asks && core.gate_is_closed() || whole(core) <= self.board.in_flight() {
+            return None;
+        }
+        let seq = next?;
         if !self.may_resend(core, seq) {
             self.sending.head_resent = false;
             return None;
         }
         if seq >= self.sending.again_until {
-            let part = self.queue.part_of(seq);
-            if core.gate_is_closed() || self.is_throttled(core, part, AGAIN_SHIFT) {
+            let part = self.queue.part_of(seq, &core.sizes);
+            if self.is_throttled(core, part, AGAIN_SHIFT) {
                 return None;
             }
             self.sending.again_until = self.begin_again(core, seq);
-            self.charge(core, self.sending.again_until - seq);
+            let bytes = |seq| core.sizes.byte(seq);
+            self.charge(
+                self.sending.again_until - seq,
+                bytes(self.sending.again_until) - bytes(seq),
+            );
         }
         self.resend(core, seq, false);
         if self.in_reduction() {
@@ -275,7 +326,7 @@ impl Linux {
             .count();
         let segments = self.queue.again(seq, lost as u64);
         self.queue.leaves_again(seq, segments);
-        self.depart(core, segments);
+        self.depart(core, seq, segments);
         seq + segments
     }
 
@@ -299,8 +350,14 @@ impl Linux {
         }
     }
 
-    /// A burst of so many segments leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
-    pub(super) fn depart(&mut self, core: &mut Core, segments: u64) {
+    /// A burst of so many segments leaves again.
+    pub(super) fn depart(&mut self, core: &mut Core, seq: Seq, segments: u64) {
+        let bytes = core.sizes.byte(seq + segments) - core.sizes.byte(seq);
+        self.send_off(core, segments, bytes);
+    }
+
+    /// A burst of so many segments and bytes leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
+    fn send_off(&mut self, core: &mut Core, segments: u64, bytes: u64) {
         if self.board.una == 0 {
             // A SYN.
             return;
@@ -308,7 +365,17 @@ impl Linux {
         if core.controls() && self.board.in_flight() == 0 {
             self.sending.untold = core.restart_control(self.inside(), &mut ());
         }
-        core.leave(segments);
+        core.leave(segments, bytes);
+    }
+
+    /// The next segment of the burst under way.
+    fn send_of_burst(&mut self, core: &mut Core) -> Seq {
+        let seq = self.send_new(core);
+        self.sending.burst -= 1;
+        if self.sending.burst == 0 && self.sending.tail > 0 {
+            core.cut(seq, std::mem::take(&mut self.sending.tail));
+        }
+        seq
     }
 
     /// The books of a new segment (tcp_event_new_data_sent()).
@@ -334,12 +401,7 @@ impl Linux {
         if self.sending.burst == 0 || is_full {
             self.sending.burst = self.next_burst(core)?;
         }
-        if !self.may_send_new(core) {
-            self.sending.burst = 0;
-            return None;
-        }
-        self.sending.burst -= 1;
-        let seq = self.send_new(core);
+        let seq = self.send_of_burst(core);
         if self.sending.burst == 0 {
             // tcp_event_new_data_sent() of the burst.
             self.check_space(core);
@@ -353,7 +415,7 @@ impl Linux {
             // The SYN.
             return Some(1);
         }
-        if self.board.una == 0 || nxt >= self.written(core) {
+        if self.board.una == 0 || self.is_drained(core) {
             return None;
         }
         if self.sending.one == Some(true) {
@@ -363,31 +425,58 @@ impl Linux {
             return None;
         }
         let quota = self.quota(core)?;
-        let head = self.queue.head(nxt, quota)?;
-        if self.window_left(core) == 0 {
+        let full = core.sizes.full();
+        let head = self.queue.head(self.nxt_byte(core), quota * full)?;
+        if head.left.min(full) > self.window_left(core) {
             return None;
         }
-        let waits = self.sending.one.is_none() && head.left > 1;
+        let waits = self.sending.one.is_none() && head.left > full;
         if waits && self.defers(core, head) {
             return None;
         }
-        let segments = quota.min(self.window_left(core)).min(head.left);
-        if self.is_throttled(core, segments, 0) {
+        let bytes = self.split(core, quota, head, self.sending.push)?;
+        if self.is_throttled(core, bytes, 0) {
             return None;
         }
-        self.charge(core, segments);
+        self.charge(bytes.div_ceil(full), bytes);
         self.sending.one = self.sending.one.map(|_| true);
-        Some(self.leave(core, quota, head))
+        Some(self.leave(core, bytes))
     }
 
-    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of so many segments take, and
+    /// tcp_nagle_test(), tcp_mss_split_point(): how many bytes of a piece leave; a short segment does not leave
+    /// while another is not acknowledged, unless all is to be pushed.
+    fn split(&self, core: &Core, quota: u64, head: Head, push: bool) -> Option<u64> {
+        let full = core.sizes.full();
+        let una = self.board.una;
+        let waits = || !push && core.sizes.last_short().is_some_and(|short| short >= una);
+        if head.left <= full {
+            let is_held = head.left < full && head.is_last && waits();
+            return (!is_held).then_some(head.left);
+        }
+        let (most, window) = (quota * full, self.window_left(core));
+        if most <= window && !head.is_last {
+            return Some(most.min(head.left));
+        }
+        let needed = head.left.min(window);
+        if most <= needed {
+            return Some(most);
+        }
+        let partial = needed % full;
+        Some(if partial > 0 && waits() {
+            needed - partial
+        } else {
+            needed
+        })
+    }
+
+    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of so many bytes take, and
     /// than a millisecond takes at the pacing rate; for retransmissions twice that. The queue below TCP gets
     /// rid of it right after the turn, and what is lost goes first then.
-    fn is_throttled(&mut self, core: &Core, segments: u64, shift: u32) -> bool {
+    fn is_throttled(&mut self, core: &Core, bytes: u64, shift: u32) -> bool {
         if self.sending.by_program {
             return false;
         }
-        let size = queue::memory(1, segments, u64::from(core.config.payload_bytes()));
+        let size = queue::memory(1, bytes);
         let limit = (2 * size).max(core.path.pacing_rate >> BURST_RATE_SHIFT);
         let most = if core.is_paced() { limit } else { QUEUE_BYTES };
         let limit = limit.min(most) << shift;
@@ -395,10 +484,9 @@ impl Linux {
         self.sending.throttled
     }
 
-    /// A burst of so many segments leaves, each in a buffer of its own.
-    fn charge(&mut self, core: &Core, segments: u64) {
-        let mss = u64::from(core.config.payload_bytes());
-        self.sending.charged += queue::memory(segments, segments, mss);
+    /// A burst of so many segments and bytes leaves, each segment in a buffer of its own.
+    fn charge(&mut self, segments: u64, bytes: u64) {
+        self.sending.charged += queue::memory(segments, bytes);
     }
 
     /// tcp_cwnd_test(): what the window allows a burst.
@@ -409,16 +497,20 @@ impl Linux {
         Some(half.min(room).min(self.burst_segments(core)))
     }
 
-    /// Segments that the receiver takes beyond what has been sent.
+    /// Bytes that the receiver takes beyond what has been sent.
     fn window_left(&self, core: &Core) -> u64 {
-        (self.board.una + core.receiver_window()).saturating_sub(self.board.nxt())
+        let edge = core.window_edge(self.board.una);
+        edge.saturating_sub(self.nxt_byte(core))
     }
 
-    /// The burst that leaves now: its segments.
-    fn leave(&mut self, core: &mut Core, quota: u64, head: Head) -> u64 {
-        let segments = quota.min(self.window_left(core)).min(head.left);
-        self.queue.leaves(self.board.nxt(), segments);
-        self.depart(core, segments);
+    /// A burst of so many bytes leaves now: its segments, of which the last may be short.
+    fn leave(&mut self, core: &mut Core, bytes: u64) -> u64 {
+        let (first, from) = (self.board.nxt(), self.nxt_byte(core));
+        let full = core.sizes.full();
+        let segments = bytes.div_ceil(full);
+        self.sending.tail = bytes % full;
+        self.queue.leaves((from, bytes), (first, first + segments));
+        self.send_off(core, segments, bytes);
         segments
     }
 
@@ -441,12 +533,12 @@ impl Linux {
         {
             return false;
         }
-        let cwnd = whole(core);
-        let of_window = cwnd - self.board.in_flight();
+        let (cwnd, full) = (whole(core), core.sizes.full());
+        let of_window = (cwnd - self.board.in_flight()) * full;
         let limit = window.min(of_window);
-        let third = cwnd.min(core.receiver_window());
+        let third = core.window_bytes().min(cwnd * full) / 3;
         let is_whole = !head.is_last && limit >= head.left;
-        if limit >= burst || is_whole || 3 * limit >= third {
+        if limit >= burst * full || is_whole || limit >= third {
             return false;
         }
         let (Some(oldest), Some(srtt)) = (self.board.head(), core.path.rto.srtt()) else {
@@ -466,13 +558,16 @@ impl Linux {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);
         let limited = std::mem::take(&mut self.sending.limited);
-        if sent == 0 && self.board.nxt() >= self.written(core) {
+        if sent == 0 && self.board.nxt() > 0 && self.is_drained(core) {
             // There was nothing to send.
             return;
         }
         let limited = limited || self.board.in_flight() >= whole(core);
         if (sent > 0 || limited) && self.board.una > 0 {
             self.validate(core, limited);
+        }
+        if sent == 0 && self.board.packets_out() == 0 && self.board.una > 0 {
+            await_window(core);
         }
         if sent > 0 {
             if self.in_reduction() {

@@ -116,7 +116,10 @@ impl Linux {
         let before = self.current_ssthresh(core);
         core.loss.enter_fast_recovery();
         core.loss.set_pipe(self.board.in_flight() as i64);
-        log.record(core.now, SenderEvent::FastRetransmit(self.board.una));
+        log.record(
+            core.now,
+            SenderEvent::FastRetransmit(core.number(self.board.una)),
+        );
         self.keeps_window = core.consult_recovery(log);
         if !was_reducing {
             self.undo.ssthresh = Some(before);

@@ -78,6 +78,12 @@ impl Linux {
         true
     }
 
+    /// tcp_probe_timer(), where the window is open.
+    pub(super) fn probe_window(&mut self, core: &mut Core) {
+        core.timers.clear_slot();
+        self.sending.small = self.board.packets_out() == 0;
+    }
+
     /// tcp_send_loss_probe().
     pub(super) fn send_probe(&mut self, core: &mut Core) {
         core.timers.keep_slot(SlotKind::LossProbe);
@@ -136,4 +142,12 @@ pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
     let most = core.path.rto.timeout();
     let clock = core.config.rto.clock;
     core.set_slot(SlotKind::Reordering, clock.round_up(after).min(most));
+}
+
+/// The window holds less than a segment, and nothing is in flight (tcp_check_probe_timer()).
+pub(super) fn await_window(core: &mut Core) {
+    if core.timers.slot().is_none() {
+        let after = core.path.rto.timeout().max(core.path.rto.min());
+        core.set_slot(SlotKind::SmallWindow, after);
+    }
 }

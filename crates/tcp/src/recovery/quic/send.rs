@@ -72,7 +72,7 @@ impl Quic {
             core.tell_idle_end();
         }
         self.bucket.take();
-        core.leave(1);
+        core.leave(1, core.sizes.full());
         self.path.count_sent(core.config.segment_bytes);
         self.last_eliciting = Some(core.now);
         let number = self.packets.send(Packet {

@@ -35,21 +35,21 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// How long so many segments take at the sender's own rate, in bytes of data a second.
-    fn takes(&self, segments: u64, rate: u64, bytes: u64) -> u64 {
+    /// How long so many bytes of data take at the sender's own rate, in bytes a second.
+    fn takes(&self, bytes: u64, rate: u64) -> u64 {
         if rate == 0 || self.sent < UNPACED {
             return 0;
         }
-        (u128::from(segments * bytes * NANOS) / u128::from(rate)) as u64
+        (u128::from(bytes * NANOS) / u128::from(rate)) as u64
     }
 
-    /// And at the rate that is ordered.
-    fn takes_by_order(&self, now: Instant, segments: u64, bytes: u64) -> u64 {
+    /// And so many on the wire at the rate that is ordered.
+    fn takes_by_order(&self, now: Instant, bytes: u64) -> u64 {
         let in_force = |until: Option<Instant>| until.is_none_or(|until| now < until);
         let Some((rate, _)) = self.ordered.filter(|(_, until)| in_force(*until)) else {
             return 0;
         };
-        rate.transmission_time(segments * bytes).as_nanos()
+        rate.transmission_time(bytes).as_nanos()
     }
 }
 
@@ -85,7 +85,8 @@ impl Core {
         self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 
-    /// Whether the next burst has to wait; the caller is woken when it may leave.
+    /// Whether the next burst has to wait; the caller is woken when it may leave. A timer that runs for an earlier
+    /// burst runs on.
     #[inline]
     pub(crate) fn gate_is_closed(&mut self) -> bool {
         let (now, in_train) = (self.now, self.in_train());
@@ -93,7 +94,9 @@ impl Core {
             return false;
         };
         let is_closed = pacer.departure > now && !in_train;
-        pacer.wake = is_closed.then_some((pacer.departure, now));
+        if is_closed {
+            pacer.wake.get_or_insert((pacer.departure, now));
+        }
         is_closed
     }
 
@@ -105,21 +108,23 @@ impl Core {
         }
     }
 
-    /// A burst of so many segments of data leaves, whatever the gate says; the instant that it counts as sent.
+    /// A burst of so many segments and bytes of data leaves, whatever the gate says; the instant that it counts as
+    /// sent.
     #[inline]
-    pub(crate) fn leave(&mut self, segments: u64) -> Instant {
+    pub(crate) fn leave(&mut self, segments: u64, bytes: u64) -> Instant {
         let (now, own_rate) = (self.now, self.own_rate());
-        let (data, wire) = (self.config.payload_bytes(), self.config.segment_bytes);
+        let headers = self.config.segment_bytes - self.config.payload_bytes();
+        let wire = bytes + segments * u64::from(headers);
         let Some(pacer) = &mut self.pacer else {
             return now;
         };
         let before = pacer.departure;
         let leaves = before.max(now);
         pacer.sent += segments;
-        let takes = pacer.takes(segments, own_rate, data.into());
+        let takes = pacer.takes(bytes, own_rate);
         // What is late makes up for it.
         let credit = leaves.since(before).as_nanos().min(takes / 2);
-        let wait = (takes - credit).max(pacer.takes_by_order(now, segments, wire.into()));
+        let wait = (takes - credit).max(pacer.takes_by_order(now, wire));
         pacer.departure = leaves + Duration::from_nanos(wait);
         pacer.stamp = leaves;
         leaves

@@ -3,6 +3,8 @@
 
 use std::num::NonZeroU32;
 
+use midflight_units::Seq;
+
 use super::Core;
 use crate::answers::Answers;
 use crate::segment::{Ack, Content, EcnCodepoint, Segment};
@@ -42,6 +44,20 @@ impl Core {
     #[inline]
     pub(crate) fn receiver_window(&self) -> u64 {
         self.path.window.receiver_window()
+    }
+
+    /// One past the last byte that the receiver takes when everything below `una` is acknowledged
+    /// (tcp_wnd_end()).
+    pub(crate) fn window_edge(&self, una: Seq) -> u64 {
+        self.sizes.byte(una) + self.window_bytes()
+    }
+
+    /// The receiver's window in bytes.
+    pub(crate) fn window_bytes(&self) -> u64 {
+        match self.peer.most {
+            0 => (self.receiver_window()).saturating_mul(self.sizes.full()),
+            _ => self.peer.window.into(),
+        }
     }
 
     /// The largest window that the receiver has offered, in bytes.
@@ -116,6 +132,7 @@ impl Core {
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
             echo_ms: self.peer.stamp_ms,
+            offset: 0,
             option: None,
         })
     }

@@ -70,6 +70,7 @@ impl Core {
         let carries = self.asking.is_some() || self.report.is_some();
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
         self.held |= self.peer.owes_ack() || self.pacer.is_some() || self.deliveries.is_some();
+        self.held |= !self.sizes.are_full();
         self.held |= self.has_challenge();
     }
 
@@ -92,6 +93,7 @@ impl Core {
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
             echo_ms: 0,
+            offset: 0,
             option: None,
         })
     }

@@ -87,6 +87,7 @@ impl Core {
             content: Content::Challenge,
             push: false,
             echo_ms: number as u32,
+            offset: 0,
             option: None,
         })
     }

@@ -20,6 +20,8 @@ pub(crate) enum SlotKind {
     LossProbe,
     /// What may be reordered has been waited for (RFC 8985 section 6.3).
     Reordering,
+    /// Nothing is in flight, and the window is open but holds less than a segment (tcp_check_probe_timer()).
+    SmallWindow,
 }
 
 /// The receiver advertises a zero window (persist mode, RFC 9293 section 3.8.6.1).

@@ -1,0 +1,61 @@
+//! What the receiver of Linux measures: the RTT, and how much the application reads of it, by which its buffer grows.
+
+use midflight_units::{Instant, Seq};
+
+use super::{micros, Data, LinuxAcks};
+
+impl LinuxAcks {
+    /// tcp_rcv_rtt_measure_ts().
+    pub(super) fn measure_echo(&mut self, data: &Data) {
+        if data.echo_ms == self.last_echo {
+            return;
+        }
+        self.last_echo = data.echo_ms;
+        let passed = u64::from(self.stamp().wrapping_sub(data.echo_ms));
+        if data.echo_ms > 0 && data.len >= self.mss && passed > 0 {
+            let sample = passed * 1000;
+            self.rtt_x8 = match self.rtt_x8 {
+                0 => 8 * sample,
+                old if 8 * sample < old => 8 * sample,
+                old => old - old / 8 + sample,
+            };
+        }
+    }
+
+    /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
+    pub(super) fn measure_window(&mut self, now: Instant, next: Seq) {
+        if let Some((since, edge)) = self.rtt_from {
+            if next < edge {
+                return;
+            }
+            let sample_x8 = 8 * micros(since, now).max(1);
+            if self.rtt_x8 == 0 || sample_x8 < self.rtt_x8 {
+                self.rtt_x8 = sample_x8;
+            }
+        }
+        self.rtt_from = Some((now, next + self.window));
+    }
+
+    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`. When it has read the
+    /// packets that follow, no time has passed since.
+    pub(super) fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
+        let (since, from) = self.space_from;
+        if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {
+            return;
+        }
+        self.space_from = (now, first);
+        let unread = next.saturating_sub(first);
+        let copied = first.saturating_sub(from).saturating_sub(unread);
+        if copied <= self.space {
+            return;
+        }
+        let mut window = 2 * copied + 16 * self.advmss;
+        window += 2 * (window * (copied - self.space) / self.space.max(1));
+        let buffer = self.to_space(window).min(self.most_buffer);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.to_window(buffer);
+        }
+        self.space = copied;
+    }
+}
