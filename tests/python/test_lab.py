@@ -527,5 +527,5 @@ def test_a_comparison_tells_its_progress_once_it_takes_long(
     monkeypatch.setattr(lab_run, "QUIET_S", 0.0)
     assert cli.main(words) == 0
     late = capsys.readouterr()
-    assert late.err == "1 of 1: flows\n2 of 2: flows\n"
+    assert late.err == "flows: 1 of 1\nflows: 2 of 2\n"
     assert late.out == soon.out
