@@ -298,7 +298,7 @@ impl Receiver {
     ) -> Option<Ack> {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
         let is_quiet = is_above_gap && self.quiet_until.is_some();
-        let told = self.last_ack_sent;
+        let told = segment_of(self.last_ack_sent, self.unit).0;
         answer(self).filter(|ack| !is_quiet || ack.ack != told)
     }
 

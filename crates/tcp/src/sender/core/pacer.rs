@@ -14,6 +14,7 @@ use midflight_units::{Duration, Instant, Rate};
 
 use super::timers::Deadline;
 use super::Core;
+use crate::config::RecoveryKind;
 
 /// Segments of data at the start that are not paced.
 const UNPACED: u64 = 10;
@@ -85,18 +86,18 @@ impl Core {
         self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 
-    /// Whether the next burst has to wait; the caller is woken when it may leave. A timer that runs for an earlier
-    /// burst runs on.
+    /// Whether the next burst has to wait; the caller is woken when it may leave. The timer of
+    /// Linux that runs for an earlier burst runs on.
     #[inline]
     pub(crate) fn gate_is_closed(&mut self) -> bool {
         let (now, in_train) = (self.now, self.in_train());
+        let runs_on = self.config.recovery == RecoveryKind::Linux;
         let Some(pacer) = &mut self.pacer else {
             return false;
         };
         let is_closed = pacer.departure > now && !in_train;
-        if is_closed {
-            pacer.wake.get_or_insert((pacer.departure, now));
-        }
+        let wake = is_closed.then_some((pacer.departure, now));
+        pacer.wake = pacer.wake.filter(|_| runs_on).or(wake);
         is_closed
     }
 
