@@ -35,6 +35,8 @@ __all__ = ["Policies", "Policy", "load_policies", "sources"]
 
 #: What a policy may be asked by; another method whose name begins with on_ is refused.
 HOOKS = ("on_notice", "on_start", "on_ack", "on_timeout", "on_recovery")
+#: Where a class keeps what `sources` found of it.
+SOURCE = "_midflight_source"
 
 
 class Policy(Protocol):
@@ -143,6 +145,8 @@ def sources(policies: Policies | None) -> dict[str, str]:
                 value=policy,
                 accepted="a class at the top of a module",
             )
+        if (known := vars(policy).get(SOURCE)) is not None:
+            return str(known)
         methods = [one for one in vars(policy).values() if inspect.isfunction(one)]
         file = Path(methods[0].__code__.co_filename) if methods else Path()
         try:
@@ -158,6 +162,9 @@ def sources(policies: Policies | None) -> dict[str, str]:
                 value=called,
                 accepted="a class in a file, or in a cell of a notebook",
             ) from error
-        return hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()
+        found = hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()
+        # A class that other processes get by value does not say its file there.
+        setattr(policy, SOURCE, found)
+        return found
 
     return {name: of(name, policy) for name, policy in sorted((policies or {}).items())}

@@ -540,10 +540,6 @@ def plot_results(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"
         )
-    pooled = pooled_axes(columns, measured, {x, *by, *({y} if kind == "heatmap" else ())}, kept)
-    if pooled:
-        each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
-        note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     rows: Iterable[Sequence[object]]
     if kind == "median":
         data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
@@ -555,6 +551,10 @@ def plot_results(
         file.write(figure_bytes(figure, check_format(Path(out))))
         head, *rest = rows
         write_rows(table, [str(one) for one in head], rest)
+    pooled = pooled_axes(columns, measured, {x, *by, *({y} if kind == "heatmap" else ())}, kept)
+    if pooled:
+        each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
+        note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     note(f"written to {out}")
 
 
