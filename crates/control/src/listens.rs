@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 /// A set of events that a part wants to be told of. Most parts want none of them most of the
 /// time, so that a sender keeps the union of its parts' sets and tests that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Listens(u8);
+pub struct Listens(u16);
 
 impl Listens {
     /// None of them.
@@ -26,6 +26,9 @@ impl Listens {
     pub const RATES: Self = Self(1 << 6);
     /// What a congestion controller is asked: it is that of its sender, from the start on.
     pub const CONTROL: Self = Self(1 << 7);
+
+    /// Timeouts and recoveries before its first notice, of which other policies are not told.
+    pub const PAST: Self = Self(1 << 8);
 
     /// This set where it holds, and else none.
     #[must_use]

@@ -211,10 +211,10 @@ fn a_sender_that_cannot_be_built_is_refused_where_it_is_asked_for() {
     let own = said(&DrillRequest::default());
     assert!(own.starts_with("x.pkt:2: a sender of this line is refused: recovery"));
     let given = DrillRequest {
-        scheme: Some("vegas".into()),
+        scheme: Some("quantum".into()),
         ..DrillRequest::default()
     };
-    assert!(said(&given).starts_with("there is no scheme \"vegas\""));
+    assert!(said(&given).starts_with("there is no scheme \"quantum\""));
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         ),
         (
             "+0 %{ assert tcpi_pacing_rate > 0 }%",
-            "\"tcpi_pacing_rate\" is not known",
+            "\"tcpi_pacing_rate\" is not a quantity",
         ),
     ] {
         let said = run(more).err().unwrap_or_else(|| panic!("{more} is run"));

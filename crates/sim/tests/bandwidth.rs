@@ -24,7 +24,11 @@ fn estimate(congestion: &AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -
     };
     // The setting above holds the flow steady, and no window that the receiver tells.
     let receiver = ReceiverConfig {
-        acks: AckRules::Rfc,
+        acks: match profile.receiver.acks {
+            // A sender of QUIC understands no others.
+            acks @ AckRules::Quic { .. } => acks,
+            _ => AckRules::Rfc,
+        },
         ..profile.receiver
     };
     let flow = FlowConfig {

@@ -235,8 +235,10 @@ fn nodes_run_together_are_the_same_as_alone() {
 
 #[test]
 fn threads_and_repetition_change_nothing() {
+    // A node that keeps duplicates back is one that is silent where none come.
     let nodes: Vec<Roaming> = HANDOFF_SIGNALS
         .iter()
+        .filter(|signal| signal.name != "nodupack")
         .map(|signal| Roaming {
             loss: read_loss("burst 0.5% 3").ok(),
             fixed: vec![2, 1],

@@ -32,7 +32,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; expected 0 to 1"),
         (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
         (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
-        (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"rebind\", \"notice\", \"signal\" (did you mean \"gap\"?)"),
+        (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"rebind\", \"forward\", \"notice\", \"signal\" (did you mean \"gap\"?)"),
         (&[("handoffs.0.gap", "non")], "rate = \"200 kbit/s\"", "or \"none\" for no gap"),
         (&[("flows.bulk.scheme", "sack+dctcp")], "rate = \"200 kbit/s\"", "\"dctcp\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
         (&[("abc_limit", "1")], "rate = \"200 kbit/s\"", "--set abc_limit=1: abc_limit: it is a setting of senders; set.abc_limit for all flows, or flows.NAME.set.abc_limit for one, is accepted"),

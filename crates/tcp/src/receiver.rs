@@ -63,6 +63,8 @@ pub struct Receiver {
     marks: u32,
     /// Until then no duplicate ACK leaves.
     quiet_until: Option<Instant>,
+    /// Its ACKs are those of the RFCs and nothing keeps them back: the way of most segments.
+    is_plain: bool,
     measurement: Measurement,
     /// What answers the SYN's request for a rate, while its ACK is delayed.
     syn_answer: Option<Says>,
@@ -146,6 +148,7 @@ impl Receiver {
             closed: false,
             marks: 0,
             quiet_until: None,
+            is_plain: config.acks == AckRules::Rfc,
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
             linux: match config.acks {
@@ -233,6 +236,15 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        if self.is_plain && segment.option.is_none() {
+            return self.take(now, arrival(segment), false);
+        }
+        self.answer_otherwise(now, *segment)
+    }
+
+    /// What ACKs of other rules, a measurement or a signal make of a segment.
+    #[inline(never)]
+    fn answer_otherwise(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         if self.quiet_until.is_some() {
             let is_above = self.place(segment.seq, segment.offset) > self.next;
             return self.in_quiet(now, is_above, |receiver| {
@@ -242,18 +254,17 @@ impl Receiver {
         self.answer_segment(now, segment)
     }
 
-    #[inline(always)]
-    fn answer_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+    fn answer_segment(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         if self.linux.is_some() {
-            return self.on_segment_of_linux(now, *segment);
+            return self.on_segment_of_linux(now, segment);
         }
         if self.quic.is_some() {
-            return self.on_packet_of_quic(now, *segment);
+            return self.on_packet_of_quic(now, segment);
         }
         if segment.option.is_some() {
-            return self.measure(now, *segment);
+            return self.measure(now, segment);
         }
-        self.take(now, arrival(segment), false)
+        self.take(now, arrival(&segment), false)
     }
 
     /// Takes an ACK of the sender without data; Linux answers one that is older than what has been acknowledged.
@@ -297,6 +308,7 @@ impl Receiver {
         answer: impl FnOnce(&mut Self) -> Option<Ack>,
     ) -> Option<Ack> {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
+        self.is_plain = self.quiet_until.is_none() && self.config.acks == AckRules::Rfc;
         let is_quiet = is_above_gap && self.quiet_until.is_some();
         let told = segment_of(self.last_ack_sent, self.unit).0;
         answer(self).filter(|ack| !is_quiet || ack.ack != told)
@@ -501,6 +513,7 @@ impl Receiver {
     fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
         if let Some(time) = signal.quiet {
             self.quiet_until = Some(now + time);
+            self.is_plain = false;
         }
         if let Some(window) = signal.window {
             self.closed = window == Advertised::Closed;

@@ -10,7 +10,7 @@ use midflight_units::Seq;
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{Notice, Order, Orders, SenderView};
+use crate::{Listens, Notice, Order, Orders, SenderView};
 
 /// A window that was reduced.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,10 @@ impl HandoffPolicy for CwndRestore {
         } else {
             orders
         }
+    }
+
+    fn listens(&self) -> Listens {
+        Listens::PAST
     }
 
     fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {

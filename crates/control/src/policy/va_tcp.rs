@@ -104,7 +104,7 @@ impl HandoffPolicy for VaTcp {
     }
 
     fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.pair.is_due())
+        Listens::PAST | Listens::ACKS.when(self.pair.is_due())
     }
 }
 

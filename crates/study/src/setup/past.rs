@@ -73,8 +73,8 @@ pub(crate) struct Open {
 }
 
 impl Setup {
-    /// Whether a policy of the flow may act before the first notice of a handoff. The others only watch
-    /// until then.
+    /// Whether a policy of the flow may act before the first notice of a handoff, or remembers what happened
+    /// before.
     fn acts_early(&self, flow: usize) -> bool {
         let id = flow_id(flow as u32);
         let mut policies = self.flows[flow].part.built.policies.iter();
@@ -83,7 +83,8 @@ impl Setup {
         let at_start = || self.timeline.iter().any(told);
         policies.any(|p| {
             let heard = p.listens();
-            heard.to(Listens::MARKS | Listens::CONTROL) || (heard.to(Listens::START) && at_start())
+            heard.to(Listens::MARKS | Listens::CONTROL | Listens::PAST)
+                || (heard.to(Listens::START) && at_start())
         })
     }
 

@@ -273,7 +273,7 @@ impl Core {
                 self.config.ack_counting
             };
             let (mut segments, mut counting) = (segments, counting);
-            if self.path.hystart.is_some() {
+            if !self.path.reno && self.path.hystart.is_some() {
                 let is_first = self.ssthresh() >= self.config.initial_ssthresh;
                 let is_paced = self.is_paced();
                 (segments, counting) = self.path.counted(segments, counting, is_first, is_paced);
@@ -290,6 +290,8 @@ impl Core {
     }
 
     /// The SYN is acknowledged: the initial window replaces what the ACK opened.
+    #[cold]
+    #[inline(never)]
     fn end_handshake(&mut self, log: &mut impl Log) {
         let small = self.syn_timeouts >= self.config.syn_timeouts_for_small_window;
         let initial = if small {

@@ -88,13 +88,23 @@ impl Sender {
     /// An ACK has arrived.
     #[inline(always)]
     pub fn on_ack<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
-        let own;
-        let ack = if self.core.sizes.are_full() {
-            ack
+        if self.core.sizes.are_full() {
+            self.take_ack(now, ack, log);
         } else {
-            own = self.core.in_own_segments(ack);
-            &own
-        };
+            self.take_ack_of_cuts(now, ack, log);
+        }
+    }
+
+    /// The same where segments have been cut. Apart, as an ACK that is one or the other would have to lie in memory.
+    #[cold]
+    #[inline(never)]
+    fn take_ack_of_cuts<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
+        let own = self.core.in_own_segments(ack);
+        self.take_ack(now, &own, log);
+    }
+
+    #[inline(always)]
+    fn take_ack<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
         let states = States::before::<L>(self);
         if !self.core.begin_ack(now, ack) {
             return;
@@ -220,7 +230,10 @@ impl Sender {
             self.recovery.next_segment(&mut self.core)?
         };
         let segment = self.core.transmit(seq);
-        Some(self.core.on_wire(segment))
+        if !self.core.sizes.are_full() {
+            return Some(self.core.on_wire(segment));
+        }
+        Some(segment)
     }
 
     /// The same while the handshake is under way, when nothing but the SYN may
