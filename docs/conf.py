@@ -101,6 +101,8 @@ nitpick_ignore_regex = [
     # Shapes of what the core returns, and what explanations are made of.
     ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields)"),
     ("py:class", r"midflight\.explain\.events\.Found"),
+    # Names that annotations have as they are written.
+    ("py:class", r"(RunSource|Path)"),
     # What studies are made of is not public.
     ("py:class", r"midflight\.studies\..*"),
 ]

@@ -50,7 +50,9 @@ def check_facts(history: History) -> None:
     """Hold what each event says of its cause against the other events."""
     sent = {(row.number, row.time_ns) for row in history.rows if row.event in SENT}
     sent |= {(row.number, row.time_ns) for row in history.rows if row.event == "window_probe"}
-    arrived = {(row.number, row.sent_ns): row.time_ns for row in history.rows if row.event == "rcv"}
+    # Of two copies that left at one instant the first arrival counts.
+    rcv = [row for row in history.rows if row.event == "rcv"]
+    arrived = {(row.number, row.sent_ns): row.time_ns for row in reversed(rcv)}
     left = Counter(
         (row.value, row.time_ns, row.segment, row.sent_ns)
         for row in history.rows
@@ -121,9 +123,10 @@ def cut(name: str) -> Scenario:
     """
     full = Scenario.read(name)
     starts = [(midflight.parse_instants(one.at)[0], one) for one in (*full.handoffs, *full.changes)]
-    _, event = min(starts, key=lambda start: start[0])
+    # A path over time has no other events.
+    _, event = min(starts, key=lambda start: start[0], default=(0, None))
     gap = getattr(event, "gap", None) or getattr(event, "pause", None) or "0 s"
-    early = dataclasses.replace(event, at="0.3 s")
+    early = None if event is None else dataclasses.replace(event, at="0.3 s")
     return dataclasses.replace(
         full,
         runs=1,

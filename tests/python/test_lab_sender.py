@@ -116,7 +116,7 @@ def test_an_event_of_our_sender_is_explained(capsys: pytest.CaptureFixture[str])
     assert cli.main([*words, "--what", "nothing"]) == 2
     assert "is not an event" in capsys.readouterr().err
     assert cli.main([*words, "--what", "rto", "--run", "9"]) == 2
-    assert "--run 9: there are 1" in capsys.readouterr().err
+    assert "--run 9: the scenario has 1 run, numbered from 0" in capsys.readouterr().err
 
 
 @needs_kernel

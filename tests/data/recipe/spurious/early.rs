@@ -1,14 +1,14 @@
 //! An example of a detector of spurious retransmissions: an ACK that comes sooner after a timeout
 //! than half a round trip answers what was sent before it (CONTRIBUTING.md, "Adding an algorithm").
 
-use super::{Before, SpuriousDetector};
+use super::{PriorState, SpuriousDetector};
 use crate::part::{Part, PartInfo};
 use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// The sender before the timeout, until the next ACK of new data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Early {
-    before: Option<Before>,
+    before: Option<PriorState>,
 }
 
 impl Part for Early {
@@ -22,7 +22,7 @@ impl Part for Early {
 
 impl SpuriousDetector for Early {
     fn on_timeout(&mut self, before: &SenderView) -> Orders {
-        self.before = Some(Before::of(before));
+        self.before = Some(PriorState::of(before));
         Orders::none()
     }
 
