@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,9 +50,11 @@ def check_facts(history: History) -> None:
     """Hold what each event says of its cause against the other events."""
     sent = {(row.number, row.time_ns) for row in history.rows if row.event in SENT}
     sent |= {(row.number, row.time_ns) for row in history.rows if row.event == "window_probe"}
-    # Of two copies that left at one instant the first arrival counts.
-    rcv = [row for row in history.rows if row.event == "rcv"]
-    arrived = {(row.number, row.sent_ns): row.time_ns for row in reversed(rcv)}
+    # Two copies may have left at one instant.
+    arrived = defaultdict(list)
+    for row in history.rows:
+        if row.event == "rcv":
+            arrived[row.number, row.sent_ns].append(row.time_ns)
     left = Counter(
         (row.value, row.time_ns, row.segment, row.sent_ns)
         for row in history.rows
@@ -73,13 +75,13 @@ def check_facts(history: History) -> None:
             assert row.since_ns <= row.time_ns
             assert row.segment is not None
             # The segment had arrived when the ACK left.
-            assert arrived[row.segment, row.sent_ns] <= row.since_ns, row
+            assert arrived[row.segment, row.sent_ns][0] <= row.since_ns, row
             if row.event != "ack_sent":
                 key = (row.value, row.since_ns, row.segment, row.sent_ns)
                 left[key] -= 1
                 assert left[key] >= 0, row
             elif row.detail == "":
-                assert arrived[row.segment, row.sent_ns] == row.time_ns
+                assert row.time_ns in arrived[row.segment, row.sent_ns]
         elif row.event == "wake":
             assert row.since_ns is not None
             assert row.since_ns + round(row.value * 1e9) == row.time_ns

@@ -35,8 +35,9 @@ __all__ = [
     "widening",
 ]
 
-#: What an ACK says that closes the window, and one that echoes a mark (ECE).
+#: What an ACK says that closes the window.
 ZERO = "zero window"
+#: What an ACK says that echoes a mark (ECE).
 CONGESTION = "congestion"
 #: Events that are transmissions of a segment.
 SENT = frozenset({"send", "rexmit"})
