@@ -120,11 +120,19 @@ fn keep_policies(sweep: &mut Sweep) {
     });
 }
 
-/// What goes with a profile: with QUIC no other parts than policies.
+/// What goes with a profile: with QUIC no other parts than policies, of which some.
 fn fitting(handoff: Handoff, profile: &str) -> Sweep {
     let mut sweep = sweep(handoff, profile);
     if profile == "quic" {
-        keep_policies(&mut sweep);
+        let some = [
+            "sack",
+            "enhanced",
+            "rlci",
+            "careful-resume",
+            "bandwidth-aware",
+            "rapid",
+        ];
+        sweep.schemes = some.map(String::from).to_vec();
     }
     sweep
 }

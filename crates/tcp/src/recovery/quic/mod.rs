@@ -100,6 +100,7 @@ impl Quic {
         } else {
             core.loss.leave_fast_recovery();
         }
+        core.loss.set_repairs(!self.lost.is_empty());
         core.loss.set_pipe(self.packets.in_flight() as i64);
     }
 }
@@ -109,10 +110,6 @@ impl LossRecovery for Quic {
         self.take_packet(core, ack, log);
         self.tell_limit(core, log);
         self.show(core);
-        if !core.books.is_outstanding() && self.packets.in_flight() == 0 {
-            // A train may keep the next segment back, which would set it (RFC 9002, OnAckReceived).
-            self.set_timer(core);
-        }
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
