@@ -99,7 +99,7 @@ impl<'a> Endpoints<'a> {
         self.flows.iter().map(|flow| &flow.sender)
     }
 
-    /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
+    /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
     pub fn link_counts(self, link: LinkId) -> LinkCounts {
         let link = self.links.get(link.index());
         link.map_or_else(LinkCounts::default, Link::counts)
@@ -310,7 +310,7 @@ impl<O: Observer> World<O> {
         &self.names[link.index()]
     }
 
-    /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
+    /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
     pub fn link_counts(&self, link: LinkId) -> LinkCounts {
         self.links[link.index()].counts()
     }
@@ -323,7 +323,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A link at an instant between the present and the next event, if it is [tapped](LinkConfig::tapped).
+    /// A link at an instant between the present and the next event, if it is [tapped](crate::LinkConfig::tapped).
     pub fn link_state(&self, link: LinkId, at: Instant) -> LinkState {
         self.links[link.index()].state(self.clock.written(at).fine)
     }
