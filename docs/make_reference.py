@@ -112,7 +112,7 @@ def made(name: str) -> str:
         return FENCED.sub(fenced, BLOCK.sub(block, text))
 
 
-#: What a sweep tells of its progress, which a slow machine shows and a fast one does not.
+#: Progress lines of a sweep, which a slow machine prints and a fast one does not.
 PROGRESS = re.compile(r"^cells: \d+ of \d+\n", re.MULTILINE)
 
 

@@ -146,7 +146,7 @@ const COMPOSED: &[Composed] = &[
     ),
     (
         "handoff-option",
-        "the mobile node tells of the beginning and the end of a handoff; the sender stops in between, then slow start",
+        "the mobile node marks the beginning and the end of a handoff; the sender stops in between, then slow start",
         "Kim & Copeland, Globecom 2003, as Daniel & Kojo 2008, section 2, describe it",
         &["ho-resume", "ho-notify"],
     ),

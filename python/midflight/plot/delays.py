@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from midflight.plot.figure import write_figure
 from midflight.plot.history import RunSource, time_shown
 from midflight.plot.spread import Group, Spread, spread_figure, spread_rows
-from midflight.plot.style import Size, check_format, chosen_style, figure_bytes, write_csv
+from midflight.plot.style import Size, check_format
 from midflight.plot.watched import WatchedRun, delay_of, watch
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from midflight.policy import Policies
 
 __all__ = ["DELAY_CDF", "delay_spread", "plot_delay_cdf"]
@@ -46,17 +49,14 @@ def plot_delay_cdf(
     the file. Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be
     written.
     """
-    path = Path(path)
-    suffix = check_format(path)
+    check_format(Path(path))
     found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
     data = delay_spread(found, from_s, until_s)
-    with chosen_style(look, font):
-        drawn = figure_bytes(spread_figure(data, title=title, size=size), suffix)
-    path.write_bytes(drawn)
-    if csv is not None:
-        head, *rows = spread_rows(data)
-        write_csv(Path(csv), [str(one) for one in head], rows)
-    return path
+
+    def draw() -> Figure:
+        return spread_figure(data, title=title, size=size)
+
+    return write_figure(path, draw, spread_rows(data), look=look, font=font, csv=csv)
 
 
 def delay_spread(

@@ -139,7 +139,7 @@ impl CarefulResume {
         };
     }
 
-    /// The round trip of what was sent since the path is in use, if the ACK tells of it.
+    /// The round trip of a packet sent since the path came into use, if the ACK covers one.
     fn round_trip(known: Known, ack: &AckNews, view: &SenderView) -> Option<Duration> {
         let echo = ack.echo.filter(|&echo| echo >= known.since)?;
         Some(view.now.since(echo))

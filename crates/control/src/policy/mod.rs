@@ -199,7 +199,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// What the receiver tells of a train.
+    /// The receiver's report of a train.
     pub(crate) fn report(train: u16, kbps: Option<u64>, rtt_ms: Option<u64>) -> TrainReport {
         let rate = kbps.and_then(|kbps| Rate::from_bps(kbps * 1000));
         TrainReport {

@@ -37,7 +37,7 @@ impl HandoffPolicy for Reinitialise {
         if !super::is_first(&mut self.last, ack) {
             return Orders::none();
         }
-        as_new(view, "the receiver tells of a handoff")
+        as_new(view, "the receiver signals a handoff")
     }
 
     fn listens(&self) -> Listens {

@@ -1,5 +1,5 @@
 //! The handoff option, the mobile node's side (Kim & Copeland, Globecom 2003,
-//! as Daniel & Kojo 2008, section 2, describe it): ACKs tell of the beginning and the
+//! as Daniel & Kojo 2008, section 2, describe it): ACKs mark the beginning and the
 //! end of a handoff. The sender's side is the policy `ho-resume`.
 //!
 //! At the beginning the sender stops its timer and sending, which is what a zero
@@ -34,7 +34,7 @@ impl Part for HoNotify {
             name: "ho_warning",
             default: "150ms",
             accepts: "a time",
-            summary: "how long before it leaves its link the node tells of the beginning",
+            summary: "how long before it leaves its link the node marks the beginning",
         }],
     };
 

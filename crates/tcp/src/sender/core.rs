@@ -80,7 +80,7 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
     peer: Peer,
-    /// The next new segment tells of a reduction (CWR).
+    /// The next new segment announces a reduction (CWR).
     owes_cwr: bool,
     /// The train under way.
     train: Option<ActiveTrain>,

@@ -230,10 +230,7 @@ impl Sender {
             self.recovery.next_segment(&mut self.core)?
         };
         let segment = self.core.transmit(seq);
-        if !self.core.sizes.are_full() {
-            return Some(self.core.on_wire(segment));
-        }
-        Some(segment)
+        Some(self.core.on_wire(segment))
     }
 
     /// The same while the handshake is under way, when nothing but the SYN may

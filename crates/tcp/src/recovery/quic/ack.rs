@@ -25,7 +25,7 @@ struct News {
 }
 
 impl Quic {
-    /// Takes a packet of the receiver: what it acknowledges was sent before it may tell of another address.
+    /// Takes a packet of the receiver. What it acknowledges was sent before any new address that it carries.
     pub(super) fn take_packet(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         if ack.is_quic() {
             self.take_ack(core, ack, log);

@@ -48,7 +48,7 @@ pub(crate) struct Quic {
     /// When the last recovery began, and whether it is under way.
     recovery_start: Option<Instant>,
     recovering: bool,
-    /// When the first RTT sample was taken: what was sent before tells of no persistent congestion.
+    /// When the first RTT sample was taken. Packets sent before it do not count for persistent congestion.
     first_sample: Option<Instant>,
     /// The window is what has stopped the sender.
     limited: bool,

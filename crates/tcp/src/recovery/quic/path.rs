@@ -121,7 +121,7 @@ impl Quic {
         let waiting = self.candidate.map(|(source, _)| source.epoch);
         let newest = waiting.unwrap_or(self.path.epoch).max(self.path.epoch);
         if source.epoch > newest {
-            // Only the newest packet may tell of another address (section 9.3).
+            // Only the newest packet may change the address (section 9.3).
             self.meet(core, source, log);
         }
         if source.epoch == self.path.epoch {
@@ -312,7 +312,7 @@ impl Quic {
             Some(previous) => {
                 core.replace_path(previous.path, log);
                 self.path = previous.state;
-                // Packets of the address that has failed tell of nothing new.
+                // Packets from the address that failed carry no news.
                 self.path.epoch = epoch;
                 self.path.validation = None;
                 core.set_destination(self.path.address);
