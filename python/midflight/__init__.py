@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         scenario_schema,
         schemes,
         signals,
+        workloads,
     )
     from midflight.controller import CongestionController
     from midflight.one_run import (
@@ -155,6 +156,7 @@ __all__ = [
     "trace",
     "trace_long_flow",
     "trace_roaming",
+    "workloads",
 ]
 
 # Loaded on first use, so that importing the package costs nothing. What is not here is the core's.

@@ -92,6 +92,21 @@ class Part(TypedDict):
     knobs: list[Knob]
 
 @type_check_only
+class WorkloadMeasure(TypedDict):
+    """What a workload measures: `name` of its column, `short` at the head of a printed table."""
+
+    name: str
+    short: str
+    unit: str
+    summary: str
+
+@type_check_only
+class Workload(Part):
+    """An application at the ends of a flow."""
+
+    measures: list[WorkloadMeasure]
+
+@type_check_only
 class Setting(TypedDict):
     """A setting of sender and receiver, with its value in each profile."""
 
@@ -192,6 +207,9 @@ def detectors() -> list[Part]:
 
 def signals() -> list[Part]:
     """Return every handoff signal of a mobile node with its knobs."""
+
+def workloads() -> list[Workload]:
+    """Return every workload with its knobs and what it measures."""
 
 def profiles() -> list[Profile]:
     """Return every profile."""
@@ -1110,7 +1128,9 @@ def run_plans(
     `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
     to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
     run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-    began; `digest` of the run.
+    began; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
+    workloads measure (`midflight list workloads --json` has the columns), in the row of the first
+    flow of each; no value elsewhere.
 
     Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
     0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);

@@ -83,6 +83,7 @@ def outcome_html(outcome: Outcome) -> str:
     summary = RunSummary.of(outcome)
     parts = [f"<h4>{html.escape(scenario['title'])}</h4>"] if scenario.get("title") else []
     parts.append(_table(summary.flow_cells()))
+    parts += [_table(cells) for cells in summary.workload_cells().values()]
     phases = summary.phase_cells()
     if phases is not None:
         parts.append(_table(phases))

@@ -87,6 +87,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             events=event_cells(scenario),
             settings=scenario.get("set", {}),
             results=headed(summary.flow_cells()),
+            workloads=summary.workload_cells(),
             phases=headed(summary.phase_cells() or []),
             over_time=over_time(outcome, moving),
             figures=list(figures(outcome, moving[:MOST_FIGURES])),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from midflight._core import Table
+    from midflight._core import Table, WorkloadMeasure
     from midflight.results import Columns
     from midflight.scenario import Outcome
 
@@ -145,6 +145,14 @@ def rate_cell(bits_per_second: float) -> str:
     return f"{bits_per_second / 1e6:.3f}"
 
 
+def measure_cell(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    if unit == "ns":
+        return time_cell(value)
+    return rate_cell(value) if unit == "bps" else count_cell(value)
+
+
 _TIMEOUTS = ("timeouts", "spurious_timeouts", "rexmits")
 _DROPS = ("drops_queue", "drops_break", "drops_radio")
 #: What only disciplines of queues do; in tables where one did.
@@ -153,6 +161,15 @@ _FALSE = ("false_fast_rexmits", "fast_rexmits")
 _COUNTS = (*_TIMEOUTS, *_DROPS, *_MANAGED)
 _OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_COUNTS, *_FALSE)
 _OF_PHASES = ("first_new_ns", "all_new_ns", "acked", *_COUNTS)
+
+
+def measures_of(workload: str | None) -> Sequence[WorkloadMeasure]:
+    """Return what a workload measures; nothing of a flow without one."""
+    from midflight import _core
+
+    if not workload:
+        return ()
+    return next(one["measures"] for one in _core.workloads() if one["name"] == workload)
 
 
 class RunSummary:
@@ -175,7 +192,8 @@ class RunSummary:
         for row in rows(flows):
             found = self.flows.get(row["flow"])
             if found is None:
-                found = self.flows[row["flow"]] = Means(row, _OF_FLOWS)
+                measures = tuple(one["name"] for one in measures_of(row.get("workload")))
+                found = self.flows[row["flow"]] = Means(row, (*_OF_FLOWS, *measures))
             found.add(row)
         moving = {name for name, found in self.flows.items() if found.first["moves"]}
         for row in rows(phases):
@@ -227,6 +245,22 @@ class RunSummary:
         if not said:
             return None
         return f"Fast retransmits that were false, as the segment was only late: {', '.join(said)}."
+
+    def workload_cells(self) -> dict[str, list[list[str]]]:
+        """Return for each workload a head, and a line for each flow that has it: means per run."""
+        cells: dict[str, list[list[str]]] = {}
+        for name, found in self.flows.items():
+            workload = found.first.get("workload")
+            if not workload:
+                continue
+            measures = measures_of(workload)
+            head = [["flow", *(one["short"] for one in measures)]]
+            line = [name]
+            for one in measures:
+                mean = found[one["name"]]
+                line.append(mean.some or measure_cell(mean.value, one["unit"]))
+            cells.setdefault(workload, head).append(line)
+        return cells
 
     def phase_cells(self) -> list[list[str]] | None:
         """Return a head, and a line for each handoff or change and flow of the node, or None."""

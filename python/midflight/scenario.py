@@ -112,6 +112,7 @@ class Flow:
     migration: Literal["active", "passive"] | None = None
     resume: bool | None = None
     direction: Literal["down", "up"] | None = None
+    workload: str | None = None
     size: str | None = None
     start: str | None = None
     count: int | None = None

@@ -16,18 +16,38 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight import _core
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
-from midflight.run_tables import plain_text
+from midflight.run_tables import measures_of, plain_text
 
 __all__ = ["METRICS", "Comparison", "Group", "Tails", "compare", "groups", "read_flows"]
 
 #: The axis whose values draw other random numbers, as other runs do.
 SEED = "seed"
+
+
+#: The workload of a measure.
+WORKLOAD_OF: Mapping[str, str] = {
+    measure["name"]: one["name"] for one in _core.workloads() for measure in one["measures"]
+}
+
+
+def _of_workloads() -> dict[str, tuple[str, float]]:
+    """Return what workloads measure, in the same form."""
+    units = {"ns": ("in seconds", 1e9), "bps": ("in Mbit/s", 1e6), "": ("", 1.0)}
+    found = {}
+    for workload in _core.workloads():
+        for one in workload["measures"]:
+            unit, scale = units[one["unit"]]
+            words = f"{workload['name']}: {one['summary']}"
+            found[one["name"]] = (f"{words}, {unit}" if unit else words, scale)
+    return found
+
 
 #: What may be compared, with what one of it is in the unit that people read.
 METRICS: Mapping[str, tuple[str, float]] = {
@@ -42,6 +62,7 @@ METRICS: Mapping[str, tuple[str, float]] = {
     "drops_queue": ("packets lost to a full queue", 1.0),
     "drops_early": ("packets dropped early by a queue", 1.0),
     "marks": ("packets marked by a queue", 1.0),
+    **_of_workloads(),
 }
 
 
@@ -143,10 +164,11 @@ def groups(
     """
     found: dict[tuple[str, ...], Group] = {}
     rest = [axis for axis in axes if axis not in by]
+    workload = WORKLOAD_OF.get(metric)
     chance = Chance(axes)
     drawn_by = [*(i for i, axis in enumerate(rest) if axis == SEED), len(rest)]
     for row in rows:
-        if row["moves"] != "1":
+        if row["moves"] != "1" or (workload and row.get("workload") != workload):
             continue
         values = tuple(row[axis] for axis in by)
         group = found.setdefault((row["flow"], *values), Group(row["flow"], values))
@@ -242,5 +264,14 @@ def unit_means(
 
 def default_metric(rows: Iterator[dict[str, str]]) -> str:
     """Return what tells most: durations where a flow has them, else goodput."""
-    durations: Any = (row["duration_ns"] for row in rows if row["moves"] == "1")
-    return "duration_ns" if any(durations) else "goodput_bps"
+    has_durations = False
+    for row in rows:
+        if row["moves"] != "1":
+            continue
+        if row.get("workload"):
+            # The first thing that it measures.
+            return measures_of(row["workload"])[0]["name"]
+        has_durations = has_durations or bool(row["duration_ns"])
+        if has_durations and "workload" not in row:
+            break
+    return "duration_ns" if has_durations else "goodput_bps"

@@ -42,6 +42,7 @@ KINDS = {
     "loss": Kind("small_window", "classifiers"),
     "spurious": Kind("early", "detectors"),
     "signal": Kind("twice", "signals"),
+    "workload": Kind("ping", "workloads"),
 }
 REGISTRY = re.compile(r"registry! \{.*? listed in \w+:\n(?P<parts>.*?)\n\}", re.DOTALL)
 RECOVERIES = re.compile(r"^recoveries! \{\n(?P<parts>.*?)\n\}", re.DOTALL | re.MULTILINE)

@@ -25,6 +25,7 @@ pub mod spurious;
 mod train;
 mod view;
 mod windowed;
+pub mod workload;
 
 pub use ack::AckNews;
 pub use delivery::{Deliveries, RateSample};

@@ -26,6 +26,7 @@ use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
 use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
+use midflight_control::workload::{AnyWorkload, Unit, WORKLOADS};
 use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
@@ -204,6 +205,33 @@ fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, HANDOFF_SIGNALS)
+}
+
+/// Return every workload with its knobs and what it measures.
+#[pyfunction]
+fn workloads(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = part_list(py, WORKLOADS)?;
+    for (entry, info) in list.iter().zip(WORKLOADS) {
+        let measures = PyList::empty(py);
+        let workload = AnyWorkload::named(info.name);
+        for measure in workload.iter().flat_map(|workload| workload.measures()) {
+            let one = PyDict::new(py);
+            one.set_item("name", measure.name)?;
+            one.set_item("short", measure.short)?;
+            one.set_item(
+                "unit",
+                match measure.unit {
+                    Unit::Time => "ns",
+                    Unit::Rate => "bps",
+                    Unit::Count => "",
+                },
+            )?;
+            one.set_item("summary", measure.summary)?;
+            measures.append(one)?;
+        }
+        entry.set_item("measures", measures)?;
+    }
+    Ok(list)
 }
 
 /// Return every profile.
@@ -717,6 +745,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(detectors, m)?)?;
     m.add_function(wrap_pyfunction!(signals, m)?)?;
+    m.add_function(wrap_pyfunction!(workloads, m)?)?;
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;

@@ -1,5 +1,6 @@
 //! `Plan` and what runs it: scenarios of a user's own.
 
+use midflight_control::workload::all_measures;
 use midflight_study::scenario::{
     read_scenario_with, run_some, scenario_schema, Origin, ScenarioRun, PRESETS,
 };
@@ -140,7 +141,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
 /// to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
 /// run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-/// began; `digest` of the run.
+/// began; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
+/// workloads measure (`midflight list workloads --json` has the columns), in the row of the first
+/// flow of each; no value elsewhere.
 ///
 /// Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
 /// 0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);
@@ -255,8 +258,30 @@ fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<
     let stalled_at = |r: &Row<'_, &FlowOutcome>| r.of.stalled_at.as_nanos();
     t.int("stalled_at_ns", integers(rows, stalled_at));
     add_counts(&mut t, &totals.iter().collect::<Vec<_>>());
+    add_workloads(&mut t, told, rows);
     t.text("digest", text(&|r| r.run.digest.to_string()));
     t.build()
+}
+
+/// What workloads measure, where a flow has one.
+fn add_workloads(t: &mut TableBuilder, told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) {
+    if !told.iter().flatten().any(|flow| flow.workload.is_some()) {
+        return;
+    }
+    let name = |r: &Row<'_, &FlowOutcome>| match told[r.cell][r.flow] {
+        flow if flow.is_back => String::new(),
+        flow => flow.workload.unwrap_or_default().into(),
+    };
+    t.text("workload", rows.iter().map(name).collect());
+    for measure in all_measures() {
+        let value = |r: &Row<'_, &FlowOutcome>| {
+            let workload = r.of.workload.as_ref()?;
+            let mut named = workload.measures.iter().zip(&workload.measured.0);
+            let found = named.find(|(one, _)| one.name == measure.name)?;
+            found.1.map(|value| value as i64)
+        };
+        t.maybe_int(measure.name, rows.iter().map(value).collect());
+    }
 }
 
 fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &PhaseOutcome)>]) -> PyResult<Table> {

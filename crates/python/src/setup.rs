@@ -732,6 +732,7 @@ pub(crate) fn flow_entries<'py, 'a>(
         entry.set_item("moves", flow.moves)?;
         entry.set_item("payload_bytes", flow.payload_bytes)?;
         entry.set_item("stack", flow.stack.name())?;
+        entry.set_item("workload", flow.workload)?;
         list.append(entry)?;
     }
     Ok(list)

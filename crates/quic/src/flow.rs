@@ -185,7 +185,7 @@ pub struct Flow {
     pub tls: bool,
     /// A connection without packets is over after so long; the stack's own value if there is none.
     pub idle: Option<Duration>,
-    /// How many streams carry the data, in equal shares.
+    /// How many streams carry the data, in equal shares; none where an application says what is sent.
     pub streams: u64,
     /// The client knows that its address is another, and migrates; otherwise the server finds out.
     pub migrates: bool,

@@ -4,6 +4,7 @@ use std::net::SocketAddrV4;
 
 use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
+use midflight_control::workload::AnyWorkload;
 use midflight_control::{Notice, StartNotice};
 use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig, SenderParts};
 use midflight_units::Instant;
@@ -220,6 +221,27 @@ pub struct WorldConfig<'a> {
     pub stacks: Vec<StackConfig>,
     /// Nodes that do more than forward.
     pub hooks: Vec<(NodeId, Hook)>,
+    /// Applications whose data flows carry.
+    pub apps: Vec<AppConfig>,
+}
+
+/// An application at both ends of one or more connections.
+#[derive(Clone, Debug)]
+pub struct AppConfig {
+    /// What it does.
+    pub workload: AnyWorkload,
+    /// Its connections, which carry nothing else.
+    pub connections: Vec<ConnectionConfig>,
+}
+
+/// A connection of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionConfig {
+    /// The flow that carries its data.
+    pub data: FlowId,
+    /// The flow that carries what the receiver of the data sends, which opens the connection: the data's SYN answers
+    /// its SYN. None if the receiver sends nothing, or if the flow is one of datagrams, which carries both.
+    pub back: Option<FlowId>,
 }
 
 /// A world that cannot be.

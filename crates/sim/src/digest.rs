@@ -134,6 +134,13 @@ impl Observer for Digest {
                 }
                 (25, event.value())
             }
+            Event::App(told) => {
+                for byte in told.what.bytes() {
+                    self.add(byte.into());
+                }
+                self.add(told.number);
+                (28, told.value)
+            }
             Event::Break => (6, 0),
             Event::Make => (7, 0),
             Event::Sender(SenderEvent::Cwnd { to, .. }) => (8, to.to_bits()),

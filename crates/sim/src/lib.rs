@@ -29,7 +29,10 @@ mod stack;
 mod timeline;
 mod world;
 
-pub use config::{Action, FlowConfig, FlowId, ForgedAck, NodeId, Routes, WorldConfig, WorldError};
+pub use config::{
+    Action, AppConfig, ConnectionConfig, FlowConfig, FlowId, ForgedAck, NodeId, Routes,
+    WorldConfig, WorldError,
+};
 pub use cross::{CrossTraffic, Pattern};
 pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};

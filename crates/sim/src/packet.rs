@@ -69,6 +69,11 @@ enum Kind {
     Ack,
     /// Data, sent for the first time, that carries something besides.
     WithOption,
+    /// Data that an application waits for.
+    HeardData,
+    HeardRetransmission,
+    HeardPushedData,
+    HeardPushedRetransmission,
     /// Of no flow.
     CrossTraffic,
     /// The bytes of a stack: of the flow's data, an ACK of them, or nobody says what.
@@ -120,6 +125,18 @@ impl Packet {
             self.kind = Kind::WithOption;
             self.options = options.insert_option(segment);
         }
+        self
+    }
+
+    /// The same where an application waits for the data.
+    pub(crate) fn heard(mut self) -> Self {
+        self.kind = match self.kind {
+            Kind::Data => Kind::HeardData,
+            Kind::Retransmission => Kind::HeardRetransmission,
+            Kind::PushedData => Kind::HeardPushedData,
+            Kind::PushedRetransmission => Kind::HeardPushedRetransmission,
+            other => other,
+        };
         self
     }
 
@@ -335,7 +352,11 @@ impl Packet {
             bytes: self.bytes,
             retransmission: matches!(
                 self.kind,
-                Kind::Retransmission | Kind::PushedRetransmission | Kind::WindowProbe
+                Kind::Retransmission
+                    | Kind::PushedRetransmission
+                    | Kind::WindowProbe
+                    | Kind::HeardRetransmission
+                    | Kind::HeardPushedRetransmission
             ),
             sent: self.sent,
             content: match self.kind {
@@ -344,7 +365,13 @@ impl Packet {
                 Kind::Challenge => Content::Challenge,
                 _ => Content::Data,
             },
-            push: matches!(self.kind, Kind::PushedData | Kind::PushedRetransmission),
+            push: matches!(
+                self.kind,
+                Kind::PushedData
+                    | Kind::PushedRetransmission
+                    | Kind::HeardPushedData
+                    | Kind::HeardPushedRetransmission
+            ),
             ecn: self.flags.ecn(),
             cwr: self.flags.0 & Flags::CWR != 0,
             echo_ms: self.options.0,
@@ -352,18 +379,30 @@ impl Packet {
         }
     }
 
-    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is of no flow of segments.
+    /// Whether it has an option, with which [`Self::open_with_option`] opens it, is waited for by an application,
+    /// or is of no flow of segments.
     #[inline(always)]
     pub(crate) fn is_unusual(&self) -> bool {
         matches!(
             self.kind,
-            Kind::WithOption | Kind::CrossTraffic | Kind::StackData | Kind::StackAck | Kind::Stack
+            Kind::WithOption
+                | Kind::HeardData
+                | Kind::HeardRetransmission
+                | Kind::HeardPushedData
+                | Kind::HeardPushedRetransmission
+                | Kind::CrossTraffic
+                | Kind::StackData
+                | Kind::StackAck
+                | Kind::Stack
         )
     }
 
-    /// Opens a segment with an option that has arrived.
+    /// Opens a segment that has arrived, with its option if it has one.
     #[inline(always)]
     pub(crate) fn open_with_option(&self, options: &mut PacketOptions) -> Segment {
+        if self.kind != Kind::WithOption {
+            return self.segment();
+        }
         let (option, echo_ms) = options.remove_option(self.options);
         Segment {
             option,

@@ -19,6 +19,10 @@ pub trait Stack: Debug + Send + Sync {
     /// The application at this end opens the flow. The other end waits for it.
     fn open(&mut self, now: Instant);
 
+    /// Its application has a message of so many bytes to send, on a stream of its own; before the flow is open, as soon as
+    /// it is.
+    fn send(&mut self, _now: Instant, _bytes: u64) {}
+
     /// A datagram of the other end has arrived.
     fn on_datagram(&mut self, now: Instant, datagram: &[u8]);
 
@@ -101,6 +105,8 @@ pub enum Report {
         /// When what caused the acknowledgment was sent.
         sent: Instant,
     },
+    /// Its application has read all of a stream that the other end has sent: of which number, from 0.
+    Read(u64),
     /// Its retransmission timer has expired.
     Timeout,
     /// It takes packets for lost and begins to recover: the first of the flow's bytes in them.

@@ -1,5 +1,6 @@
 //! The event loop.
 
+mod apps;
 mod build;
 mod cross;
 mod flows;
@@ -14,10 +15,12 @@ use std::sync::Arc;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
+use midflight_control::workload::AnyWorkload;
 use midflight_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig, SenderParts};
 use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
+use self::apps::App;
 use self::cross::CrossSource;
 pub use self::flows::judge_timeouts;
 use self::flows::{Flow, SenderLog};
@@ -68,6 +71,7 @@ pub struct World<O> {
     hooks: Vec<Hooked>,
     /// Links whose queues have a discipline.
     managed: Vec<LinkId>,
+    apps: Vec<App>,
     /// The hook whose node is sending a packet by itself.
     emitting: Option<u16>,
     /// No route is set before this instant but those on the timeline.
@@ -85,6 +89,7 @@ pub struct World<O> {
 pub struct Endpoints<'a> {
     flows: &'a [Flow],
     links: &'a [Link],
+    apps: &'a [App],
 }
 
 impl<'a> Endpoints<'a> {
@@ -92,11 +97,17 @@ impl<'a> Endpoints<'a> {
     pub const NONE: Self = Self {
         flows: &[],
         links: &[],
+        apps: &[],
     };
 
     /// The senders, in the order of their flows.
     pub fn senders(self) -> impl Iterator<Item = &'a Sender> {
         self.flows.iter().map(|flow| &flow.sender)
+    }
+
+    /// The applications, in the order of [`WorldConfig::apps`](crate::WorldConfig::apps).
+    pub fn workloads(self) -> impl Iterator<Item = &'a AnyWorkload> {
+        self.apps.iter().map(|app| &app.workload)
     }
 
     /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
@@ -269,6 +280,7 @@ impl<O: Observer> World<O> {
         let ends = Endpoints {
             flows: &self.flows,
             links: &self.links,
+            apps: &self.apps,
         };
         (&mut self.observer, ends)
     }
@@ -295,6 +307,7 @@ impl<O: Observer> World<O> {
             cross: self.cross.clone(),
             hooks: self.hooks.clone(),
             managed: self.managed.clone(),
+            apps: self.apps.clone(),
             emitting: self.emitting,
             promised: self.promised,
             routes_hold_until: self.routes_hold_until,
@@ -320,6 +333,7 @@ impl<O: Observer> World<O> {
         Endpoints {
             flows: &self.flows,
             links: &self.links,
+            apps: &self.apps,
         }
     }
 
@@ -390,7 +404,9 @@ impl<O: Observer> World<O> {
     /// An event of what few worlds have: stacks, cross traffic and hooks.
     #[cold]
     fn seldom(&mut self, source: usize) {
-        if source >= self.first_queue() {
+        if source >= self.first_app() {
+            self.app_timer(source);
+        } else if source >= self.first_queue() {
             self.queue_timer(source);
         } else if source >= self.first_hook() {
             self.hook_timer(source);
@@ -454,6 +470,7 @@ impl<O: Observer> World<O> {
                 self.act_on_stack(flow, action);
             }
             Action::Open(flow) => {
+                self.prepare(flow);
                 let log = &mut SenderLog {
                     observer: &mut self.observer,
                     flow,
@@ -461,6 +478,7 @@ impl<O: Observer> World<O> {
                 };
                 self.flows[flow.index()].sender.open(now, log);
                 self.pump(flow);
+                self.begin_app(flow);
             }
             Action::Route { node, to, link } => self.set_route(node, to, link, true),
             Action::Down(link) => {
@@ -494,6 +512,8 @@ impl<O: Observer> World<O> {
                 let sender = &mut self.flows[flow.index()].sender;
                 sender.on_start_notice(now, &notice, log);
             }
+            Action::Foresee(flow) | Action::Attached(flow, _) | Action::Notify(flow, _)
+                if !self.is_opened(flow) => {}
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
                 self.notify(flow, notice);

@@ -51,7 +51,7 @@ pub use execution::Execution;
 pub use foreign::Policies;
 pub use measure::{
     Cause, FlowOutcome, FlowRow, HandoffRow, PhaseOutcome, ProbeRun, RoamingRow, SenderPhase,
-    StartupRow, TrainRow,
+    StartupRow, TrainRow, WorkloadOutcome,
 };
 pub use midflight_quic::QuicStack;
 pub use midflight_sim::ForgedAck;

@@ -3,6 +3,7 @@
 //! Every question compiles to setups. Runs, traces, captures, comparisons and explanations take a setup
 //! and know nothing of the question it came from.
 
+mod app;
 mod flow;
 mod network;
 mod past;
@@ -15,6 +16,7 @@ use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, World, WorldConfig}
 use midflight_units::Instant;
 use smallvec::SmallVec;
 
+pub(crate) use self::app::{AppSetup, ConnectionSetup};
 pub use self::flow::FlowInfo;
 pub(crate) use self::flow::{FlowSetup, Part};
 pub(crate) use self::network::Network;
@@ -146,6 +148,8 @@ pub struct PathChange {
 pub struct Setup {
     pub(crate) network: Arc<Network>,
     pub(crate) flows: Arc<[FlowSetup]>,
+    /// Applications whose data flows carry.
+    pub(crate) apps: Arc<[AppSetup]>,
     /// Ascending.
     pub(crate) timeline: Arc<[Entry]>,
     pub(crate) measured: Arc<Measured>,
@@ -278,6 +282,7 @@ impl Setup {
                 flows: each.map(|(flow, &open)| flow.config(open)).collect(),
                 stacks,
                 hooks: self.network.hooks.clone(),
+                apps: self.apps.iter().map(AppSetup::config).collect(),
             },
             observer,
         )?;

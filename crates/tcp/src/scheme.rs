@@ -9,6 +9,7 @@ use midflight_control::part::{Knob, KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::signal::{AnyHandoffSignal, HANDOFF_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
+use midflight_control::workload::{AnyWorkload, WORKLOADS};
 use midflight_units::nearest_few;
 
 use crate::config::{profile, ConfigError, Profile, SETTINGS};
@@ -398,7 +399,8 @@ fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, SchemeEr
 
 /// The settings of sender and receiver, and the knobs of parts.
 fn all_knobs() -> impl Iterator<Item = &'static Knob> {
-    SETTINGS.iter().chain(part_knobs())
+    let of_workloads = WORKLOADS.iter().flat_map(|info| info.knobs);
+    SETTINGS.iter().chain(part_knobs()).chain(of_workloads)
 }
 
 /// Whether there is a setting, or a knob of a part, of this name.
@@ -410,6 +412,14 @@ pub fn is_knob(name: &str) -> bool {
 /// scheme at hand has the part; whether any has.
 fn set_somewhere(knob: &str, value: &str) -> Result<bool, SchemeError> {
     let mut found = false;
+    for info in WORKLOADS {
+        if info.knobs.iter().any(|k| k.name == knob) {
+            found = true;
+            if let Some(mut workload) = AnyWorkload::named(info.name) {
+                workload.set_knob(knob, value)?;
+            }
+        }
+    }
     for info in part_infos().filter(|p| p.knobs.iter().any(|k| k.name == knob)) {
         found = true;
         if let Some(mut part) = Policy::named(info.name) {

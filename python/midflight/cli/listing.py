@@ -19,6 +19,7 @@ KINDS = (
     "classifiers",
     "detectors",
     "signals",
+    "workloads",
     "settings",
     "profiles",
     "links",
@@ -34,6 +35,7 @@ HEADINGS = {
     "classifiers": "Loss classifiers",
     "detectors": "Detectors of spurious retransmissions",
     "signals": "Handoff signals of a mobile node",
+    "workloads": "Workloads: applications at the ends of a flow (flows.NAME.workload)",
     "links": "Presets of access links",
     "queues": "Disciplines of queues (links.NAME.queue)",
     "models": "Models of paths (links.NAME.trace.model)",
@@ -133,6 +135,8 @@ def section(kind: str, items: list[dict[str, Any]]) -> str:
             lines.append(f"{indent}parts: {', '.join(one['parts'])}")
         for knob in one.get("knobs", ()):
             lines += [f"{indent}{knob['summary']}", *setting(indent, knob)]
+        for measure in one.get("measures", ()):
+            lines.append(f"{indent}measures {measure['name']}: {measure['summary']}")
         if one.get("figures"):
             lines.append(f"{indent}figures: {', '.join(one['figures'])}")
         if one.get("source"):

@@ -31,7 +31,7 @@ from midflight.cli.watched import (
     SnaplenOption,
     TraceOption,
 )
-from midflight.run_tables import RunSummary, counted
+from midflight.run_tables import RunSummary, counted, measures_of
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
@@ -250,6 +250,13 @@ def stacks_of(scenario: dict[str, Any]) -> str:
     return ", ".join(QUIC_STACKS.get(stack, ours) for stack in found)
 
 
+def workload_line(workload: str) -> str:
+    """Return what a table of a workload's measures is about."""
+    units = {"ns": "times in seconds", "bps": "rates in Mbit/s"}
+    there = dict.fromkeys(one["unit"] for one in measures_of(workload))
+    return f"Workload {workload}: {', '.join(units[unit] for unit in there if unit)}."
+
+
 def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | None = None) -> str:
     """Return what was measured as text; `stack` is what made the runs if not a profile."""
     runs = scenario["runs"]
@@ -266,6 +273,8 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     false_fast = summary.false_fast_line()
     if false_fast is not None:
         lines.append(false_fast)
+    for workload, cells in summary.workload_cells().items():
+        lines += ["", workload_line(workload), "", align(cells)]
     phases = summary.phase_cells()
     if phases is not None:
         lines += [

@@ -74,8 +74,10 @@ def sweep(
         typer.Option(
             metavar="NAME",
             help="The summarised measurement: duration_ns, all_new_ns, first_new_ns, "
-            "goodput_bps, stall_ns, timeouts, spurious_timeouts, rexmits or drops_queue.  "
-            "[default: duration_ns if flows have a size, else goodput_bps]",
+            "goodput_bps, stall_ns, timeouts, spurious_timeouts, rexmits or drops_queue, or what a "
+            "workload measures (midflight list workloads).  "
+            "[default: the first of these if flows have a workload, duration_ns if they have a "
+            "size, else goodput_bps]",
         ),
     ] = None,
     phase: Annotated[

@@ -100,10 +100,11 @@ struct Inner {
     connection: Option<(ConnectionHandle, Connection)>,
     local_ip: IpAddr,
     sends: bool,
-    streams: u64,
-    /// Bytes that no stream has been opened for; none for no end.
-    total: Option<u64>,
-    opened: u64,
+    is_connected: bool,
+    /// Bytes of the streams that are not open yet, in their order; of one without end more than can be sent.
+    to_open: VecDeque<u64>,
+    /// Numbers of the streams of the other end that have been read to their end.
+    read: Vec<u64>,
     /// Streams that are written to, with what is left to write.
     writing: Vec<(StreamId, u64)>,
     /// What the endpoint itself answers: where to, and what.
@@ -162,18 +163,21 @@ impl Inner {
         }
         while let Some(event) = connection.poll() {
             match event {
-                Event::Connected if self.sends => {
-                    self.events.push(TransportEvent::Established);
+                Event::Connected => {
+                    if self.sends {
+                        self.events.push(TransportEvent::Established);
+                    }
+                    self.is_connected = true;
                     self.open(&mut connection);
                 }
                 Event::Stream(StreamEvent::Available { .. }) => self.open(&mut connection),
                 Event::Stream(StreamEvent::Writable { id }) => self.write(&mut connection, id),
                 Event::Stream(StreamEvent::Opened { dir }) => {
                     while let Some(id) = connection.streams().accept(dir) {
-                        Self::read(&mut connection, id);
+                        self.read(&mut connection, id);
                     }
                 }
-                Event::Stream(StreamEvent::Readable { id }) => Self::read(&mut connection, id),
+                Event::Stream(StreamEvent::Readable { id }) => self.read(&mut connection, id),
                 Event::ConnectionLost { reason } => {
                     let reason = reason.to_string();
                     self.events.push(TransportEvent::Closed(reason.into()));
@@ -186,17 +190,23 @@ impl Inner {
 
     /// Opens the streams that the other end allows.
     fn open(&mut self, connection: &mut Connection) {
-        while self.sends && self.opened < self.streams {
+        while let Some(&bytes) = self.to_open.front() {
             let Some(id) = connection.streams().open(Dir::Uni) else {
                 return;
             };
-            // Equal shares; what is left over goes to the first ones.
-            let share = self
-                .total
-                .map(|total| total / self.streams + u64::from(self.opened < total % self.streams));
-            self.opened += 1;
-            self.writing.push((id, share.unwrap_or(u64::MAX)));
+            self.to_open.pop_front();
+            self.writing.push((id, bytes));
             self.write(connection, id);
+        }
+    }
+
+    /// The application has so many bytes to send on a stream of their own.
+    fn send(&mut self, bytes: u64) {
+        self.to_open.push_back(bytes);
+        let connection = self.connection.take_if(|_| self.is_connected);
+        if let Some((handle, mut connection)) = connection {
+            self.open(&mut connection);
+            self.connection = Some((handle, connection));
         }
     }
 
@@ -220,12 +230,21 @@ impl Inner {
     }
 
     /// The application takes all that has come.
-    fn read(connection: &mut Connection, id: StreamId) {
+    fn read(&mut self, connection: &mut Connection, id: StreamId) {
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else {
             return;
         };
-        while let Ok(Some(_)) = chunks.next(usize::MAX) {}
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    self.read.push(id.index());
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
         // The connection says itself when it wants to send its credit.
         let _ = chunks.finalize();
     }
@@ -339,9 +358,13 @@ impl Driver {
                 connection: None,
                 local_ip: IpAddr::V4(*local.ip()),
                 sends: side == flow.sender,
-                streams: flow.streams,
-                total: flow.total,
-                opened: 0,
+                is_connected: false,
+                to_open: if side == flow.sender {
+                    shares(flow.total, flow.streams)
+                } else {
+                    VecDeque::new()
+                },
+                read: Vec::new(),
                 writing: Vec::new(),
                 answers: VecDeque::new(),
                 events: Vec::new(),
@@ -456,6 +479,9 @@ impl Driver {
         for event in std::mem::take(&mut self.inner.events) {
             self.transport(event);
         }
+        for stream in self.inner.read.drain(..) {
+            self.reports.push_back(Report::Read(stream));
+        }
         carries
     }
 
@@ -565,9 +591,26 @@ fn crypto(flow: &Flow) -> Result<Crypto, String> {
     Ok((Arc::new(Null), Arc::new(Null)))
 }
 
+/// The bytes of each stream of a transfer: equal shares; what is left over goes to the first ones.
+fn shares(total: Option<u64>, streams: u64) -> VecDeque<u64> {
+    let share = |stream| {
+        let share = |total: u64| total / streams + u64::from(stream < total % streams);
+        total.map_or(u64::MAX, share)
+    };
+    (0..streams).map(share).collect()
+}
+
 impl Stack for Driver {
     fn open(&mut self, now: Instant) {
         self.call(now, Inner::connect);
+        self.tell(now);
+    }
+
+    fn send(&mut self, now: Instant, bytes: u64) {
+        self.call(now, |inner, _| {
+            inner.send(bytes);
+            Ok(())
+        });
         self.tell(now);
     }
 

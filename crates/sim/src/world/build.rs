@@ -35,6 +35,7 @@ impl<O: Observer> World<O> {
             flows,
             stacks,
             hooks,
+            apps,
             clock,
         } = config;
         if links.len() > usize::from(u16::MAX) {
@@ -123,7 +124,7 @@ impl<O: Observer> World<O> {
             names,
             agenda: Agenda::new(
                 busy,
-                first_timer + timers + cross.len() + hooks.len() + managed.len(),
+                first_timer + timers + cross.len() + hooks.len() + managed.len() + apps.len(),
             ),
             links,
             awaited,
@@ -140,6 +141,8 @@ impl<O: Observer> World<O> {
                 .map(|(number, f)| Flow {
                     sender: Sender::new(&f.sender.of_flow(number), f.parts, f.policies),
                     receiver: Receiver::new(*f.receiver),
+                    app: None,
+                    is_special: !f.addresses.is_empty(),
                     from: f.from,
                     to: f.to,
                     timers: [Timer::OFF; 2],
@@ -147,6 +150,7 @@ impl<O: Observer> World<O> {
                     addresses: f.addresses,
                     migrates: f.migrates,
                     has_address: 0,
+                    has_address_since: Instant::ZERO,
                     postponed: None,
                 })
                 .collect(),
@@ -157,6 +161,7 @@ impl<O: Observer> World<O> {
                 .into_iter()
                 .map(|(node, hook)| Hooked { node, hook })
                 .collect(),
+            apps: Vec::new(),
             emitting: None,
             promised: Instant::ZERO,
             routes_hold_until: FineTime::ZERO,
@@ -168,6 +173,7 @@ impl<O: Observer> World<O> {
             world.set_route(node, to, link, false);
         }
         world.begin_cross_traffic();
+        world.add_apps(apps);
         for number in 0..world.hooks.len() {
             world.sync_hook(number as u16);
         }

@@ -7,6 +7,7 @@ use midflight_control::Notice;
 use midflight_tcp::{Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Instant, Seq};
 
+use super::apps::Place;
 use super::timers::{Timer, RECEIVER, SENDER};
 use super::World;
 use crate::config::{FlowId, NodeId, WorldError};
@@ -29,19 +30,20 @@ pub(super) struct Flow {
     /// See [`crate::FlowConfig`].
     pub(super) addresses: Vec<(SocketAddrV4, NodeId)>,
     pub(super) migrates: bool,
-    /// The number of the receiver's address.
+    /// The number of the receiver's address, and since when it has that.
     pub(super) has_address: u16,
+    pub(super) has_address_since: Instant,
     /// A notice of a path that the sender does not know of yet.
     pub(super) postponed: Option<Notice>,
+    /// The application whose data it carries.
+    pub(super) app: Option<Place>,
+    /// It has an application, or addresses: what it sends is looked at one by one.
+    pub(super) is_special: bool,
 }
 
 impl Flow {
     /// The node where a segment arrives that the sender has just handed out.
-    #[inline(always)]
     fn target(&self) -> NodeId {
-        if self.addresses.is_empty() {
-            return self.to;
-        }
         let number = usize::from(self.sender.destination());
         self.addresses
             .get(number)
@@ -188,6 +190,7 @@ impl<O: Observer> World<O> {
         } else if !packet.is_of_others() {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted(), &segment, link);
+            self.hear(packet.flow, packet.sent());
         }
     }
 
@@ -244,9 +247,13 @@ impl<O: Observer> World<O> {
         };
         let port_only = ip(number) == ip(state.has_address);
         state.has_address = number;
+        state.has_address_since = now;
+        // The client of an application has sent something before anything comes.
+        let has_sent = state.app.is_some() && state.sender.view().snd_max > 0;
+        let has_begun = has_sent || state.receiver.next() > 0;
         let ack = state
             .receiver
-            .on_address(now, number, port_only, state.migrates);
+            .on_address(now, number, port_only, state.migrates && has_begun);
         if ack.is_some() {
             let event = Event::Transport(&TransportEvent::Migrates);
             self.observer.record(now, flow, &event);
@@ -278,6 +285,20 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// Sends a segment of a flow with addresses or an application.
+    #[inline(never)]
+    fn send_special(&mut self, flow: FlowId, segment: &Segment) {
+        let state = &self.flows[flow.index()];
+        let (from, to, is_heard) = (state.from, state.target(), state.app.is_some());
+        self.observer
+            .record(self.moment.at, flow, &Event::Sent(segment));
+        let mut packet = Packet::data(flow, to, segment, &mut self.options);
+        if is_heard {
+            packet = packet.heard();
+        }
+        self.forward(from, packet);
+    }
+
     /// Sends what the sender has to send, and notes when it wants to be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
         let now = self.moment.at;
@@ -290,7 +311,12 @@ impl<O: Observer> World<O> {
                 self.send_empty(flow, segment);
                 continue;
             }
-            let to = self.flows[flow.index()].target();
+            let state = &self.flows[flow.index()];
+            if state.is_special {
+                self.send_special(flow, &segment);
+                continue;
+            }
+            let to = state.to;
             self.observer.record(now, flow, &Event::Sent(&segment));
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);

@@ -5,6 +5,7 @@ use std::net::SocketAddrV4;
 use midflight_tcp::{Ack, SackBlocks, Says, SenderEvent, Wake};
 use midflight_units::{Instant, Seq};
 
+use super::apps::Place;
 use super::flows::judge_timeouts;
 use super::World;
 use crate::agenda::Key;
@@ -29,6 +30,9 @@ pub(super) struct StackFlow {
     due: [Option<Instant>; 2],
     addresses: Vec<(SocketAddrV4, NodeId)>,
     data: Option<FlowData>,
+    /// The application whose data it carries, and the streams that an end has read and that has not been told.
+    pub(super) app: Option<Place>,
+    read: Vec<u64>,
 }
 
 /// What is known of the data of a flow of datagrams.
@@ -96,7 +100,14 @@ impl StackFlow {
             due: [None; 2],
             addresses: config.addresses,
             data: config.data.map(FlowData::new),
+            app: None,
+            read: Vec::new(),
         }
+    }
+
+    /// The end that sends its data.
+    pub(super) fn sender_of_data(&self) -> Option<End> {
+        self.data.as_ref().map(|data| data.config.sender)
     }
 
     /// Where a datagram goes.
@@ -122,6 +133,8 @@ impl Clone for StackFlow {
             due: self.due,
             addresses: self.addresses.clone(),
             data: self.data.clone(),
+            app: self.app,
+            read: self.read.clone(),
         }
     }
 }
@@ -158,7 +171,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn key_of(&self, due: Instant) -> Key {
+    pub(super) fn key_of(&self, due: Instant) -> Key {
         Key {
             due: self.clock.written(due).max(self.moment),
             scheduled: Scheduled::alone(self.moment.fine),
@@ -175,7 +188,10 @@ impl<O: Observer> World<O> {
     pub(super) fn act_on_stack(&mut self, flow: FlowId, action: Action) {
         let now = self.moment.at;
         match action {
-            Action::Open(_) => self.ask(flow, End::Client, |stack| stack.open(now)),
+            Action::Open(_) => {
+                self.ask(flow, End::Client, |stack| stack.open(now));
+                self.begin_app(flow);
+            }
             Action::Notify(_, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
                 let data = self.stacks[flow.index() - self.flows.len()].data.as_ref();
@@ -280,6 +296,12 @@ impl<O: Observer> World<O> {
                     let segment = data.config.segment(*byte);
                     Event::Sender(SenderEvent::FastRetransmit(segment))
                 }
+                (Report::Read(stream), _) => {
+                    if self.stacks[number].app.is_some() {
+                        self.stacks[number].read.push(*stream);
+                    }
+                    continue;
+                }
                 (Report::Acked { .. } | Report::Timeout | Report::Recovery(_), None) => continue,
             };
             self.observer.record(now, flow, &event);
@@ -331,7 +353,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Calls a stack, sends what it has to send and notes when it wants to be woken.
-    fn ask(&mut self, flow: FlowId, end: End, call: impl FnOnce(&mut dyn Stack)) {
+    pub(super) fn ask(&mut self, flow: FlowId, end: End, call: impl FnOnce(&mut dyn Stack)) {
         let (now, place) = (self.moment.at, end.place());
         let number = flow.index() - self.flows.len();
         let Some(mut stack) = self.stacks[number].ends[place].take() else {
@@ -348,12 +370,15 @@ impl<O: Observer> World<O> {
         self.told(flow, stack.as_mut());
         let due = stack.next_timeout().map(|due| due.max(now));
         self.stacks[number].ends[place] = Some(stack);
-        if self.stacks[number].due[place] == due {
-            return;
+        if self.stacks[number].due[place] != due {
+            self.stacks[number].due[place] = due;
+            let key = due.map_or(Key::NEVER, |due| self.key_of(due));
+            let source = self.first_stack() + 2 * number + place;
+            self.agenda.set_other(source, key);
         }
-        self.stacks[number].due[place] = due;
-        let key = due.map_or(Key::NEVER, |due| self.key_of(due));
-        let source = self.first_stack() + 2 * number + place;
-        self.agenda.set_other(source, key);
+        // The application may call the stack again.
+        for stream in std::mem::take(&mut self.stacks[number].read) {
+            self.read_stream(flow, end, stream);
+        }
     }
 }

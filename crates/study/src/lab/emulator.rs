@@ -183,6 +183,7 @@ impl Emulator {
             flows: Vec::new(),
             stacks,
             hooks: Vec::new(),
+            apps: Vec::new(),
         };
         let seen = Seen {
             nodes,

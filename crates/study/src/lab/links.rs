@@ -248,6 +248,7 @@ fn world_of<O: Observer>(
         flows: Vec::new(),
         stacks: stacks.into_iter().map(stack).collect(),
         hooks: Vec::new(),
+        apps: Vec::new(),
     };
     let mut world = World::new(config, observer).map_err(StudyError::from)?;
     for (at, step) in setup.timeline.iter() {

@@ -5,8 +5,9 @@ use midflight_sim::{Digest, Endpoints, Event, FlowId, Observer};
 use midflight_units::{Duration, Instant, Seq};
 
 use super::counts::{FlowMetrics, FlowRow};
-use super::{Measure, Measured};
+use super::{Measure, Measured as What};
 use crate::setup::{FlowSetup, Mark, PhaseStart, Setup};
+use midflight_control::workload::{AnyWorkload, Measured, DONE};
 
 /// What is measured of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +30,8 @@ pub struct PhaseOutcome {
 pub struct FlowOutcome {
     /// When it opened.
     pub opened: Instant,
-    /// When everything that it had to send was acknowledged; none if it has no end or did not get there.
+    /// When everything that it had to send was acknowledged, or its application was done; none if it has no end or did
+    /// not get there.
     pub finished: Option<Instant>,
     /// When the run, or the flow, was over.
     pub until: Instant,
@@ -39,6 +41,17 @@ pub struct FlowOutcome {
     pub stalled_at: Instant,
     /// From the start of the run to the first handoff or change, and so on.
     pub phases: Vec<PhaseOutcome>,
+    /// What its workload has measured; of one with several flows the first has it.
+    pub workload: Option<WorkloadOutcome>,
+}
+
+/// What a workload has measured in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadOutcome {
+    /// What is measured.
+    pub measures: &'static [midflight_control::workload::Measure],
+    /// Its values, in that order.
+    pub measured: Measured,
 }
 
 impl FlowOutcome {
@@ -123,6 +136,10 @@ impl FlowTracker {
                     }
                 }
             }
+            Event::App(told) if told.what == DONE => {
+                self.stalled_until(now);
+                self.finished.get_or_insert(now);
+            }
             _ => {}
         }
         self.metrics.note(now, event);
@@ -142,7 +159,8 @@ impl FlowTracker {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 struct Ends {
-    /// One past the last segment of each flow; none for those that are there, or have no end.
+    /// One past the last segment of each flow, more than there can be if its application says when it is done; none for
+    /// those that are there, or have no end.
     flows: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
     left: Option<usize>,
@@ -223,7 +241,8 @@ impl Timing {
 
 impl Ends {
     fn new(setup: &Setup, packets: Option<u64>) -> Self {
-        let flows: Vec<Option<Seq>> = setup.flows.iter().map(|f| f.end).collect();
+        let end = |flow: &FlowSetup| flow.app.map(|_| Seq::MAX).or(flow.end);
+        let flows: Vec<Option<Seq>> = setup.flows.iter().map(end).collect();
         let left = flows.iter().flatten().count();
         Self {
             flows,
@@ -240,11 +259,13 @@ impl Ends {
                 self.over.get_or_insert(now);
             }
         }
-        let Event::AckArrived(ack) = event else {
-            return;
+        let reached = match event {
+            Event::AckArrived(ack) => ack.ack,
+            Event::App(told) if told.what == DONE => Seq::MAX,
+            _ => return,
         };
         let end = &mut self.flows[flow.index()];
-        if end.is_some_and(|end| ack.ack >= end) {
+        if end.is_some_and(|end| reached >= end) {
             *end = None;
             self.left = self.left.map(|left| left - 1);
             if self.left == Some(0) {
@@ -267,6 +288,7 @@ pub(crate) struct Phases {
     /// What each phase but the first begins with.
     begun: Vec<Mark>,
     until: Instant,
+    workloads: Vec<WorkloadOutcome>,
 }
 
 impl Observer for Phases {
@@ -309,7 +331,7 @@ impl Measure for Phases {
 
     fn new(setup: &Setup) -> Self {
         let (packets, ends_run) = match *setup.measured {
-            Measured::Phases { packets, ends_run } => (packets, ends_run),
+            What::Phases { packets, ends_run } => (packets, ends_run),
             _ => (1, false),
         };
         let flow = |flow: &FlowSetup| FlowTracker {
@@ -334,6 +356,7 @@ impl Measure for Phases {
             flows: setup.flows.iter().map(flow).collect(),
             ends: Ends::new(setup, ends_run.then_some(packets)),
             begun: Vec::new(),
+            workloads: Vec::new(),
             until: Instant::ZERO,
         }
     }
@@ -353,8 +376,13 @@ impl Measure for Phases {
         self.ends.is_done()
     }
 
-    fn end(&mut self, at: Instant, _now: Endpoints<'_>) {
+    fn end(&mut self, at: Instant, now: Endpoints<'_>) {
         self.close(at);
+        let outcome = |workload: &AnyWorkload| WorkloadOutcome {
+            measures: workload.measures(),
+            measured: workload.measured(self.until),
+        };
+        self.workloads = now.workloads().map(outcome).collect();
     }
 
     fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows {
@@ -369,7 +397,13 @@ impl Measure for Phases {
             place.map_or(String::new(), |place| place.name.to_string())
         };
         let begun = || std::iter::once(&start).chain(&self.begun);
-        let outcome = |(of, flow): (&FlowSetup, &mut FlowTracker)| {
+        let mut workloads = vec![None; setup.flows.len()];
+        for (app, outcome) in setup.apps.iter().zip(&self.workloads) {
+            if let Some(first) = app.connections.first() {
+                workloads[first.data as usize] = Some(outcome.clone());
+            }
+        }
+        let outcome = |((of, flow), workload): ((&FlowSetup, &mut FlowTracker), _)| {
             if flow.finished.is_none() {
                 flow.stalled_until(until);
             }
@@ -390,9 +424,10 @@ impl Measure for Phases {
                 stall: flow.stall,
                 stalled_at: flow.stalled_at,
                 phases: phases.map(phase).collect(),
+                workload,
             }
         };
-        let flows = setup.flows.iter().zip(&mut self.flows);
+        let flows = setup.flows.iter().zip(&mut self.flows).zip(workloads);
         (digest, flows.map(outcome).collect())
     }
 }

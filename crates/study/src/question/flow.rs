@@ -195,6 +195,7 @@ impl Numbered for LongFlow {
             stack: Stack::Midflight,
             quic: None,
             client: None,
+            app: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(flow_id(0)));
         let sack: Arc<str> = Arc::from("sack");
@@ -215,6 +216,7 @@ impl Numbered for LongFlow {
                 stack: Stack::Midflight,
                 quic: None,
                 client: None,
+                app: None,
             });
         }
         let (&end, marks) = self.marks.split_last().unwrap_or((&Instant::ZERO, &[]));
@@ -265,6 +267,7 @@ impl Numbered for LongFlow {
         Setup {
             network: Arc::new(relay.network()),
             flows: flows.into(),
+            apps: Arc::default(),
             timeline: timeline.finish(),
             measured: Arc::new(Measured::Intervals),
             end,

@@ -236,6 +236,7 @@ impl Handoff {
             stack: Stack::Midflight,
             quic: None,
             client: None,
+            app: None,
         };
         let moving =
             (0..flows.moving).map(|i| flow(moving, format!("flow-{i}"), MAP.mobile(), i, None));
@@ -529,6 +530,7 @@ impl Prepared<'_> {
             setups.extend(each.map(|(timeline, path_changes)| Setup {
                 network: network.clone(),
                 flows: flows.clone(),
+                apps: Arc::default(),
                 timeline: Arc::clone(timeline),
                 measured: Arc::clone(&measured),
                 end: self.sweep.end,

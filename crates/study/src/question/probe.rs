@@ -195,6 +195,7 @@ impl Numbered for Probe {
             stack: Stack::Midflight,
             quic: None,
             client: None,
+            app: None,
         }];
         let mut timeline = Timeline::default();
         let sack: Arc<str> = Arc::from("sack");
@@ -220,6 +221,7 @@ impl Numbered for Probe {
                 stack: Stack::Midflight,
                 quic: None,
                 client: None,
+                app: None,
             });
         }
         let notice = StartNotice {
@@ -236,6 +238,7 @@ impl Numbered for Probe {
                 cross.delay,
             )),
             flows: flows.into(),
+            apps: Arc::default(),
             timeline: timeline.finish(),
             measured: Arc::new(Measured::Trains),
             end: opens + LONGEST,

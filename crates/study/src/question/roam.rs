@@ -353,6 +353,7 @@ impl Numbered for Roaming {
             stack: Stack::Midflight,
             quic: None,
             client: None,
+            app: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(mobile));
         let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
@@ -374,6 +375,7 @@ impl Numbered for Roaming {
                 stack: Stack::Midflight,
                 quic: None,
                 client: None,
+                app: None,
             });
         }
         for action in stations.go_nowhere() {
@@ -428,6 +430,7 @@ impl Numbered for Roaming {
         Setup {
             network: Arc::new(stations.network()),
             flows: flows.into(),
+            apps: Arc::default(),
             timeline: timeline.finish(),
             measured: Arc::new(Measured::CellVisits),
             end: self.end,

@@ -177,11 +177,13 @@ impl Startup {
                     stack: Stack::Midflight,
                     quic: None,
                     client: None,
+                    app: None,
                 }
             };
             Ok(Setup {
                 network: Arc::new(network.network(routers)),
                 flows: self.each_flow().map(flow).collect(),
+                apps: Arc::default(),
                 timeline: Arc::clone(&timeline),
                 measured: Arc::clone(&measured),
                 end: self.end,

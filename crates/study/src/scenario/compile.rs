@@ -77,6 +77,7 @@ impl Plan {
                 stack: flow.stack,
                 quic: self.quic_setup(number, run),
                 client: self.client(number),
+                app: flow.app.map(|role| (role.workload, role.is_back)),
             }
         };
         self.flows.iter().enumerate().map(flow).collect()
@@ -108,6 +109,7 @@ impl Plan {
             } else {
                 Arc::clone(&self.flow_setups)
             },
+            apps: self.app_setups(run),
             timeline: self.timeline(run).finish(),
             measured: Arc::new(Measured::Phases {
                 packets: self.file.packets,
@@ -223,7 +225,9 @@ impl Plan {
                 let notice = StartNotice { link, flows };
                 timeline.act(flow.opens, Action::NotifyStart(id, notice));
             }
-            timeline.act(flow.opens, Action::Open(id));
+            if !flow.app.is_some_and(|role| role.is_opened_by_peer) {
+                timeline.act(flow.opens, Action::Open(id));
+            }
         }
         for (at, kind) in self.marks() {
             let mark = Mark {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::Queue;
 use super::trace::TraceFile;
+use super::workload::BULK;
 use super::written::{Cross, Gap, Instants, Names, Share, Size, Stagger, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
@@ -236,6 +237,10 @@ impl Stack {
     }
 }
 
+fn is_bulk(workload: &str) -> bool {
+    workload == BULK
+}
+
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde hands over what the field is"
@@ -283,6 +288,10 @@ pub struct FlowFile {
     /// Which way its data go.
     #[serde(default)]
     pub direction: Direction,
+    /// What the application at its ends does (`midflight list workloads`), with knobs in `set`; "bulk", one transfer of a size, if it
+    /// is left out.
+    #[serde(default = "default::workload", skip_serializing_if = "is_bulk")]
+    pub workload: String,
     /// How much it sends.
     #[serde(default = "default::size")]
     pub size: Written<Size>,
@@ -460,6 +469,10 @@ mod default {
 
     pub(super) fn scheme() -> String {
         "sack".into()
+    }
+
+    pub(super) fn workload() -> String {
+        super::BULK.into()
     }
 
     pub(super) fn end() -> Written<Duration> {

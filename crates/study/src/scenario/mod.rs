@@ -14,6 +14,7 @@ mod queue;
 mod quic;
 mod read;
 mod trace;
+mod workload;
 mod written;
 
 pub use file::{

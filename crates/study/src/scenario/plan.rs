@@ -18,6 +18,7 @@ use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::QuicFlow;
 use super::trace::Files;
+use super::workload::{AppRole, FlowApp, PlannedApp};
 use super::written::{Size, Stagger};
 use crate::error::{nearest, StudyError};
 use crate::foreign::{add_policies, known_part};
@@ -78,6 +79,8 @@ pub(super) struct Flow {
     pub(super) quic: Option<QuicFlow>,
     /// How the sender learns of another address, if it is our own of QUIC.
     pub(super) own_quic: Option<Migration>,
+    /// What it is for, if an application has it.
+    pub(super) app: Option<AppRole>,
 }
 
 /// What is said of a handoff or of a change.
@@ -131,8 +134,9 @@ pub struct Plan {
     pub(super) access: Vec<Access>,
     pub(super) start: usize,
     pub(super) flows: Vec<Flow>,
-    /// Senders and receivers, one for each entry of the file's flows.
+    /// Senders and receivers, one for each entry of the file's flows, and for the requests of its application.
     pub(super) parts: Vec<Arc<Part>>,
+    pub(super) apps: Vec<PlannedApp>,
     /// The flows as every run has them.
     pub(super) flow_setups: Arc<[FlowSetup]>,
     /// What path changes there are in every run.
@@ -296,7 +300,7 @@ impl Plan {
             None => 0,
         };
         check_stacks(&mut file)?;
-        let (flows, parts) = Self::flows(&file, policies)?;
+        let (flows, parts, apps) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
         remarks.extend(trace_remarks);
@@ -308,6 +312,7 @@ impl Plan {
             start,
             flows,
             parts,
+            apps,
             flow_setups: Arc::default(),
             all_path_changes: Arc::default(),
             moves,
@@ -358,6 +363,7 @@ impl Plan {
                 .iter()
                 .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.telling))
             || self.changes.iter().any(|change| is_lost(&change.telling))
+            || self.apps.iter().any(PlannedApp::is_random)
             // A stack draws packet numbers and more.
             || self.flows.iter().any(|flow| flow.quic.is_some())
             // Nobody knows what code from elsewhere draws.
@@ -367,16 +373,17 @@ impl Plan {
     fn flows(
         file: &ScenarioFile,
         policies: &[Arc<dyn ForeignPolicy>],
-    ) -> Result<(Vec<Flow>, Vec<Arc<Part>>), Problem> {
+    ) -> Result<(Vec<Flow>, Vec<Arc<Part>>, Vec<PlannedApp>), Problem> {
         let total: u64 = file.flows.values().map(|f| u64::from(f.count)).sum();
         if total == 0 || total > MOST_FLOWS as u64 {
             let why = format!("{total} flows were given; expected 1 to {MOST_FLOWS}");
             return problem("flows", why);
         }
         let (mut flows, mut parts): (Vec<Flow>, Vec<Arc<Part>>) = (Vec::new(), Vec::new());
+        let mut apps = Vec::new();
         for (name, flow) in &file.flows {
             let key = format!("flows.{name}");
-            let built = Self::built(file, &key, flow, policies)?;
+            let mut built = Self::built(file, &key, flow, policies)?;
             let on = match &flow.on {
                 None => None,
                 Some(link) => {
@@ -386,6 +393,10 @@ impl Plan {
             };
             let is_own = built.profile.sender.recovery == RecoveryKind::Quic
                 && flow.stack == Stack::Midflight;
+            let app = FlowApp::new(&key, file, flow, is_own)?;
+            if let Some(app) = &app {
+                built = app.fit(&key, file, flow, built, policies)?;
+            }
             let quic = QuicFlow::new(&key, flow, is_own)?;
             let own_quic = is_own.then(|| flow.migration.unwrap_or_default());
             // Segment 0 is the SYN.
@@ -426,7 +437,7 @@ impl Plan {
                     let why = format!("the flow would open at {opens}, but the run ends at {}; expected an earlier start, or a later end", file.end);
                     return problem(format!("{key}.start"), why);
                 }
-                flows.push(Flow {
+                let one = Flow {
                     name: match flow.count {
                         1 => name.clone(),
                         _ => format!("{name}-{number}"),
@@ -441,9 +452,23 @@ impl Plan {
                     stack: flow.stack,
                     quic: quic.clone(),
                     own_quic,
-                });
+                    app: None,
+                };
+                match &app {
+                    None => flows.push(one),
+                    Some(app) => {
+                        let (its, app) = app.flows(one);
+                        flows.extend(its);
+                        apps.push(app);
+                    }
+                }
             }
             parts.push(Arc::new(Part::new(built)));
+            parts.extend(app.and_then(|app| app.back));
+        }
+        if flows.len() > MOST_FLOWS {
+            let why = format!("{} flows are needed for the connections of the applications; at most {MOST_FLOWS} are accepted", flows.len());
+            return problem("flows", why);
         }
         // As the simulator numbers them.
         flows.sort_by_key(|flow| flow.quic.is_some());
@@ -453,10 +478,10 @@ impl Plan {
             let why = format!("two flows are called \"{twice}\"; several alike are numbered behind their name, so expected another name");
             return problem("flows", why);
         }
-        Ok((flows, parts))
+        Ok((flows, parts, apps))
     }
 
-    fn built(
+    pub(super) fn built(
         file: &ScenarioFile,
         key: &str,
         flow: &FlowFile,

@@ -9,6 +9,7 @@ use midflight_units::{Duration, Seq};
 
 use super::file::{Direction, FlowFile, Migration, Rebind};
 use super::plan::{problem, Flow, Plan, Problem, PLAIN};
+use super::workload::{is_workload_knob, BULK};
 use super::written::Size;
 use crate::network::cell::Map;
 use crate::quic::{Client, QuicSetup};
@@ -85,7 +86,8 @@ impl QuicFlow {
         if flow.scheme != PLAIN {
             return not_ours("scheme", &format!("\"{}\" is a scheme", flow.scheme));
         }
-        if let Some((name, _)) = flow.set.first_key_value() {
+        let is_ours = |name: &&String| !is_workload_knob(name);
+        if let Some(name) = flow.set.keys().find(is_ours) {
             return not_ours(&format!("set.{name}"), "this is a setting");
         }
         if flow.start_notice {
@@ -106,6 +108,8 @@ impl QuicFlow {
             );
             return problem(at("cc"), why);
         };
+        // An application opens a stream for each message.
+        let is_app = flow.workload != BULK;
         let streams = flow.streams.unwrap_or(1);
         if !(1..=MOST_STREAMS).contains(&streams) {
             let why = format!("{streams} is out of range; expected 1 to {MOST_STREAMS}");
@@ -121,7 +125,7 @@ impl QuicFlow {
             congestion,
             tls: flow.tls.unwrap_or(false),
             idle,
-            streams,
+            streams: if is_app { 0 } else { streams },
             migrates: flow.migration.unwrap_or_default() == Migration::Active,
             resumes: flow.resume.unwrap_or(false),
             sends_up: flow.direction == Direction::Up,

@@ -98,6 +98,8 @@ pub(crate) struct FlowSetup {
     pub(crate) quic: Option<Arc<QuicSetup>>,
     /// The addresses of its receiver's node, where our own QUIC follows them.
     pub(crate) client: Option<Arc<Client>>,
+    /// Name of the workload that it carries, and whether it carries what the receiver of the data sends.
+    pub(crate) app: Option<(&'static str, bool)>,
 }
 
 /// What a reader of results needs to know of a flow.
@@ -115,6 +117,10 @@ pub struct FlowInfo<'a> {
     pub payload_bytes: u32,
     /// Whose TCP or QUIC it has.
     pub stack: Stack,
+    /// Name of its workload; none for one transfer.
+    pub workload: Option<&'static str>,
+    /// It carries the requests of that.
+    pub is_back: bool,
 }
 
 impl FlowSetup {
@@ -144,6 +150,8 @@ impl FlowSetup {
             up: self.up,
             moves: self.stays.is_none(),
             stack: self.stack,
+            workload: self.app.map(|(name, _)| name),
+            is_back: self.app.is_some_and(|(_, is_back)| is_back),
             payload_bytes: match &self.quic {
                 Some(quic) => quic.flow.data().segment_bytes,
                 None => payload_bytes(&self.part.built.profile).unwrap_or(0),

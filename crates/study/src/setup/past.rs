@@ -96,7 +96,12 @@ impl Setup {
             !used && link.settings.is_empty() && !has_more
         };
         Open {
-            flows: self.flows.iter().map(|f| f.opens > Instant::ZERO).collect(),
+            // The world has given those of applications what they need of it.
+            flows: self
+                .flows
+                .iter()
+                .map(|f| f.opens > Instant::ZERO && f.app.is_none())
+                .collect(),
             policies: (0..self.flows.len()).map(|f| !self.acts_early(f)).collect(),
             links: self.network.links.iter().zip(&used).map(idle).collect(),
             watch: false,
@@ -107,6 +112,7 @@ impl Setup {
     pub(crate) fn has_parts_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.network, &other.network)
             && Arc::ptr_eq(&self.flows, &other.flows)
+            && (Arc::ptr_eq(&self.apps, &other.apps) || self.apps == other.apps)
             && Arc::ptr_eq(&self.measured, &other.measured)
             && self.run == other.run
     }
@@ -140,6 +146,7 @@ impl Setup {
             && open == others
             && self.clock() == other.clock()
             && self.flows.len() == other.flows.len()
+            && (Arc::ptr_eq(&self.apps, &other.apps) || self.apps == other.apps)
             && (Arc::ptr_eq(&self.network, &other.network) || self.has_network_of(other, open))
             && (0..self.flows.len()).all(|flow| self.has_flow_of(other, flow, open))
     }

@@ -380,6 +380,9 @@ impl Observer for Recorder {
             Event::Transport(event) => {
                 self.push(now, event.name(), event.value() as f64, event.detail());
             }
+            Event::App(told) => {
+                self.push(now, told.what, told.value as f64, told.number.to_string());
+            }
             Event::AckSent(_)
             | Event::EmptyAck { .. }
             | Event::Entered { .. }

@@ -217,7 +217,7 @@ impl Receiver {
     }
 
     /// The node has another address: that of this number, by its port only or not. If it knows that, a packet leaves at
-    /// once; otherwise the sender learns of it when one leaves anyway.
+    /// once, where it has a connection; otherwise the sender learns of it when one leaves anyway.
     pub fn on_address(
         &mut self,
         now: Instant,
@@ -233,10 +233,17 @@ impl Receiver {
             port_only,
             answers: None,
         });
-        if !knows || self.next == 0 {
+        if !knows {
             return None;
         }
         acks.repeat = Some((now + REPEAT, now, REPEAT));
+        let cause = self.last_cause;
+        Some(self.acknowledge_as_quic(now, cause))
+    }
+
+    /// What a packet of its node tells the sender beside its data: the address that it comes from, if that has changed.
+    pub fn tell_address(&mut self, now: Instant) -> Option<Ack> {
+        self.quic.as_deref()?.source?;
         let cause = self.last_cause;
         Some(self.acknowledge_as_quic(now, cause))
     }

@@ -1,0 +1,53 @@
+//! What workloads measure.
+
+use midflight_units::Duration;
+
+/// What a measure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Bits per second.
+    Rate,
+    /// Things.
+    Count,
+}
+
+/// A measure of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Name of its column, which ends in its unit.
+    pub name: &'static str,
+    /// The same at the head of a printed table.
+    pub short: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// What it is.
+    pub summary: &'static str,
+}
+
+/// Values of measures, in their order; none where there is no such value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured(pub Vec<Option<u64>>);
+
+/// The quantile `share` of times, which are sorted: the least that at least this share of them do not exceed.
+pub(in crate::workload) fn quantile(sorted: &[Duration], share: f64) -> Option<u64> {
+    let last = sorted.len().checked_sub(1)?;
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    let time = sorted.get(rank.saturating_sub(1).min(last))?;
+    Some(time.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_times() {
+        let times: Vec<Duration> = (1..=20).map(Duration::from_nanos).collect();
+        let of = |share| quantile(&times, share);
+        assert_eq!([of(0.5), of(0.95), of(1.0)], [Some(10), Some(19), Some(20)]);
+        assert_eq!(quantile(&times[..1], 0.5), Some(1));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}

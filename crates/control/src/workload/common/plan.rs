@@ -1,0 +1,34 @@
+//! What a workload will do at instants of its own.
+
+use midflight_units::Instant;
+
+/// Things to do and when; of one instant the first that was planned comes first.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::workload) struct Plan<T>(Vec<(Instant, T)>);
+
+impl<T> Default for Plan<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Plan<T> {
+    /// Plans something.
+    pub(in crate::workload) fn add(&mut self, at: Instant, what: T) {
+        let place = self.0.partition_point(|(due, _)| *due <= at);
+        self.0.insert(place, (at, what));
+    }
+
+    /// When the first thing is due.
+    pub(in crate::workload) fn next(&self) -> Option<Instant> {
+        self.0.first().map(|(due, _)| *due)
+    }
+
+    /// Takes what is due.
+    pub(in crate::workload) fn take(&mut self, now: Instant) -> Option<T> {
+        if self.next()? > now {
+            return None;
+        }
+        Some(self.0.remove(0).1)
+    }
+}

@@ -1,0 +1,128 @@
+//! Sizes of transfers and objects, given or drawn.
+
+use std::fmt;
+
+/// A size in bytes, always the same or drawn from a distribution of this mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sizes {
+    /// This.
+    Fixed(u64),
+    /// Exponential.
+    Exponential(u64),
+    /// Pareto with this shape, which is above 1: few large ones among many small ones (Crovella & Bestavros, "Self-Similarity
+    /// in World Wide Web Traffic", 1997, found 1.0 to 1.5 for files of the web).
+    Pareto(f64, u64),
+}
+
+/// Most bytes that are drawn.
+const MOST: f64 = 1e12;
+
+impl Sizes {
+    /// What is accepted.
+    pub const ACCEPTS: &'static str =
+        "a size such as 50 kB, or one drawn: exponential 50 kB, pareto 1.5 50 kB (shape, mean)";
+
+    /// Reads "50 kB", "exponential 50 kB" or "pareto 1.5 50 kB".
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Some(mean) = text.strip_prefix("exponential ") {
+            return Some(Self::Exponential(read_bytes(mean)?));
+        }
+        if let Some(rest) = text.strip_prefix("pareto ") {
+            let (shape, mean) = rest.trim().split_once(' ')?;
+            let shape: f64 = shape.parse().ok()?;
+            let mean = read_bytes(mean)?;
+            return (shape > 1.0 && shape <= 100.0).then_some(Self::Pareto(shape, mean));
+        }
+        read_bytes(text).map(Self::Fixed)
+    }
+
+    /// One of them, from a uniform number in [0, 1) by the inverse of its distribution.
+    pub fn draw(self, uniform: impl FnOnce() -> f64) -> u64 {
+        let bytes = match self {
+            Self::Fixed(bytes) => return bytes,
+            Self::Exponential(mean) => -libm::log(1.0 - uniform()) * mean as f64,
+            Self::Pareto(shape, mean) => {
+                let least = mean as f64 * (shape - 1.0) / shape;
+                least / libm::pow(1.0 - uniform(), 1.0 / shape)
+            }
+        };
+        (bytes.min(MOST) as u64).max(1)
+    }
+
+    /// Whether it is drawn.
+    pub fn is_random(self) -> bool {
+        !matches!(self, Self::Fixed(_))
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(bytes) => write!(f, "{bytes} B"),
+            Self::Exponential(mean) => write!(f, "exponential {mean} B"),
+            Self::Pareto(shape, mean) => write!(f, "pareto {shape} {mean} B"),
+        }
+    }
+}
+
+/// Reads bytes: "50 kB".
+pub fn read_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+    let (digits, unit) = text.split_at(end);
+    let number: f64 = digits.parse().ok()?;
+    let scale: u64 = match unit.trim() {
+        "B" => 1,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" | "kiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    let bytes = number * scale as f64;
+    (1.0..=1e15).contains(&bytes).then_some(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_others_are_not() {
+        assert_eq!(Sizes::read("50 kB"), Some(Sizes::Fixed(50_000)));
+        let exponential = Some(Sizes::Exponential(1_500));
+        assert_eq!(Sizes::read("exponential 1.5 kB"), exponential);
+        let pareto = Some(Sizes::Pareto(1.2, 10_000));
+        assert_eq!(Sizes::read(" pareto 1.2 10 kB "), pareto);
+        for text in [
+            "",
+            "50",
+            "0 B",
+            "exponential",
+            "pareto 1 10 kB",
+            "pareto 10 kB",
+            "-1 kB",
+        ] {
+            assert_eq!(Sizes::read(text), None, "{text}");
+        }
+    }
+
+    /// The mean of the inverse at evenly spaced places is the mean of the distribution.
+    #[test]
+    fn drawn_sizes_have_their_mean() {
+        for (sizes, off) in [
+            (Sizes::Exponential(10_000), 1e-3),
+            (Sizes::Pareto(2.5, 10_000), 5e-3),
+        ] {
+            let many = 1_000_000;
+            let sum: f64 = (0..many)
+                .map(|i| sizes.draw(|| (f64::from(i) + 0.5) / f64::from(many)) as f64)
+                .sum();
+            let mean = sum / f64::from(many);
+            assert!((mean / 10_000.0 - 1.0).abs() < off, "{sizes}: {mean}");
+        }
+    }
+}

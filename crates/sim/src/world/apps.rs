@@ -1,0 +1,339 @@
+//! Applications: which bytes of which flow are the messages of a workload, and when the other end has read them.
+//!
+//! A connection of TCP is two flows of segments, one for each way, whose SYNs answer each other: the request's flow
+//! is opened by the client, and its SYN's arrival opens the flow of the data. Each has its own sender, so what the
+//! receiver of the data sends is real too: it can be lost, wait in queues, and is sent again.
+
+use std::collections::VecDeque;
+
+use midflight_control::workload::{AnyWorkload, Does, Message, Told, Way};
+use midflight_units::{Instant, Seq};
+
+use super::{SenderLog, World};
+use crate::agenda::Key;
+use crate::config::{AppConfig, FlowId};
+use crate::event::{Event, Observer};
+use crate::stack::End;
+
+/// What of an application a flow carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    app: u16,
+    connection: u16,
+    way: Way,
+}
+
+/// Messages that go one way over a connection.
+#[derive(Clone, Debug)]
+struct Lane {
+    flow: FlowId,
+    /// Bytes of a segment's data.
+    payload: u64,
+    /// One past the last segment that is written, of which the SYN is the first; where each message is a stream, one
+    /// more than there are.
+    written: Seq,
+    /// Those that are not read, each with that number after it.
+    under_way: VecDeque<(Message, Seq)>,
+}
+
+impl Lane {
+    /// Of a flow of segments. Every message begins with a segment of its own.
+    fn write(&mut self, message: Message) -> Seq {
+        self.written += message.bytes.div_ceil(self.payload).max(1);
+        self.under_way.push_back((message, self.written));
+        self.written
+    }
+
+    /// The next message that has been read where all segments below this have.
+    fn read(&mut self, next: Seq) -> Option<Message> {
+        let (_, end) = self.under_way.front()?;
+        if *end > next {
+            return None;
+        }
+        self.under_way.pop_front().map(|(message, _)| message)
+    }
+}
+
+/// A connection. A flow of datagrams carries both ways.
+#[derive(Clone, Debug)]
+struct Connection {
+    data: Lane,
+    back: Option<Lane>,
+}
+
+/// An application.
+#[derive(Clone, Debug)]
+pub(super) struct App {
+    pub(super) workload: AnyWorkload,
+    connections: Vec<Connection>,
+    begun: bool,
+}
+
+impl<O: Observer> World<O> {
+    /// The number of the first source that is an application.
+    pub(super) fn first_app(&self) -> usize {
+        self.first_queue() + self.managed.len()
+    }
+
+    /// Gives flows to applications.
+    pub(super) fn add_apps(&mut self, apps: Vec<AppConfig>) {
+        let flows = self.flows.len();
+        for config in apps {
+            let app = self.apps.len() as u16;
+            let mut connections = Vec::with_capacity(config.connections.len());
+            for (number, of) in config.connections.iter().enumerate() {
+                let mut lane = |flow: FlowId, way| {
+                    let place = Place {
+                        app,
+                        connection: number as u16,
+                        way,
+                    };
+                    let payload = self.give(flow, place);
+                    Lane {
+                        flow,
+                        payload,
+                        written: 1,
+                        under_way: VecDeque::new(),
+                    }
+                };
+                // A flow of datagrams carries both ways.
+                let is_stack = of.data.index() >= flows;
+                let back = if is_stack { Some(of.data) } else { of.back };
+                connections.push(Connection {
+                    back: back.map(|flow| lane(flow, Way::Back)),
+                    data: lane(of.data, Way::Data),
+                });
+            }
+            self.apps.push(App {
+                workload: config.workload,
+                connections,
+                begun: false,
+            });
+        }
+    }
+
+    /// Gives a flow to an application; how many bytes a segment of it has.
+    fn give(&mut self, flow: FlowId, place: Place) -> u64 {
+        if self.is_of_stacks(flow) {
+            let number = flow.index() - self.flows.len();
+            self.stacks[number].app = Some(place);
+            return 1;
+        }
+        let state = &mut self.flows[flow.index()];
+        state.app = Some(place);
+        state.is_special = true;
+        u64::from(state.sender.config().payload_bytes())
+    }
+
+    /// Whether a flow may be told of what happens to its node: it carries no application, or has opened.
+    pub(super) fn is_opened(&self, flow: FlowId) -> bool {
+        let state = &self.flows[flow.index()];
+        state.app.is_none() || state.sender.view().snd_max > 0
+    }
+
+    /// A flow is about to open: it has what is written so far.
+    pub(super) fn prepare(&mut self, flow: FlowId) {
+        let Some(place) = self.flows[flow.index()].app else {
+            return;
+        };
+        let written = self.lane(place).map_or(1, |lane| lane.written);
+        self.flows[flow.index()].sender.set_end(written);
+    }
+
+    fn lane(&self, place: Place) -> Option<&Lane> {
+        let connection = &self.apps[usize::from(place.app)].connections;
+        let connection = &connection[usize::from(place.connection)];
+        match place.way {
+            Way::Data => Some(&connection.data),
+            Way::Back => connection.back.as_ref(),
+        }
+    }
+
+    fn lane_mut(&mut self, place: Place) -> Option<&mut Lane> {
+        let connection = &mut self.apps[usize::from(place.app)].connections;
+        let connection = &mut connection[usize::from(place.connection)];
+        match place.way {
+            Way::Data => Some(&mut connection.data),
+            Way::Back => connection.back.as_mut(),
+        }
+    }
+
+    /// A flow has been opened from outside: its application begins with the first of them.
+    pub(super) fn begin_app(&mut self, flow: FlowId) {
+        if let Some(place) = self.place(flow) {
+            let app = &mut self.apps[usize::from(place.app)];
+            if !std::mem::replace(&mut app.begun, true) {
+                let now = self.moment.at;
+                self.call(place.app, |workload, does| workload.begin(now, does));
+            }
+        }
+    }
+
+    fn place(&self, flow: FlowId) -> Option<Place> {
+        match flow.index().checked_sub(self.flows.len()) {
+            Some(stack) => self.stacks[stack].app,
+            None => self.flows[flow.index()].app,
+        }
+    }
+
+    /// Data of a flow have arrived: perhaps all of a message has been read now.
+    #[cold]
+    pub(super) fn hear(&mut self, flow: FlowId, sent: Instant) {
+        let Some(place) = self.flows[flow.index()].app else {
+            return;
+        };
+        let next = self.flows[flow.index()].receiver.next();
+        if place.way == Way::Back && next > 0 {
+            self.answer_syn(place, sent);
+        }
+        while let Some(message) = self.lane_mut(place).and_then(|lane| lane.read(next)) {
+            self.read(place.app, message);
+        }
+    }
+
+    /// A packet of a client has arrived: the SYN of the data answers the first, and a server of QUIC finds out by any
+    /// of them where the client is now (RFC 9000 section 9.3).
+    fn answer_syn(&mut self, place: Place, sent: Instant) {
+        let app = &self.apps[usize::from(place.app)];
+        let flow = app.connections[usize::from(place.connection)].data.flow;
+        if !self.is_opened(flow) {
+            self.prepare(flow);
+            let log = &mut SenderLog {
+                observer: &mut self.observer,
+                flow,
+                error: &mut self.error,
+            };
+            self.flows[flow.index()].sender.open(self.moment.at, log);
+            self.pump(flow);
+        }
+        let state = &mut self.flows[flow.index()];
+        let is_known = state.sender.epoch() == state.receiver.epoch();
+        if !is_known && sent >= state.has_address_since {
+            if let Some(ack) = state.receiver.tell_address(self.moment.at) {
+                self.deliver_ack(flow, &ack);
+            }
+        }
+    }
+
+    /// All of a message has been read.
+    fn read(&mut self, app: u16, message: Message) {
+        let now = self.moment.at;
+        self.call(app, |workload, does| {
+            workload.on_message(now, message, does);
+        });
+    }
+
+    /// An end of a flow of datagrams has read all of a stream of the other one, counted from 0.
+    pub(super) fn read_stream(&mut self, flow: FlowId, reader: End, stream: u64) {
+        let number = flow.index() - self.flows.len();
+        let Some(place) = self.stacks[number].app else {
+            return;
+        };
+        let way = if self.stacks[number].sender_of_data() == Some(reader) {
+            Way::Back
+        } else {
+            Way::Data
+        };
+        let found = self.lane_mut(Place { way, ..place }).and_then(|lane| {
+            let is_it = |(_, after): &(Message, Seq)| *after == stream + 2;
+            let at = lane.under_way.iter().position(is_it)?;
+            lane.under_way.remove(at)
+        });
+        if let Some((message, _)) = found {
+            self.read(place.app, message);
+        }
+    }
+
+    /// An end of a flow of datagrams has a message to send, on a stream of its own.
+    fn send_stream(&mut self, flow: FlowId, place: Place, message: Message) {
+        let number = flow.index() - self.flows.len();
+        let Some(sender) = self.stacks[number].sender_of_data() else {
+            return;
+        };
+        let end = match place.way {
+            Way::Data => sender,
+            Way::Back => sender.other(),
+        };
+        if let Some(lane) = self.lane_mut(place) {
+            lane.written += 1;
+            let after = lane.written;
+            lane.under_way.push_back((message, after));
+        }
+        let now = self.moment.at;
+        self.ask(flow, end, |stack| stack.send(now, message.bytes));
+    }
+
+    /// An application is woken.
+    pub(super) fn app_timer(&mut self, source: usize) {
+        self.reach_end();
+        let app = (source - self.first_app()) as u16;
+        self.agenda.set_other(source, Key::NEVER);
+        let now = self.moment.at;
+        self.call(app, |workload, does| workload.on_wake(now, does));
+    }
+
+    /// Calls a workload, does what it says and plans when it is woken.
+    fn call(&mut self, app: u16, call: impl FnOnce(&mut AnyWorkload, &mut Does)) {
+        let mut does = Does::default();
+        let number = usize::from(app);
+        call(&mut self.apps[number].workload, &mut does);
+        let due = self.apps[number].workload.wakes();
+        let key = due.map_or(Key::NEVER, |due| self.key_of(due));
+        let source = self.first_app() + number;
+        self.agenda.set_other(source, key);
+        for told in &does.tells {
+            self.tell_app(app, told);
+        }
+        for message in does.sends {
+            self.send_message(app, message);
+        }
+    }
+
+    /// An application tells of itself. That it is done concerns all its flows, anything else the first one.
+    fn tell_app(&mut self, app: u16, told: &Told) {
+        let now = self.moment.at;
+        let connections = &self.apps[usize::from(app)].connections;
+        if told.what != midflight_control::workload::DONE {
+            let flow = connections[0].data.flow;
+            self.observer.record(now, flow, &Event::App(told));
+            return;
+        }
+        for connection in connections {
+            let back = connection.back.as_ref();
+            let back = back.filter(|lane| lane.flow != connection.data.flow);
+            for lane in std::iter::once(&connection.data).chain(back) {
+                self.observer.record(now, lane.flow, &Event::App(told));
+            }
+        }
+    }
+
+    /// An end of a connection has a message to send.
+    fn send_message(&mut self, app: u16, message: Message) {
+        let place = Place {
+            app,
+            connection: message.connection,
+            way: message.way,
+        };
+        let connection = &self.apps[usize::from(app)].connections[usize::from(place.connection)];
+        let data = connection.data.flow;
+        if self.is_of_stacks(data) {
+            self.send_stream(data, place, message);
+            return;
+        }
+        let Some(lane) = self.lane_mut(place) else {
+            return;
+        };
+        let (flow, end) = (lane.flow, lane.write(message));
+        if !self.is_opened(flow) {
+            return;
+        }
+        let log = &mut SenderLog {
+            observer: &mut self.observer,
+            flow,
+            error: &mut self.error,
+        };
+        let sender = &mut self.flows[flow.index()].sender;
+        sender.write_until(self.moment.at, end, log);
+        self.pump(flow);
+    }
+}
