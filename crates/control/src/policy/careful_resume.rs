@@ -10,13 +10,13 @@
 //! | normal | the end of any | nothing |
 //!
 //! What is known is the bandwidth-delay product of the link in the notice, at the start or of a handoff: known exactly, so that it has no
-//! lifetime. A knob puts another window in its place, as saved by an earlier connection. Where several flows move together only what is
-//! a flow's share is known. Packets of another path say nothing: the round trip is that of what was sent after the notice.
+//! lifetime. Knobs put another window and round trip in their place, as saved by an earlier connection. Where several flows move
+//! together only what is a flow's share is known. Packets of another path say nothing: the round trip is that of what was sent after the notice.
 
 use midflight_units::{Duration, Instant, Seq};
 
 use super::HandoffPolicy;
-use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
+use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderView, StartNotice};
 
 /// Section 4.2: a round trip outside these bounds is of another path.
@@ -63,6 +63,9 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct CarefulResume {
     saved_window: Option<u64>,
+    saved_rtt: Option<Duration>,
+    /// One sample of the round trip ends the reconnaissance, not the initial window: picoquic's way.
+    after_a_sample: bool,
     /// Hundredths of what is known.
     jump: u64,
     beta: f64,
@@ -74,6 +77,8 @@ impl Default for CarefulResume {
     fn default() -> Self {
         Self {
             saved_window: None,
+            saved_rtt: None,
+            after_a_sample: false,
             jump: 50,
             beta: 0.5,
             known: None,
@@ -93,6 +98,18 @@ impl Part for CarefulResume {
                 default: "notice",
                 accepts: "a whole number of segments from 1 to 1000000, or notice",
                 summary: "what was saved of the path (saved_cwnd); notice takes the bandwidth-delay product of the link",
+            },
+            Knob {
+                name: "resume_rtt",
+                default: "notice",
+                accepts: "a time longer than zero, or notice",
+                summary: "what was saved of its round trip (saved_rtt); notice takes that of the link",
+            },
+            Knob {
+                name: "resume_after",
+                default: "window",
+                accepts: "window, sample",
+                summary: "the jump comes when the initial window is acknowledged (RFC 9959), or at the first sample of the round trip, that of the handshake too (picoquic)",
             },
             Knob {
                 name: "resume_jump",
@@ -115,6 +132,15 @@ impl Part for CarefulResume {
             "resume_window" => {
                 self.saved_window = Some(whole(&Self::INFO, name, value, 1..=1_000_000)?.into());
             }
+            "resume_rtt" if value == "notice" => self.saved_rtt = None,
+            "resume_rtt" => {
+                let rtt = value.parse().ok().filter(|&rtt| rtt > Duration::ZERO);
+                self.saved_rtt = Some(rtt.ok_or_else(|| refuse(&Self::INFO, name, value))?);
+            }
+            "resume_after" => {
+                let choices = [("window", false), ("sample", true)];
+                self.after_a_sample = choose(&Self::INFO, name, value, &choices)?;
+            }
             "resume_jump" => self.jump = whole(&Self::INFO, name, value, 1..=100)?.into(),
             _ => self.beta = choose(&Self::INFO, name, value, &[("0.5", 0.5), ("0.7", 0.7)])?,
         }
@@ -130,7 +156,7 @@ impl CarefulResume {
         let is_worth_it = window >= LEAST * view.initial_window;
         self.known = is_worth_it.then(|| Known {
             window,
-            rtt: link.round_trip(),
+            rtt: self.saved_rtt.unwrap_or_else(|| link.round_trip()),
             since: view.now,
         });
         self.phase = match self.known {
@@ -158,7 +184,7 @@ impl CarefulResume {
             return Orders::none();
         }
         let acked = acked + ack.advanced;
-        if (acked as f64) < view.initial_window {
+        if !self.after_a_sample && (acked as f64) < view.initial_window {
             self.phase = Phase::Reconnaissance { acked };
             return Orders::none();
         }
@@ -231,7 +257,10 @@ impl HandoffPolicy for CarefulResume {
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
         match self.phase {
-            Phase::Reconnaissance { acked } if view.snd_una > 1 || ack.una_before > 0 => {
+            // The handshake has no data: its ACK is none of the initial window.
+            Phase::Reconnaissance { acked }
+                if self.after_a_sample || view.snd_una > 1 || ack.una_before > 0 =>
+            {
                 self.reconnoitre(acked, ack, view)
             }
             Phase::Normal | Phase::Reconnaissance { .. } => Orders::none(),
@@ -419,6 +448,36 @@ mod tests {
             let orders = resume.on_ack(&ack, &sender);
             // 50 Mbit/s in 100 ms are 416 packets.
             assert_eq!(orders.contains(&Order::SetCwnd(208.0)), jumps, "{rtt_ms}");
+        }
+    }
+
+    /// The sample of the handshake is enough where the reconnaissance ends with one.
+    #[test]
+    fn a_sample_is_enough_if_it_is_said_to_be() {
+        for (after_a_sample, saved_ms, jumps) in
+            [(true, 100, true), (false, 100, false), (true, 210, false)]
+        {
+            let mut resume = CarefulResume {
+                saved_window: Some(300),
+                saved_rtt: Some(Duration::from_millis(saved_ms)),
+                after_a_sample,
+                jump: 100,
+                ..CarefulResume::default()
+            };
+            let notice = StartNotice {
+                link: link(50_000, 1),
+                flows: 1,
+            };
+            let mut sender = view(0, 1);
+            (sender.now, sender.initial_window, sender.cwnd) = (at(0), 10.0, 10.0);
+            assert!(resume.on_start(&notice, &sender).is_empty());
+            (sender.now, sender.snd_una, sender.pipe) = (at(100), 1, 0);
+            let ack = AckNews {
+                echo: Some(at(0)),
+                ..advance(1, 1)
+            };
+            let orders = resume.on_ack(&ack, &sender);
+            assert_eq!(orders.contains(&Order::SetCwnd(300.0)), jumps);
         }
     }
 
