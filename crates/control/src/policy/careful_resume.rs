@@ -4,7 +4,7 @@
 //! | phase | from | what it does |
 //! |---|---|---|
 //! | reconnaissance | a notice | the initial window goes and is acknowledged, with a round trip above half and at most ten times the known one |
-//! | unvalidated | that | the window is half of what is known, and the segments leave evenly over a round trip |
+//! | unvalidated | that | the window is half of what is known and does not grow, and the segments leave evenly over a round trip |
 //! | validating | the window is full, an unvalidated segment is acknowledged, or a round trip is over | the window is what is in flight, and grows as usual; PipeSize grows by what is acknowledged |
 //! | safe retreat | a loss in one of these two | half of PipeSize, and no growth until the last unvalidated segment is acknowledged; then the threshold is beta PipeSize |
 //! | normal | the end of any | nothing |
@@ -50,13 +50,43 @@ enum Phase {
     },
     Validating {
         pipe_size: u64,
-        /// One past the last such segment.
-        last: Seq,
+        last: Last,
     },
     Retreat {
         pipe_size: u64,
-        last: Seq,
+        last: Last,
     },
+}
+
+/// The last unvalidated segment: one past it, and when what was sent later left. What is acknowledged of either ends a phase;
+/// segments before it may be missing then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Last {
+    end: Seq,
+    later: Instant,
+}
+
+impl Last {
+    fn sent(view: &SenderView) -> Self {
+        let (end, later) = (view.snd_max, view.now);
+        Self { end, later }
+    }
+
+    fn is_acked(self, ack: &AckNews, view: &SenderView) -> bool {
+        let selectively = ack.blocks.iter().any(|&(_, end)| end >= self.end);
+        let later = ack.echo.is_some_and(|echo| echo >= self.later);
+        view.snd_una >= self.end || selectively || later
+    }
+}
+
+impl Phase {
+    /// The order that ends what a safe retreat holds back.
+    fn let_grow(self, because: &'static str) -> Orders {
+        match self {
+            Self::Retreat { .. } => Orders::none().with(Order::HoldGrowth(Instant::ZERO), because),
+            _ => Orders::none(),
+        }
+    }
 }
 
 /// State and knobs.
@@ -207,6 +237,10 @@ impl CarefulResume {
                 Order::Pace(Pacing::Window { over: rtt }),
                 "no burst: over a round trip",
             )
+            .with(
+                Order::HoldGrowth(view.now),
+                "what is acknowledged before the jump says nothing of it",
+            )
     }
 
     fn leave_unvalidated(&mut self, pipe_size: u64, view: &SenderView) -> Orders {
@@ -219,7 +253,7 @@ impl CarefulResume {
         }
         self.phase = Phase::Validating {
             pipe_size,
-            last: view.snd_max,
+            last: Last::sent(view),
         };
         pace.with(
             Order::SetCwnd(flight as f64),
@@ -235,12 +269,13 @@ impl HandoffPolicy for CarefulResume {
     }
 
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        let grows = self.phase.let_grow("another path");
         self.begin(notice.new, notice.flows, view);
         if self.known.is_none() || view.cwnd <= view.initial_window {
-            return Orders::none();
+            return grows;
         }
         // Another path: reconnaissance begins with the initial window (RFC 9959 section 4.2).
-        Orders::none()
+        grows
             .with(
                 Order::SetCwnd(view.initial_window),
                 "another path: its round trip first",
@@ -276,7 +311,7 @@ impl HandoffPolicy for CarefulResume {
                 Orders::none()
             }
             Phase::Validating { pipe_size, last } => {
-                self.phase = if view.snd_una >= last {
+                self.phase = if last.is_acked(ack, view) {
                     Phase::Normal
                 } else {
                     let pipe_size = pipe_size + ack.advanced;
@@ -285,22 +320,22 @@ impl HandoffPolicy for CarefulResume {
                 Orders::none()
             }
             Phase::Retreat { pipe_size, last } => {
-                if view.snd_una < last {
+                if !last.is_acked(ack, view) {
                     return Orders::none();
                 }
                 self.phase = Phase::Normal;
                 let most = (pipe_size as f64 * self.beta).max(2.0);
-                Orders::none().with(
-                    Order::SetSsthresh(most),
-                    "all that was not validated is acknowledged",
-                )
+                let over = "the last unvalidated segment is acknowledged";
+                Orders::none()
+                    .with(Order::SetSsthresh(most), over)
+                    .with(Order::HoldGrowth(Instant::ZERO), over)
             }
         }
     }
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
         let (pipe_size, last) = match self.phase {
-            Phase::Unvalidated { pipe_size, .. } => (pipe_size, view.snd_max),
+            Phase::Unvalidated { pipe_size, .. } => (pipe_size, Last::sent(view)),
             Phase::Validating { pipe_size, last } => (pipe_size, last),
             Phase::Reconnaissance { .. } => {
                 // Congestion before the jump: there is none.
@@ -319,19 +354,23 @@ impl HandoffPolicy for CarefulResume {
             )
             .with(Order::Pace(Pacing::Off), "the jump is over")
             .with(Order::SetCwnd(cwnd), "half of what is validated")
-            .with(Order::HoldGrowth(view.now), "no growth in a safe retreat")
+            .with(
+                Order::HoldGrowth(Instant::NEVER),
+                "no growth in a safe retreat",
+            )
     }
 
     fn on_timeout(&mut self, _before: &SenderView, _view: &SenderView) -> Orders {
-        (self.phase, self.known) = (Phase::Normal, None);
-        Orders::none()
+        let ended = std::mem::take(&mut self.phase);
+        self.known = None;
+        ended.let_grow("a timeout ends it")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::testing::advance;
+    use crate::ack::testing::{advance, duplicate};
     use crate::policy::testing::{link, view};
 
     const MS: u64 = 1_000_000;
@@ -370,6 +409,7 @@ mod tests {
         assert!(orders.contains(&Order::SetCwnd(150.0)));
         let over = Duration::from_millis(100);
         assert!(orders.contains(&Order::Pace(Pacing::Window { over })));
+        assert!(orders.contains(&Order::HoldGrowth(sender.now)));
         let unvalidated = |first| Phase::Unvalidated {
             pipe_size: 29,
             first,
@@ -381,7 +421,10 @@ mod tests {
         sender.now = at(290);
         let orders = resume.on_ack(&advance(12, 1), &sender);
         assert!(orders.contains(&Order::SetCwnd(150.0)));
-        let last = 161;
+        let last = Last {
+            end: 161,
+            later: at(290),
+        };
         assert_eq!(
             resume.phase,
             Phase::Validating {
@@ -399,6 +442,14 @@ mod tests {
                 last
             }
         );
+        // What was sent later is acknowledged first if the last one is missing.
+        let mut other = resume;
+        let later = AckNews {
+            echo: Some(at(290)),
+            ..duplicate(41)
+        };
+        assert!(other.on_ack(&later, &sender).is_empty());
+        assert_eq!(other.phase, Phase::Normal);
         sender.snd_una = 161;
         assert!(resume.on_ack(&advance(161, 120), &sender).is_empty());
         assert_eq!(resume.phase, Phase::Normal);
@@ -410,13 +461,25 @@ mod tests {
         (sender.pipe, sender.snd_max) = (90, 101);
         let orders = resume.on_recovery(&sender);
         assert!(orders.contains(&Order::KeepWindow) && orders.contains(&Order::SetCwnd(14.0)));
-        assert!(orders.contains(&Order::HoldGrowth(sender.now)));
+        assert!(orders.contains(&Order::HoldGrowth(Instant::NEVER)));
         sender.snd_una = 100;
         assert!(resume.on_ack(&advance(100, 1), &sender).is_empty());
         sender.snd_una = 101;
         let orders = resume.on_ack(&advance(101, 1), &sender);
         assert!(orders.contains(&Order::SetSsthresh(14.5)), "half of 29");
+        assert!(orders.contains(&Order::HoldGrowth(Instant::ZERO)));
         assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
+    }
+
+    /// A timeout ends the retreat, and so does another path; the window may grow again.
+    #[test]
+    fn a_retreat_that_is_cut_short_lets_the_window_grow() {
+        let (mut resume, sender, _) = jumped();
+        let _ = resume.on_recovery(&sender);
+        let orders = resume.on_timeout(&sender, &sender);
+        assert!(orders.contains(&Order::HoldGrowth(Instant::ZERO)));
+        assert!(resume.on_timeout(&sender, &sender).is_empty());
+        assert_eq!(resume.phase, Phase::Normal);
     }
 
     #[test]

@@ -146,7 +146,11 @@ FLIGHT, SAVED = 29, 300
 
 @cache
 def appendix_b() -> Scenarios:
-    """A run in which 29 packets are in flight when the initial window is acknowledged."""
+    """A run in which 29 packets are in flight when the initial window is acknowledged.
+
+    Before any of the 29 is acknowledged the link breaks, so that what leaves is what the window has
+    room for.
+    """
     values = _satellite(
         *GEO["250/3"],
         RESUME,
@@ -155,10 +159,12 @@ def appendix_b() -> Scenarios:
         initial_window=28,
         ack_threshold=1,
     )
+    # A break, of which the sender is not told.
+    values["handoffs"] = [{"at": "1.5 s", "to": "geo", "gap": "5 s", "notice": {"lost": "100%"}}]
     return Scenarios("appendix B", (scenario_text(values),), traced=False)
 
 
-#: Half of what is saved is more than a link of 5 Mbit/s and its queue hold: packets of the jump are lost.
+#: Half of what is saved is more than a link of 5 Mbit/s and its queue hold: the jump is lost.
 @cache
 def lost_jump(controller: str) -> Scenarios:
     """A run whose jump is lost."""
@@ -203,9 +209,7 @@ TCP_RESUMES = Mover("TCP, resumes", "linux", resumes=True)
 MOVERS = (QUIC, QUIC_RESUMES, QUIC_OF_OLD, QUIC_WRONG, TCP, TCP_RESUMES)
 FOUR = Mover("four of QUIC", "quic", flows=4)
 FOUR_RESUME = Mover("four of QUIC, resume from shares", "quic", resumes=True, flows=4)
-FOUR_WHOLE = Mover(
-    "four of QUIC, resume from the whole", "quic", resumes=True, flows=4, whole=True
-)
+FOUR_WHOLE = Mover("four of QUIC, resume from the whole", "quic", resumes=True, flows=4, whole=True)
 CELLS = tuple((handoff, kind) for handoff in HANDOFFS for kind in KINDS)
 #: Those whose new path has a long round trip.
 LONG = ("LTE to Starlink", "Starlink to GEO")
