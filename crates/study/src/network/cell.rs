@@ -296,7 +296,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The nodes that answer rate requests, each where it hands packets of the flows that ask to a link.
-    fn hooks(&self) -> Vec<(NodeId, Hook)> {
+    fn hooks(&self) -> Vec<(Vec<NodeId>, Hook)> {
         let map = self.map();
         let [asked_down, asked_up] = self.routers;
         if asked_down.is_none() && asked_up.is_none() {
@@ -323,7 +323,7 @@ impl<'a> Cell<'a> {
         add(ROUTER, map.back(), asked_up, false);
         let asked = nodes.into_iter().enumerate().filter(|(_, r)| !r.is_empty());
         asked
-            .map(|(node, router)| (NodeId(node as u16), Hook::QuickStart(router)))
+            .map(|(node, router)| (vec![NodeId(node as u16)], Hook::QuickStart(router)))
             .collect()
     }
 
