@@ -66,15 +66,12 @@ impl NodeHook for Delaying {
             return Verdict::Forward;
         }
         let due = now + self.by;
-        self.kept
-            .entry(due)
-            .or_default()
-            .push(Emitted {
-                from: packet.node(),
-                flow,
-                to,
-                what,
-            });
+        self.kept.entry(due).or_default().push(Emitted {
+            from: packet.node(),
+            flow,
+            to,
+            what,
+        });
         Verdict::Drop
     }
 

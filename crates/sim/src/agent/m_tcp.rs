@@ -262,7 +262,10 @@ impl Agent for MTcp {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.flows.values().filter_map(|flow| flow.timer.due()).min()
+        self.flows
+            .values()
+            .filter_map(|flow| flow.timer.due())
+            .min()
     }
 
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
@@ -336,7 +339,10 @@ mod tests {
             content: Content::WindowProbe,
             ..segment(2)
         };
-        assert_eq!(play.pass(500, true, Carried::Data(probe)), [Seen::Closed(3)]);
+        assert_eq!(
+            play.pass(500, true, Carried::Data(probe)),
+            [Seen::Closed(3)]
+        );
         let back = [Seen::Up(3), Seen::Down(3), Seen::Down(4), Seen::Down(5)];
         assert_eq!(play.attach(900, Attached::Elsewhere), back);
         assert_eq!(play.ack(940, 6), [Seen::Up(5)]);

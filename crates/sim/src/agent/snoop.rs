@@ -165,7 +165,10 @@ impl Agent for Snoop {
             return Verdict::Forward;
         }
         let (now, edge) = (passing.now, acknowledges(ack));
-        let last = flow.last.as_ref().map(|(ack, _)| (acknowledges(ack), ack.says));
+        let last = flow
+            .last
+            .as_ref()
+            .map(|(ack, _)| (acknowledges(ack), ack.says));
         let says_nothing = ack.says == Says::Nothing;
         match last {
             Some((before, _)) if edge < before && says_nothing => return Verdict::Drop,
@@ -241,7 +244,10 @@ impl Agent for Snoop {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.flows.values().filter_map(|flow| flow.timer.due()).min()
+        self.flows
+            .values()
+            .filter_map(|flow| flow.timer.due())
+            .min()
     }
 
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {

@@ -56,8 +56,9 @@ impl<O: Observer> World<O> {
             .iter()
             .any(|(_, hook)| matches!(hook, Hook::QuickStart(_)));
         let hook_of = |i: usize, link: &LinkConfig| {
-            let looks =
-                |(nodes, hook): &(Vec<NodeId>, Hook)| nodes.contains(&link.from) && hook.sees(LinkId(i as u16));
+            let looks = |(nodes, hook): &(Vec<NodeId>, Hook)| {
+                nodes.contains(&link.from) && hook.sees(LinkId(i as u16))
+            };
             hooks.iter().position(looks).map(|number| number as u16)
         };
         let hook_of: Vec<Option<u16>> = links

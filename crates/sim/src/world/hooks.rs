@@ -6,7 +6,7 @@ use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::{FlowId, NodeId};
-use crate::event::{Carried, Observer};
+use crate::event::{Carried, Event, Observer};
 use crate::hook::{Emitted, HookedPacket, Verdict};
 use crate::link::LinkId;
 use crate::moment::Scheduled;
@@ -112,6 +112,12 @@ impl<O: Observer> World<O> {
     /// A packet that a node sends by itself leaves it.
     #[cold]
     pub(super) fn send_emitted(&mut self, (number, node): (u16, NodeId), packet: Packet) {
+        let event = Event::NodeSent {
+            payload: packet.payload(),
+            sent: packet.sent(),
+            node,
+        };
+        self.observer.record(self.moment.at, packet.flow, &event);
         self.emitting = Some(number);
         self.forward(node, packet);
         self.emitting = None;
