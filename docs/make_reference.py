@@ -1,10 +1,11 @@
 """Renew the generated parts of the documentation, and the output of the commands that it shows.
 
-    .venv/bin/python docs/make_reference.py
+    .venv/bin/python docs/make_reference.py [PAGE...]
 
-replaces the text between `<!-- made: NAME ... -->` and `<!-- end -->`, and in `console` blocks the
-output of each `$ midflight ...`. A block in another language whose first line is a comment with a
-file name is written to that file, which the commands after it can read. `sh` blocks are not run.
+replaces, in the pages named or in all of them, the text between `<!-- made: NAME ... -->` and
+`<!-- end -->`, and in `console` blocks the output of each `$ midflight ...`. A block in another
+language whose first line is a comment with a file name is written to that file, which the commands
+after it can read. `sh` blocks are not run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 import textwrap
 import tomllib
@@ -468,7 +470,7 @@ MAKERS: dict[str, Any] = {
 
 
 def main() -> None:
-    for name in PAGES:
+    for name in sys.argv[1:] or PAGES:
         path = ROOT / name
         new = made(name)
         print(f"{name}: {'as it was' if new == path.read_text(encoding='utf-8') else 'written'}")
