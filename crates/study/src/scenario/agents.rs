@@ -69,16 +69,13 @@ pub(super) fn agents(file: &ScenarioFile) -> Result<Vec<PlannedAgent>, Problem> 
     }
     let mut planned: Vec<PlannedAgent> = Vec::new();
     let mut add = |agent: AnyAgent, link: Option<usize>| {
-        let is_same = |one: &&mut PlannedAgent| one.agent.info() == agent.info();
-        let posts = match planned.iter_mut().find(is_same) {
-            Some(one) => &mut one.posts,
-            None => {
-                let posts = Posts::default();
-                planned.push(PlannedAgent { agent, posts });
-                let last = planned.len() - 1;
-                &mut planned[last].posts
-            }
-        };
+        let is_same = |one: &PlannedAgent| one.agent.info() == agent.info();
+        let place = planned.iter().position(is_same).unwrap_or(planned.len());
+        if place == planned.len() {
+            let posts = Posts::default();
+            planned.push(PlannedAgent { agent, posts });
+        }
+        let posts = &mut planned[place].posts;
         match link {
             Some(link) => posts.stations.push(link),
             None => posts.router = true,
