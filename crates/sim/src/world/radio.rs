@@ -7,7 +7,6 @@ use crate::announcement::{Announcement, What};
 use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
-use crate::hook::Verdict;
 use crate::impairment::Fate;
 use crate::link::{Acceptance, LinkId, Transit};
 use crate::moment::{FineTime, Moment, Scheduled};
@@ -29,7 +28,7 @@ impl<O: Observer> World<O> {
         link: LinkId,
         first: LinkId,
         enter: FineTime,
-        packet: &Packet,
+        packet: &mut Packet,
     ) -> bool {
         let now = if link == first {
             self.moment.at
@@ -40,8 +39,8 @@ impl<O: Observer> World<O> {
             return true;
         };
         let (hook, tapped) = (special.hook, special.tapped);
-        if let Some(number) = hook {
-            if self.ask_hook(number, link, now, packet) == Verdict::Drop {
+        if let Some(hook) = hook {
+            if !self.ask_hook(hook, link, now, packet) {
                 return false;
             }
         }
@@ -72,8 +71,8 @@ impl<O: Observer> World<O> {
                 self.lose(announcement.packet, link, cause);
                 return None;
             }
-            What::Emitted(number) => {
-                self.send_emitted(number, announcement.packet);
+            What::Emitted(number, node) => {
+                self.send_emitted((number, node), announcement.packet);
                 return None;
             }
             What::Late | What::Swapped => {}
