@@ -589,13 +589,13 @@ impl<O: Observer> World<O> {
             };
             let next = match l.onward {
                 NextHop::Chained(next) => next,
-                NextHop::Routed => match self.routed(link, passage.arrive, &mut packet) {
-                    Some(next) => next,
-                    None => {
+                NextHop::Routed => {
+                    let Some(next) = self.routed(link, passage.arrive, &mut packet) else {
                         self.awaiting_route += 1;
                         return self.carry(link, enter, passage, packet);
-                    }
-                },
+                    };
+                    next
+                }
                 NextHop::Event => return self.carry(link, enter, passage, packet),
             };
             (link, enter, scheduled) = (next, passage.arrive, passage.start);
