@@ -81,6 +81,8 @@ CHOICES = (
     "backoff",
     "rtt_sample",
     "srtt",
+    "pacing_rate",
+    "delivery_rate",
     "dupacks",
     "send",
     "rexmit",
