@@ -51,6 +51,7 @@ PAGES = (
     "docs/first-figure.md",
     "docs/scenarios.md",
     "docs/schemes.md",
+    "docs/nodes.md",
     "docs/path-change.md",
     "docs/policies.md",
     "docs/sweeps.md",
@@ -317,6 +318,21 @@ def schemes(*names: str) -> str:
     return "\n\n".join(found)
 
 
+def agents() -> str:
+    """Return what the registry says of agents of nodes on the path."""
+    found = []
+    for one in _core.agents():
+        lines = [f"### `{one['name']}`", "", f"{sentence(one['summary'])} Source: {one['source']}."]
+        if one["knobs"]:
+            rows = [
+                [f"`{knob['name']}`", f"`{knob['default']}`", knob["accepts"], knob["summary"]]
+                for knob in one["knobs"]
+            ]
+            lines += ["", table(["knob", "default", "accepts", "what it sets"], rows)]
+        found.append("\n".join(lines))
+    return "\n\n".join(found)
+
+
 def sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
@@ -503,7 +519,7 @@ MAKERS: dict[str, Any] = {
     of.__name__: of
     for of in (
         *(keys, quantities, presets, starters, results, contents, schemes, settings),
-        *(papers, stalls, budget, samples, migrations, migration, quinn),
+        *(papers, stalls, budget, samples, agents, migrations, migration, quinn),
     )
 }
 

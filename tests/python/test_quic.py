@@ -283,4 +283,4 @@ def test_a_report_of_tcp_has_no_paths(tmp_path: Path) -> None:
     page = report_run(Scenario.read("wifi-to-5g").plan(), tmp_path / "report.html")
     text = page.read_text(encoding="utf-8")
     assert "Connections and paths" not in text
-    assert "another address" not in text
+    assert "make before break, another" not in text

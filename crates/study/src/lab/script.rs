@@ -414,6 +414,7 @@ impl<'a> Script<'a> {
             | Action::Foresee(_)
             | Action::Attached(..)
             | Action::Address(..)
+            | Action::Attach { .. }
             | Action::Forge(..)
             | Action::MarkBreak
             | Action::MarkMake => {}

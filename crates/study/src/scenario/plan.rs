@@ -14,6 +14,7 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
 use super::access::{check_cross_traffic, traced, ways};
+use super::agents::{agents, is_agents_knob, PlannedAgent};
 use super::compile::what_may_happen;
 use super::file::{Direction, FlowFile, Migration, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
@@ -140,6 +141,7 @@ pub struct Plan {
     pub(super) moves: Vec<PlannedHandoff>,
     pub(super) changes: Vec<Change>,
     pub(super) may_happen: Vec<PossibleActions>,
+    pub(super) agents: Vec<PlannedAgent>,
     remarks: Vec<String>,
 }
 
@@ -287,6 +289,7 @@ impl Plan {
             None => 0,
         };
         check_stacks(&mut file)?;
+        let agents = agents(&file)?;
         let (flows, parts) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
@@ -303,9 +306,11 @@ impl Plan {
             all_path_changes: Arc::default(),
             moves,
             changes,
+            agents,
             remarks,
             file,
         };
+        plan.check_agents()?;
         plan.flow_setups = plan.flow_setups(0);
         plan.all_path_changes = plan.path_changes().into();
         plan.check_rows()?;
@@ -316,6 +321,22 @@ impl Plan {
             );
         }
         Ok(plan)
+    }
+
+    /// Refuses agents where routers answer rate requests: a node does one or the other.
+    fn check_agents(&self) -> Result<(), Problem> {
+        let asks = |flow: &Flow| {
+            let mut policies = self.parts[flow.part].built.policies.iter();
+            policies.any(|policy| policy.routers().is_some())
+        };
+        let asking = self.flows.iter().find(|flow| asks(flow));
+        match (self.agents.first(), asking) {
+            (Some(one), Some(flow)) => {
+                let why = format!("flow \"{}\" asks routers for a rate, which nodes with the agent \"{}\" do not answer; expected another scheme, or no agent", flow.name, one.agent.info().name);
+                problem("agent", why)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses more rows of results than are held in memory, of one run or of all.
@@ -455,7 +476,8 @@ impl Plan {
     ) -> Result<Built, Problem> {
         let mut set = file.set.clone();
         set.extend(flow.set.clone());
-        let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
+        let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
+        let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
         // Senders from elsewhere have none of our parts.
         let named = match flow.stack {
