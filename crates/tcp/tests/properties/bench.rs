@@ -398,7 +398,7 @@ impl Bench {
         self.widest = if v.snd_una == self.una {
             self.widest.max(plain)
         } else if v.in_fast_recovery {
-            // The ACK that advanced may have opened the window before its blocks told of a loss.
+            // The ACK that advanced may have opened the window before its blocks indicated a loss.
             plain.max(self.last + (v.snd_una - self.una) as f64)
         } else {
             plain
@@ -414,7 +414,7 @@ impl Bench {
             || self.sender.is_window_closed()
             || v.train.is_some()
             || v.paced_until.is_some();
-        // The timer of QUIC is set anew when the sender is next asked for a segment, which a train may keep back.
+        // The timer of QUIC is restarted when the sender is next asked for a segment, which a train may keep back.
         let is_quic = self.sender.config().recovery == RecoveryKind::Quic;
         let runs = self.sender.poll_timer().is_some();
         assert!(
