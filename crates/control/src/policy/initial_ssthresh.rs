@@ -37,7 +37,8 @@ impl Default for InitialSsthresh {
 impl Part for InitialSsthresh {
     const INFO: PartInfo = PartInfo {
         name: "initial-ssthresh",
-        summary: "set ssthresh to the capacity of the access link, at the start and after a handoff",
+        summary:
+            "set ssthresh to the capacity of the access link, at the start and after a handoff",
         source: "Daniel & Kojo, report on available bandwidth, section 4",
         knobs: &[
             Knob {

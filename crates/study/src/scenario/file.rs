@@ -331,8 +331,9 @@ pub struct HandoffFile {
     /// Default: "address" if the link is another, otherwise "none".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebind: Option<Rebind>,
-    /// In a gap the old base station keeps the packets for the node that it has and that arrive, up to the size of its
-    /// queue, and forwards them to the next one (X2). Without it they are lost.
+    /// In a gap the old base station keeps the packets that it has for the node and those on the air, and
+    /// packets that arrive while it keeps fewer than the limit of its queue. It forwards them to the next station (X2).
+    /// Without it they are lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forward: bool,
     /// The notice to senders.
