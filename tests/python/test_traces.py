@@ -187,7 +187,7 @@ def test_the_lab_refuses_a_trace(drive: Path, capsys: pytest.CaptureFixture[str]
     if not kernels():
         pytest.skip("no kernel")
     assert main(["lab", "run", str(drive)]) == 2
-    assert "follows a trace" in capsys.readouterr().err
+    assert "which has a trace" in capsys.readouterr().err
 
 
 def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,8 @@ use crate::{nanos, refuse, with_progress};
 /// `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
 /// by their paths, such as ("links.lte.rate", "5 Mbit/s"), which override those of the text. Paths
 /// of traces are relative to the folder of `name`, for JSON to the working directory. `policies`
-/// are your own policies by their names in schemes. Raises
-/// `MidflightError` for what is not accepted, here and where a policy fails.
+/// are your own policies by their names in schemes. Raises `MidflightError` for what is not
+/// accepted, here and where a policy fails.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Plan {
     plan: midflight_study::scenario::Plan,

@@ -164,11 +164,11 @@ impl Setup {
     /// Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
     ///
     /// `congestion` are the kernel's congestion controls: one for all flows, or one for each; none
-    /// where flows have the stack "linux", for their own schemes. `sysctls` are names and values
-    /// of settings of the kernel at both ends of each flow. `stack` selects the senders of the
-    /// flows: "linux" or "midflight". With `multihomed` there is another node with an interface on
-    /// each link. `sample_ns` is the interval at which the state (TCP_INFO) of the kernel's senders
-    /// is sampled, 0 for never. A flow of n segments sends n full segments of the kernel's. Raises
+    /// where flows have the stack "linux", for their own schemes. `sysctls` are names and values of
+    /// settings of the kernel at both ends of each flow. `stack` selects the senders of the flows:
+    /// "linux" or "midflight". With `multihomed` there is another node with an interface on each
+    /// link. `sample_ns` is the interval at which the state (TCP_INFO) of the kernel's senders is
+    /// sampled, 0 for never. A flow of n segments sends n full segments of the kernel's. Raises
     /// `MidflightError` for what the lab cannot run.
     #[pyo3(signature = (*, congestion = vec![], sysctls = vec![], stack = "linux",
             multihomed = false, sample_ns = 0),

@@ -176,8 +176,8 @@ impl View {
         self.0.sack
     }
 
-    /// Delivery rate in segments a second, as measured at the last ACK; None for a policy without
-    /// `on_ack`, and if the ACK gives no valid sample.
+    /// Delivery rate in segments a second, as measured at the last ACK; None for a policy
+    /// without `on_ack`, and if the ACK gives no valid sample.
     #[getter]
     fn delivery_rate(&self) -> Option<f64> {
         self.0.rate?.per_second()
@@ -208,8 +208,8 @@ impl View {
         self.0.rate.map(|rate| rate.app_limited)
     }
 
-    /// The value of `delivered` when the newest segment delivered by the last ACK was sent: a round
-    /// trip ends when this reaches the value that `delivered` had at its start.
+    /// The value of `delivered` when the newest segment delivered by the last ACK was sent: a
+    /// round trip ends when this reaches the value that `delivered` had at its start.
     #[getter]
     fn prior_delivered(&self) -> Option<u64> {
         self.0.rate.map(|rate| rate.prior)
@@ -228,8 +228,8 @@ impl View {
         self.0.rate?.rtt.map(ns)
     }
 
-    /// The congestion window limits the sender, by Linux's rule; always true with other recoveries
-    /// than that of `linux`.
+    /// The congestion window limits the sender, by Linux's rule; always true with other
+    /// recoveries than that of `linux`.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
