@@ -1,6 +1,5 @@
-//! What a script sets up around the connection: packetdrill's flags and shell
-//! commands, of which only the settings that the sender has can take effect.
-//! No shell is run; a command that is not known is refused.
+//! The environment of a script: packetdrill's flags and shell commands, of which only the sender's
+//! own settings take effect. No shell is run; an unknown command is refused.
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_endpoint::Ecn;
@@ -54,7 +53,7 @@ enum Sysctl {
     Setting(&'static str, &'static str),
     /// Sets a setting of the profile to on or off by 1 or 0.
     Switch(&'static str),
-    /// The sender has not got it: only these values are true of it.
+    /// The sender does not have it: only these values are correct.
     Without(&'static [&'static str], &'static str),
     /// It changes nothing that a script sees here.
     NoEffect(&'static str),
@@ -62,7 +61,7 @@ enum Sysctl {
     Congestion,
     /// Explicit congestion notification.
     Ecn,
-    /// What Linux always has; other senders have it not, and then only these values are true.
+    /// Linux always has it; other senders do not, and then only these values are correct.
     OfLinux(
         &'static [&'static str],
         &'static [&'static str],
@@ -71,7 +70,8 @@ enum Sysctl {
 }
 
 const BUFFERS: &str = "no buffer is limited here";
-const GATHERS: &str = "segments are neither gathered nor paced here";
+const GATHERS: &str = "segments are not gathered for a device here";
+const RATIOS: &str = "a paced sender has 200 % in slow start and 120 % after it";
 const PERSISTS: &str = "the sender never gives up here";
 
 const SYSCTLS: &[(&str, Sysctl)] = &[
@@ -134,8 +134,8 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_tso_win_divisor", Sysctl::NoEffect(GATHERS)),
     ("tcp_min_tso_segs", Sysctl::NoEffect(GATHERS)),
     ("tcp_autocorking", Sysctl::NoEffect(GATHERS)),
-    ("tcp_pacing_ss_ratio", Sysctl::NoEffect(GATHERS)),
-    ("tcp_pacing_ca_ratio", Sysctl::NoEffect(GATHERS)),
+    ("tcp_pacing_ss_ratio", Sysctl::NoEffect(RATIOS)),
+    ("tcp_pacing_ca_ratio", Sysctl::NoEffect(RATIOS)),
     ("tcp_syn_retries", Sysctl::NoEffect(PERSISTS)),
     ("tcp_synack_retries", Sysctl::NoEffect(PERSISTS)),
     ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
@@ -215,6 +215,11 @@ const PARAMETERS: &[(&str, Parameter)] = &[
     ("table", Parameter::NoEffect(ONE_ROUTE)),
     ("metric", Parameter::NoEffect(ONE_ROUTE)),
 ];
+
+/// Whether `tc` puts the queueing discipline fq on a device.
+fn sets_fq(arguments: &[&str]) -> bool {
+    matches!(arguments, ["qdisc", "add" | "replace" | "change", ..]) && arguments.contains(&"fq")
+}
 
 /// Whether an address or a prefix may start so.
 fn is_of_address(c: char) -> bool {
@@ -354,7 +359,8 @@ impl<'a> Environment<'a> {
         let file = program.rsplit('/').next().unwrap_or(program);
         let settings = matches!(file, "sysctl" | "set_sysctls.py" | "defaults.sh")
             || (file == "ip" && arguments.first() == Some(&"route"));
-        let settings = settings || file == "echo";
+        let fq = file == "tc" && self.is_linux() && sets_fq(arguments);
+        let settings = settings || file == "echo" || fq;
         if settings && started {
             let what = shorten(&format!("{program} {}", arguments.join(" ")));
             return self.refuse(line, what, "settings are made before the connection starts");
@@ -386,6 +392,19 @@ impl<'a> Environment<'a> {
                     line,
                     "ip tcp_metrics has no effect: nothing is kept from one connection to another",
                 );
+            }
+            // fq_classify() makes TCP set departure times, and fq keeps to them; pacing inside TCP has the same.
+            ("tc", _) if fq => {
+                let pacing = if arguments.contains(&"nopacing") {
+                    "auto"
+                } else {
+                    "on"
+                };
+                self.note(
+                    line,
+                    format!("there is no device here; fq sets pacing={pacing}"),
+                );
+                self.set(line, "tc qdisc", "pacing", pacing)?;
             }
             ("tc" | "ethtool" | "ifconfig", _) => {
                 self.note(

@@ -1,6 +1,5 @@
-//! What is known of packets before it happens, apart from arrivals in order:
-//! losses of packets that enter a link ahead of the present (see `chain`), and
-//! arrivals of packets that others overtake.
+//! Events of packets that are known in advance, apart from arrivals in order: losses of packets
+//! that enter a link ahead of time (see `chain`), and arrivals of packets that others overtake.
 //!
 //! The first of them is one source of the agenda. What is announced for the
 //! same instant happens by the keys of the agenda, then by link, then in the order of
@@ -12,6 +11,7 @@ use std::collections::BinaryHeap;
 use educe::Educe;
 
 use crate::agenda::Key;
+use crate::config::NodeId;
 use crate::event::DropCause;
 use crate::link::LinkId;
 use crate::packet::Packet;
@@ -25,8 +25,8 @@ pub(crate) enum What {
     Late,
     /// It does unless it can follow the next packet before.
     Swapped,
-    /// The node of the hook of this number sends it by itself.
-    Emitted(u16),
+    /// The hook of this number sends it by itself from this node.
+    Emitted(u16, NodeId),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ impl Ord for Numbered {
     }
 }
 
-/// What was announced and has not happened.
+/// Announced events that have not happened yet.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Announcements {

@@ -1,8 +1,8 @@
 //! A 128-bit digest of a run: two runs with equal digests sent, received,
 //! dropped and changed the same things at the same instants.
 //!
-//! Two lanes of multiply-and-fold over 64-bit words. It tells runs apart; it
-//! is no cryptographic hash.
+//! Two lanes of multiply-and-fold over 64-bit words. It distinguishes runs; it is not a
+//! cryptographic hash.
 
 use std::fmt;
 
@@ -79,7 +79,7 @@ impl fmt::Display for Digest {
 }
 
 impl Observer for Digest {
-    // Where an event is told its kind is known: inlined, little more than the folding is left.
+    // The kind of an event is known where it is reported: inlined, little more than the folding is left.
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         let (kind, value) = match event {
@@ -125,6 +125,14 @@ impl Observer for Digest {
                 };
                 (27, number ^ (link.index() as u64) << 48)
             }
+            Event::NodeSent { payload, node, .. } => {
+                let number = match payload {
+                    Payload::Data(seq) => seq << 1,
+                    Payload::Ack(ack) => ack << 1 | 1,
+                    Payload::Datagram(number) => *number,
+                };
+                (28, number ^ u64::from(node.0) << 48)
+            }
             Event::EmptyAck { segment, arrived } => (24, segment.seq << 1 | u64::from(*arrived)),
             Event::DatagramSent(datagram) => (21, self.content(datagram)),
             Event::DatagramArrived(datagram) => (22, datagram.number),
@@ -151,7 +159,8 @@ impl Observer for Digest {
             Event::Sender(SenderEvent::Timeout(seq)) => (13, *seq),
             Event::Sender(SenderEvent::FastRetransmit(seq)) => (14, *seq),
             Event::Sender(SenderEvent::RecoveryExit) => (15, 0),
-            // Who is told and why does not change what happens; orders and opinions show in their effects.
+            // Notices and reasons do not change the run by themselves; orders and classifications
+            // are covered by their effects.
             Event::Sender(
                 SenderEvent::Order { .. }
                 | SenderEvent::WindowRefused { .. }
@@ -163,6 +172,8 @@ impl Observer for Digest {
                 | SenderEvent::Indicators(_)
                 | SenderEvent::Rto(_)
                 | SenderEvent::Smoothed(_)
+                | SenderEvent::PacingRate(_)
+                | SenderEvent::DeliveryRate { .. }
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
                 | SenderEvent::State(_)

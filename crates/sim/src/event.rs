@@ -4,7 +4,7 @@ use midflight_control::workload::Told;
 use midflight_tcp::{Ack, Segment, SenderEvent};
 use midflight_units::{Instant, Seq};
 
-use crate::config::FlowId;
+use crate::config::{FlowId, NodeId};
 use crate::link::LinkId;
 use crate::stack::{Datagram, TransportEvent};
 
@@ -139,6 +139,15 @@ pub enum Event<'a> {
         /// Its number, if it was a datagram.
         datagram: Option<u64>,
     },
+    /// A node on the path sends a packet by itself.
+    NodeSent {
+        /// What it carries.
+        payload: Payload,
+        /// When the segment was sent; of an ACK, the one that caused it.
+        sent: Instant,
+        /// The node.
+        node: NodeId,
+    },
     /// Something happened to a connection beside its data.
     Transport(&'a TransportEvent),
     /// A change inside a sender.
@@ -173,7 +182,7 @@ pub trait Observer {
         false
     }
 
-    /// `event` happened to `flow` at `now`. Events of no flow are told of flow 0.
+    /// `event` happened to `flow` at `now`. Events of no flow are reported for flow 0.
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
 }
 

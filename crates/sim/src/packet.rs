@@ -1,4 +1,4 @@
-//! Packets as links carry them: small enough to lie in the links' queues.
+//! Packets as links carry them: small enough to be stored in the links' queues.
 
 use std::num::NonZeroU32;
 
@@ -28,8 +28,8 @@ pub(crate) struct Packet {
     flags: Flags,
 }
 
-/// What is noted on a packet's way: its ECN field, whether it has CWR, and whether it was sent over a route
-/// that was set during the run.
+/// The flags of a segment: its ECN field, CWR, PSH, and whether it was sent before; and whether the packet was sent
+/// over a route that was set during the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags(u8);
 
@@ -37,11 +37,21 @@ impl Flags {
     const ECN: u8 = 3;
     const CWR: u8 = 4;
     const REROUTED: u8 = 8;
+    const PUSH: u8 = 16;
+    const RETRANSMISSION: u8 = 32;
 
     #[inline(always)]
     fn of(segment: &Segment) -> Self {
-        let cwr = if segment.cwr { Self::CWR } else { 0 };
-        Self(segment.ecn as u8 | cwr)
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let cwr = flag(segment.cwr, Self::CWR);
+        let push = flag(segment.push, Self::PUSH);
+        let retransmission = flag(segment.retransmission, Self::RETRANSMISSION);
+        Self(segment.ecn as u8 | cwr | push | retransmission)
+    }
+
+    #[inline(always)]
+    fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
     }
 
     #[inline(always)]
@@ -55,25 +65,20 @@ impl Flags {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The usual ones first, so that one comparison finds the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum Kind {
     Data,
-    Retransmission,
-    PushedData,
-    PushedRetransmission,
+    WindowProbe,
+    Ack,
     /// The sender's ACK of a SYN.
     Acknowledgment,
     /// It validates a path of QUIC.
     Challenge,
-    WindowProbe,
-    Ack,
     /// Data, sent for the first time, that carries something besides.
     WithOption,
     /// Data that an application waits for.
-    HeardData,
-    HeardRetransmission,
-    HeardPushedData,
-    HeardPushedRetransmission,
+    Heard,
     /// Of no flow.
     CrossTraffic,
     /// The bytes of a stack: of the flow's data, an ACK of them, or nobody says what.
@@ -103,14 +108,11 @@ impl Packet {
             bytes: segment.bytes,
             options: OptionsId(segment.echo_ms),
             to,
-            kind: match (segment.content, segment.retransmission) {
-                (Content::Data, false) if segment.push => Kind::PushedData,
-                (Content::Data, true) if segment.push => Kind::PushedRetransmission,
-                (Content::Data, false) => Kind::Data,
-                (Content::Data, true) => Kind::Retransmission,
-                (Content::WindowProbe, _) => Kind::WindowProbe,
-                (Content::Acknowledgment, _) => Kind::Acknowledgment,
-                (Content::Challenge, _) => Kind::Challenge,
+            kind: match segment.content {
+                Content::Data => Kind::Data,
+                Content::WindowProbe => Kind::WindowProbe,
+                Content::Acknowledgment => Kind::Acknowledgment,
+                Content::Challenge => Kind::Challenge,
             },
             flags: Flags::of(segment),
         }
@@ -123,6 +125,7 @@ impl Packet {
     fn with_option(mut self, segment: &Segment, options: &mut PacketOptions) -> Self {
         if segment.option.is_some() && !options.strips(segment.option) {
             self.kind = Kind::WithOption;
+            self.flags.0 &= !(Flags::PUSH | Flags::RETRANSMISSION);
             self.options = options.insert_option(segment);
         }
         self
@@ -130,13 +133,9 @@ impl Packet {
 
     /// The same where an application waits for the data.
     pub(crate) fn heard(mut self) -> Self {
-        self.kind = match self.kind {
-            Kind::Data => Kind::HeardData,
-            Kind::Retransmission => Kind::HeardRetransmission,
-            Kind::PushedData => Kind::HeardPushedData,
-            Kind::PushedRetransmission => Kind::HeardPushedRetransmission,
-            other => other,
-        };
+        if self.kind == Kind::Data {
+            self.kind = Kind::Heard;
+        }
         self
     }
 
@@ -240,7 +239,7 @@ impl Packet {
     /// Whether it was sent over a route that was set during the run.
     #[inline(always)]
     pub(crate) fn rerouted(&self) -> bool {
-        self.flags.0 & Flags::REROUTED != 0
+        self.flags.has(Flags::REROUTED)
     }
 
     /// It goes over a route that was set during the run, or not.
@@ -268,7 +267,7 @@ impl Packet {
         self.kind == Kind::CrossTraffic
     }
 
-    /// What observers are told of it.
+    /// Its description for observers.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
             Kind::Ack | Kind::Acknowledgment | Kind::StackAck => {
@@ -350,14 +349,7 @@ impl Packet {
             seq: self.segment_number(),
             offset: (self.number >> NUMBER_BITS) as u16,
             bytes: self.bytes,
-            retransmission: matches!(
-                self.kind,
-                Kind::Retransmission
-                    | Kind::PushedRetransmission
-                    | Kind::WindowProbe
-                    | Kind::HeardRetransmission
-                    | Kind::HeardPushedRetransmission
-            ),
+            retransmission: self.flags.has(Flags::RETRANSMISSION),
             sent: self.sent,
             content: match self.kind {
                 Kind::WindowProbe => Content::WindowProbe,
@@ -365,36 +357,24 @@ impl Packet {
                 Kind::Challenge => Content::Challenge,
                 _ => Content::Data,
             },
-            push: matches!(
-                self.kind,
-                Kind::PushedData
-                    | Kind::PushedRetransmission
-                    | Kind::HeardPushedData
-                    | Kind::HeardPushedRetransmission
-            ),
+            push: self.flags.has(Flags::PUSH),
             ecn: self.flags.ecn(),
-            cwr: self.flags.0 & Flags::CWR != 0,
+            cwr: self.flags.has(Flags::CWR),
             echo_ms: self.options.0,
             option: None,
         }
     }
 
-    /// Whether it has an option, with which [`Self::open_with_option`] opens it, is waited for by an application,
-    /// or is of no flow of segments.
+    /// Whether it is neither data, a window probe nor an ACK of a receiver, or has an option or is waited for by an
+    /// application.
     #[inline(always)]
     pub(crate) fn is_unusual(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::WithOption
-                | Kind::HeardData
-                | Kind::HeardRetransmission
-                | Kind::HeardPushedData
-                | Kind::HeardPushedRetransmission
-                | Kind::CrossTraffic
-                | Kind::StackData
-                | Kind::StackAck
-                | Kind::Stack
-        )
+        self.kind > Kind::Ack
+    }
+
+    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is waited for by an application.
+    pub(crate) fn is_unusual_data(&self) -> bool {
+        matches!(self.kind, Kind::WithOption | Kind::Heard)
     }
 
     /// Opens a segment that has arrived, with its option if it has one.

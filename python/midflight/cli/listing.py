@@ -1,4 +1,4 @@
-"""`midflight list`: what there is to choose from."""
+"""`midflight list`: schemes, settings, links, scenarios and more."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ KINDS = (
     "detectors",
     "signals",
     "workloads",
+    "agents",
     "settings",
     "profiles",
     "links",
@@ -36,6 +37,7 @@ HEADINGS = {
     "detectors": "Detectors of spurious retransmissions",
     "signals": "Handoff signals of a mobile node",
     "workloads": "Workloads: applications at the ends of a flow (flows.NAME.workload)",
+    "agents": "Agents of nodes on the path (agent, links.NAME.agent)",
     "links": "Presets of access links",
     "queues": "Disciplines of queues (links.NAME.queue)",
     "models": "Models of paths (links.NAME.trace.model)",
@@ -49,6 +51,7 @@ How to set a KNOB
   run, sweep, plot, report, explain, diff          --set flows.NAME.set.KNOB=VALUE for one
   a scenario file                                  [set] or [flows.NAME.set], KNOB = "VALUE"
   an axis of a sweep                               --axis set.KNOB=VALUES
+  of an agent                                      --set set.KNOB=VALUE
   of a model of a path                             --set links.NAME.trace.set.KNOB=VALUE"""
 
 
@@ -150,7 +153,7 @@ def has_knobs(items: list[dict[str, Any]]) -> bool:
 
 
 def setting(indent: str, knob: dict[str, Any]) -> list[str]:
-    """Return how a knob is set and what it takes."""
+    """Return how a knob is set, and its accepted values."""
     if "values" in knob:
         values = ", ".join(
             f"{profile}: {value or '-'}" for profile, value in knob["values"].items()

@@ -1,4 +1,4 @@
-"""What columns of results and keys of scenarios are called on axes and in legends.
+"""Names of result columns and scenario keys on axes and in legends.
 
 Columns are those of `run_plans` and of tables made elsewhere; keys are the axes of sweeps.
 """
@@ -38,6 +38,8 @@ _COLUMNS: Mapping[str, str] = {
     "drops_break": "Packets lost to links that were down",
     "drops_radio": "Packets lost to the radio",
     "drops_early": "Packets dropped early by queues",
+    "node_sent": "Segments sent by nodes on the path",
+    "node_kept": "Segments and ACKs kept back by nodes on the path",
     "marks": "Packets marked by queues",
     "reordered": "Segments reordered",
     "load_ns": "Page load time",

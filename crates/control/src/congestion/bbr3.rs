@@ -22,6 +22,9 @@
 //! probe are awaited ends with its round: as the text stands, the filter of the bandwidth would forget a
 //! cycle each round. And discontiguous losses of a round are counted as they are found, not by their numbers alone.
 
+mod probe_bw;
+mod probe_rtt;
+
 use midflight_units::{Duration, Instant, Seq};
 
 use super::draws::Draws;
@@ -237,7 +240,7 @@ impl Default for Bbr3 {
 impl Part for Bbr3 {
     const INFO: PartInfo = PartInfo {
         name: "bbr3",
-        summary: "BBR version 3: a rate and a window from bandwidth and least round-trip time, bounded by what losses show",
+        summary: "BBR version 3: a rate and a window from bandwidth and minimum round-trip time, bounded by losses",
         source: "draft-ietf-ccwg-bbr of August 2026",
         knobs: &[],
     };
@@ -497,210 +500,6 @@ impl Bbr3 {
         let is_drained = || at.in_flight as f64 <= self.inflight(self.bw, 1.0, at);
         if self.state == State::Drain && (is_long || is_drained()) {
             self.start_down(at);
-        }
-    }
-
-    // ---- probing for bandwidth (5.3.3) ---------------------------------------
-
-    /// BBRStartProbeBW_DOWN().
-    fn start_down(&mut self, at: &Standing) {
-        self.loss_in_round = false;
-        self.bw_latest = 0.0;
-        self.inflight_latest = 0.0;
-        self.up_count = f64::INFINITY;
-        // BBRPickProbeWait().
-        self.rounds_since_probe = self.draws.below(2);
-        let millionths = self.draws.below(1_000_000);
-        self.probe_wait = Duration::from_secs(2) + Duration::from_micros(millionths);
-        self.cycle_at = at.now;
-        self.acks = Acks::Stopping;
-        self.start_round(at);
-        self.state = State::Down;
-    }
-
-    /// BBRStartProbeBW_REFILL().
-    fn start_refill(&mut self, at: &Standing) {
-        self.reset_short_term();
-        self.up_rounds = 0;
-        self.up_acks = 0.0;
-        self.acks = Acks::Refilling;
-        self.start_round(at);
-        self.state = State::Refill;
-    }
-
-    /// BBRStartProbeBW_UP().
-    fn start_up(&mut self, cwnd: f64, rate: f64, at: &Standing) {
-        self.acks = Acks::Starting;
-        self.start_round(at);
-        self.reset_full(rate);
-        self.state = State::Up;
-        self.raise_slope(cwnd);
-    }
-
-    fn reset_short_term(&mut self) {
-        self.bw_shortterm = f64::INFINITY;
-        self.inflight_shortterm = f64::INFINITY;
-    }
-
-    /// BBRIsTimeToProbeBW(), without what follows.
-    fn is_time_to_probe(&self, cwnd: f64, at: &Standing) -> bool {
-        let rounds = self.target(cwnd).min(RENO_ROUNDS);
-        at.now > self.cycle_at + self.probe_wait || self.rounds_since_probe as f64 >= rounds
-    }
-
-    /// BBRIsTimeToCruise().
-    fn is_time_to_cruise(&self, at: &Standing) -> bool {
-        let in_flight = at.in_flight as f64;
-        in_flight <= self.with_headroom() && in_flight <= self.inflight(self.most_bw(), 1.0, at)
-    }
-
-    /// The window is in full use, and it is inflight_longterm; windows are whole segments.
-    fn is_bound(&self, cwnd: f64, at: &Standing) -> bool {
-        at.window_limited && cwnd >= self.inflight_longterm.floor()
-    }
-
-    /// BBRIsTimeToGoDown().
-    fn is_time_to_go_down(&self) -> bool {
-        self.state == State::Up && self.full_now
-    }
-
-    /// The same where the bound limits the sender: a plateau says nothing of the path.
-    fn look_beyond_bound(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
-        if self.state == State::Up && self.is_bound(cwnd, at) {
-            self.reset_full(rate_of(sample));
-        }
-    }
-
-    /// BBRRaiseInflightLongtermSlope().
-    fn raise_slope(&mut self, cwnd: f64) {
-        let growth = (1_u64 << self.up_rounds) as f64;
-        self.up_rounds = (self.up_rounds + 1).min(30);
-        self.up_count = (cwnd / growth).max(1.0);
-    }
-
-    /// BBRProbeInflightLongtermUpward().
-    fn raise_longterm(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
-        if !self.is_bound(cwnd, at) {
-            return;
-        }
-        self.up_acks += sample.newly as f64;
-        if self.up_acks >= self.up_count {
-            let delta = (self.up_acks / self.up_count).floor();
-            self.up_acks -= delta * self.up_count;
-            self.inflight_longterm += delta;
-        }
-        if self.round_start {
-            self.raise_slope(cwnd);
-        }
-    }
-
-    /// BBRAdaptLongTermModel().
-    fn adapt_long_term(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
-        if self.round_start {
-            match self.acks {
-                Acks::Starting => self.acks = Acks::Feedback,
-                Acks::Stopping => {
-                    self.probe_samples = false;
-                    self.acks = Acks::Usual;
-                    if self.state.probes_bw() && !sample.app_limited {
-                        self.advance_filter();
-                    }
-                }
-                Acks::Usual | Acks::Refilling | Acks::Feedback => {}
-            }
-        }
-        let is_safe = !is_too_high(sample.lost_since, sample.tx_in_flight);
-        if is_safe && self.inflight_longterm.is_finite() {
-            self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight as f64);
-            if self.state == State::Up {
-                self.raise_longterm(cwnd, sample, at);
-            }
-        }
-    }
-
-    /// BBRUpdateProbeBWCyclePhase().
-    fn update_cycle(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
-        if !self.full_reached {
-            return;
-        }
-        self.adapt_long_term(cwnd, sample, at);
-        self.look_beyond_bound(cwnd, sample, at);
-        match self.state {
-            State::Down | State::Cruise if self.is_time_to_probe(cwnd, at) => self.start_refill(at),
-            State::Down if self.is_time_to_cruise(at) => self.state = State::Cruise,
-            State::Refill if self.round_start => {
-                self.probe_samples = true;
-                self.start_up(cwnd, rate_of(sample), at);
-            }
-            State::Up if self.is_time_to_go_down() => self.start_down(at),
-            _ => {}
-        }
-    }
-
-    // ---- the least round-trip time (5.3.4) -------------------------------------
-
-    /// BBRUpdateMinRTT().
-    fn update_min_rtt(&mut self, sample: &RateSample, at: &Standing) {
-        let is_old = |least: Option<(Duration, Instant)>, age| {
-            least.is_some_and(|(_, since)| at.now > since + age)
-        };
-        self.probe_rtt_expired = is_old(self.probe_rtt_min, PROBE_RTT_INTERVAL);
-        if let Some(rtt) = sample.rtt {
-            let is_less = self.probe_rtt_min.is_none_or(|(least, _)| rtt < least);
-            if is_less || self.probe_rtt_expired {
-                self.probe_rtt_min = Some((rtt, at.now));
-            }
-        }
-        let expired = is_old(self.min_rtt, MIN_RTT_FILTER);
-        if let Some((least, _)) = self.probe_rtt_min {
-            let is_less = self.min_rtt.is_none_or(|(rtt, _)| least < rtt);
-            if is_less || expired {
-                self.min_rtt = self.probe_rtt_min;
-            }
-        }
-    }
-
-    /// BBRCheckProbeRTT().
-    fn check_probe_rtt(&mut self, cwnd: &mut f64, sample: &RateSample, at: &Standing) {
-        if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
-            self.save(*cwnd);
-            self.state = State::ProbeRtt;
-            self.probe_rtt_done = None;
-            self.acks = Acks::Stopping;
-            self.start_round(at);
-        }
-        if self.state == State::ProbeRtt {
-            if self.probe_rtt_done.is_some() {
-                self.probe_rtt_round |= self.round_start;
-                if self.probe_rtt_round {
-                    self.end_probe_rtt(cwnd, at);
-                }
-            } else if at.in_flight as f64 <= self.probe_rtt_window() {
-                self.probe_rtt_done = Some(at.now + PROBE_RTT_TIME);
-                self.probe_rtt_round = false;
-                self.start_round(at);
-            }
-        }
-        if sample.delivered.is_some_and(|delivered| delivered > 0) {
-            self.idle_restart = false;
-        }
-    }
-
-    /// BBRCheckProbeRTTDone() and BBRExitProbeRTT().
-    fn end_probe_rtt(&mut self, cwnd: &mut f64, at: &Standing) {
-        if self.probe_rtt_done.is_none_or(|done| at.now <= done) {
-            return;
-        }
-        if let Some((_, since)) = &mut self.probe_rtt_min {
-            *since = at.now;
-        }
-        *cwnd = cwnd.max(self.prior_cwnd);
-        self.reset_short_term();
-        if self.full_reached {
-            self.start_down(at);
-            self.state = State::Cruise;
-        } else {
-            self.state = State::Startup;
         }
     }
 

@@ -4,7 +4,9 @@ use std::net::SocketAddrV4;
 
 use educe::Educe;
 use midflight_control::Notice;
-use midflight_tcp::{Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent};
+use midflight_tcp::{
+    Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent, Unusual,
+};
 use midflight_units::{Instant, Seq};
 
 use super::apps::Place;
@@ -30,8 +32,9 @@ pub(super) struct Flow {
     /// See [`crate::FlowConfig`].
     pub(super) addresses: Vec<(SocketAddrV4, NodeId)>,
     pub(super) migrates: bool,
-    /// The number of the receiver's address, and since when it has that.
+    /// The number of the receiver's address.
     pub(super) has_address: u16,
+    /// Since when it has that.
     pub(super) has_address_since: Instant,
     /// A notice of a path that the sender does not know of yet.
     pub(super) postponed: Option<Notice>,
@@ -130,13 +133,6 @@ impl<O: Observer> World<O> {
         link: LinkId,
     ) {
         let state = &mut self.flows[flow.index()];
-        // Observers are inlined for an event of which the kind is known. A segment by reference would have to lie in memory.
-        if matches!(
-            segment.content,
-            Content::Acknowledgment | Content::Challenge
-        ) {
-            return self.deliver_empty(flow, *segment);
-        }
         let (duplicate, overtaken) = state.receiver.knows(segment);
         let event = Event::Arrived {
             segment,
@@ -165,16 +161,6 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn send_empty(&mut self, flow: FlowId, segment: Segment) {
-        self.note_empty(flow, segment, false);
-        let state = &self.flows[flow.index()];
-        let (from, to) = (state.from, state.target());
-        let packet = Packet::data(flow, to, &segment, &mut self.options);
-        self.forward(from, packet);
-    }
-
-    #[cold]
-    #[inline(never)]
     fn deliver_empty(&mut self, flow: FlowId, segment: Segment) {
         self.note_empty(flow, segment, true);
         let state = &mut self.flows[flow.index()];
@@ -187,7 +173,10 @@ impl<O: Observer> World<O> {
     pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
         if packet.is_of_stack() {
             self.deliver_datagram(packet, link);
-        } else if !packet.is_of_others() {
+        } else if packet.is_of_others() {
+        } else if !packet.is_unusual_data() {
+            self.deliver_empty(packet.flow, packet.segment());
+        } else {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted(), &segment, link);
             self.hear(packet.flow, packet.sent());
@@ -261,7 +250,7 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The sender is told of a handoff. What it is told of another path than that which it knows of waits until it does.
+    /// The sender is notified of a handoff. What it is told of another path than that which it knows of waits until it does.
     pub(super) fn notify(&mut self, flow: FlowId, notice: Notice) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
@@ -285,33 +274,22 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends a segment of a flow with addresses or an application.
-    #[inline(never)]
-    fn send_special(&mut self, flow: FlowId, segment: &Segment) {
-        let state = &self.flows[flow.index()];
-        let (from, to, is_heard) = (state.from, state.target(), state.app.is_some());
-        self.observer
-            .record(self.moment.at, flow, &Event::Sent(segment));
-        let mut packet = Packet::data(flow, to, segment, &mut self.options);
-        if is_heard {
-            packet = packet.heard();
-        }
-        self.forward(from, packet);
-    }
-
     /// Sends what the sender has to send, and notes when it wants to be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
         let now = self.moment.at;
         let from = self.flows[flow.index()].from;
-        while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
-            if matches!(
-                segment.content,
-                Content::Acknowledgment | Content::Challenge
-            ) {
-                self.send_empty(flow, segment);
-                continue;
-            }
-            let state = &self.flows[flow.index()];
+        loop {
+            let state = &mut self.flows[flow.index()];
+            let segment = match state.sender.poll_usual(now) {
+                Ok(Some(segment)) => segment,
+                Ok(None) => break,
+                Err(unusual) => {
+                    if self.send_unusual(flow, unusual) {
+                        continue;
+                    }
+                    break;
+                }
+            };
             if state.is_special {
                 self.send_special(flow, &segment);
                 continue;
@@ -327,5 +305,38 @@ impl<O: Observer> World<O> {
             let flow = flow.0;
             self.error = Some(WorldError::Stuck { flow, at: now });
         }
+    }
+
+    /// Sends a segment that takes another course than most; whether there is one.
+    #[inline(never)]
+    fn send_unusual(&mut self, flow: FlowId, unusual: Unusual) -> bool {
+        let now = self.moment.at;
+        let state = &mut self.flows[flow.index()];
+        let Some(segment) = state.sender.poll_unusual(now, unusual) else {
+            return false;
+        };
+        if !segment.is_empty() {
+            self.send_special(flow, &segment);
+            return true;
+        }
+        let (from, to) = (state.from, state.target());
+        self.note_empty(flow, segment, false);
+        let packet = Packet::data(flow, to, &segment, &mut self.options);
+        self.forward(from, packet);
+        true
+    }
+
+    /// Sends a segment of a flow that may have addresses or an application.
+    #[inline(never)]
+    fn send_special(&mut self, flow: FlowId, segment: &Segment) {
+        let state = &self.flows[flow.index()];
+        let (from, to, is_heard) = (state.from, state.target(), state.app.is_some());
+        self.observer
+            .record(self.moment.at, flow, &Event::Sent(segment));
+        let mut packet = Packet::data(flow, to, segment, &mut self.options);
+        if is_heard {
+            packet = packet.heard();
+        }
+        self.forward(from, packet);
     }
 }

@@ -1,18 +1,15 @@
 //! What happens on links that are paused or have impairments, and what was
 //! announced: apart from the way of most packets.
 
-use midflight_units::Instant;
-
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
-use crate::hook::Verdict;
 use crate::impairment::Fate;
 use crate::link::{Acceptance, LinkId, Transit};
-use crate::moment::{Moment, Scheduled};
+use crate::moment::{FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 
 impl<O: Observer> World<O> {
@@ -26,13 +23,24 @@ impl<O: Observer> World<O> {
     /// whether it goes on. To a Quick-Start router that may be ahead of the present: what it knows
     /// changes with what enters its link alone, which comes in order.
     #[cold]
-    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &Packet) -> bool {
+    pub(super) fn look_at(
+        &mut self,
+        link: LinkId,
+        first: LinkId,
+        enter: FineTime,
+        packet: &mut Packet,
+    ) -> bool {
+        let now = if link == first {
+            self.moment.at
+        } else {
+            self.clock.moment(enter).at
+        };
         let Some(special) = self.links[link.index()].special.as_deref() else {
             return true;
         };
         let (hook, tapped) = (special.hook, special.tapped);
-        if let Some(number) = hook {
-            if self.ask_hook(number, link, now, packet) == Verdict::Drop {
+        if let Some(hook) = hook {
+            if !self.ask_hook(hook, link, now, packet) {
                 return false;
             }
         }
@@ -63,8 +71,8 @@ impl<O: Observer> World<O> {
                 self.lose(announcement.packet, link, cause);
                 return None;
             }
-            What::Emitted(number) => {
-                self.send_emitted(number, announcement.packet);
+            What::Emitted(number, node) => {
+                self.send_emitted((number, node), announcement.packet);
                 return None;
             }
             What::Late | What::Swapped => {}

@@ -1,4 +1,4 @@
-//! What is measured of each flow of a scenario, from one handoff or change to the next.
+//! Measurements of each flow of a scenario, from one handoff or change to the next.
 
 use educe::Educe;
 use midflight_sim::{Digest, Endpoints, Event, FlowId, Observer};
@@ -9,7 +9,7 @@ use super::{Measure, Measured as What};
 use crate::setup::{FlowSetup, Mark, PhaseStart, Setup};
 use midflight_control::workload::{AnyWorkload, Measured, DONE};
 
-/// What is measured of a flow from one handoff or change to the next.
+/// Measurements of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseOutcome {
     /// Counts, with start and end of the phase.
@@ -72,6 +72,8 @@ impl FlowOutcome {
             total.drops_queue += row.drops_queue;
             total.drops_early += row.drops_early;
             total.marks += row.marks;
+            total.node_sent += row.node_sent;
+            total.node_kept += row.node_kept;
             total.drops_break += row.drops_break;
             total.drops_radio += row.drops_radio;
             total.reordered += row.reordered;

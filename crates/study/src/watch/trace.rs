@@ -95,7 +95,7 @@ impl Recorder {
         }
     }
 
-    /// The same with opinions on losses and timeouts told of every sender.
+    /// The same with every sender's classifications of losses and timeouts.
     pub(crate) fn with_opinions(self) -> Self {
         Self {
             opinions: true,
@@ -301,7 +301,7 @@ impl Observer for Recorder {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        // What concerns all flows is told of flow 0.
+        // Events of all flows are reported for flow 0.
         let of_all = matches!(event, Event::Break | Event::Make);
         if flow.index() != self.flow && !of_all {
             return;
@@ -370,6 +370,16 @@ impl Observer for Recorder {
                     row.sent = Some(*sent);
                 }
             }
+            Event::NodeSent { payload, sent, .. } => {
+                let number = match *payload {
+                    Payload::Data(seq) => seq as f64,
+                    Payload::Ack(ack) => ack as f64 - 1.0,
+                    Payload::Datagram(number) => number as f64,
+                };
+                if let Some(row) = self.list(now, "node_send", number, payload.kind()) {
+                    row.sent = Some(*sent);
+                }
+            }
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),
@@ -421,6 +431,11 @@ impl Observer for Recorder {
                 | SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
+                SenderEvent::PacingRate(rate) => self.push(now, "pacing_rate", *rate, ""),
+                SenderEvent::DeliveryRate { rate, app_limited } => {
+                    let limited = if *app_limited { "app-limited" } else { "" };
+                    self.push(now, "delivery_rate", *rate, limited);
+                }
                 SenderEvent::Timeout(seq) => {
                     if now >= self.from && self.lists("rto") {
                         self.timeouts.push(self.rows.len());

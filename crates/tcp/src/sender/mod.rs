@@ -16,7 +16,7 @@ use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
 ///
-/// Hand in what happens ([`Self::open`], [`Self::on_ack`], [`Self::on_notice`],
+/// Pass in events ([`Self::open`], [`Self::on_ack`], [`Self::on_notice`],
 /// [`Self::on_timer`]); after each, take segments from
 /// [`Self::poll_transmit`] until there is none, then ask
 /// [`Self::poll_timer`] when to call [`Self::on_timer`]. Early or repeated
@@ -26,6 +26,13 @@ use crate::state::{State, Transition, Trigger};
 pub struct Sender {
     core: Core,
     recovery: Recovery,
+}
+
+/// The next segment takes another course than most ([`Sender::poll_usual`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unusual {
+    /// The segment, if that is known already.
+    next: Option<Seq>,
 }
 
 impl Sender {
@@ -41,14 +48,14 @@ impl Sender {
         }
     }
 
-    /// Replaces the policies, for a run that forks from a common past. Only
-    /// before the first notice, as long as policies have only watched.
+    /// Replaces the policies, for a run that forks from a common beginning. Only before the first
+    /// notice, as long as policies have only observed.
     pub fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
         self.core.set_policies(policies);
     }
 
-    /// Follows retransmissions from here on, as a sender does whose policies heed
-    /// unneeded ones: for the common past of runs that will have such policies.
+    /// Tracks retransmissions from here on, as for policies that use reports of unneeded ones: for
+    /// the common beginning of runs that will have such policies.
     pub fn watch_retransmissions(&mut self) {
         self.core.watch_retransmissions();
     }
@@ -214,29 +221,57 @@ impl Sender {
 
     /// The next segment to put on the network now, if any. A probe of a closed
     /// window repeats what is acknowledged, without data.
-    #[inline(always)]
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        match self.poll_usual(now) {
+            Ok(segment) => segment,
+            Err(unusual) => self.poll_unusual(now, unusual),
+        }
+    }
+
+    /// The same in the usual course of sending, which most segments take; otherwise what to call
+    /// [`Self::poll_unusual`] with. A segment that comes from one or the other would have to lie in memory.
+    ///
+    /// # Errors
+    /// [`Unusual`].
+    #[inline(always)]
+    pub fn poll_usual(&mut self, now: Instant) -> Result<Option<Segment>, Unusual> {
         self.core.now = now;
+        if self.core.held || self.core.loss.resends() || self.core.probe.is_some() {
+            return Err(Unusual { next: None });
+        }
+        let Some(seq) = self.recovery.next_segment(&mut self.core) else {
+            return Ok(None);
+        };
+        if !self.core.sizes.are_full() {
+            return Err(Unusual { next: Some(seq) });
+        }
+        Ok(Some(self.core.transmit(seq)))
+    }
+
+    /// The same while the handshake is under way, when nothing but the SYN may go, while the window is closed, while
+    /// a train is under way, when there is something for a segment to carry, when a segment goes before anything
+    /// else, and where segments have been cut.
+    #[inline(never)]
+    pub fn poll_unusual(&mut self, now: Instant, unusual: Unusual) -> Option<Segment> {
+        self.core.now = now;
+        if let Some(seq) = unusual.next {
+            let segment = self.core.transmit(seq);
+            return Some(self.core.on_wire(segment));
+        }
         if self.core.held {
             return self.transmit_held();
         }
-        if let Some(seq) = self.core.loss.take_resend() {
-            self.recovery.on_resend(&mut self.core, seq);
-            return Some(self.core.transmit(seq));
-        }
-        let seq = if self.core.probe.is_some() {
-            self.core.probe_segment()?
-        } else {
-            self.recovery.next_segment(&mut self.core)?
+        let seq = match self.core.loss.take_resend() {
+            Some(seq) => {
+                self.recovery.on_resend(&mut self.core, seq);
+                seq
+            }
+            None => self.core.probe_segment()?,
         };
-        let segment = self.core.transmit(seq);
-        Some(self.core.on_wire(segment))
+        Some(self.core.transmit(seq))
     }
 
-    /// The same while the handshake is under way, when nothing but the SYN may
-    /// go, while the window is closed, while a train is under way, or when there is
-    /// something for a segment to carry.
-    #[cold]
     fn transmit_held(&mut self) -> Option<Segment> {
         let idle = !self.core.books.is_outstanding();
         let mut segment = self.next_held()?;
@@ -316,6 +351,16 @@ impl Sender {
         }
         if now.rto != before.rto {
             tell(SenderEvent::Rto(now.rto));
+        }
+        if let Some(rate) = now
+            .pacing_rate
+            .filter(|_| now.pacing_rate != before.pacing_rate)
+        {
+            tell(SenderEvent::PacingRate(rate));
+        }
+        let is_ack = matches!(trigger, Trigger::NewAck | Trigger::Duplicate);
+        if let Some((rate, app_limited)) = self.core.delivery_rate().filter(|_| is_ack) {
+            tell(SenderEvent::DeliveryRate { rate, app_limited });
         }
     }
 
@@ -406,13 +451,14 @@ fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) 
     }
 }
 
-/// What a log that wants to know is told of when it changes.
+/// Values whose changes are reported to a detailed log.
 #[derive(Clone, Copy)]
 struct Snapshot {
     state: State,
     duplicates: u32,
     srtt: Option<Duration>,
     rto: Duration,
+    pacing_rate: Option<f64>,
 }
 
 impl Snapshot {
@@ -422,6 +468,7 @@ impl Snapshot {
             duplicates: core.loss.dupacks(),
             srtt: core.path.rto.srtt(),
             rto: core.path.rto.timeout(),
+            pacing_rate: core.pacing_rate(),
         }
     }
 }

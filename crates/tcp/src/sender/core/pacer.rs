@@ -1,13 +1,14 @@
-//! Pacing: a gate that a burst passes no earlier than the rate allows (tcp_pacing_check(),
+//! Pacing: a burst is not sent earlier than the rate allows (tcp_pacing_check(),
 //! tcp_update_skb_after_send()).
 //!
-//! A burst takes its bytes divided by the rate from when it leaves, and the next may leave then. One that is late
-//! makes up for it by at most half of its own time, unless an order gives the rate. As with the queueing discipline fq the first ten
-//! segments of a connection are not paced. What a timer has sent again passes without being asked, and still
-//! takes its time; so does a train, which has gaps of its own.
+//! After a burst the next one waits for the time of the burst's bytes at the rate. A late burst
+//! shortens that by at most half, unless an order gives the rate. As with the queueing discipline
+//! fq the first ten segments of a connection are not paced. Retransmissions after a timeout and
+//! trains, which have their own gaps, do not wait, but the bursts after them do.
 //!
-//! The recovery of Linux asks at the start of each burst. Every other kind has bursts of one segment, which are
-//! asked for here. A sender without a gate takes its usual course ([`Core::held`]) and pays nothing.
+//! The recovery of Linux asks the pacer at the start of each burst. Every other kind has bursts of
+//! one segment, which are checked here. A sender without pacing does not reach this code
+//! ([`Core::held`]).
 
 use midflight_control::Pacing;
 use midflight_units::{Duration, Instant, Rate};
@@ -46,11 +47,15 @@ impl Pacer {
 
     /// And so many on the wire at the rate that is ordered.
     fn takes_by_order(&self, now: Instant, bytes: u64) -> u64 {
+        let ordered = self.ordered_at(now);
+        ordered.map_or(0, |rate| rate.transmission_time(bytes).as_nanos())
+    }
+
+    /// The rate that an order gives, if it is in force.
+    fn ordered_at(&self, now: Instant) -> Option<Rate> {
         let in_force = |until: Option<Instant>| until.is_none_or(|until| now < until);
-        let Some((rate, _)) = self.ordered.filter(|(_, until)| in_force(*until)) else {
-            return 0;
-        };
-        rate.transmission_time(bytes).as_nanos()
+        let ordered = self.ordered.filter(|(_, until)| in_force(*until));
+        ordered.map(|(rate, _)| rate)
     }
 }
 
@@ -66,6 +71,20 @@ impl Core {
             self.path.pacing_rate
         } else {
             0
+        }
+    }
+
+    /// The rate at which segments leave, in bits of data a second: the sender's own, or a lower one that an order gives.
+    pub(crate) fn pacing_rate(&self) -> Option<f64> {
+        let pacer = self.pacer.as_ref()?;
+        let own = Some(self.own_rate()).filter(|rate| *rate > 0);
+        let own = own.map(|bytes| bytes as f64 * 8.0);
+        let share = f64::from(self.config.payload_bytes()) / f64::from(self.config.segment_bytes);
+        let ordered = pacer.ordered_at(self.now);
+        let ordered = ordered.map(|rate| rate.as_bps() as f64 * share);
+        match (own, ordered) {
+            (Some(own), Some(ordered)) => Some(own.min(ordered)),
+            (own, ordered) => own.or(ordered),
         }
     }
 
@@ -123,7 +142,7 @@ impl Core {
         let leaves = before.max(now);
         pacer.sent += segments;
         let takes = pacer.takes(bytes, own_rate);
-        // What is late makes up for it.
+        // A late burst shortens the wait.
         let credit = leaves.since(before).as_nanos().min(takes / 2);
         let wait = (takes - credit).max(pacer.takes_by_order(now, wire));
         pacer.departure = leaves + Duration::from_nanos(wait);
