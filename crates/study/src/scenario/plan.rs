@@ -45,6 +45,9 @@ const KERNEL_CONGESTION: [&str; 7] = [
 /// The plain scheme, which is what a flow has that names none.
 pub(super) const PLAIN: &str = "sack";
 
+/// Flows, what they are made of, and the applications that they carry.
+type Flows = (Vec<Flow>, Vec<Arc<Part>>, Vec<PlannedApp>);
+
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -383,10 +386,7 @@ impl Plan {
             || self.parts.iter().any(|part| part.built.policies.iter().any(foreign))
     }
 
-    fn flows(
-        file: &ScenarioFile,
-        policies: &[Arc<dyn ForeignPolicy>],
-    ) -> Result<(Vec<Flow>, Vec<Arc<Part>>, Vec<PlannedApp>), Problem> {
+    fn flows(file: &ScenarioFile, policies: &[Arc<dyn ForeignPolicy>]) -> Result<Flows, Problem> {
         let total: u64 = file.flows.values().map(|f| u64::from(f.count)).sum();
         if total == 0 || total > MOST_FLOWS as u64 {
             let why = format!("{total} flows were given; expected 1 to {MOST_FLOWS}");
@@ -470,7 +470,7 @@ impl Plan {
                 match &app {
                     None => flows.push(one),
                     Some(app) => {
-                        let (its, app) = app.flows(one);
+                        let (its, app) = app.flows(&one);
                         flows.extend(its);
                         apps.push(app);
                     }

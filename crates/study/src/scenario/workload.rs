@@ -86,8 +86,8 @@ impl FlowApp {
         is_own_quic: bool,
     ) -> Result<Option<Self>, Problem> {
         let at = |part: &str| format!("{key}.{part}");
-        let named = AnyWorkload::named(&flow.workload);
-        if named.is_none() && flow.workload != BULK {
+        let found = AnyWorkload::named(&flow.workload);
+        if found.is_none() && flow.workload != BULK {
             let names = WORKLOADS.iter().map(|info| info.name);
             let near = nearest(&flow.workload, names.chain([BULK]));
             let near = near.map_or(String::new(), |n| format!(" (did you mean \"{n}\"?)"));
@@ -108,7 +108,7 @@ impl FlowApp {
             let why = format!("this is a knob of the workload \"{owner}\", and this flow's workload is \"{}\"; expected workload = \"{owner}\", or the flow without it", flow.workload);
             return problem(at(&format!("set.{knob}")), why);
         }
-        let Some(mut workload) = named else {
+        let Some(mut workload) = found else {
             return Ok(None);
         };
         for (knob, value) in knobs(file, flow) {
@@ -175,7 +175,7 @@ impl FlowApp {
     }
 
     /// The flows of one application, of which `flow` is what that of the data is like, and the application.
-    pub(super) fn flows(&self, flow: Flow) -> (Vec<Flow>, PlannedApp) {
+    pub(super) fn flows(&self, flow: &Flow) -> (Vec<Flow>, PlannedApp) {
         let info = self.workload.info();
         let base = flow.name.clone();
         let back_part = self.back.as_ref().map(|_| flow.part + 1);
@@ -242,17 +242,17 @@ fn packet_for(built: &Built, bytes: u64) -> Option<u32> {
 fn requests(key: &str, file: &ScenarioFile, flow: &FlowFile, bytes: u64) -> Result<Built, Problem> {
     let profile = flow.profile.as_ref().unwrap_or(&file.profile);
     let mut knobs = knobs(file, flow);
-    let build = |knobs: &Knobs| {
+    let of = |knobs: &Knobs| {
         let scheme = Scheme::named(PLAIN).and_then(|scheme| scheme.build(profile, knobs));
         scheme.or_else(|e| problem(format!("{key}.workload"), format!("its requests: {e}")))
     };
-    let built = build(&knobs)?;
+    let built = of(&knobs)?;
     let Some(packet) = packet_for(&built, bytes) else {
         return Ok(built);
     };
     knobs.retain(|(name, _)| name != SEGMENT_BYTES);
     knobs.push((SEGMENT_BYTES.into(), packet.to_string()));
-    build(&knobs)
+    of(&knobs)
 }
 
 impl Plan {
