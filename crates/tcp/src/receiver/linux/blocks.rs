@@ -63,6 +63,12 @@ impl LinuxAcks {
         self.blocks = kept;
     }
 
+    /// Whether an ACK says any.
+    #[inline]
+    pub(in crate::receiver) fn has_blocks(&self) -> bool {
+        self.blocks > 0 || self.dsack.is_some()
+    }
+
     /// The blocks that an ACK says, a duplicate first; that is said once.
     pub(in crate::receiver) fn take_blocks(
         &mut self,
