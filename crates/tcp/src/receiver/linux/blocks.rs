@@ -1,4 +1,4 @@
-//! The SACK blocks that the receiver of Linux remembers and says.
+//! The SACK blocks that the receiver of Linux stores and reports.
 
 use super::{Held, LinuxAcks, BLOCKS, BLOCKS_EXPECTED};
 use crate::segment::SackBlock;
@@ -69,7 +69,7 @@ impl LinuxAcks {
         self.blocks > 0 || self.dsack.is_some()
     }
 
-    /// The blocks that an ACK says, a duplicate first; that is said once.
+    /// The blocks of an ACK, a duplicate first, which is reported once.
     pub(in crate::receiver) fn take_blocks(
         &mut self,
         most: usize,
