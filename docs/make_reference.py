@@ -1,10 +1,11 @@
 """Renew the generated parts of the documentation, and the output of the commands that it shows.
 
-    .venv/bin/python docs/make_reference.py
+    .venv/bin/python docs/make_reference.py [PAGE...]
 
-replaces the text between `<!-- made: NAME ... -->` and `<!-- end -->`, and in `console` blocks the
-output of each `$ midflight ...`. A block in another language whose first line is a comment with a
-file name is written to that file, which the commands after it can read. `sh` blocks are not run.
+replaces, in the pages named or in all of them, the text between `<!-- made: NAME ... -->` and
+`<!-- end -->`, and in `console` blocks the output of each `$ midflight ...`. A block in another
+language whose first line is a comment with a file name is written to that file, which the commands
+after it can read. `sh` blocks are not run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 import textwrap
 import tomllib
@@ -42,6 +44,7 @@ PAGES = (
     "docs/first-figure.md",
     "docs/scenarios.md",
     "docs/schemes.md",
+    "docs/nodes.md",
     "docs/path-change.md",
     "docs/policies.md",
     "docs/sweeps.md",
@@ -308,6 +311,21 @@ def schemes(*names: str) -> str:
     return "\n\n".join(found)
 
 
+def agents() -> str:
+    """Return what the registry says of agents of nodes on the path."""
+    found = []
+    for one in _core.agents():
+        lines = [f"### `{one['name']}`", "", f"{sentence(one['summary'])} Source: {one['source']}."]
+        if one["knobs"]:
+            rows = [
+                [f"`{knob['name']}`", f"`{knob['default']}`", knob["accepts"], knob["summary"]]
+                for knob in one["knobs"]
+            ]
+            lines += ["", table(["knob", "default", "accepts", "what it sets"], rows)]
+        found.append("\n".join(lines))
+    return "\n\n".join(found)
+
+
 def sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
@@ -446,13 +464,13 @@ MAKERS: dict[str, Any] = {
     of.__name__: of
     for of in (
         *(keys, quantities, presets, starters, results, contents, schemes, settings),
-        *(papers, stalls, budget, samples),
+        *(papers, stalls, budget, samples, agents),
     )
 }
 
 
 def main() -> None:
-    for name in PAGES:
+    for name in sys.argv[1:] or PAGES:
         path = ROOT / name
         new = made(name)
         print(f"{name}: {'as it was' if new == path.read_text(encoding='utf-8') else 'written'}")

@@ -193,6 +193,9 @@ def detectors() -> list[Part]:
 def signals() -> list[Part]:
     """Return every handoff signal of a mobile node with its knobs."""
 
+def agents() -> list[Part]:
+    """Return every agent of a node on the path with its knobs."""
+
 def profiles() -> list[Profile]:
     """Return every profile."""
 
@@ -1111,8 +1114,9 @@ def run_plans(
     what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
     segments that were not lost; data packets lost to a full queue, to a link that was down and to
     the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
-    the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
-    that arrived behind a higher one.
+    the discipline of a queue dropped before it was full, and marked instead; `node_sent`, segments
+    that nodes on the path sent by themselves, and `node_kept`, segments and ACKs that they kept
+    back; `reordered`, segments that arrived behind a higher one.
 
     Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
     `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one

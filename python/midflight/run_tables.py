@@ -147,8 +147,13 @@ def rate_cell(bits_per_second: float) -> str:
 
 _TIMEOUTS = ("timeouts", "spurious_timeouts", "rexmits")
 _DROPS = ("drops_queue", "drops_break", "drops_radio")
-#: What only disciplines of queues do; in tables where one did.
-_MANAGED = {"drops_early": "early", "marks": "marks"}
+#: What only disciplines of queues and agents of nodes do; in tables where one did.
+_MANAGED = {
+    "drops_early": "early",
+    "marks": "marks",
+    "node_sent": "sent-by-nodes",
+    "node_kept": "kept-by-nodes",
+}
 _FALSE = ("false_fast_rexmits", "fast_rexmits")
 _COUNTS = (*_TIMEOUTS, *_DROPS, *_MANAGED)
 _OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_COUNTS, *_FALSE)
@@ -207,15 +212,22 @@ class RunSummary:
 
     @staticmethod
     def _managed(found: Iterable[Means]) -> dict[str, str]:
-        """Return the columns of what disciplines of queues did, by their keys, if any did."""
+        """Return the columns of what queues and nodes did, by their keys, if any did."""
         all_of_them = list(found)
         did = {key for key in _MANAGED for one in all_of_them if one[key].value}
         return {key: head for key, head in _MANAGED.items() if key in did}
 
     @property
-    def has_managed(self) -> bool:
-        """Whether a discipline of a queue dropped or marked something."""
-        return bool(self._managed(self.flows.values()))
+    def managed_text(self) -> str:
+        """What the columns hold of which there is more than elsewhere; empty if there are none."""
+        found = self._managed(self.flows.values())
+        said = [
+            "; dropped early and marked by queues" if {"drops_early", "marks"} & set(found) else "",
+            "; packets sent and kept back by nodes"
+            if {"node_sent", "node_kept"} & set(found)
+            else "",
+        ]
+        return "".join(said)
 
     def false_fast_line(self) -> str | None:
         """Return which flows sent segments again that were only late, or None if none did."""

@@ -95,6 +95,7 @@ class Link(LinkDirection):
 
     preset: str | None = None
     trace: Any = None
+    agent: str | None = None
     up: LinkDirection | None = None
 
 
@@ -188,6 +189,7 @@ class Scenario:
     stop: Literal["done", "measured"] | None = None
     notices: bool | None = None
     start: str | None = None
+    agent: str | None = None
     wired: Wired | None = None
     handoffs: Sequence[Handoff] = field(default_factory=tuple)
     changes: Sequence[Change] = field(default_factory=tuple)

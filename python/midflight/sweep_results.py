@@ -41,6 +41,8 @@ METRICS: Mapping[str, tuple[str, float]] = {
     "rexmits": ("retransmissions", 1.0),
     "drops_queue": ("packets lost to a full queue", 1.0),
     "drops_early": ("packets dropped early by a queue", 1.0),
+    "node_sent": ("segments sent by nodes on the path", 1.0),
+    "node_kept": ("segments and ACKs kept back by nodes on the path", 1.0),
     "marks": ("packets marked by a queue", 1.0),
 }
 

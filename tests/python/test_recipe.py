@@ -24,6 +24,7 @@ from midflight import _core
 
 ROOT = Path(__file__).parents[2]
 CONTROL = ROOT / "crates" / "control" / "src"
+SIM = ROOT / "crates" / "sim" / "src"
 RECOVERY = ROOT / "crates" / "tcp" / "src" / "recovery"
 EXAMPLES = ROOT / "tests" / "data" / "recipe"
 
@@ -42,13 +43,20 @@ KINDS = {
     "loss": Kind("small_window", "classifiers"),
     "spurious": Kind("early", "detectors"),
     "signal": Kind("twice", "signals"),
+    "agent": Kind("deaf", "agents"),
 }
 REGISTRY = re.compile(r"registry! \{.*? listed in \w+:\n(?P<parts>.*?)\n\}", re.DOTALL)
 RECOVERIES = re.compile(r"^recoveries! \{\n(?P<parts>.*?)\n\}", re.DOTALL | re.MULTILINE)
 
 
+def folder_of(kind: str) -> Path:
+    """Return where the parts of a kind are: those of nodes on the path know packets."""
+    return (SIM if kind == "agent" else CONTROL) / kind
+
+
 def test_every_kind_has_an_example() -> None:
-    folders = {path.parent.name for path in CONTROL.glob("*/mod.rs") if has_registry(path)}
+    modules = (*CONTROL.glob("*/mod.rs"), *SIM.glob("*/mod.rs"))
+    folders = {path.parent.name for path in modules if has_registry(path)}
     assert folders == set(KINDS)
     assert {path.parent.name: path.stem for path in EXAMPLES.glob("*/*.rs")} == {
         **{folder: kind.example for folder, kind in KINDS.items()},
@@ -83,12 +91,13 @@ def test_a_part_of_any_kind_is_one_file_and_two_lines(tmp_path: Path) -> None:
     crates = tmp_path / "crates"
     shutil.copytree(ROOT / "crates", crates)
     for folder, kind in KINDS.items():
-        add_example(crates / "control/src" / folder, kind.example)
+        add_example(crates / folder_of(folder).relative_to(ROOT / "crates"), kind.example)
     add_example(crates / "tcp/src/recovery", "timeouts")
     # What is built for the project itself is built anew only where it changed.
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     for package, tests, only, passed in (
-        ("midflight-control", "--lib", "is_found_by_name", len(KINDS)),
+        ("midflight-control", "--lib", "is_found_by_name", len(KINDS) - 1),
+        ("midflight-sim", "--lib", "is_found_by_name", 1),
         ("midflight-tcp", "--lib", "can_be_set_and_is_named", 1),
         ("midflight-tcp", "--test=properties", "ends_its_flow", 4),
     ):
@@ -106,15 +115,16 @@ def test_a_part_of_any_kind_is_one_file_and_two_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", KINDS)
 def test_the_files_of_a_folder_are_what_the_program_lists(folder: str) -> None:
-    module = (CONTROL / folder / "mod.rs").read_text(encoding="utf-8")
+    module = (folder_of(folder) / "mod.rs").read_text(encoding="utf-8")
     found = REGISTRY.search(module)
     assert found is not None
     parts, _, beside = found["parts"].partition(";")
     types = re.findall(r"^    \w+: (.+),$", parts, re.MULTILINE)
     listed = [one["name"] for one in getattr(_core, KINDS[folder].listing)()]
     assert len(types) == len(listed)
-    for path in (CONTROL / folder).glob("*.rs"):
-        if path.stem == "mod":
+    for path in folder_of(folder).glob("*.rs"):
+        # What agents share, and what plays them in tests, are no agents.
+        if path.stem in ("mod", "cache", "testing"):
             continue
         assert f"\nmod {path.stem};\n" in module, path
         # The registry names the type by its module, or by a name that the module exports.
@@ -131,6 +141,8 @@ def test_the_files_of_a_folder_are_what_the_program_lists(folder: str) -> None:
             assert "const INFO: PartInfo" in text, path
     # Each is a scheme, but for what the plain sender has; docs/schemes.md describes each scheme
     # (tests/python/test_docs.py).
+    if folder == "agent":
+        return
     schemes = {one["name"] for one in _core.schemes()}
     assert set(listed) - schemes <= {"reno", "immediate", "congestion", "none", "silent"}
 

@@ -62,7 +62,8 @@ pub enum Order {
         /// Lower bound of its mean deviation.
         rttvar: Duration,
     },
-    /// Do not grow the window until a segment last sent at this instant or later is acknowledged.
+    /// Do not grow the window until a segment last sent at this instant or later is acknowledged:
+    /// [`Instant::NEVER`] until another such order, [`Instant::ZERO`] from the next ACK on.
     HoldGrowth(Instant),
     /// Send the next new segments as a train. It begins when the window has room
     /// for all of it; until its last segment has left no other new one goes. In place
@@ -182,6 +183,8 @@ impl fmt::Display for Order {
                     "take the next RTT sample with at least {srtt} and a deviation of {rttvar}"
                 )
             }
+            Self::HoldGrowth(Instant::ZERO) => write!(f, "let the window grow"),
+            Self::HoldGrowth(Instant::NEVER) => write!(f, "hold window growth"),
             Self::HoldGrowth(since) => {
                 write!(
                     f,

@@ -60,6 +60,8 @@ pub trait Part {
 /// Builds an enum of all parts of a kind, which stands for the trait object of
 /// the one it holds, and the list of what they are called. One `beside` the list
 /// has no name there: it is handed over by who made it.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! registry {
     (
         $(#[$attribute:meta])*
@@ -126,7 +128,7 @@ macro_rules! registry {
     };
 }
 
-pub(crate) use registry;
+pub use registry;
 
 const SEPARATOR: &[u8] = b", ";
 
@@ -169,7 +171,10 @@ pub const fn joined<const N: usize>(parts: &[PartInfo]) -> [u8; N] {
 }
 
 /// The value among `choices` that `text` names.
-pub(crate) fn choose<T: Copy>(
+///
+/// # Errors
+/// [`KnobError`] when it names none.
+pub fn choose<T: Copy>(
     info: &PartInfo,
     knob: &str,
     text: &str,
@@ -183,7 +188,10 @@ pub(crate) fn choose<T: Copy>(
 }
 
 /// A whole number within bounds.
-pub(crate) fn whole(
+///
+/// # Errors
+/// [`KnobError`] for anything else.
+pub fn whole(
     info: &PartInfo,
     knob: &str,
     text: &str,
@@ -193,7 +201,8 @@ pub(crate) fn whole(
     number.ok_or_else(|| refuse(info, knob, text))
 }
 
-pub(crate) fn refuse(info: &PartInfo, knob: &str, text: &str) -> KnobError {
+/// The error for a value that a knob does not accept.
+pub fn refuse(info: &PartInfo, knob: &str, text: &str) -> KnobError {
     let known = info.knobs.iter().find(|k| k.name == knob);
     KnobError {
         knob: knob.into(),

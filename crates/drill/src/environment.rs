@@ -71,7 +71,8 @@ enum Sysctl {
 }
 
 const BUFFERS: &str = "no buffer is limited here";
-const GATHERS: &str = "segments are neither gathered nor paced here";
+const GATHERS: &str = "segments are not gathered for a device here";
+const RATIOS: &str = "a paced sender has 200 % in slow start and 120 % after it";
 const PERSISTS: &str = "the sender never gives up here";
 
 const SYSCTLS: &[(&str, Sysctl)] = &[
@@ -134,8 +135,8 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_tso_win_divisor", Sysctl::NoEffect(GATHERS)),
     ("tcp_min_tso_segs", Sysctl::NoEffect(GATHERS)),
     ("tcp_autocorking", Sysctl::NoEffect(GATHERS)),
-    ("tcp_pacing_ss_ratio", Sysctl::NoEffect(GATHERS)),
-    ("tcp_pacing_ca_ratio", Sysctl::NoEffect(GATHERS)),
+    ("tcp_pacing_ss_ratio", Sysctl::NoEffect(RATIOS)),
+    ("tcp_pacing_ca_ratio", Sysctl::NoEffect(RATIOS)),
     ("tcp_syn_retries", Sysctl::NoEffect(PERSISTS)),
     ("tcp_synack_retries", Sysctl::NoEffect(PERSISTS)),
     ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
@@ -215,6 +216,11 @@ const PARAMETERS: &[(&str, Parameter)] = &[
     ("table", Parameter::NoEffect(ONE_ROUTE)),
     ("metric", Parameter::NoEffect(ONE_ROUTE)),
 ];
+
+/// Whether `tc` puts the queueing discipline fq on a device.
+fn sets_fq(arguments: &[&str]) -> bool {
+    matches!(arguments, ["qdisc", "add" | "replace" | "change", ..]) && arguments.contains(&"fq")
+}
 
 /// Whether an address or a prefix may start so.
 fn is_of_address(c: char) -> bool {
@@ -354,7 +360,8 @@ impl<'a> Environment<'a> {
         let file = program.rsplit('/').next().unwrap_or(program);
         let settings = matches!(file, "sysctl" | "set_sysctls.py" | "defaults.sh")
             || (file == "ip" && arguments.first() == Some(&"route"));
-        let settings = settings || file == "echo";
+        let fq = file == "tc" && self.is_linux() && sets_fq(arguments);
+        let settings = settings || file == "echo" || fq;
         if settings && started {
             let what = shorten(&format!("{program} {}", arguments.join(" ")));
             return self.refuse(line, what, "settings are made before the connection starts");
@@ -386,6 +393,19 @@ impl<'a> Environment<'a> {
                     line,
                     "ip tcp_metrics has no effect: nothing is kept from one connection to another",
                 );
+            }
+            // fq_classify() makes TCP set departure times, and fq keeps to them; pacing inside TCP has the same.
+            ("tc", _) if fq => {
+                let pacing = if arguments.contains(&"nopacing") {
+                    "auto"
+                } else {
+                    "on"
+                };
+                self.note(
+                    line,
+                    format!("there is no device here; fq sets pacing={pacing}"),
+                );
+                self.set(line, "tc qdisc", "pacing", pacing)?;
             }
             ("tc" | "ethtool" | "ifconfig", _) => {
                 self.note(

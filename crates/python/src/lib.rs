@@ -27,6 +27,7 @@ use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
 use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Listens, Notice};
+use midflight_sim::agent::AGENTS;
 use midflight_sim::Scripted;
 use midflight_study::{
     run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
@@ -204,6 +205,12 @@ fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, HANDOFF_SIGNALS)
+}
+
+/// Return every agent of a node on the path with its knobs.
+#[pyfunction]
+fn agents(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    part_list(py, AGENTS)
 }
 
 /// Return every profile.
@@ -717,6 +724,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(detectors, m)?)?;
     m.add_function(wrap_pyfunction!(signals, m)?)?;
+    m.add_function(wrap_pyfunction!(agents, m)?)?;
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;

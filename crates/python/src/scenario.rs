@@ -133,8 +133,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
 /// segments that were not lost; data packets lost to a full queue, to a link that was down and to
 /// the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
-/// the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
-/// that arrived behind a higher one.
+/// the discipline of a queue dropped before it was full, and marked instead; `node_sent`, segments
+/// that nodes on the path sent by themselves, and `node_kept`, segments and ACKs that they kept
+/// back; `reordered`, segments that arrived behind a higher one.
 ///
 /// Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
 /// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
@@ -204,7 +205,7 @@ pub(crate) type FlowInfos<'a> = Vec<Vec<midflight_study::FlowInfo<'a>>>;
 /// The columns that flows and phases have in common.
 fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
     type Count = fn(&FlowRow) -> u64;
-    let columns: [(&str, Count); 13] = [
+    let columns: [(&str, Count); 15] = [
         ("acked", |r| r.acked),
         ("sent", |r| r.sent),
         ("rexmits", |r| r.rexmits),
@@ -217,6 +218,8 @@ fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
         ("drops_radio", |r| r.drops_radio),
         ("drops_early", |r| r.drops_early),
         ("marks", |r| r.marks),
+        ("node_sent", |r| r.node_sent),
+        ("node_kept", |r| r.node_kept),
         ("reordered", |r| r.reordered),
     ];
     for (name, count) in columns {

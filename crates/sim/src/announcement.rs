@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use educe::Educe;
 
 use crate::agenda::Key;
+use crate::config::NodeId;
 use crate::event::DropCause;
 use crate::link::LinkId;
 use crate::packet::Packet;
@@ -25,8 +26,8 @@ pub(crate) enum What {
     Late,
     /// It does unless it can follow the next packet before.
     Swapped,
-    /// The node of the hook of this number sends it by itself.
-    Emitted(u16),
+    /// The hook of this number sends it by itself from this node.
+    Emitted(u16, NodeId),
 }
 
 #[derive(Clone, Copy, Debug)]

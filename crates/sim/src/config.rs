@@ -107,6 +107,13 @@ pub enum Action {
     Attached(FlowId, u8),
     /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
     Address(FlowId, u16),
+    /// What looks at packets at nodes is told that a mobile node has left its link, or is at a station.
+    Attach {
+        /// The mobile node.
+        mobile: NodeId,
+        /// The station.
+        to: Option<NodeId>,
+    },
     /// An ACK with a handoff mark of this number, which no receiver sent, reaches the sender of a flow.
     /// What it acknowledges depends on the sender at that instant.
     Forge(FlowId, ForgedAck, u32),
@@ -218,8 +225,8 @@ pub struct WorldConfig<'a> {
     pub flows: Vec<FlowConfig<'a>>,
     /// Flows of datagrams, which are numbered after those of segments.
     pub stacks: Vec<StackConfig>,
-    /// Nodes that do more than forward.
-    pub hooks: Vec<(NodeId, Hook)>,
+    /// What nodes do besides forwarding, each with its nodes. At a link the first one looks that sees it.
+    pub hooks: Vec<(Vec<NodeId>, Hook)>,
 }
 
 /// A world that cannot be.

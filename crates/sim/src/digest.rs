@@ -125,6 +125,14 @@ impl Observer for Digest {
                 };
                 (27, number ^ (link.index() as u64) << 48)
             }
+            Event::NodeSent { payload, node, .. } => {
+                let number = match payload {
+                    Payload::Data(seq) => seq << 1,
+                    Payload::Ack(ack) => ack << 1 | 1,
+                    Payload::Datagram(number) => *number,
+                };
+                (28, number ^ u64::from(node.0) << 48)
+            }
             Event::EmptyAck { segment, arrived } => (24, segment.seq << 1 | u64::from(*arrived)),
             Event::DatagramSent(datagram) => (21, self.content(datagram)),
             Event::DatagramArrived { datagram, .. } => (22, datagram.number),

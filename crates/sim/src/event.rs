@@ -3,7 +3,7 @@
 use midflight_tcp::{Ack, Segment, SenderEvent};
 use midflight_units::{Instant, Seq};
 
-use crate::config::FlowId;
+use crate::config::{FlowId, NodeId};
 use crate::link::LinkId;
 use crate::stack::{Datagram, TransportEvent};
 
@@ -142,6 +142,15 @@ pub enum Event<'a> {
         link: LinkId,
         /// Its number, if it was a datagram.
         datagram: Option<u64>,
+    },
+    /// A node on the path sends a packet by itself.
+    NodeSent {
+        /// What it carries.
+        payload: Payload,
+        /// When the segment was sent; of an ACK, the one that caused it.
+        sent: Instant,
+        /// The node.
+        node: NodeId,
     },
     /// Something happened to a connection beside its data.
     Transport(&'a TransportEvent),

@@ -18,11 +18,15 @@ pub enum Verdict {
     Forward,
     /// The node keeps it back.
     Drop,
+    /// This goes on in its place: a segment for a segment, an ACK for an ACK.
+    Replace(Carried),
 }
 
 /// A packet that a node sends by itself. The hook does not see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emitted {
+    /// The node that sends it, one of the hook's.
+    pub from: NodeId,
     /// The flow that it belongs to.
     pub flow: FlowId,
     /// The node that it goes to.
@@ -34,6 +38,7 @@ pub struct Emitted {
 /// A packet that a node is about to hand to a link.
 #[derive(Debug)]
 pub struct HookedPacket<'a> {
+    pub(crate) node: NodeId,
     pub(crate) link: LinkId,
     pub(crate) rate: Rate,
     pub(crate) packet: &'a Packet,
@@ -41,6 +46,11 @@ pub struct HookedPacket<'a> {
 }
 
 impl HookedPacket<'_> {
+    /// The node.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
     /// The link.
     pub fn link(&self) -> LinkId {
         self.link
@@ -74,8 +84,8 @@ impl HookedPacket<'_> {
     }
 }
 
-/// A node that looks at packets, keeps them back or sends some by itself, without I/O and without a
-/// clock of its own. It sees the packets of all its outgoing links in the order of time.
+/// What looks at packets at a node or several, keeps them back or sends some by itself, without I/O and without a
+/// clock of its own. It sees the packets of all their outgoing links in the order of time.
 pub trait NodeHook: Debug + Send + Sync {
     /// A packet is about to leave the node; `emit` takes what the node sends now by itself.
     fn on_packet(
@@ -84,6 +94,16 @@ pub trait NodeHook: Debug + Send + Sync {
         packet: &HookedPacket<'_>,
         emit: &mut Vec<Emitted>,
     ) -> Verdict;
+
+    /// A mobile node has left its link, or is at the station `to` from now on.
+    fn on_attachment(
+        &mut self,
+        _now: Instant,
+        _mobile: NodeId,
+        _to: Option<NodeId>,
+        _emit: &mut Vec<Emitted>,
+    ) {
+    }
 
     /// When it wants to be woken.
     fn next_timeout(&self) -> Option<Instant>;
@@ -157,6 +177,18 @@ impl Hook {
         match self {
             Self::QuickStart(_) => None,
             Self::Other(hook) => hook.next_timeout(),
+        }
+    }
+
+    pub(crate) fn on_attachment(
+        &mut self,
+        now: Instant,
+        mobile: NodeId,
+        to: Option<NodeId>,
+        emit: &mut Vec<Emitted>,
+    ) {
+        if let Self::Other(hook) = self {
+            hook.on_attachment(now, mobile, to, emit);
         }
     }
 

@@ -9,6 +9,7 @@
 //! order in which they were scheduled.
 
 mod agenda;
+pub mod agent;
 mod announcement;
 mod chain;
 mod config;

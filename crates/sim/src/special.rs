@@ -62,8 +62,8 @@ pub(crate) struct Special {
     pub(crate) tapped: bool,
     /// Outages of its schedule take what comes.
     drops: bool,
-    /// Number of the hook of the node at its start that looks at packets.
-    pub(crate) hook: Option<u16>,
+    /// Number of the hook that looks at packets at the node at its start, and that.
+    pub(crate) hook: Option<(u16, NodeId)>,
     pub(crate) counts: LinkCounts,
     /// The discipline that takes what waits.
     pub(crate) queue: Option<Box<dyn Discipline>>,
@@ -91,7 +91,7 @@ impl Special {
             counted: config.counted,
             tapped: config.tapped,
             drops: config.drops(),
-            hook,
+            hook: hook.map(|number| (number, config.from)),
             counts: LinkCounts::default(),
             absent: Vec::new(),
             follows: false,

@@ -21,13 +21,13 @@ use smallvec::SmallVec;
 use self::cross::CrossSource;
 pub use self::flows::judge_timeouts;
 use self::flows::{Flow, SenderLog};
-use self::hooks::Hooked;
 use self::stacks::StackFlow;
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::NextHop;
 use crate::config::{Action, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
+use crate::hook::Hook;
 use crate::link::{Link, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::{Packet, PacketOptions};
@@ -65,7 +65,7 @@ pub struct World<O> {
     stacks: Vec<StackFlow>,
     /// Cross traffic of all links and all their settings.
     cross: Vec<CrossSource>,
-    hooks: Vec<Hooked>,
+    hooks: Vec<Hook>,
     /// Links whose queues have a discipline.
     managed: Vec<LinkId>,
     /// The hook whose node is sending a packet by itself.
@@ -511,6 +511,7 @@ impl<O: Observer> World<O> {
                 }
             }
             Action::Address(flow, number) => self.readdress(flow, number),
+            Action::Attach { mobile, to } => self.attach(mobile, to),
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);
                 self.deliver_ack(flow, &ack);
@@ -571,7 +572,7 @@ impl<O: Observer> World<O> {
                     } else {
                         self.clock.moment(enter).at
                     };
-                    if !self.look_at(link, now, &packet) {
+                    if !self.look_at(link, now, &mut packet) {
                         break DropCause::Node;
                     }
                     l = &mut self.links[link.index()];

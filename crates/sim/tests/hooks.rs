@@ -66,10 +66,12 @@ impl NodeHook for Delaying {
             return Verdict::Forward;
         }
         let due = now + self.by;
-        self.kept
-            .entry(due)
-            .or_default()
-            .push(Emitted { flow, to, what });
+        self.kept.entry(due).or_default().push(Emitted {
+            from: packet.node(),
+            flow,
+            to,
+            what,
+        });
         Verdict::Drop
     }
 
@@ -115,7 +117,7 @@ impl Observer for Seen {
 
 type Watched = World<(Digest, Seen)>;
 
-fn world(hooks: Vec<(NodeId, Hook)>) -> Watched {
+fn world(hooks: Vec<(Vec<NodeId>, Hook)>) -> Watched {
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
     let flow = FlowConfig {
         from: SERVER,
@@ -148,9 +150,9 @@ fn run(world: &mut Watched, ms: u64) {
     world.run_before(at(ms)).unwrap_or_else(|e| panic!("{e}"));
 }
 
-fn delaying(every: Seq, ms: u64) -> Vec<(NodeId, Hook)> {
+fn delaying(every: Seq, ms: u64) -> Vec<(Vec<NodeId>, Hook)> {
     let hook = Delaying::new(every, ms);
-    vec![(STATION, Hook::Other(Box::new(hook)))]
+    vec![(vec![STATION], Hook::Other(Box::new(hook)))]
 }
 
 #[test]

@@ -186,6 +186,21 @@ impl SackBlocks {
         }
     }
 
+    /// The same blocks, relative to another ACK number.
+    #[must_use]
+    pub fn relative_to(&self, ack: Seq, other: Seq) -> Self {
+        let unit = u64::from(self.unit.max(1));
+        let by = ack.wrapping_sub(other).wrapping_mul(unit) as i64;
+        let mut blocks = Self { len: 0, ..*self };
+        for &(offset, length) in &self.blocks[..self.len()] {
+            if let Ok(offset) = i32::try_from(i64::from(offset) + by) {
+                blocks.blocks[usize::from(blocks.len)] = (offset, length);
+                blocks.len += 1;
+            }
+        }
+        blocks
+    }
+
     /// Number of blocks.
     pub fn len(&self) -> usize {
         usize::from(self.len)
@@ -375,10 +390,13 @@ mod tests {
         sack.push_bytes(11, SackBlock { left, right });
         assert_eq!(of(sack.iter(11).collect()), [(13, 15)]);
         assert_eq!(of(sack.bytes(11, 1000).collect()), [(12_501, 14_701)]);
+        let moved = sack.relative_to(11, 9);
+        assert_eq!(of(moved.bytes(9, 1000).collect()), [(12_501, 14_701)]);
         let mut whole = SackBlocks::default();
         let (left, right) = (13, 15);
         whole.push(11, SackBlock { left, right });
         assert_eq!(of(whole.bytes(11, 1000).collect()), [(12_001, 14_001)]);
+        assert_eq!(of(whole.relative_to(11, 12).iter(12).collect()), [(13, 15)]);
     }
 
     #[test]

@@ -67,7 +67,10 @@ def read_pairs(words: Iterable[str]) -> list[tuple[str, str]]:
 def idle_knobs(
     schemes: Sequence[str], knobs: Mapping[str, str], others: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield a note for each knob of parts that none of the schemes has and `others` do not name."""
+    """Yield a note for each knob of parts that none of the schemes has and `others` do not name.
+
+    `others` are names of parts or agents that are there besides.
+    """
     from midflight import _core
 
     names = {name for scheme in schemes for name in scheme.split("+")}
@@ -87,7 +90,10 @@ def idle_knobs(
     for part in (part for kind in kinds for part in kind):
         for knob in part["knobs"]:
             owners.setdefault(knob["name"], []).append(part["name"])
+    agents = {knob["name"]: one["name"] for one in _core.agents() for knob in one["knobs"]}
     for name in knobs:
+        if agents.get(name, name) not in (name, *others):
+            yield f"{name} has no effect: no node of this run has {agents[name]}"
         parts = owners.get(name, [])
         if parts and chosen.isdisjoint(parts):
             yield f"{name} has no effect: no scheme of this run has {' or '.join(parts)}"

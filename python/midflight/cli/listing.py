@@ -19,6 +19,7 @@ KINDS = (
     "classifiers",
     "detectors",
     "signals",
+    "agents",
     "settings",
     "profiles",
     "links",
@@ -34,6 +35,7 @@ HEADINGS = {
     "classifiers": "Loss classifiers",
     "detectors": "Detectors of spurious retransmissions",
     "signals": "Handoff signals of a mobile node",
+    "agents": "Agents of nodes on the path (agent, links.NAME.agent)",
     "links": "Presets of access links",
     "queues": "Disciplines of queues (links.NAME.queue)",
     "models": "Models of paths (links.NAME.trace.model)",
@@ -47,6 +49,7 @@ How to set a KNOB
   run, sweep, plot, report, explain, diff          --set flows.NAME.set.KNOB=VALUE for one
   a scenario file                                  [set] or [flows.NAME.set], KNOB = "VALUE"
   an axis of a sweep                               --axis set.KNOB=VALUES
+  of an agent                                      --set set.KNOB=VALUE
   of a model of a path                             --set links.NAME.trace.set.KNOB=VALUE"""
 
 

@@ -236,9 +236,15 @@ def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
         every = (scenario.get("set", {}), *(one.get("set", {}) for one in flows.values()))
         named |= {one.get("congestion") for one in every}
         yield from (text for name, text in NOT_OF_LINUX.items() if name in named)
-    yield from idle_knobs(schemes, scenario.get("set", {}))
+    yield from idle_knobs(schemes, scenario.get("set", {}), agents_of(scenario))
     for one in ours:
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
+
+
+def agents_of(scenario: dict[str, Any]) -> list[str]:
+    """Return the agents at nodes on the path, each once."""
+    named = (one.get("agent", "none") for one in (scenario, *scenario["links"].values()))
+    return [name for name in dict.fromkeys(named) if name != "none"]
 
 
 def stacks_of(scenario: dict[str, Any]) -> str:
@@ -255,11 +261,13 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     runs = scenario["runs"]
     lines = [scenario["title"]] if scenario.get("title") else []
     made_by = stack if stack is not None else stacks_of(scenario)
+    agents = agents_of(scenario)
+    made_by += f", agent {' and '.join(agents)} on the path" if agents else ""
     lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, {made_by}")
     lines.append(
         "Seconds from the opening to the end and of the longest time without progress; goodput in "
         "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
-        + ("; dropped early and marked by queues" if summary.has_managed else "")
+        + summary.managed_text
         + ("." if runs == 1 else "; means per run.")
     )
     lines += ["", align(summary.flow_cells())]

@@ -110,6 +110,7 @@ class Steps:
             "rcv": self.arrival,
             "drop": self.lost,
             "mark": self.marked,
+            "node_send": self.node_sent,
             "ack_sent": self.ack_sent,
             "break": self.at_occasion,
             "make": self.at_occasion,
@@ -606,6 +607,8 @@ class Steps:
             return f"dropped at the queue of {name}, which was full"
         if cause == "early":
             return f"dropped by the discipline of the queue of {name}, before it was full"
+        if cause == "node":
+            return f"kept back by the node before {name}"
         if cause == "break":
             return f"lost at {name}, which was down"
         return f"lost by the radio of {name}"
@@ -735,6 +738,14 @@ class Steps:
         """Tell of a mark."""
         sentence = (row.time_ns, self.mark_text(row), row.index)
         return [sentence], self.sending(row.number, row.sent_ns)
+
+    def node_sent(self, row: Row) -> Explained:
+        """Tell of a packet that a node on the path sent by itself."""
+        if row.detail != "data":
+            text = f"a node on the path sent ACK {row.number} by itself"
+            return [(row.time_ns, text, row.index)], None
+        text = f"a node on the path sent segment {row.number} by itself"
+        return [(row.time_ns, text, row.index)], self.sending(row.number, row.sent_ns)
 
     def arrival(self, row: Row) -> Explained:
         text = f"segment {row.number} arrived{self.over(row)}, sent at {when(row.sent_ns or 0)}"

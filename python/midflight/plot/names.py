@@ -38,6 +38,8 @@ _COLUMNS: Mapping[str, str] = {
     "drops_break": "Packets lost to links that were down",
     "drops_radio": "Packets lost to the radio",
     "drops_early": "Packets dropped early by queues",
+    "node_sent": "Segments sent by nodes on the path",
+    "node_kept": "Segments and ACKs kept back by nodes on the path",
     "marks": "Packets marked by queues",
     "reordered": "Segments reordered",
 }

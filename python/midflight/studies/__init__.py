@@ -20,6 +20,7 @@ STUDIES: dict[str, str] = {
     "izumikawa-ehn": "midflight.studies.izumikawa_ehn",
     "daniel-overview": "midflight.studies.daniel_overview",
     "daniel-abest": "midflight.studies.daniel_abest",
+    "careful-resume": "midflight.studies.careful_resume",
     "linux-handoffs": "midflight.studies.linux_handoffs",
 }
 #: Those of them that need a kernel (`midflight lab build`).

@@ -74,16 +74,16 @@ class FigureRun:
         """
         from midflight.question import apart
 
-        if isinstance(self.job, Scenarios):
+        job: Any = self.job.flow if isinstance(self.job, FlowTrace) else self.job
+        if isinstance(job, Scenarios):
             for key, value in sets:
                 # A plot asks for the scheme that there is.
-                if (key, value) != ("scheme", self.job.scheme):
+                if (key, value) != ("scheme", job.scheme):
                     raise refusal(
                         f'the runs of {self} have no "{key}" to set', name=key, value=value
                     )
             return self
         chosen, settings = apart(sets, str(self))
-        job: Any = self.job.flow if isinstance(self.job, FlowTrace) else self.job
         for key in chosen:
             if key not in {one.name for one in fields(job)}:
                 raise refusal(
@@ -109,10 +109,9 @@ class FigureRun:
                 accepted=f"0 to {self.runs - 1}",
             )
         job = self.job
-        if isinstance(job, Scenarios):
-            from midflight.plot.history import run_of
-
-            return run_of(job.plans(core)[run], 0)
+        of = job.flow if isinstance(job, FlowTrace) else job
+        if isinstance(of, Scenarios):
+            return of.core(core).setup(run)
         core = _with_policies(core, self.policies)
         if isinstance(job, FlowTrace):
             return _setup(job.flow.core(core), run)

@@ -376,10 +376,10 @@ class Roaming:
 class FlowTrace:
     """The events (all, or those of `events`) of one run of a flow between two instants.
 
-    Of a roaming node, those of its own flow.
+    Of a roaming node, those of its own flow; of scenarios, those of the first flow.
     """
 
-    flow: Flow | Roaming
+    flow: Flow | Roaming | Scenarios
     run: int = 0
     from_s: float = 0.0
     until_s: float | None = None
@@ -505,13 +505,9 @@ class Runs:
         tables = self.core.run_probes([job.core(self.core) for job in probes], progress=told)
         self._probes.update(zip(probes, tables, strict=True))
         swept += sum(job.runs for job in probes)
-        # All guests of a kernel go side by side, whatever job they are of.
-        plans = [plan for some in scenarios for plan in some.plans(self.core)]
-        rows = list(measure_all(plans, lambda done: told(done, total)))
-        for some in scenarios:
-            self._scenarios[some] = table_of(rows[: len(some.texts)])
-            del rows[: len(some.texts)]
-        swept += len(plans)
+        rows = measure_all(scenarios, self.core, lambda done: told(done, total))
+        self._scenarios.update(zip(scenarios, map(table_of, rows), strict=True))
+        swept += sum(len(job.texts) for job in scenarios)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):

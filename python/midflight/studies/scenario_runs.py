@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,18 +34,25 @@ COLUMNS = (
     "needless",
     "drops_queue",
     "drops_break",
+    "acked",
     "digest",
 )
 #: Columns of phases that are added up.
-COUNTS = ("timeouts", "spurious_timeouts", "rexmits", "drops_queue", "drops_break")
+COUNTS = ("timeouts", "spurious_timeouts", "rexmits", "drops_queue", "drops_break", "acked")
+#: What is known of runs that are traced only; none of others.
+TRACED = ("unused_ns", "needless")
 
 
 @dataclass(frozen=True)
 class Scenarios:
-    """The first run of some scenarios, which are JSON, and what each gave its first flow."""
+    """The first run of some scenarios, which are JSON, and what each gave its first flow.
+
+    What needs the events of a run is measured where it is `traced`; runs without that go together.
+    """
 
     name: str
     texts: tuple[str, ...]
+    traced: bool = field(default=True, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -60,37 +67,85 @@ class Scenarios:
         """The scenarios, checked."""
         return [core.Plan(text, name=None) for text in self.texts]
 
+    def core(self, core: Any) -> SetupsOf:
+        """The scenarios as something that has the setup of each."""
+        return SetupsOf(self.plans(core))
+
+
+@dataclass(frozen=True)
+class SetupsOf:
+    """The first runs of some plans."""
+
+    plans: Sequence[Plan]
+
+    def setup(self, number: int) -> Setup:
+        """The first run of the plan of this number."""
+        from midflight.plot.history import run_of
+
+        return run_of(self.plans[number], 0)
+
 
 def measure_all(
-    plans: Sequence[Plan], told: Callable[[int], object] = lambda _done: None
-) -> Iterator[list[Any]]:
-    """Yield what each scenario gave, by `COLUMNS`, in their order.
+    jobs: Sequence[Scenarios], core: Any, told: Callable[[int], object] = lambda _done: None
+) -> list[list[list[Any]]]:
+    """Return what each scenario of each job gave, by `COLUMNS`, in their order.
 
     `told` is called with how many runs are over. Raises `LabError` if there is no kernel for those
     that need one.
     """
-    of_kernel = [plan for plan in plans if plan.stack == "linux"]
+    found: list[list[list[Any]]] = [[] for _ in jobs]
+    together: list[tuple[int, Plan]] = []
+    alone: list[tuple[int, Plan]] = []
+    for place, job in enumerate(jobs):
+        for plan in job.plans(core):
+            (alone if job.traced else together).append((place, plan))
+    # All guests of a kernel go side by side, whatever job they are of.
+    of_kernel = [plan for _, plan in alone if plan.stack == "linux"]
     made: Iterator[tuple[Table, Table, Table]] = iter(())
     if of_kernel:
         from midflight.lab.store import choose
 
         # That there is none shows before anything is run.
         made = kernel_runs(choose(), of_kernel)
-    for done, plan in enumerate(plans):
+    for done, (place, plan) in enumerate(alone):
         setup = plan.setup()
         if plan.stack == "linux":
             flows, phases, trace = next(made)
         else:
-            flows, phases = _one(plan)
+            flows, phases = core.run_plans([plan], threads=1, runs=(0, 1))
             trace = setup.trace()
-        yield measured(setup, flows, phases, trace)
+        found[place].append(measured(setup, flows, phases, trace))
         told(done + 1)
+    tables = core.run_plans(
+        [plan for _, plan in together],
+        runs=(0, 1),
+        progress=lambda done, _of: told(len(alone) + done),
+    )
+    flows_of, phases_of = (_by_cell(table) for table in tables)
+    for cell, (place, plan) in enumerate(together):
+        found[place].append(measured(plan.setup(), flows_of[cell], phases_of[cell], None))
+    return found
 
 
-def _one(plan: Plan) -> tuple[Table, Table]:
-    from midflight import _core
+class _Rows:
+    """The rows of one cell of a table."""
 
-    return _core.run_plans([plan], threads=1, runs=(0, 1))
+    def __init__(self, table: dict[str, list[Any]]) -> None:
+        self._table = table
+
+    def column(self, name: str) -> list[Any]:
+        return self._table[name]
+
+
+def _by_cell(table: Table) -> dict[int, _Rows]:
+    columns = {name: table.column(name) for name in table.column_names}
+    places: dict[int, list[int]] = {}
+    for place, cell in enumerate(columns["cell"]):
+        places.setdefault(cell, []).append(place)
+    return {
+        cell: _Rows({name: [column[one] for one in rows] for name, column in columns.items()})
+        for cell, rows in places.items()
+    }
 
 
 def kernel_runs(kernel: Kernel, plans: Sequence[Plan]) -> Iterator[tuple[Table, Table, Table]]:
@@ -105,8 +160,10 @@ def kernel_runs(kernel: Kernel, plans: Sequence[Plan]) -> Iterator[tuple[Table, 
         yield flows, phases, setup.lab_trace(ran.packets)
 
 
-def measured(setup: Setup, flows: Table, phases: Table, trace: Table) -> list[Any]:
-    """Return what a run gave its first flow, by `COLUMNS`."""
+def measured(
+    setup: Setup, flows: Table | _Rows, phases: Table | _Rows, trace: Table | None
+) -> list[Any]:
+    """Return what a run gave its first flow, by `COLUMNS`; without a trace not what needs it."""
     of_first = [flow == flows.column("flow")[0] for flow in phases.column("flow")]
     numbers = phases.column("phase")
     after = [place for place, first in enumerate(of_first) if first and numbers[place] > 0] or [
@@ -116,21 +173,30 @@ def measured(setup: Setup, flows: Table, phases: Table, trace: Table) -> list[An
     at_ns = changes[0]["at_ns"] if changes else 0
     make_ns = changes[0]["make_ns"] if changes else 0
     counts = {name: sum(phases.column(name)[place] for place in after) for name in COUNTS}
+    row = {
+        "at_ns": at_ns,
+        "t_new_ns": phases.column("all_new_ns")[after[0]] if changes else None,
+        **{name: flows.column(name)[0] for name in ("duration_ns", "stall_ns", "goodput_bps")},
+        **counts,
+        **(dict.fromkeys(TRACED) if trace is None else traced(trace, at_ns, make_ns)),
+        "digest": flows.column("digest")[0],
+    }
+    if not changes:
+        row["unused_ns"] = None
+    return [row[name] for name in COLUMNS]
+
+
+def traced(trace: Table, at_ns: int, make_ns: int) -> dict[str, Any]:
+    """Return what events say of a run whose new link is in use from `make_ns` on, by `TRACED`."""
     time_ns, event, value = (trace.numpy(name) for name in ("time_ns", "event", "value"))
     arrived = event == "rcv"
     first_copies = np.zeros(len(event), dtype=bool)
     first_copies[np.flatnonzero(arrived)[np.unique(value[arrived], return_index=True)[1]]] = True
     sent = time_ns[np.isin(event, ("send", "rexmit")) & (time_ns >= make_ns)]
-    row = {
-        "at_ns": at_ns,
-        "t_new_ns": phases.column("all_new_ns")[after[0]] if changes else None,
-        "unused_ns": int(sent[0]) - make_ns if changes and len(sent) else None,
-        **{name: flows.column(name)[0] for name in ("duration_ns", "stall_ns", "goodput_bps")},
-        **counts,
+    return {
+        "unused_ns": int(sent[0]) - make_ns if len(sent) else None,
         "needless": int(np.sum(arrived & ~first_copies & (time_ns >= at_ns))),
-        "digest": flows.column("digest")[0],
     }
-    return [row[name] for name in COLUMNS]
 
 
 def table_of(rows: Sequence[Sequence[Any]]) -> RunTable:

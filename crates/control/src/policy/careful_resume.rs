@@ -4,19 +4,19 @@
 //! | phase | from | what it does |
 //! |---|---|---|
 //! | reconnaissance | a notice | the initial window goes and is acknowledged, with a round trip above half and at most ten times the known one |
-//! | unvalidated | that | the window is half of what is known, and the segments leave evenly over a round trip |
+//! | unvalidated | that | the window is half of what is known and does not grow, and the segments leave evenly over a round trip |
 //! | validating | the window is full, an unvalidated segment is acknowledged, or a round trip is over | the window is what is in flight, and grows as usual; PipeSize grows by what is acknowledged |
 //! | safe retreat | a loss in one of these two | half of PipeSize, and no growth until the last unvalidated segment is acknowledged; then the threshold is beta PipeSize |
 //! | normal | the end of any | nothing |
 //!
 //! What is known is the bandwidth-delay product of the link in the notice, at the start or of a handoff: known exactly, so that it has no
-//! lifetime. A knob puts another window in its place, as saved by an earlier connection. Where several flows move together only what is
-//! a flow's share is known. Packets of another path say nothing: the round trip is that of what was sent after the notice.
+//! lifetime. Knobs put another window and round trip in their place, as saved by an earlier connection. Where several flows move
+//! together only what is a flow's share is known. Packets of another path say nothing: the round trip is that of what was sent after the notice.
 
 use midflight_units::{Duration, Instant, Seq};
 
 use super::HandoffPolicy;
-use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
+use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderView, StartNotice};
 
 /// Section 4.2: a round trip outside these bounds is of another path.
@@ -50,19 +50,52 @@ enum Phase {
     },
     Validating {
         pipe_size: u64,
-        /// One past the last such segment.
-        last: Seq,
+        last: Last,
     },
     Retreat {
         pipe_size: u64,
-        last: Seq,
+        last: Last,
     },
+}
+
+/// The last unvalidated segment: one past it, and when what was sent later left. What is acknowledged of either ends a phase;
+/// segments before it may be missing then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Last {
+    end: Seq,
+    later: Instant,
+}
+
+impl Last {
+    fn sent(view: &SenderView) -> Self {
+        let (end, later) = (view.snd_max, view.now);
+        Self { end, later }
+    }
+
+    fn is_acked(self, ack: &AckNews, view: &SenderView) -> bool {
+        let selectively = ack.blocks.iter().any(|&(_, end)| end >= self.end);
+        let later = ack.echo.is_some_and(|echo| echo >= self.later);
+        view.snd_una >= self.end || selectively || later
+    }
+}
+
+impl Phase {
+    /// The order that ends what a safe retreat holds back.
+    fn let_grow(self, because: &'static str) -> Orders {
+        match self {
+            Self::Retreat { .. } => Orders::none().with(Order::HoldGrowth(Instant::ZERO), because),
+            _ => Orders::none(),
+        }
+    }
 }
 
 /// State and knobs.
 #[derive(Clone, Copy, Debug)]
 pub struct CarefulResume {
     saved_window: Option<u64>,
+    saved_rtt: Option<Duration>,
+    /// One sample of the round trip ends the reconnaissance, not the initial window: picoquic's way.
+    after_a_sample: bool,
     /// Hundredths of what is known.
     jump: u64,
     beta: f64,
@@ -74,6 +107,8 @@ impl Default for CarefulResume {
     fn default() -> Self {
         Self {
             saved_window: None,
+            saved_rtt: None,
+            after_a_sample: false,
             jump: 50,
             beta: 0.5,
             known: None,
@@ -93,6 +128,18 @@ impl Part for CarefulResume {
                 default: "notice",
                 accepts: "a whole number of segments from 1 to 1000000, or notice",
                 summary: "what was saved of the path (saved_cwnd); notice takes the bandwidth-delay product of the link",
+            },
+            Knob {
+                name: "resume_rtt",
+                default: "notice",
+                accepts: "a time longer than zero, or notice",
+                summary: "what was saved of its round trip (saved_rtt); notice takes that of the link",
+            },
+            Knob {
+                name: "resume_after",
+                default: "window",
+                accepts: "window, sample",
+                summary: "the jump comes when the initial window is acknowledged (RFC 9959), or at the first sample of the round trip, that of the handshake too (picoquic)",
             },
             Knob {
                 name: "resume_jump",
@@ -115,6 +162,15 @@ impl Part for CarefulResume {
             "resume_window" => {
                 self.saved_window = Some(whole(&Self::INFO, name, value, 1..=1_000_000)?.into());
             }
+            "resume_rtt" if value == "notice" => self.saved_rtt = None,
+            "resume_rtt" => {
+                let rtt = value.parse().ok().filter(|&rtt| rtt > Duration::ZERO);
+                self.saved_rtt = Some(rtt.ok_or_else(|| refuse(&Self::INFO, name, value))?);
+            }
+            "resume_after" => {
+                let choices = [("window", false), ("sample", true)];
+                self.after_a_sample = choose(&Self::INFO, name, value, &choices)?;
+            }
             "resume_jump" => self.jump = whole(&Self::INFO, name, value, 1..=100)?.into(),
             _ => self.beta = choose(&Self::INFO, name, value, &[("0.5", 0.5), ("0.7", 0.7)])?,
         }
@@ -130,7 +186,7 @@ impl CarefulResume {
         let is_worth_it = window >= LEAST * view.initial_window;
         self.known = is_worth_it.then(|| Known {
             window,
-            rtt: link.round_trip(),
+            rtt: self.saved_rtt.unwrap_or_else(|| link.round_trip()),
             since: view.now,
         });
         self.phase = match self.known {
@@ -158,7 +214,7 @@ impl CarefulResume {
             return Orders::none();
         }
         let acked = acked + ack.advanced;
-        if (acked as f64) < view.initial_window {
+        if !self.after_a_sample && (acked as f64) < view.initial_window {
             self.phase = Phase::Reconnaissance { acked };
             return Orders::none();
         }
@@ -181,6 +237,10 @@ impl CarefulResume {
                 Order::Pace(Pacing::Window { over: rtt }),
                 "no burst: over a round trip",
             )
+            .with(
+                Order::HoldGrowth(view.now),
+                "what is acknowledged before the jump says nothing of it",
+            )
     }
 
     fn leave_unvalidated(&mut self, pipe_size: u64, view: &SenderView) -> Orders {
@@ -193,7 +253,7 @@ impl CarefulResume {
         }
         self.phase = Phase::Validating {
             pipe_size,
-            last: view.snd_max,
+            last: Last::sent(view),
         };
         pace.with(
             Order::SetCwnd(flight as f64),
@@ -209,12 +269,13 @@ impl HandoffPolicy for CarefulResume {
     }
 
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        let grows = self.phase.let_grow("another path");
         self.begin(notice.new, notice.flows, view);
         if self.known.is_none() || view.cwnd <= view.initial_window {
-            return Orders::none();
+            return grows;
         }
         // Another path: reconnaissance begins with the initial window (RFC 9959 section 4.2).
-        Orders::none()
+        grows
             .with(
                 Order::SetCwnd(view.initial_window),
                 "another path: its round trip first",
@@ -231,7 +292,10 @@ impl HandoffPolicy for CarefulResume {
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
         match self.phase {
-            Phase::Reconnaissance { acked } if view.snd_una > 1 || ack.una_before > 0 => {
+            // The handshake has no data: its ACK is none of the initial window.
+            Phase::Reconnaissance { acked }
+                if self.after_a_sample || view.snd_una > 1 || ack.una_before > 0 =>
+            {
                 self.reconnoitre(acked, ack, view)
             }
             Phase::Normal | Phase::Reconnaissance { .. } => Orders::none(),
@@ -247,7 +311,7 @@ impl HandoffPolicy for CarefulResume {
                 Orders::none()
             }
             Phase::Validating { pipe_size, last } => {
-                self.phase = if view.snd_una >= last {
+                self.phase = if last.is_acked(ack, view) {
                     Phase::Normal
                 } else {
                     let pipe_size = pipe_size + ack.advanced;
@@ -256,22 +320,22 @@ impl HandoffPolicy for CarefulResume {
                 Orders::none()
             }
             Phase::Retreat { pipe_size, last } => {
-                if view.snd_una < last {
+                if !last.is_acked(ack, view) {
                     return Orders::none();
                 }
                 self.phase = Phase::Normal;
                 let most = (pipe_size as f64 * self.beta).max(2.0);
-                Orders::none().with(
-                    Order::SetSsthresh(most),
-                    "all that was not validated is acknowledged",
-                )
+                let over = "the last unvalidated segment is acknowledged";
+                Orders::none()
+                    .with(Order::SetSsthresh(most), over)
+                    .with(Order::HoldGrowth(Instant::ZERO), over)
             }
         }
     }
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
         let (pipe_size, last) = match self.phase {
-            Phase::Unvalidated { pipe_size, .. } => (pipe_size, view.snd_max),
+            Phase::Unvalidated { pipe_size, .. } => (pipe_size, Last::sent(view)),
             Phase::Validating { pipe_size, last } => (pipe_size, last),
             Phase::Reconnaissance { .. } => {
                 // Congestion before the jump: there is none.
@@ -290,19 +354,23 @@ impl HandoffPolicy for CarefulResume {
             )
             .with(Order::Pace(Pacing::Off), "the jump is over")
             .with(Order::SetCwnd(cwnd), "half of what is validated")
-            .with(Order::HoldGrowth(view.now), "no growth in a safe retreat")
+            .with(
+                Order::HoldGrowth(Instant::NEVER),
+                "no growth in a safe retreat",
+            )
     }
 
     fn on_timeout(&mut self, _before: &SenderView, _view: &SenderView) -> Orders {
-        (self.phase, self.known) = (Phase::Normal, None);
-        Orders::none()
+        let ended = std::mem::take(&mut self.phase);
+        self.known = None;
+        ended.let_grow("a timeout ends it")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::testing::advance;
+    use crate::ack::testing::{advance, duplicate};
     use crate::policy::testing::{link, view};
 
     const MS: u64 = 1_000_000;
@@ -341,6 +409,7 @@ mod tests {
         assert!(orders.contains(&Order::SetCwnd(150.0)));
         let over = Duration::from_millis(100);
         assert!(orders.contains(&Order::Pace(Pacing::Window { over })));
+        assert!(orders.contains(&Order::HoldGrowth(sender.now)));
         let unvalidated = |first| Phase::Unvalidated {
             pipe_size: 29,
             first,
@@ -352,7 +421,10 @@ mod tests {
         sender.now = at(290);
         let orders = resume.on_ack(&advance(12, 1), &sender);
         assert!(orders.contains(&Order::SetCwnd(150.0)));
-        let last = 161;
+        let last = Last {
+            end: 161,
+            later: at(290),
+        };
         assert_eq!(
             resume.phase,
             Phase::Validating {
@@ -370,6 +442,14 @@ mod tests {
                 last
             }
         );
+        // What was sent later is acknowledged first if the last one is missing.
+        let mut other = resume;
+        let later = AckNews {
+            echo: Some(at(290)),
+            ..duplicate(41)
+        };
+        assert!(other.on_ack(&later, &sender).is_empty());
+        assert_eq!(other.phase, Phase::Normal);
         sender.snd_una = 161;
         assert!(resume.on_ack(&advance(161, 120), &sender).is_empty());
         assert_eq!(resume.phase, Phase::Normal);
@@ -381,13 +461,25 @@ mod tests {
         (sender.pipe, sender.snd_max) = (90, 101);
         let orders = resume.on_recovery(&sender);
         assert!(orders.contains(&Order::KeepWindow) && orders.contains(&Order::SetCwnd(14.0)));
-        assert!(orders.contains(&Order::HoldGrowth(sender.now)));
+        assert!(orders.contains(&Order::HoldGrowth(Instant::NEVER)));
         sender.snd_una = 100;
         assert!(resume.on_ack(&advance(100, 1), &sender).is_empty());
         sender.snd_una = 101;
         let orders = resume.on_ack(&advance(101, 1), &sender);
         assert!(orders.contains(&Order::SetSsthresh(14.5)), "half of 29");
+        assert!(orders.contains(&Order::HoldGrowth(Instant::ZERO)));
         assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
+    }
+
+    /// A timeout ends the retreat, and so does another path; the window may grow again.
+    #[test]
+    fn a_retreat_that_is_cut_short_lets_the_window_grow() {
+        let (mut resume, sender, _) = jumped();
+        let _ = resume.on_recovery(&sender);
+        let orders = resume.on_timeout(&sender, &sender);
+        assert!(orders.contains(&Order::HoldGrowth(Instant::ZERO)));
+        assert!(resume.on_timeout(&sender, &sender).is_empty());
+        assert_eq!(resume.phase, Phase::Normal);
     }
 
     #[test]
@@ -419,6 +511,36 @@ mod tests {
             let orders = resume.on_ack(&ack, &sender);
             // 50 Mbit/s in 100 ms are 416 packets.
             assert_eq!(orders.contains(&Order::SetCwnd(208.0)), jumps, "{rtt_ms}");
+        }
+    }
+
+    /// The sample of the handshake is enough where the reconnaissance ends with one.
+    #[test]
+    fn a_sample_is_enough_if_it_is_said_to_be() {
+        for (after_a_sample, saved_ms, jumps) in
+            [(true, 100, true), (false, 100, false), (true, 210, false)]
+        {
+            let mut resume = CarefulResume {
+                saved_window: Some(300),
+                saved_rtt: Some(Duration::from_millis(saved_ms)),
+                after_a_sample,
+                jump: 100,
+                ..CarefulResume::default()
+            };
+            let notice = StartNotice {
+                link: link(50_000, 1),
+                flows: 1,
+            };
+            let mut sender = view(0, 1);
+            (sender.now, sender.initial_window, sender.cwnd) = (at(0), 10.0, 10.0);
+            assert!(resume.on_start(&notice, &sender).is_empty());
+            (sender.now, sender.snd_una, sender.pipe) = (at(100), 1, 0);
+            let ack = AckNews {
+                echo: Some(at(0)),
+                ..advance(1, 1)
+            };
+            let orders = resume.on_ack(&ack, &sender);
+            assert_eq!(orders.contains(&Order::SetCwnd(300.0)), jumps);
         }
     }
 

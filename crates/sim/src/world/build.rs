@@ -2,7 +2,6 @@
 //! each of the others and each timer is.
 
 use super::flows::Flow;
-use super::hooks::Hooked;
 use super::stacks::StackFlow;
 use super::timers::Timer;
 use super::{cross, queues, World, FIRST_SELDOM_AWAITED, MOST_BUSY};
@@ -57,8 +56,9 @@ impl<O: Observer> World<O> {
             .iter()
             .any(|(_, hook)| matches!(hook, Hook::QuickStart(_)));
         let hook_of = |i: usize, link: &LinkConfig| {
-            let looks =
-                |(node, hook): &(NodeId, Hook)| *node == link.from && hook.sees(LinkId(i as u16));
+            let looks = |(nodes, hook): &(Vec<NodeId>, Hook)| {
+                nodes.contains(&link.from) && hook.sees(LinkId(i as u16))
+            };
             hooks.iter().position(looks).map(|number| number as u16)
         };
         let hook_of: Vec<Option<u16>> = links
@@ -153,10 +153,7 @@ impl<O: Observer> World<O> {
             stacks: stacks.into_iter().map(StackFlow::new).collect(),
             cross,
             managed,
-            hooks: hooks
-                .into_iter()
-                .map(|(node, hook)| Hooked { node, hook })
-                .collect(),
+            hooks: hooks.into_iter().map(|(_, hook)| hook).collect(),
             emitting: None,
             promised: Instant::ZERO,
             routes_hold_until: FineTime::ZERO,

@@ -5,67 +5,84 @@ use midflight_units::Instant;
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
-use crate::config::NodeId;
-use crate::event::{Carried, Observer};
-use crate::hook::{Emitted, Hook, HookedPacket, Verdict};
+use crate::config::{FlowId, NodeId};
+use crate::event::{Carried, Event, Observer};
+use crate::hook::{Emitted, HookedPacket, Verdict};
 use crate::link::LinkId;
 use crate::moment::Scheduled;
 use crate::packet::Packet;
-
-/// A hook and its node.
-#[derive(Clone, Debug)]
-pub(super) struct Hooked {
-    pub(super) node: NodeId,
-    pub(super) hook: Hook,
-}
 
 impl<O: Observer> World<O> {
     pub(super) fn first_hook(&self) -> usize {
         self.first_cross() + self.cross.len()
     }
 
-    /// A packet comes at `now` to a link of a node with a hook; that may be ahead of the present
+    /// A packet comes at `now` to a link of a node with a hook, which may change it; whether it goes on. That may be ahead of the present
     /// where it is so for the hook to see.
     #[cold]
     pub(super) fn ask_hook(
         &mut self,
-        number: u16,
+        (number, node): (u16, NodeId),
         link: LinkId,
         now: Instant,
-        packet: &Packet,
-    ) -> Verdict {
+        packet: &mut Packet,
+    ) -> bool {
         // What a node sends by itself it does not look at.
         if self.emitting == Some(number) {
-            return Verdict::Forward;
+            return true;
         }
-        let hooked = &mut self.hooks[usize::from(number)];
+        let hook = &mut self.hooks[usize::from(number)];
         let mut emit = Vec::new();
         let mut passing = HookedPacket {
+            node,
             link,
             rate: self.links[link.index()].rate(),
             packet,
             options: &mut self.options,
         };
-        let verdict = hooked.hook.on_packet(now, &mut passing, &mut emit);
-        if hooked.hook.is_in_order() {
+        let verdict = hook.on_packet(now, &mut passing, &mut emit);
+        let is_in_order = hook.is_in_order();
+        if let Verdict::Replace(what) = &verdict {
+            let rerouted = packet.rerouted();
+            packet.discard(&mut self.options);
+            *packet = self.packet(packet.flow, packet.to, what);
+            packet.note_route(rerouted);
+        }
+        if is_in_order {
             self.emit(number, emit);
             self.sync_hook(number);
         }
-        verdict
+        verdict != Verdict::Drop
+    }
+
+    fn packet(&mut self, flow: FlowId, to: NodeId, what: &Carried) -> Packet {
+        match what {
+            Carried::Data(segment) => Packet::data(flow, to, segment, &mut self.options),
+            Carried::Ack(ack) => Packet::ack(flow, to, ack, &mut self.options),
+        }
+    }
+
+    /// A mobile node has left its link, or is at a station from now on.
+    pub(super) fn attach(&mut self, mobile: NodeId, to: Option<NodeId>) {
+        for number in 0..self.hooks.len() {
+            let mut emit = Vec::new();
+            self.hooks[number].on_attachment(self.moment.at, mobile, to, &mut emit);
+            self.emit(number as u16, emit);
+            self.sync_hook(number as u16);
+        }
     }
 
     /// A hook is woken.
     pub(super) fn hook_timer(&mut self, source: usize) {
         let number = (source - self.first_hook()) as u16;
         let mut emit = Vec::new();
-        let hooked = &mut self.hooks[usize::from(number)];
-        hooked.hook.on_timeout(self.moment.at, &mut emit);
+        self.hooks[usize::from(number)].on_timeout(self.moment.at, &mut emit);
         self.emit(number, emit);
         self.sync_hook(number);
     }
 
     pub(super) fn sync_hook(&mut self, number: u16) {
-        let due = self.hooks[usize::from(number)].hook.next_timeout();
+        let due = self.hooks[usize::from(number)].next_timeout();
         let key = due.map_or(Key::NEVER, |due| Key {
             due: self.clock.written(due).max(self.moment),
             scheduled: Scheduled::alone(self.moment.fine),
@@ -80,16 +97,13 @@ impl<O: Observer> World<O> {
             due: self.moment,
             scheduled: Scheduled::alone(self.moment.fine),
         };
-        for Emitted { flow, to, what } in emitted {
-            let packet = match &what {
-                Carried::Data(segment) => Packet::data(flow, to, segment, &mut self.options),
-                Carried::Ack(ack) => Packet::ack(flow, to, ack, &mut self.options),
-            };
+        for one in emitted {
+            let packet = self.packet(one.flow, one.to, &one.what);
             self.announce(Announcement {
                 key,
                 // Of those of one instant the first was emitted first.
                 link: LinkId(u16::MAX),
-                what: What::Emitted(number),
+                what: What::Emitted(number, one.from),
                 packet,
             });
         }
@@ -97,8 +111,13 @@ impl<O: Observer> World<O> {
 
     /// A packet that a node sends by itself leaves it.
     #[cold]
-    pub(super) fn send_emitted(&mut self, number: u16, packet: Packet) {
-        let node = self.hooks[usize::from(number)].node;
+    pub(super) fn send_emitted(&mut self, (number, node): (u16, NodeId), packet: Packet) {
+        let event = Event::NodeSent {
+            payload: packet.payload(),
+            sent: packet.sent(),
+            node,
+        };
+        self.observer.record(self.moment.at, packet.flow, &event);
         self.emitting = Some(number);
         self.forward(node, packet);
         self.emitting = None;

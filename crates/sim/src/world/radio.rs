@@ -9,7 +9,6 @@ use crate::announcement::{Announcement, What};
 use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
-use crate::hook::Verdict;
 use crate::impairment::Fate;
 use crate::link::{Acceptance, LinkId, Transit};
 use crate::moment::{Moment, Scheduled};
@@ -26,13 +25,13 @@ impl<O: Observer> World<O> {
     /// whether it goes on. To a Quick-Start router that may be ahead of the present: what it knows
     /// changes with what enters its link alone, which comes in order.
     #[cold]
-    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &Packet) -> bool {
+    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &mut Packet) -> bool {
         let Some(special) = self.links[link.index()].special.as_deref() else {
             return true;
         };
         let (hook, tapped) = (special.hook, special.tapped);
-        if let Some(number) = hook {
-            if self.ask_hook(number, link, now, packet) == Verdict::Drop {
+        if let Some(hook) = hook {
+            if !self.ask_hook(hook, link, now, packet) {
                 return false;
             }
         }
@@ -63,8 +62,8 @@ impl<O: Observer> World<O> {
                 self.lose(announcement.packet, link, cause);
                 return None;
             }
-            What::Emitted(number) => {
-                self.send_emitted(number, announcement.packet);
+            What::Emitted(number, node) => {
+                self.send_emitted((number, node), announcement.packet);
                 return None;
             }
             What::Late | What::Swapped => {}

@@ -96,7 +96,7 @@ impl<O: Observer> Links<O> {
     pub(super) fn new(setup: &Setup, homes: Option<&Homes>, observer: O) -> Result<Self, LabError> {
         let network = &setup.network;
         if !network.hooks.is_empty() {
-            let what = "routers that answer rate requests (Quick-Start)";
+            let what = "nodes that read segments, such as routers for Quick-Start";
             return Err(refused(what, "a scheme without them"));
         }
         let (mut links, mut routes) = (network.links.clone(), network.routes.clone());

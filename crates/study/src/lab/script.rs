@@ -139,7 +139,7 @@ fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabEr
         }
     }
     if !network.hooks.is_empty() {
-        let what = "routers that answer rate requests (Quick-Start)";
+        let what = "nodes that read segments, such as routers for Quick-Start";
         return Err(refused(what, "a scheme without them"));
     }
     let forges = |entry: &&_| matches!(entry, (_, Step::Act(Action::Forge(..))));

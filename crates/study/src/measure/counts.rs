@@ -66,6 +66,10 @@ pub struct FlowRow {
     pub drops_early: u64,
     /// See [`Self::drops_early`].
     pub marks: u64,
+    /// Segments that nodes on the path sent by themselves, and segments and ACKs that they kept back.
+    pub node_sent: u64,
+    /// See [`Self::node_sent`].
+    pub node_kept: u64,
     /// Those lost to a full queue at the wired link.
     pub drops_wired: u64,
     /// Data packets lost to the radio.
@@ -268,6 +272,14 @@ impl FlowMetrics {
                 overtaken: true,
                 ..
             } if !segment.retransmission => self.row.reordered += 1,
+            Event::Dropped {
+                cause: DropCause::Node,
+                ..
+            } => self.row.node_kept += 1,
+            Event::NodeSent {
+                payload: Payload::Data(_),
+                ..
+            } => self.row.node_sent += 1,
             Event::Dropped {
                 payload: Payload::Data(segment),
                 sent,

@@ -59,6 +59,8 @@ impl FlowOutcome {
             total.drops_queue += row.drops_queue;
             total.drops_early += row.drops_early;
             total.marks += row.marks;
+            total.node_sent += row.node_sent;
+            total.node_kept += row.node_kept;
             total.drops_break += row.drops_break;
             total.drops_radio += row.drops_radio;
             total.reordered += row.reordered;

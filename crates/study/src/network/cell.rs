@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::LinkInfo;
+use midflight_sim::agent::{AnyAgent, Deployment, Site};
 use midflight_sim::{
-    random, CrossTraffic, Hook, Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting,
+    random, CrossTraffic, FlowId, Hook, Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting,
     LossModel, NodeId, QueueConfig, QueueKind, QueueParameters, RateRouter, Reordering, Schedule,
     Service,
 };
@@ -113,13 +114,23 @@ const OUT: u16 = 0;
 const FIRST: u16 = 1;
 const PER_WAY: u16 = 3;
 
-fn station(link: usize) -> NodeId {
+/// The base station of an access link.
+pub(crate) fn station(link: usize) -> NodeId {
     NodeId(FIRST_STATION + link as u16)
 }
 
 /// The three links of a way over an access link, where those of all ways begin with `first`.
 fn way(first: u16, link: usize) -> [LinkId; 3] {
     [0, 1, 2].map(|i| link_id(first + PER_WAY * link as u16 + i))
+}
+
+/// Where an agent is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Posts {
+    /// At the base stations of these access links.
+    pub(crate) stations: Vec<usize>,
+    /// At the router.
+    pub(crate) router: bool,
 }
 
 /// The nodes and links around so many access links.
@@ -254,6 +265,10 @@ pub(crate) struct Cell<'a> {
     pub(crate) has_hosts: bool,
     /// What answers rate requests of flows that go down, and of those that go up.
     pub(crate) routers: [Option<Routers>; 2],
+    /// Agents, and where they are.
+    pub(crate) agents: Vec<(AnyAgent, Posts)>,
+    /// Flows that agents cannot read.
+    pub(crate) unreadable: Vec<FlowId>,
     /// Seed of the random streams, and number of the run.
     pub(crate) seed: (u64, u64),
 }
@@ -295,8 +310,35 @@ impl<'a> Cell<'a> {
         random::seed(seed, run, &self.name(id), purpose)
     }
 
+    /// The nodes that do more than forward.
+    fn hooks(&self) -> Vec<(Vec<NodeId>, Hook)> {
+        let mut hooks = self.routers();
+        let site = |link: usize| Site {
+            node: station(link),
+            down: vec![Map::down(link)[1]],
+        };
+        for (agent, posts) in &self.agents {
+            let mut sites: Vec<Site> = posts.stations.iter().copied().map(site).collect();
+            if posts.router {
+                let down = (0..self.access.len()).map(|link| Map::down(link)[0]);
+                sites.push(Site {
+                    node: ROUTER,
+                    down: down.collect(),
+                });
+            }
+            let nodes = sites.iter().map(|site| site.node).collect();
+            let deployment = Deployment {
+                agent: agent.clone(),
+                sites,
+                unreadable: self.unreadable.clone(),
+            };
+            hooks.push((nodes, Hook::Other(Box::new(deployment))));
+        }
+        hooks
+    }
+
     /// The nodes that answer rate requests, each where it hands packets of the flows that ask to a link.
-    fn hooks(&self) -> Vec<(NodeId, Hook)> {
+    fn routers(&self) -> Vec<(Vec<NodeId>, Hook)> {
         let map = self.map();
         let [asked_down, asked_up] = self.routers;
         if asked_down.is_none() && asked_up.is_none() {
@@ -323,7 +365,7 @@ impl<'a> Cell<'a> {
         add(ROUTER, map.back(), asked_up, false);
         let asked = nodes.into_iter().enumerate().filter(|(_, r)| !r.is_empty());
         asked
-            .map(|(node, router)| (NodeId(node as u16), Hook::QuickStart(router)))
+            .map(|(node, router)| (vec![NodeId(node as u16)], Hook::QuickStart(router)))
             .collect()
     }
 

@@ -215,6 +215,8 @@ impl Handoff {
             residences,
             has_hosts: false,
             routers: [routers, None],
+            agents: Vec::new(),
+            unreadable: Vec::new(),
             seed: (0, 0),
         }
         .network()

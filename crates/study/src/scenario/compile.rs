@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_sim::{random, Action};
+use midflight_sim::{random, Action, FlowId};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, Stop};
 use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
-use crate::network::cell::{link_names, Cell, Map, PossibleActions, SERVER};
+use crate::network::cell::{link_names, station, Cell, Map, PossibleActions, SERVER};
 use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
 
 /// What the timeline may do to each access link.
@@ -154,7 +154,10 @@ impl Plan {
                 hosts,
             )
         };
-        self.access == other.access && self.may_happen == other.may_happen && of(self) == of(other)
+        self.access == other.access
+            && self.may_happen == other.may_happen
+            && self.agents == other.agents
+            && of(self) == of(other)
     }
 
     fn network(&self, run: u64) -> Network {
@@ -180,9 +183,30 @@ impl Plan {
             residences: self.flows.iter().filter_map(|f| f.on).collect(),
             has_hosts,
             routers: [Direction::Down, Direction::Up].map(|direction| self.asked(direction)),
+            agents: self
+                .agents
+                .iter()
+                .map(|one| (one.agent.clone(), one.posts.clone()))
+                .collect(),
+            unreadable: self.unreadable(),
             seed: (self.file.seed, run),
         };
         cell.network()
+    }
+
+    /// Flows whose packets a node on the path cannot read.
+    fn unreadable(&self) -> Vec<FlowId> {
+        let flows = self.flows.iter().zip(0..);
+        let quic = flows.filter(|(flow, _)| flow.quic.is_some() || flow.own_quic.is_some());
+        quic.map(|(_, number)| flow_id(number)).collect()
+    }
+
+    /// Nodes with agents are told where the mobile node is.
+    fn attach(&self, timeline: &mut Timeline, at: Instant, link: Option<usize>) {
+        if !self.agents.is_empty() {
+            let (mobile, to) = (self.map().mobile(), link.map(station));
+            timeline.act(at, Action::Attach { mobile, to });
+        }
     }
 
     /// The parameters of a link in a direction at an instant.
@@ -341,6 +365,7 @@ impl Plan {
                 let [link, _] = map.access(step.from);
                 timeline.act(step.at, Action::Detain { link, node });
             }
+            self.attach(timeline, step.at, None);
         }
         let make = step.make();
         timeline.act(make, Action::MarkMake);
@@ -355,6 +380,7 @@ impl Plan {
             }
         }
         self.forward(timeline, step, make);
+        self.attach(timeline, make, Some(step.to));
         self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, |flow, flow_number| {
@@ -390,6 +416,7 @@ impl Plan {
         }
         if is_on && change.pause > Duration::ZERO {
             timeline.act(change.at, Action::MarkBreak);
+            self.attach(timeline, change.at, None);
         }
         let links = map.access(change.link);
         let stands_still = change.pause > Duration::ZERO;
@@ -412,6 +439,9 @@ impl Plan {
         }
         if !is_on {
             return;
+        }
+        if stands_still {
+            self.attach(timeline, again, Some(change.link));
         }
         let of = format!("change {number}");
         self.arrive(

@@ -56,6 +56,10 @@ pub struct ScenarioFile {
     /// The link that the mobile node starts on; the first one if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
+    /// What nodes on the path do besides forwarding (`midflight list agents`): each base station, or the router where the
+    /// agent is made for that. Its knobs are in `set`. "none" is the same as no agent.
+    #[serde(default, skip_serializing_if = "has_no_agent")]
+    pub agent: Option<String>,
     /// The two wired links: server - router - base station.
     #[serde(default)]
     pub wired: WiredFile,
@@ -128,6 +132,9 @@ pub struct LinkFile {
     /// A recording that its rate, delay and loss follow, as far as that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceFile>,
+    /// What its base station does besides forwarding, in place of the scenario's `agent`; "none" for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The way from the mobile node; what is left out is as above, but for loss, reordering and
     /// cross traffic, of which it then has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -362,6 +369,12 @@ impl Default for SignalFile {
 #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
 fn has_no_gap(gap: &Option<Written<Gap>>) -> bool {
     gap.as_ref().is_none_or(|gap| gap.value.0.is_none())
+}
+
+/// No agent, left out or said.
+#[allow(clippy::ref_option, reason = "serde hands over what the field is")]
+fn has_no_agent(agent: &Option<String>) -> bool {
+    agent.as_ref().is_none_or(|name| name == "none")
 }
 
 /// What a sender is told of a handoff or of a change, and when.

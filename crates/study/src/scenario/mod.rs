@@ -5,6 +5,7 @@
 //! checked plan ([`Plan`]), to a world, to what is measured of it ([`run_scenarios`]).
 
 mod access;
+mod agents;
 mod compile;
 mod file;
 mod many;

@@ -1,5 +1,7 @@
 //! What a scenario says, checked and with everything that it leaves out.
 
+mod events;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -11,9 +13,10 @@ use midflight_tcp::RecoveryKind;
 use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
-use super::access::{changed_ways, check_cross_traffic, check_queue, remarks_on_up, traced, ways};
+use super::access::{check_cross_traffic, traced, ways};
+use super::agents::{agents, is_agents_knob, PlannedAgent};
 use super::compile::what_may_happen;
-use super::file::{Direction, FlowFile, Migration, NoticeFile, Rebind, ScenarioFile, Stack, Stop};
+use super::file::{Direction, FlowFile, Migration, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::QuicFlow;
@@ -40,8 +43,6 @@ const KERNEL_CONGESTION: [&str; 7] = [
 ];
 /// The plain scheme, which is what a flow has that names none.
 pub(super) const PLAIN: &str = "sack";
-/// Most different parameters of a link.
-const MOST_SETTINGS: usize = 10_000;
 
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +141,7 @@ pub struct Plan {
     pub(super) moves: Vec<PlannedHandoff>,
     pub(super) changes: Vec<Change>,
     pub(super) may_happen: Vec<PossibleActions>,
+    pub(super) agents: Vec<PlannedAgent>,
     remarks: Vec<String>,
 }
 
@@ -224,15 +226,6 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
-fn telling(notice: &NoticeFile, notices: bool) -> Option<EventDescription> {
-    notices.then(|| EventDescription {
-        delay: notice.delay.value,
-        lost: notice.lost.value.0,
-        rate: notice.says_rate.as_ref().map(|r| r.value),
-        says_delay: notice.says_delay.as_ref().map(|d| d.value),
-    })
-}
-
 impl Plan {
     /// Checks a scenario and fills in what it leaves out.
     ///
@@ -296,6 +289,7 @@ impl Plan {
             None => 0,
         };
         check_stacks(&mut file)?;
+        let agents = agents(&file)?;
         let (flows, parts) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
@@ -312,9 +306,11 @@ impl Plan {
             all_path_changes: Arc::default(),
             moves,
             changes,
+            agents,
             remarks,
             file,
         };
+        plan.check_agents()?;
         plan.flow_setups = plan.flow_setups(0);
         plan.all_path_changes = plan.path_changes().into();
         plan.check_rows()?;
@@ -325,6 +321,22 @@ impl Plan {
             );
         }
         Ok(plan)
+    }
+
+    /// Refuses agents where routers answer rate requests: a node does one or the other.
+    fn check_agents(&self) -> Result<(), Problem> {
+        let asks = |flow: &Flow| {
+            let mut policies = self.parts[flow.part].built.policies.iter();
+            policies.any(|policy| policy.routers().is_some())
+        };
+        let asking = self.flows.iter().find(|flow| asks(flow));
+        match (self.agents.first(), asking) {
+            (Some(one), Some(flow)) => {
+                let why = format!("flow \"{}\" asks routers for a rate, which nodes with the agent \"{}\" do not answer; expected another scheme, or no agent", flow.name, one.agent.info().name);
+                problem("agent", why)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses more rows of results than are held in memory, of one run or of all.
@@ -464,7 +476,8 @@ impl Plan {
     ) -> Result<Built, Problem> {
         let mut set = file.set.clone();
         set.extend(flow.set.clone());
-        let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
+        let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
+        let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
         // Senders from elsewhere have none of our parts.
         let named = match flow.stack {
@@ -511,165 +524,6 @@ impl Plan {
         }
         add_policies(&mut built, named, policies);
         Ok(built)
-    }
-
-    fn moves(file: &ScenarioFile, start: usize) -> Result<Vec<PlannedHandoff>, Problem> {
-        let mut moves: Vec<PlannedHandoff> = Vec::new();
-        let mut on = start;
-        let name = |link: usize| file.links.get_index(link).map_or("", |(name, _)| name);
-        let end = Instant::ZERO + file.end.value;
-        for (number, handoff) in file.handoffs.iter().enumerate() {
-            let key = |part: &str| format!("handoffs.{number}.{part}");
-            let known = file.links.keys().map(String::as_str);
-            let mut to = Vec::new();
-            for name in handoff.to.all() {
-                to.push(find(&key("to"), name, "link", known.clone())?);
-            }
-            let gap = handoff.gap.as_ref().and_then(|gap| gap.value.0);
-            if handoff.forward && gap.is_none() {
-                let why = "without a gap what is on the old link arrives over it; expected a gap, or no forward";
-                return problem(key("forward"), why);
-            }
-            let is_quic = |flow: &FlowFile| flow.stack == Stack::Quinn && flow.on.is_none();
-            if handoff.forward && file.flows.values().any(is_quic) {
-                let why = "a flow over QUIC has another address on the new link, to which nothing is forwarded; expected flows over TCP, or no forward";
-                return problem(key("forward"), why);
-            }
-            for (i, &at) in handoff.at.value.0.iter().enumerate() {
-                let target = to[i % to.len()];
-                if target == on && gap.is_none() {
-                    let why = format!("at {at} the mobile node is on \"{}\" already; expected another link, or a gap for an outage", name(on));
-                    return problem(key("to"), why);
-                }
-                if at == Instant::ZERO {
-                    let why = "a handoff at 0 s; expected a later one, or start = the link itself";
-                    return problem(key("at"), why);
-                }
-                let this = PlannedHandoff {
-                    at,
-                    from: on,
-                    to: target,
-                    gap,
-                    rebind: match handoff.rebind {
-                        Some(rebind) => rebind,
-                        None if target == on => Rebind::None,
-                        None => Rebind::Address,
-                    },
-                    forward: handoff.forward,
-                    telling: telling(&handoff.notice, file.notices),
-                    missed: handoff.signal.missed.value.0,
-                    signal_lost: handoff.signal.lost.value.0,
-                };
-                if let Some(last) = moves
-                    .last()
-                    .filter(|last| at < last.make() || at == last.at)
-                {
-                    let why = format!("the handoff at {at} comes before the one at {} is complete, at {}; expected handoffs one after the other in the order of time", last.at, last.make());
-                    return problem(key("at"), why);
-                }
-                if this.make() >= end {
-                    let why = format!("the handoff at {at} is complete at {}, but the run ends at {}; expected an earlier handoff, a shorter gap, or a later end", this.make(), file.end);
-                    return problem(key("at"), why);
-                }
-                on = target;
-                moves.push(this);
-                if moves.len() > MOST_EVENTS {
-                    let why = format!("there are more than {MOST_EVENTS} handoffs; expected fewer");
-                    return problem(key("at"), why);
-                }
-            }
-        }
-        Ok(moves)
-    }
-
-    fn changes(
-        file: &ScenarioFile,
-        access: &mut [Access],
-        moves: &[PlannedHandoff],
-    ) -> Result<(Vec<Change>, Vec<String>), Problem> {
-        let mut changes: Vec<Change> = Vec::new();
-        let mut remarks: Vec<String> = Vec::new();
-        let mut last_of: Vec<Option<Change>> = vec![None; access.len()];
-        let end = Instant::ZERO + file.end.value;
-        for (number, change) in file.changes.iter().enumerate() {
-            let key = |part: &str| format!("changes.{number}.{part}");
-            let known = file.links.keys().map(String::as_str);
-            let link = find(&key("link"), &change.link, "link", known)?;
-            if file.links[link].trace.is_some() {
-                let why = format!(
-                    "\"{}\" has a trace, which says how it changes; expected a link without one",
-                    change.link
-                );
-                return problem(key("link"), why);
-            }
-            let pause = change.pause.value;
-            for &at in &change.at.value.0 {
-                if let Some(last) = changes.last().filter(|last| at < last.at) {
-                    let why = format!("the change at {at} is written behind the one at {}; expected changes in the order of time", last.at);
-                    return problem(key("at"), why);
-                }
-                if at == Instant::ZERO {
-                    let why = "a change at 0 s; expected a later one, or these values for the link itself";
-                    return problem(key("at"), why);
-                }
-                let crosses = |m: &&PlannedHandoff| {
-                    (m.from == link || m.to == link) && m.at <= at + pause && at <= m.make()
-                };
-                let near = moves.partition_point(|m| m.make() < at);
-                if let Some(step) = moves[near..].iter().take(2).find(crosses) {
-                    let why = format!("the change of \"{}\" at {at} crosses the handoff at {}, which leaves that link or comes to it; expected a change that is over before, or begins after the handoff is complete", change.link, step.at);
-                    return problem(key("at"), why);
-                }
-                let under_way = |c: &Change| at <= c.at + c.pause;
-                if let Some(last) = last_of[link].filter(under_way) {
-                    let why = format!("at {at} the change of \"{}\" at {} is not over before {}; expected a later one", change.link, last.at, last.at + last.pause);
-                    return problem(key("at"), why);
-                }
-                if at + pause >= end {
-                    let why = format!("the change at {at} is complete at {}, but the run ends at {}; expected an earlier change, a shorter pause, or a later end", at + pause, file.end);
-                    return problem(key("at"), why);
-                }
-                let settings = &mut access[link].settings;
-                let before = settings.len() - 1;
-                check_queue(&format!("changes.{number}"), &settings[before], change)?;
-                let after = changed_ways(&settings[before], change);
-                let said = remarks_on_up(&settings[before], &after, change);
-                for remark in said.map(|said| format!("changes.{number}: {said}")) {
-                    if !remarks.contains(&remark) {
-                        remarks.push(remark);
-                    }
-                }
-                // The same change again and again needs one setting only.
-                let setting = match settings.iter().skip(1).position(|s| *s == after) {
-                    Some(place) => place + 1,
-                    None if settings.len() > MOST_SETTINGS => {
-                        let why = format!("there are more than {MOST_SETTINGS} different changes of \"{}\"; expected fewer", change.link);
-                        return problem(key("at"), why);
-                    }
-                    None => {
-                        settings.push(after);
-                        settings.len() - 1
-                    }
-                };
-                let this = Change {
-                    at,
-                    link,
-                    pause,
-                    setting,
-                    telling: change
-                        .notice
-                        .as_ref()
-                        .and_then(|n| telling(n, file.notices)),
-                };
-                last_of[link] = Some(this);
-                changes.push(this);
-                if changes.len() > MOST_EVENTS {
-                    let why = format!("there are more than {MOST_EVENTS} changes; expected fewer");
-                    return problem(key("at"), why);
-                }
-            }
-        }
-        Ok((changes, remarks))
     }
 
     /// Refuses the number of a run that the scenario has not.

@@ -16,7 +16,7 @@ pub(crate) struct Network {
     /// Routes that the timeline may set.
     pub(crate) alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// Nodes that do more than forward.
-    pub(crate) hooks: Vec<(NodeId, Hook)>,
+    pub(crate) hooks: Vec<(Vec<NodeId>, Hook)>,
     /// Where there are captures, beside sender and receiver.
     pub(crate) places: Vec<Place>,
 }

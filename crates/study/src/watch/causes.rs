@@ -287,7 +287,13 @@ impl Causes {
                 sent,
                 ..
             } => self.answer(|(a, _)| (a.ack, a.cause_sent) == (*ack, *sent)),
-            Event::Dropped { sent, .. } | Event::Marked { sent, .. } => EventCause {
+            Event::Dropped { sent, .. }
+            | Event::Marked { sent, .. }
+            | Event::NodeSent {
+                payload: Payload::Data(_),
+                sent,
+                ..
+            } => EventCause {
                 sent: Some(*sent),
                 ..EventCause::default()
             },
@@ -316,7 +322,7 @@ impl Causes {
             }
             let outside = matches!(
                 event,
-                "rcv" | "drop" | "mark" | "break" | "make" | "ack_sent"
+                "rcv" | "drop" | "mark" | "node_send" | "break" | "make" | "ack_sent"
             );
             self.places.push(Place {
                 number,

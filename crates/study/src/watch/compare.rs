@@ -12,7 +12,7 @@ use crate::error::StudyError;
 use crate::setup::Setup;
 
 /// Events that are compared between runs; of the last three the detail is, too.
-const COMPARED: [&str; 17] = [
+const COMPARED: [&str; 18] = [
     "send",
     "rexmit",
     "window_probe",
@@ -30,8 +30,9 @@ const COMPARED: [&str; 17] = [
     "rcv",
     "drop",
     "mark",
+    "node_send",
 ];
-const WITH_DETAIL: [&str; 4] = ["ack", "rcv", "drop", "mark"];
+const WITH_DETAIL: [&str; 5] = ["ack", "rcv", "drop", "mark", "node_send"];
 
 /// Orders that are told of each side.
 const MOST_ORDERS: usize = 8;

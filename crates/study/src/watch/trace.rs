@@ -370,6 +370,16 @@ impl Observer for Recorder {
                     row.sent = Some(*sent);
                 }
             }
+            Event::NodeSent { payload, sent, .. } => {
+                let number = match *payload {
+                    Payload::Data(seq) => seq as f64,
+                    Payload::Ack(ack) => ack as f64 - 1.0,
+                    Payload::Datagram(number) => number as f64,
+                };
+                if let Some(row) = self.list(now, "node_send", number, payload.kind()) {
+                    row.sent = Some(*sent);
+                }
+            }
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),

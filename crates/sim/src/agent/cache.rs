@@ -1,0 +1,170 @@
+//! Segments that a node keeps until the mobile node has acknowledged them, and how long a segment takes to the mobile
+//! node and its ACK back.
+
+use std::collections::BTreeMap;
+
+use midflight_control::jiffies::Jiffies;
+use midflight_control::rtt::{EstimatorKind, Rto, RtoConfig, Sampled};
+use midflight_tcp::{Ack, Segment};
+use midflight_units::{Duration, Instant, Seq};
+
+/// Number of a segment and bytes of it that came before; of an ACK, what it acknowledges up to.
+pub(super) type Edge = (Seq, u16);
+
+/// Where a segment begins.
+pub(super) fn begins(segment: &Segment) -> Edge {
+    (segment.seq, segment.offset)
+}
+
+/// What an ACK acknowledges up to.
+pub(super) fn acknowledges(ack: &Ack) -> Edge {
+    (ack.ack, ack.offset)
+}
+
+/// A segment that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) segment: Segment,
+    /// When it was handed to the link last.
+    pub(super) handed: Instant,
+    /// How often the node has sent it by itself.
+    pub(super) resent: u32,
+    /// The sender has sent it again, or it came behind a higher one: nobody but the sender answers for it.
+    pub(super) by_sender: bool,
+}
+
+/// The segments that are kept, up to so many.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    kept: BTreeMap<Edge, Kept>,
+    /// Where the highest segment that has passed begins.
+    highest: Option<Edge>,
+    most: usize,
+}
+
+impl Cache {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            kept: BTreeMap::new(),
+            highest: None,
+            most,
+        }
+    }
+
+    /// Keeps a segment that passes, if there is room; one that has passed before, or behind a higher one, as the
+    /// sender's.
+    pub(super) fn keep(&mut self, now: Instant, segment: &Segment) {
+        let begins = begins(segment);
+        let by_sender = self.highest.is_some_and(|highest| begins <= highest);
+        self.highest = self.highest.max(Some(begins));
+        if let Some(kept) = self.kept.get_mut(&begins) {
+            (kept.segment, kept.handed, kept.by_sender) = (*segment, now, true);
+            return;
+        }
+        if self.kept.len() < self.most {
+            let kept = Kept {
+                segment: *segment,
+                handed: now,
+                resent: 0,
+                by_sender,
+            };
+            self.kept.insert(begins, kept);
+        }
+    }
+
+    /// Forgets what is acknowledged; when the last of it was handed to the link, if all of it went only once: behind a
+    /// retransmission an ACK is late.
+    pub(super) fn forget_below(&mut self, acknowledged: Edge) -> Option<Instant> {
+        let rest = self.kept.split_off(&acknowledged);
+        let below = std::mem::replace(&mut self.kept, rest);
+        let once = |kept: &Kept| kept.resent == 0 && !kept.by_sender;
+        let last = below.values().next_back()?.handed;
+        below.values().all(once).then_some(last)
+    }
+
+    pub(super) fn get_mut(&mut self, begins: Edge) -> Option<&mut Kept> {
+        self.kept.get_mut(&begins)
+    }
+
+    /// The first that is kept.
+    pub(super) fn first_mut(&mut self) -> Option<&mut Kept> {
+        self.kept.values_mut().next()
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
+        self.kept.values_mut()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+}
+
+/// The timeout of the way to the mobile node and back: mean and four mean deviations, as TCP's, with a lower bound of its own.
+#[derive(Clone, Debug)]
+pub(super) struct LocalTimer {
+    rto: Rto,
+    due: Option<Instant>,
+}
+
+/// The timeout before the first sample (RFC 6298 (2.1)).
+const INITIAL: Duration = Duration::from_secs(1);
+/// The longest local timeout.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl LocalTimer {
+    /// With this lower bound.
+    pub(super) fn new(least: Duration) -> Self {
+        let estimator = EstimatorKind::Rfc6298 {
+            granularity: Duration::from_millis(1),
+        };
+        let config = RtoConfig {
+            estimator,
+            initial: INITIAL,
+            min: least,
+            max: LONGEST,
+            clock: Jiffies::EXACT,
+        };
+        Self {
+            rto: Rto::new(config),
+            due: None,
+        }
+    }
+
+    /// A segment handed to the link at `handed` is acknowledged now.
+    pub(super) fn sample(&mut self, now: Instant, handed: Instant) {
+        self.rto.sample(&Sampled {
+            rtt: now.since(handed),
+            sent: handed,
+            per_window: 1,
+            una: 0,
+            nxt: 0,
+        });
+        self.rto.end_back_off();
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.due = Some(now + self.rto.timeout());
+    }
+
+    /// Starts unless it runs.
+    pub(super) fn start(&mut self, now: Instant) {
+        if self.due.is_none() {
+            self.restart(now);
+        }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.due = None;
+    }
+
+    /// It has expired: the next timeout is twice as long.
+    pub(super) fn back_off(&mut self, now: Instant) {
+        self.rto.back_off();
+        self.restart(now);
+    }
+}

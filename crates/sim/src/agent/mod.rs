@@ -1,0 +1,229 @@
+//! What nodes on the path of the literature do to the flows that pass them: caches that retransmit locally,
+//! supervisors that close the window, proxies that split a connection.
+//!
+//! An agent is one file here and one line in the registry below. It is a state machine without I/O: it sees the packets
+//! that its nodes are about to hand to a link, lets them go on, keeps them back or changes them, and sends some by
+//! itself. One agent serves all nodes where it is deployed, so that a handover of state is a move within it.
+
+mod cache;
+mod m_tcp;
+mod snoop;
+
+use std::fmt::Debug;
+
+use midflight_control::part::registry;
+use midflight_units::Instant;
+
+pub use m_tcp::MTcp;
+pub use snoop::Snoop;
+
+use crate::config::{FlowId, NodeId};
+use crate::event::Carried;
+use crate::hook::{Emitted, HookedPacket, NodeHook, Verdict};
+use crate::link::LinkId;
+
+/// A node with an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The node.
+    pub node: NodeId,
+    /// Its links towards mobile nodes.
+    pub down: Vec<LinkId>,
+}
+
+/// The kind of node that an agent is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Each base station.
+    Stations,
+    /// The router that all of them are behind.
+    Router,
+}
+
+/// Where a mobile node has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// Nowhere: it has no link.
+    No,
+    /// To the station that is this site.
+    At(usize),
+    /// To a station that is none.
+    Elsewhere,
+}
+
+/// A packet that a node is about to hand to a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing {
+    /// When.
+    pub now: Instant,
+    /// Number of the site.
+    pub site: usize,
+    /// It goes towards the mobile node.
+    pub down: bool,
+    /// Its flow.
+    pub flow: FlowId,
+    /// The node that it goes to.
+    pub to: NodeId,
+}
+
+/// What an agent sends by itself.
+#[derive(Debug)]
+pub struct Outbox<'a> {
+    sites: &'a [Site],
+    emit: &'a mut Vec<Emitted>,
+}
+
+impl Outbox<'_> {
+    /// A packet leaves a site now.
+    pub fn send(&mut self, site: usize, flow: FlowId, to: NodeId, what: Carried) {
+        let from = self.sites[site].node;
+        self.emit.push(Emitted {
+            from,
+            flow,
+            to,
+            what,
+        });
+    }
+}
+
+/// What a node on the path does. Segments and ACKs of one flow are told apart by what they are.
+pub trait Agent: Debug {
+    /// The kind of node that it is made for.
+    fn place(&self) -> Place {
+        Place::Stations
+    }
+
+    /// A segment of a flow passes.
+    fn on_segment(
+        &mut self,
+        passing: &Passing,
+        segment: &midflight_tcp::Segment,
+        out: &mut Outbox<'_>,
+    ) -> Verdict;
+
+    /// An ACK of a flow passes.
+    fn on_ack(
+        &mut self,
+        passing: &Passing,
+        ack: &midflight_tcp::Ack,
+        out: &mut Outbox<'_>,
+    ) -> Verdict;
+
+    /// A mobile node has left its link, or has come to one.
+    fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, out: &mut Outbox<'_>);
+
+    /// When it wants to be woken.
+    fn next_timeout(&self) -> Option<Instant>;
+
+    /// It is then.
+    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>);
+}
+
+registry! {
+    /// Any registered agent.
+    #[derive(Clone, Debug)]
+    AnyAgent of Agent, listed in AGENTS:
+    Snoop: Snoop,
+    MTcp: MTcp,
+}
+
+/// An agent at the nodes where it is deployed.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// The agent.
+    pub agent: AnyAgent,
+    /// Its nodes.
+    pub sites: Vec<Site>,
+    /// Flows whose packets it cannot read, and lets pass.
+    pub unreadable: Vec<FlowId>,
+}
+
+impl NodeHook for Deployment {
+    fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: &HookedPacket<'_>,
+        emit: &mut Vec<Emitted>,
+    ) -> Verdict {
+        let (flow, to) = packet.flow();
+        let site = self.sites.iter().position(|s| s.node == packet.node());
+        let (Some(what), Some(site)) = (packet.carried(), site) else {
+            return Verdict::Forward;
+        };
+        if self.unreadable.contains(&flow) {
+            return Verdict::Forward;
+        }
+        let passing = Passing {
+            now,
+            site,
+            down: self.sites[site].down.contains(&packet.link()),
+            flow,
+            to,
+        };
+        let sites = &self.sites;
+        let out = &mut Outbox { sites, emit };
+        match &what {
+            Carried::Data(segment) => self.agent.on_segment(&passing, segment, out),
+            Carried::Ack(ack) => self.agent.on_ack(&passing, ack, out),
+        }
+    }
+
+    fn on_attachment(
+        &mut self,
+        now: Instant,
+        mobile: NodeId,
+        to: Option<NodeId>,
+        emit: &mut Vec<Emitted>,
+    ) {
+        let attached = match to {
+            None => Attached::No,
+            Some(station) => match self.sites.iter().position(|s| s.node == station) {
+                Some(site) => Attached::At(site),
+                None => Attached::Elsewhere,
+            },
+        };
+        let sites = &self.sites;
+        let out = &mut Outbox { sites, emit };
+        self.agent.on_attachment(now, mobile, attached, out);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.agent.next_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Instant, emit: &mut Vec<Emitted>) {
+        let sites = &self.sites;
+        self.agent.on_timeout(now, &mut Outbox { sites, emit });
+    }
+
+    fn copy(&self) -> Box<dyn NodeHook> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_is_found_by_name_and_accepts_the_defaults_it_documents() {
+        for info in AGENTS {
+            let mut part = AnyAgent::named(info.name).unwrap_or_else(|| unreachable!());
+            assert_eq!(part.info(), *info);
+            assert!(!info.source.is_empty() && !info.summary.is_empty());
+            let prefix = info.name.replace('-', "_");
+            for knob in info.knobs {
+                assert!(knob.name.starts_with(&prefix), "{}", knob.name);
+                let set = part.set_knob(knob.name, knob.default);
+                assert_eq!(set, Ok(()), "{}", knob.name);
+                assert!(part.set_knob(knob.name, "no such value").is_err());
+            }
+            let set = format!("{part:?}");
+            let new = AnyAgent::named(info.name).unwrap_or_else(|| unreachable!());
+            assert_eq!(set, format!("{new:?}"), "the defaults are those documented");
+        }
+    }
+}

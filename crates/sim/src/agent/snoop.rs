@@ -1,0 +1,376 @@
+//! Snoop (Balakrishnan, Seshan, Amir & Katz, MobiCom 1995): a base station keeps the segments that it hands to the radio
+//! link until the mobile node has acknowledged them, and retransmits what the radio has lost before the sender learns
+//! of it.
+//!
+//! The two procedures are the paper's. *Data*: a new segment is kept and goes on; one that came before goes on too, as
+//! the sender's, unless it is acknowledged, and then the last ACK is sent for it; one behind a higher one was lost
+//! before the station, so its duplicate ACKs are the sender's. *ACKs*: a new one empties the cache, gives a sample of the
+//! round trip over the radio and goes on; an older one is dropped; at a duplicate the segment is retransmitted from the
+//! cache, and this and the duplicates that have to follow are dropped; if the segment is not in the cache, or is the
+//! sender's, they go on. A timer of the round trip over the radio retransmits the first segment that is kept.
+//!
+//! The paper's text was not to be had; this is what I03 and ANCHORS describe, and the constants are those of ns-2.35's
+//! `tcp/snoop.h`: 100 segments, 100 ms, ten retransmissions. Differs from the paper because a link has one queue here:
+//! retransmissions do not pass what waits. Of flows from the mobile node, for which the paper has negative
+//! acknowledgements, nothing is kept.
+//!
+//! At a handoff the paper's stations share what they keep (by multicast ahead of it). Here the cache moves to the next
+//! station, which sends what is in it at once if there was a time without a link. Without that
+//! (`snoop_handover=off`) the next station begins with nothing.
+
+use std::collections::BTreeMap;
+
+use midflight_control::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
+use midflight_tcp::{Ack, Content, Says, Segment};
+use midflight_units::{Duration, Instant};
+
+use super::cache::{acknowledges, begins, Cache, LocalTimer};
+use super::{Agent, Attached, Outbox, Passing};
+use crate::config::{FlowId, NodeId};
+use crate::event::Carried;
+use crate::hook::Verdict;
+
+/// What it keeps of each flow.
+#[derive(Clone, Debug)]
+pub struct Snoop {
+    cache: u32,
+    least: Duration,
+    retries: u32,
+    handover: bool,
+    flows: BTreeMap<FlowId, Flow>,
+}
+
+/// A flow towards a mobile node.
+#[derive(Clone, Debug)]
+struct Flow {
+    site: usize,
+    mobile: NodeId,
+    cache: Cache,
+    timer: LocalTimer,
+    /// The last ACK of new data, and the node that it went to.
+    last: Option<(Ack, NodeId)>,
+    /// The mobile node has no link.
+    is_away: bool,
+}
+
+impl Default for Snoop {
+    fn default() -> Self {
+        Self {
+            cache: 100,
+            least: Duration::from_millis(100),
+            retries: 10,
+            handover: true,
+            flows: BTreeMap::new(),
+        }
+    }
+}
+
+impl Part for Snoop {
+    const INFO: PartInfo = PartInfo {
+        name: "snoop",
+        summary: "a base station keeps segments, retransmits what the radio loses, and drops the duplicate ACKs of that",
+        source: "Balakrishnan, Seshan, Amir & Katz 1995; constants of ns-2.35, tcp/snoop.h",
+        knobs: &[
+            Knob {
+                name: "snoop_cache",
+                default: "100",
+                accepts: "a whole number of segments from 1 to 100000",
+                summary: "most segments that are kept of a flow",
+            },
+            Knob {
+                name: "snoop_timeout",
+                default: "100ms",
+                accepts: "a time of at least 1 ms",
+                summary: "least local timeout; it is the mean round trip over the radio and four mean deviations",
+            },
+            Knob {
+                name: "snoop_retries",
+                default: "10",
+                accepts: "a whole number from 0 to 1000",
+                summary: "how often a segment is sent from the cache at most",
+            },
+            Knob {
+                name: "snoop_handover",
+                default: "on",
+                accepts: "on, off",
+                summary: "the cache moves to the next station at a handoff",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let info = &Self::INFO;
+        match name {
+            "snoop_cache" => self.cache = whole(info, name, value, 1..=100_000)?,
+            "snoop_timeout" => {
+                let time = value.parse().ok();
+                let time = time.filter(|&time| time >= Duration::from_millis(1));
+                self.least = time.ok_or_else(|| refuse(info, name, value))?;
+            }
+            "snoop_retries" => self.retries = whole(info, name, value, 0..=1000)?,
+            _ => self.handover = choose(info, name, value, &[("on", true), ("off", false)])?,
+        }
+        Ok(())
+    }
+}
+
+impl Snoop {
+    fn flow(&mut self, passing: &Passing) -> &mut Flow {
+        let (most, least) = (self.cache as usize, self.least);
+        self.flows.entry(passing.flow).or_insert_with(|| Flow {
+            site: passing.site,
+            mobile: passing.to,
+            cache: Cache::new(most),
+            timer: LocalTimer::new(least),
+            last: None,
+            is_away: false,
+        })
+    }
+}
+
+impl Agent for Snoop {
+    fn on_segment(
+        &mut self,
+        passing: &Passing,
+        segment: &Segment,
+        out: &mut Outbox<'_>,
+    ) -> Verdict {
+        let is_data = segment.content == Content::Data && segment.seq > 0;
+        if !passing.down || !is_data {
+            return Verdict::Forward;
+        }
+        let handover = self.handover;
+        let flow = self.flow(passing);
+        // A station without the flow's state knows nothing of it.
+        if flow.site != passing.site && !handover {
+            return Verdict::Forward;
+        }
+        if let Some((ack, sender)) = flow.last {
+            if begins(segment) < acknowledges(&ack) {
+                out.send(passing.site, passing.flow, sender, Carried::Ack(ack));
+                return Verdict::Drop;
+            }
+        }
+        flow.cache.keep(passing.now, segment);
+        flow.timer.start(passing.now);
+        Verdict::Forward
+    }
+
+    fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
+        let (retries, handover) = (self.retries, self.handover);
+        let Some(flow) = self.flows.get_mut(&passing.flow).filter(|_| !passing.down) else {
+            return Verdict::Forward;
+        };
+        if flow.site != passing.site && !handover {
+            return Verdict::Forward;
+        }
+        let (now, edge) = (passing.now, acknowledges(ack));
+        let last = flow
+            .last
+            .as_ref()
+            .map(|(ack, _)| (acknowledges(ack), ack.says));
+        let says_nothing = ack.says == Says::Nothing;
+        match last {
+            Some((before, _)) if edge < before && says_nothing => return Verdict::Drop,
+            Some((before, said)) if edge == before => {
+                if !says_nothing || said != Says::Nothing {
+                    return Verdict::Forward;
+                }
+            }
+            _ => {
+                if let Some(handed) = flow.cache.forget_below(edge) {
+                    flow.timer.sample(now, handed);
+                }
+                flow.last = Some((*ack, passing.to));
+                if flow.cache.is_empty() {
+                    flow.timer.stop();
+                } else {
+                    flow.timer.restart(now);
+                }
+                return Verdict::Forward;
+            }
+        }
+        // A duplicate.
+        match flow.cache.get_mut(edge) {
+            Some(kept) if !kept.by_sender => {
+                // Those that follow are for what was handed over before the retransmission.
+                if kept.resent == 0 && retries > 0 {
+                    (kept.resent, kept.handed) = (1, now);
+                    let what = Carried::Data(kept.segment);
+                    out.send(flow.site, passing.flow, flow.mobile, what);
+                    flow.timer.restart(now);
+                }
+                Verdict::Drop
+            }
+            _ => Verdict::Forward,
+        }
+    }
+
+    fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, out: &mut Outbox<'_>) {
+        let (most, least) = (self.cache as usize, self.least);
+        for (&id, flow) in self.flows.iter_mut().filter(|(_, f)| f.mobile == mobile) {
+            let site = match to {
+                Attached::No => {
+                    flow.is_away = true;
+                    continue;
+                }
+                Attached::At(site) => Some(site),
+                Attached::Elsewhere => None,
+            };
+            let was_away = std::mem::take(&mut flow.is_away);
+            if site == Some(flow.site) {
+                continue;
+            }
+            match site {
+                Some(site) if self.handover => {
+                    flow.site = site;
+                    if !was_away || flow.cache.is_empty() {
+                        continue;
+                    }
+                    for kept in flow.cache.values_mut() {
+                        (kept.resent, kept.handed) = (kept.resent + 1, now);
+                        out.send(site, id, mobile, Carried::Data(kept.segment));
+                    }
+                    flow.timer.restart(now);
+                }
+                _ => {
+                    flow.site = site.unwrap_or(usize::MAX);
+                    flow.cache = Cache::new(most);
+                    flow.timer = LocalTimer::new(least);
+                    flow.last = None;
+                }
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.flows
+            .values()
+            .filter_map(|flow| flow.timer.due())
+            .min()
+    }
+
+    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
+        let retries = self.retries;
+        for (&id, flow) in &mut self.flows {
+            if flow.timer.due().is_none_or(|due| due > now) {
+                continue;
+            }
+            match flow.cache.first_mut().filter(|kept| kept.resent < retries) {
+                Some(kept) => {
+                    (kept.resent, kept.handed) = (kept.resent + 1, now);
+                    out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));
+                    flow.timer.back_off(now);
+                }
+                None => flow.timer.stop(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at, segment, Played, Seen};
+    use super::*;
+    use crate::agent::AnyAgent;
+
+    fn snoop() -> Played {
+        Played::new(AnyAgent::Snoop(Snoop::default()))
+    }
+
+    /// Segments 1 to 5 pass, 1 and 2 are acknowledged, 3 is lost: the first duplicate is answered from the cache, and
+    /// none of them reaches the sender.
+    #[test]
+    fn a_duplicate_ack_is_answered_from_the_cache_and_dropped() {
+        let mut play = snoop();
+        for seq in 1..=5 {
+            assert_eq!(play.data(seq, seq), [Seen::Down(seq)]);
+        }
+        assert_eq!(play.ack(20, 3), [Seen::Up(3)]);
+        assert_eq!(play.ack(21, 3), [Seen::Down(3)]);
+        assert_eq!(play.ack(22, 3), []);
+        assert_eq!(play.ack(40, 6), [Seen::Up(6)]);
+        assert_eq!(play.agent.next_timeout(), None);
+    }
+
+    /// Segment 2 was lost before the station: it is not in the cache, and the sender is told.
+    #[test]
+    fn what_was_lost_before_the_station_is_the_senders() {
+        let mut play = snoop();
+        for seq in [1, 3, 4] {
+            play.data(seq, seq);
+        }
+        assert_eq!(play.ack(20, 2), [Seen::Up(2)]);
+        for ms in 21..24 {
+            assert_eq!(play.ack(ms, 2), [Seen::Up(2)]);
+        }
+        // Its retransmission is kept, but whoever misses it asks the sender.
+        assert_eq!(play.data(60, 2), [Seen::Down(2)]);
+        assert_eq!(play.ack(80, 2), [Seen::Up(2)]);
+    }
+
+    /// What the sender retransmits because an ACK of the station's was lost is acknowledged by the station.
+    #[test]
+    fn a_segment_that_is_acknowledged_gets_the_last_ack() {
+        let mut play = snoop();
+        for seq in 1..=3 {
+            play.data(seq, seq);
+        }
+        play.ack(20, 3);
+        assert_eq!(play.data(300, 1), [Seen::Up(3)]);
+        assert_eq!(play.ack(301, 2), [], "an ACK that is older");
+    }
+
+    /// The round trip over the radio is 20 ms, so its timeout is the least, 100 ms, and twice that the next time.
+    #[test]
+    fn the_local_timer_retransmits_the_first_segment() {
+        let mut play = snoop();
+        play.data(0, 1);
+        play.ack(20, 2);
+        play.data(30, 2);
+        play.data(31, 3);
+        assert_eq!(play.agent.next_timeout(), Some(at(130)));
+        assert_eq!(play.wake(), [Seen::Down(2)]);
+        assert_eq!(play.agent.next_timeout(), Some(at(330)));
+        // No sample of what was sent twice: it is not known which copy it answers.
+        assert_eq!(play.ack(335, 4), [Seen::Up(4)]);
+        play.data(400, 4);
+        assert_eq!(play.agent.next_timeout(), Some(at(600)));
+    }
+
+    #[test]
+    fn the_cache_moves_to_the_next_station_or_does_not() {
+        for (handover, sent) in [("on", vec![Seen::Down(2), Seen::Down(3)]), ("off", vec![])] {
+            let mut play = snoop();
+            let set = play.agent.set_knob("snoop_handover", handover);
+            assert_eq!(set, Ok(()));
+            for seq in 1..=3 {
+                play.data(seq, seq);
+            }
+            play.ack(20, 2);
+            assert_eq!(play.attach(30, Attached::No), []);
+            assert_eq!(play.attach(60, Attached::At(1)), sent, "{handover}");
+            play.site = 1;
+            let answer = play.ack(80, 2);
+            let passes = handover == "off";
+            assert_eq!(answer == [Seen::Up(2)], passes, "{answer:?}");
+        }
+    }
+
+    /// Without a time without a link what is on the old one still arrives.
+    #[test]
+    fn nothing_is_sent_twice_where_the_old_link_delivers() {
+        let mut play = snoop();
+        play.data(1, 1);
+        assert_eq!(play.attach(30, Attached::At(1)), []);
+    }
+
+    #[test]
+    fn flows_from_the_mobile_node_and_empty_segments_pass() {
+        let mut play = snoop();
+        let up = play.pass(1, false, Carried::Data(segment(1)));
+        assert_eq!(up, [Seen::Down(1)], "forwarded as it is");
+        assert_eq!(play.pass(2, true, Carried::Ack(ack(2))), [Seen::Up(2)]);
+        assert_eq!(play.agent.next_timeout(), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! An agent that is played by hand.
+
+use midflight_tcp::{Ack, Content, EcnCodepoint, SackBlocks, Says, Segment};
+use midflight_units::{Instant, Seq};
+
+use super::{AnyAgent, Attached, Outbox, Passing, Site};
+use crate::config::{FlowId, NodeId};
+use crate::event::Carried;
+use crate::hook::Verdict;
+
+pub(super) const MOBILE: NodeId = NodeId(9);
+const SERVER: NodeId = NodeId(0);
+const FLOW: FlowId = FlowId(0);
+
+pub(super) fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+pub(super) fn segment(seq: Seq) -> Segment {
+    Segment {
+        seq,
+        offset: 0,
+        bytes: 1500,
+        retransmission: false,
+        sent: Instant::ZERO,
+        content: Content::Data,
+        push: false,
+        ecn: EcnCodepoint::NotCapable,
+        cwr: false,
+        echo_ms: 0,
+        option: None,
+    }
+}
+
+pub(super) fn ack(number: Seq) -> Ack {
+    Ack {
+        ack: number,
+        offset: 0,
+        sack: SackBlocks::default(),
+        echo: None,
+        cause_sent: Instant::ZERO,
+        says: Says::Nothing,
+        window: None,
+        stamp_ms: 0,
+        extra_bytes: 0,
+    }
+}
+
+/// What leaves a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// A segment of this number.
+    Down(Seq),
+    /// An ACK of this number.
+    Up(Seq),
+    /// One with a zero window.
+    Closed(Seq),
+}
+
+fn seen(what: &Carried) -> Seen {
+    match what {
+        Carried::Data(segment) => Seen::Down(segment.seq),
+        Carried::Ack(ack) if ack.says == Says::ZeroWindow => Seen::Closed(ack.ack),
+        Carried::Ack(ack) => Seen::Up(ack.ack),
+    }
+}
+
+/// An agent at two stations.
+pub(super) struct Played {
+    pub(super) agent: AnyAgent,
+    pub(super) site: usize,
+    /// What left last, in order.
+    pub(super) left: Vec<Carried>,
+    sites: Vec<Site>,
+}
+
+impl Played {
+    pub(super) fn new(agent: AnyAgent) -> Self {
+        let site = |node| Site {
+            node: NodeId(node),
+            down: Vec::new(),
+        };
+        Self {
+            agent,
+            site: 0,
+            left: Vec::new(),
+            sites: vec![site(1), site(2)],
+        }
+    }
+
+    fn told(&mut self, first: Option<Carried>, emit: Vec<crate::hook::Emitted>) -> Vec<Seen> {
+        let emitted = emit.into_iter().map(|one| one.what);
+        self.left = first.into_iter().chain(emitted).collect();
+        self.left.iter().map(seen).collect()
+    }
+
+    /// A packet passes: what leaves the node then.
+    pub(super) fn pass(&mut self, ms: u64, down: bool, what: Carried) -> Vec<Seen> {
+        let passing = Passing {
+            now: at(ms),
+            site: self.site,
+            down,
+            flow: FLOW,
+            to: if down { MOBILE } else { SERVER },
+        };
+        let (mut emit, sites) = (Vec::new(), &self.sites);
+        let out = &mut Outbox {
+            sites,
+            emit: &mut emit,
+        };
+        let verdict = match &what {
+            Carried::Data(segment) => self.agent.on_segment(&passing, segment, out),
+            Carried::Ack(ack) => self.agent.on_ack(&passing, ack, out),
+        };
+        let first = match verdict {
+            Verdict::Forward => Some(what),
+            Verdict::Replace(other) => Some(other),
+            Verdict::Drop => None,
+        };
+        self.told(first, emit)
+    }
+
+    pub(super) fn data(&mut self, ms: u64, seq: Seq) -> Vec<Seen> {
+        self.pass(ms, true, Carried::Data(segment(seq)))
+    }
+
+    pub(super) fn ack(&mut self, ms: u64, number: Seq) -> Vec<Seen> {
+        self.pass(ms, false, Carried::Ack(ack(number)))
+    }
+
+    pub(super) fn attach(&mut self, ms: u64, to: Attached) -> Vec<Seen> {
+        let (mut emit, sites) = (Vec::new(), &self.sites);
+        let out = &mut Outbox {
+            sites,
+            emit: &mut emit,
+        };
+        self.agent.on_attachment(at(ms), MOBILE, to, out);
+        self.told(None, emit)
+    }
+
+    /// Its timer rings.
+    pub(super) fn wake(&mut self) -> Vec<Seen> {
+        let (mut emit, sites) = (Vec::new(), &self.sites);
+        let out = &mut Outbox {
+            sites,
+            emit: &mut emit,
+        };
+        if let Some(due) = self.agent.next_timeout() {
+            self.agent.on_timeout(due, out);
+        }
+        self.told(None, emit)
+    }
+}

@@ -1,0 +1,107 @@
+//! Agents at nodes as a scenario says them: which there are, where, and with which knobs.
+
+use midflight_control::part::Knob;
+use midflight_sim::agent::{AnyAgent, Place, AGENTS};
+
+use super::file::{ScenarioFile, Stack};
+use super::plan::{find, problem, Problem};
+use crate::network::cell::Posts;
+
+/// No agent.
+const NONE: &str = "none";
+
+/// An agent, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct PlannedAgent {
+    pub(super) agent: AnyAgent,
+    pub(super) posts: Posts,
+}
+
+impl PartialEq for PlannedAgent {
+    fn eq(&self, other: &Self) -> bool {
+        self.posts == other.posts && format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+/// The knobs of agents.
+fn knobs() -> impl Iterator<Item = &'static Knob> {
+    AGENTS.iter().flat_map(|info| info.knobs)
+}
+
+/// Whether an agent has a knob of this name.
+pub(super) fn is_agents_knob(name: &str) -> bool {
+    knobs().any(|knob| knob.name == name)
+}
+
+/// The agent of a name with the scenario's knobs; none for "none".
+fn named(key: &str, name: &str, file: &ScenarioFile) -> Result<Option<AnyAgent>, Problem> {
+    if name == NONE {
+        return Ok(None);
+    }
+    let known = AGENTS.iter().map(|info| info.name);
+    let place = find(key, name, "agent", known.chain([NONE]))?;
+    let Some(mut agent) = AGENTS.get(place).and_then(|i| AnyAgent::named(i.name)) else {
+        return Ok(None);
+    };
+    for knob in agent.info().knobs {
+        if let Some(value) = file.set.get(knob.name) {
+            if let Err(error) = agent.set_knob(knob.name, &value.0) {
+                return problem(format!("set.{}", knob.name), error.to_string());
+            }
+        }
+    }
+    Ok(Some(agent))
+}
+
+/// What the scenario deploys.
+pub(super) fn agents(file: &ScenarioFile) -> Result<Vec<PlannedAgent>, Problem> {
+    // Values are checked whether the agent is there or not, as those of other parts are.
+    for info in AGENTS {
+        named("agent", info.name, file)?;
+    }
+    for (name, flow) in &file.flows {
+        if let Some(knob) = flow.set.keys().find(|knob| is_agents_knob(knob)) {
+            let why = format!(
+                "\"{knob}\" belongs to an agent, which serves all flows; expected it in [set]"
+            );
+            return problem(format!("flows.{name}.set.{knob}"), why);
+        }
+    }
+    let mut planned: Vec<PlannedAgent> = Vec::new();
+    let mut add = |agent: AnyAgent, link: Option<usize>| {
+        let is_same = |one: &PlannedAgent| one.agent.info() == agent.info();
+        let place = planned.iter().position(is_same).unwrap_or(planned.len());
+        if place == planned.len() {
+            let posts = Posts::default();
+            planned.push(PlannedAgent { agent, posts });
+        }
+        let posts = &mut planned[place].posts;
+        match link {
+            Some(link) => posts.stations.push(link),
+            None => posts.router = true,
+        }
+    };
+    let everywhere = match &file.agent {
+        Some(name) => named("agent", name, file)?,
+        None => None,
+    };
+    let at_router = |agent: &AnyAgent| agent.place() == Place::Router;
+    if let Some(agent) = everywhere.as_ref().filter(|agent| at_router(agent)) {
+        add(agent.clone(), None);
+    }
+    for (link, (name, of)) in file.links.iter().enumerate() {
+        let agent = match &of.agent {
+            Some(agent) => named(&format!("links.{name}.agent"), agent, file)?,
+            None => everywhere.clone().filter(|agent| !at_router(agent)),
+        };
+        if let Some(agent) = agent {
+            add(agent, Some(link));
+        }
+    }
+    let kernel = file.flows.iter().find(|(_, f)| f.stack == Stack::Linux);
+    if let (Some((flow, _)), Some(one)) = (kernel, planned.first()) {
+        let why = format!("the network around a kernel has no agents, and the scenario has \"{}\"; expected another stack, or no agent", one.agent.info().name);
+        return problem(format!("flows.{flow}.stack"), why);
+    }
+    Ok(planned)
+}

@@ -1,0 +1,181 @@
+//! The handoffs and changes of a scenario, checked one against the other and put in order of time.
+
+use midflight_units::Instant;
+
+use super::{find, problem, Change, EventDescription, Plan, PlannedHandoff, Problem, MOST_EVENTS};
+use crate::network::cell::Access;
+use crate::scenario::access::{changed_ways, check_queue, remarks_on_up};
+use crate::scenario::file::{FlowFile, NoticeFile, Rebind, ScenarioFile, Stack};
+
+/// The most different settings that the changes of one link may lead to.
+const MOST_SETTINGS: usize = 10_000;
+
+impl Plan {
+    pub(super) fn moves(file: &ScenarioFile, start: usize) -> Result<Vec<PlannedHandoff>, Problem> {
+        let mut moves: Vec<PlannedHandoff> = Vec::new();
+        let mut on = start;
+        let name = |link: usize| file.links.get_index(link).map_or("", |(name, _)| name);
+        let end = Instant::ZERO + file.end.value;
+        for (number, handoff) in file.handoffs.iter().enumerate() {
+            let key = |part: &str| format!("handoffs.{number}.{part}");
+            let known = file.links.keys().map(String::as_str);
+            let mut to = Vec::new();
+            for name in handoff.to.all() {
+                to.push(find(&key("to"), name, "link", known.clone())?);
+            }
+            let gap = handoff.gap.as_ref().and_then(|gap| gap.value.0);
+            if handoff.forward && gap.is_none() {
+                let why = "without a gap what is on the old link arrives over it; expected a gap, or no forward";
+                return problem(key("forward"), why);
+            }
+            let is_quic = |flow: &FlowFile| flow.stack == Stack::Quinn && flow.on.is_none();
+            if handoff.forward && file.flows.values().any(is_quic) {
+                let why = "a flow over QUIC has another address on the new link, to which nothing is forwarded; expected flows over TCP, or no forward";
+                return problem(key("forward"), why);
+            }
+            for (i, &at) in handoff.at.value.0.iter().enumerate() {
+                let target = to[i % to.len()];
+                if target == on && gap.is_none() {
+                    let why = format!("at {at} the mobile node is on \"{}\" already; expected another link, or a gap for an outage", name(on));
+                    return problem(key("to"), why);
+                }
+                if at == Instant::ZERO {
+                    let why = "a handoff at 0 s; expected a later one, or start = the link itself";
+                    return problem(key("at"), why);
+                }
+                let this = PlannedHandoff {
+                    at,
+                    from: on,
+                    to: target,
+                    gap,
+                    rebind: match handoff.rebind {
+                        Some(rebind) => rebind,
+                        None if target == on => Rebind::None,
+                        None => Rebind::Address,
+                    },
+                    forward: handoff.forward,
+                    telling: telling(&handoff.notice, file.notices),
+                    missed: handoff.signal.missed.value.0,
+                    signal_lost: handoff.signal.lost.value.0,
+                };
+                if let Some(last) = moves
+                    .last()
+                    .filter(|last| at < last.make() || at == last.at)
+                {
+                    let why = format!("the handoff at {at} comes before the one at {} is complete, at {}; expected handoffs one after the other in the order of time", last.at, last.make());
+                    return problem(key("at"), why);
+                }
+                if this.make() >= end {
+                    let why = format!("the handoff at {at} is complete at {}, but the run ends at {}; expected an earlier handoff, a shorter gap, or a later end", this.make(), file.end);
+                    return problem(key("at"), why);
+                }
+                on = target;
+                moves.push(this);
+                if moves.len() > MOST_EVENTS {
+                    let why = format!("there are more than {MOST_EVENTS} handoffs; expected fewer");
+                    return problem(key("at"), why);
+                }
+            }
+        }
+        Ok(moves)
+    }
+
+    pub(super) fn changes(
+        file: &ScenarioFile,
+        access: &mut [Access],
+        moves: &[PlannedHandoff],
+    ) -> Result<(Vec<Change>, Vec<String>), Problem> {
+        let mut changes: Vec<Change> = Vec::new();
+        let mut remarks: Vec<String> = Vec::new();
+        let mut last_of: Vec<Option<Change>> = vec![None; access.len()];
+        let end = Instant::ZERO + file.end.value;
+        for (number, change) in file.changes.iter().enumerate() {
+            let key = |part: &str| format!("changes.{number}.{part}");
+            let known = file.links.keys().map(String::as_str);
+            let link = find(&key("link"), &change.link, "link", known)?;
+            if file.links[link].trace.is_some() {
+                let why = format!(
+                    "\"{}\" has a trace, which says how it changes; expected a link without one",
+                    change.link
+                );
+                return problem(key("link"), why);
+            }
+            let pause = change.pause.value;
+            for &at in &change.at.value.0 {
+                if let Some(last) = changes.last().filter(|last| at < last.at) {
+                    let why = format!("the change at {at} is written behind the one at {}; expected changes in the order of time", last.at);
+                    return problem(key("at"), why);
+                }
+                if at == Instant::ZERO {
+                    let why = "a change at 0 s; expected a later one, or these values for the link itself";
+                    return problem(key("at"), why);
+                }
+                let crosses = |m: &&PlannedHandoff| {
+                    (m.from == link || m.to == link) && m.at <= at + pause && at <= m.make()
+                };
+                let near = moves.partition_point(|m| m.make() < at);
+                if let Some(step) = moves[near..].iter().take(2).find(crosses) {
+                    let why = format!("the change of \"{}\" at {at} crosses the handoff at {}, which leaves that link or comes to it; expected a change that is over before, or begins after the handoff is complete", change.link, step.at);
+                    return problem(key("at"), why);
+                }
+                let under_way = |c: &Change| at <= c.at + c.pause;
+                if let Some(last) = last_of[link].filter(under_way) {
+                    let why = format!("at {at} the change of \"{}\" at {} is not over before {}; expected a later one", change.link, last.at, last.at + last.pause);
+                    return problem(key("at"), why);
+                }
+                if at + pause >= end {
+                    let why = format!("the change at {at} is complete at {}, but the run ends at {}; expected an earlier change, a shorter pause, or a later end", at + pause, file.end);
+                    return problem(key("at"), why);
+                }
+                let settings = &mut access[link].settings;
+                let before = settings.len() - 1;
+                check_queue(&format!("changes.{number}"), &settings[before], change)?;
+                let after = changed_ways(&settings[before], change);
+                let said = remarks_on_up(&settings[before], &after, change);
+                for remark in said.map(|said| format!("changes.{number}: {said}")) {
+                    if !remarks.contains(&remark) {
+                        remarks.push(remark);
+                    }
+                }
+                // The same change again and again needs one setting only.
+                let setting = match settings.iter().skip(1).position(|s| *s == after) {
+                    Some(place) => place + 1,
+                    None if settings.len() > MOST_SETTINGS => {
+                        let why = format!("there are more than {MOST_SETTINGS} different changes of \"{}\"; expected fewer", change.link);
+                        return problem(key("at"), why);
+                    }
+                    None => {
+                        settings.push(after);
+                        settings.len() - 1
+                    }
+                };
+                let this = Change {
+                    at,
+                    link,
+                    pause,
+                    setting,
+                    telling: change
+                        .notice
+                        .as_ref()
+                        .and_then(|n| telling(n, file.notices)),
+                };
+                last_of[link] = Some(this);
+                changes.push(this);
+                if changes.len() > MOST_EVENTS {
+                    let why = format!("there are more than {MOST_EVENTS} changes; expected fewer");
+                    return problem(key("at"), why);
+                }
+            }
+        }
+        Ok((changes, remarks))
+    }
+}
+
+fn telling(notice: &NoticeFile, notices: bool) -> Option<EventDescription> {
+    notices.then(|| EventDescription {
+        delay: notice.delay.value,
+        lost: notice.lost.value.0,
+        rate: notice.says_rate.as_ref().map(|r| r.value),
+        says_delay: notice.says_delay.as_ref().map(|d| d.value),
+    })
+}

@@ -1,0 +1,353 @@
+//! The settings: their names, defaults and what each accepts.
+
+use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_control::part::{joined, joined_length, Knob};
+
+use crate::recovery::RECOVERIES;
+
+/// The names of a registry as one text, for what a setting accepts.
+macro_rules! names {
+    ($list:expr) => {{
+        const BYTES: [u8; joined_length($list)] = joined($list);
+        match std::str::from_utf8(&BYTES) {
+            Ok(names) => names,
+            Err(_) => "",
+        }
+    }};
+}
+
+/// Settings of a sender or receiver that can be changed one at a time. The
+/// default is the profile's.
+pub const SETTINGS: &[Knob] = &[
+    Knob {
+        name: "recovery",
+        default: "",
+        accepts: names!(RECOVERIES),
+        summary: "loss recovery",
+    },
+    Knob {
+        name: "recovery_rules",
+        default: "",
+        accepts: "rfc, ns2",
+        summary: "whose tahoe, reno and newreno: RFC 5681 and 6582, or ns-2's agents",
+    },
+    Knob {
+        name: "newreno_timer",
+        default: "",
+        accepts: "first-partial-ack, every-partial-ack",
+        summary: "which partial ACKs restart the timer in a newreno recovery",
+    },
+    Knob {
+        name: "newreno_deflation",
+        default: "",
+        accepts: "on, off",
+        summary: "a partial ACK takes from newreno's window what it acknowledges, not all that duplicates added",
+    },
+    Knob {
+        name: "congestion",
+        default: "",
+        accepts: names!(CONGESTION_CONTROLLERS),
+        summary: "congestion controller, where the scheme names none",
+    },
+    Knob {
+        name: "initial_window",
+        default: "",
+        accepts: "a whole number of segments from 1 to 1000, or rfc6928 (10, fewer if longer than 1500 bytes)",
+        summary: "window after the SYN is acknowledged",
+    },
+    Knob {
+        name: "restart_after_idle",
+        default: "",
+        accepts: "on, off, halving",
+        summary: "after an idle time longer than the RTO the window is at most the initial one (RFC 5681, 4.1); halving takes half of it for each RTO, as Linux does",
+    },
+    Knob {
+        name: "prr",
+        default: "",
+        accepts: "linux, rfc9937",
+        summary: "proportional rate reduction of the recovery linux: the kernel's, which counts from the window, or RFC 9937's, which counts from what was in flight",
+    },
+    Knob {
+        name: "slow_start",
+        default: "",
+        accepts: "controller, hystart++",
+        summary: "what ends slow start besides losses and the threshold: what the congestion controller has for it, or HyStart++ (RFC 9406) in its place",
+    },
+    Knob {
+        name: "abc_limit",
+        default: "",
+        accepts: "a whole number of segments from 1 to 1000, or off",
+        summary: "most that an ACK adds to the window in slow start (L of RFC 3465; 1 after a timeout); off counts ACKs, not segments",
+    },
+    Knob {
+        name: "initial_ssthresh",
+        default: "",
+        accepts: "a whole number of segments from 2 to 2147483647",
+        summary: "slow-start threshold at the start",
+    },
+    Knob {
+        name: "receiver_window",
+        default: "",
+        accepts: "a whole number of segments from 1 to 100000000",
+        summary: "the receiver's window",
+    },
+    Knob {
+        name: "empty_acks",
+        default: "",
+        accepts: "on, off",
+        summary: "the sender acknowledges by segments without data: the SYN-ACK before data goes, and ACKs that others have overtaken (PAWS)",
+    },
+    Knob {
+        name: "pacing",
+        default: "",
+        accepts: "auto, on",
+        summary: "segments leave at a rate: where the controller asks for it, or always, by twice the window a round trip below half the threshold and 1.2 times above, as Linux does where its qdisc is fq or a socket asks",
+    },
+    Knob {
+        name: "ecn",
+        default: "",
+        accepts: "on, off",
+        summary: "explicit congestion notification (RFC 3168): data may be marked instead of dropped, the receiver echoes marks, and the sender reduces as for a loss; of the recoveries linux answers them",
+    },
+    Knob {
+        name: "acks",
+        default: "",
+        accepts: "rfc, linux, quic",
+        summary: "when the receiver acknowledges: by RFC 5681, with the window receiver_window, as Linux does, with a window that grows, or as QUIC (RFC 9000 section 13.2)",
+    },
+    Knob {
+        name: "ack_threshold",
+        default: "",
+        accepts: "a whole number of packets from 0 to 1000, where acks is quic",
+        summary: "so many packets may wait for their ACK (draft-ietf-quic-ack-frequency; RFC 9000: 1)",
+    },
+    Knob {
+        name: "window_edge",
+        default: "",
+        accepts: "full, below",
+        summary: "whether a QUIC sender fills its window to the last packet (RFC 9002 section 7) or stays one below, as quinn 0.11 does",
+    },
+    Knob {
+        name: "migration",
+        default: "",
+        accepts: "rfc9000, quinn, s2n-quic, neqo, quiche, google-quiche, picoquic, msquic",
+        summary: "all that a QUIC sender does when its peer has another address, as RFC 9000 or a stack does it",
+    },
+    Knob {
+        name: "migration_controller",
+        default: "",
+        accepts: "reset, keep, restore",
+        summary: "the congestion controller then; restore is for a path that is known",
+    },
+    Knob {
+        name: "migration_rtt",
+        default: "",
+        accepts: "reset, keep, challenge",
+        summary: "the estimate of the RTT then; challenge is that of the answer to the PATH_CHALLENGE",
+    },
+    Knob {
+        name: "migration_initial_rtt",
+        default: "",
+        accepts: "a time",
+        summary: "RTT before the first sample of a new path",
+    },
+    Knob {
+        name: "migration_old_samples",
+        default: "",
+        accepts: "on, off",
+        summary: "packets of the old path give RTT samples of the new one (RFC 9000 section 9.4 forbids it)",
+    },
+    Knob {
+        name: "migration_in_flight",
+        default: "",
+        accepts: "keep, drop, retransmit",
+        summary: "packets in flight then: they count in the new window, they do not, or their data go again at once",
+    },
+    Knob {
+        name: "migration_window",
+        default: "",
+        accepts: "a whole number of packets from 1 to 1000",
+        summary: "window of a new path",
+    },
+    Knob {
+        name: "migration_port",
+        default: "",
+        accepts: "keep, reset, controller",
+        summary: "what is kept where only the port is another: everything, nothing, or the controller",
+    },
+    Knob {
+        name: "migration_switch",
+        default: "",
+        accepts: "before, after",
+        summary: "data go to a new address before it is validated, at most three times what came from there, or after that",
+    },
+    Knob {
+        name: "tcp_rmem_default",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 16777216, where acks is linux",
+        summary: "the receive buffer of Linux at the start, which holds packets with what the kernel adds to them: the window is about half of it at first",
+    },
+    Knob {
+        name: "tcp_rmem_max",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 1073741824, where acks is linux",
+        summary: "how large the receive buffer of Linux may become; no less than tcp_rmem_default",
+    },
+    Knob {
+        name: "tcp_comp_sack_slack",
+        default: "",
+        accepts: "a time of up to 10 ms, where acks is linux",
+        summary: "how much later than due a compressed ACK of Linux leaves, so that timers may ring together",
+    },
+    Knob {
+        name: "dup_threshold",
+        default: "",
+        accepts: "a whole number from 1 to 1000",
+        summary: "duplicate ACKs that start fast retransmit",
+    },
+    Knob {
+        name: "count_window_updates",
+        default: "",
+        accepts: "on, off",
+        summary: "an ACK that does nothing but open the window counts as a duplicate",
+    },
+    Knob {
+        name: "count_sackless_dupacks",
+        default: "",
+        accepts: "on, off",
+        summary: "with SACK a duplicate ACK counts even if it brings no SACK news",
+    },
+    Knob {
+        name: "limited_transmit",
+        default: "",
+        accepts: "on, off",
+        summary: "send a new segment on the first duplicate ACKs (RFC 3042)",
+    },
+    Knob {
+        name: "initial_rto",
+        default: "",
+        accepts: "a time",
+        summary: "RTO before the first sample",
+    },
+    Knob {
+        name: "min_rto",
+        default: "",
+        accepts: "a time",
+        summary: "lower bound of the RTO",
+    },
+    Knob {
+        name: "max_rto",
+        default: "",
+        accepts: "a time of at least 1 ms",
+        summary: "upper bound of the RTO",
+    },
+    Knob {
+        name: "rtt_tick",
+        default: "",
+        accepts: "a time, none for RFC 6298 in nanoseconds, or linux for Linux's estimator in microseconds",
+        summary: "clock tick of the RTT estimator",
+    },
+    Knob {
+        name: "rtt_tick_phase",
+        default: "",
+        accepts: "a time, where rtt_tick is not none",
+        summary: "phase of the clock tick",
+    },
+    Knob {
+        name: "rtt_tick_phase_step",
+        default: "",
+        accepts: "a time, where rtt_tick is not none",
+        summary: "how much later the clock of each further flow of a run ticks: flow n, from 0, has the phase plus n times this",
+    },
+    Knob {
+        name: "hz",
+        default: "",
+        accepts: "a whole number of ticks a second from 100 to 1000, or 0 for timers that are exact",
+        summary: "clock of the timers: they ring at its ticks, as the timer wheel of Linux rounds them",
+    },
+    Knob {
+        name: "hz_phase",
+        default: "",
+        accepts: "a time",
+        summary: "what that clock, counted from its tick of number zero, shows at time zero",
+    },
+    Knob {
+        name: "rtt_sampling",
+        default: "",
+        accepts: "one-per-window, timestamps",
+        summary: "source of RTT samples",
+    },
+    Knob {
+        name: "timestamps",
+        default: "",
+        accepts: "on, off",
+        summary: "echo timestamps (RFC 7323)",
+    },
+    Knob {
+        name: "segment_bytes",
+        default: "",
+        accepts: "a whole number of bytes from 41 to 65535",
+        summary: "size of a data segment on the wire",
+    },
+    Knob {
+        name: "delayed_ack",
+        default: "",
+        accepts: "a time, or off",
+        summary: "longest delay of an ACK",
+    },
+    Knob {
+        name: "delay_syn_ack",
+        default: "",
+        accepts: "on, off",
+        summary: "the ACK of the SYN is delayed like that of a data segment",
+    },
+    Knob {
+        name: "dsack",
+        default: "",
+        accepts: "on, off",
+        summary: "report duplicates (RFC 2883)",
+    },
+    Knob {
+        name: "rto_recovery_end",
+        default: "",
+        accepts: "new-ack, recovery-point",
+        summary: "until when policies see the sender in RTO recovery",
+    },
+    Knob {
+        name: "chirp_estimator",
+        default: "",
+        accepts: "abest, abest-plain, first-rise, pathchirp",
+        summary: "how the receiver estimates the available bandwidth from a chirp",
+    },
+    Knob {
+        name: "chirp_clean",
+        default: "",
+        accepts: "highest, average",
+        summary:
+            "what abest reports of a chirp without a rise of delay: its highest rate or the average",
+    },
+    Knob {
+        name: "chirp_resolution",
+        default: "",
+        accepts: "a time",
+        summary: "growth of the one-way delay up to which it has not risen",
+    },
+    Knob {
+        name: "pathchirp_f",
+        default: "",
+        accepts: "a number from 1 to 100",
+        summary: "F: an excursion is over when the delay has fallen to this part of its largest",
+    },
+    Knob {
+        name: "pathchirp_l",
+        default: "",
+        accepts: "a whole number of gaps from 1 to 1000, or auto",
+        summary: "L: shorter excursions do not count; auto is a quarter of the gaps, from 2 to 5",
+    },
+    Knob {
+        name: "pathchirp_smoothing",
+        default: "",
+        accepts: "a whole number of chirps from 1 to 100",
+        summary: "over how many chirps the receiver averages",
+    },
+];

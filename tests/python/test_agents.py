@@ -1,0 +1,166 @@
+"""Agents at nodes on the path: scenario keys, knobs, sweeps, tables and explanations."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import midflight
+from midflight import Scenario, _core
+from midflight.cli import main
+
+#: A lossy link, and one of the same kind after a time without a link.
+LOSSY = """\
+[links.a]
+rate = "6 Mbit/s"
+delay = "20 ms"
+queue = "100 packets"
+loss = "uniform 1%"
+
+[links.b]
+rate = "6 Mbit/s"
+delay = "20 ms"
+queue = "100 packets"
+loss = "uniform 1%"
+
+[flows.download]
+size = "3 MB"
+
+[[handoffs]]
+at = "3 s"
+to = "b"
+gap = "500 ms"
+"""
+
+
+@pytest.fixture
+def lossy(tmp_path: Path) -> Path:
+    file = tmp_path / "lossy.toml"
+    file.write_text(LOSSY, encoding="utf-8")
+    return file
+
+
+def flow(file: Path, **sets: Any) -> dict[str, Any]:
+    """Return what the flow of a scenario did."""
+    flows = Scenario.read(file, sets=sets).run().flows
+    return {name: flows.column(name)[0] for name in flows.column_names}
+
+
+def test_no_agent_is_no_agent(lossy: Path) -> None:
+    plain = flow(lossy)
+    assert plain["node_sent"] == plain["node_kept"] == 0
+    assert flow(lossy, agent="none") == plain
+    assert flow(lossy, **{"links.a.agent": "none"}) == plain
+    assert flow(lossy, **{"set.snoop_cache": 7}) == plain
+    # What is the same has the same place in a cache of results.
+    assert "agent" not in Scenario.read(lossy, sets={"agent": "none"}).to_dict()
+
+
+def test_snoop_hides_the_losses_of_the_radio(lossy: Path) -> None:
+    plain, snoop = flow(lossy, handoffs=[]), flow(lossy, handoffs=[], agent="snoop")
+    assert plain["rexmits"] >= plain["drops_radio"] > 0
+    assert snoop["drops_radio"] > 0
+    assert snoop["rexmits"] < snoop["drops_radio"] / 2
+    assert snoop["node_sent"] >= snoop["drops_radio"] - snoop["rexmits"]
+    assert snoop["duration_ns"] < 0.6 * plain["duration_ns"]
+
+
+def test_a_supervisor_closes_the_window_over_a_gap(lossy: Path) -> None:
+    clean = {f"links.{one}.loss": "uniform 0.0001%" for one in "ab"}
+    queues = {f"links.{one}.queue": "1000 packets" for one in "ab"}
+    sets = {**clean, **queues, "handoffs.0.at": "1 s", "handoffs.0.gap": "2 s"}
+    plain, choked = flow(lossy, **sets), flow(lossy, **sets, agent="m-tcp")
+    assert plain["timeouts"] > 0
+    assert plain["rexmits"] > 50
+    assert choked["timeouts"] == choked["rexmits"] == 0
+    assert choked["stall_ns"] < plain["stall_ns"] - 500_000_000
+    assert choked["duration_ns"] < plain["duration_ns"]
+
+
+def test_the_cache_is_handed_over_or_not(lossy: Path) -> None:
+    sets = {"agent": "snoop", "links.a.loss": "uniform 0%", "links.b.loss": "uniform 0%"}
+    kept, lost = flow(lossy, **sets), flow(lossy, **sets, **{"set.snoop_handover": "off"})
+    assert kept["node_sent"] > lost["node_sent"]
+    assert kept["rexmits"] <= lost["rexmits"]
+
+
+def test_a_station_may_have_another_agent_than_the_rest(lossy: Path) -> None:
+    one = flow(lossy, **{"links.a.agent": "snoop"})
+    other = flow(lossy, agent="snoop", **{"links.b.agent": "none"})
+    assert one["digest"] == other["digest"]
+    assert one["digest"] != flow(lossy, agent="snoop")["digest"]
+
+
+def test_without_losses_a_cache_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "clean.toml"
+    text = LOSSY.replace('loss = "uniform 1%"\n', "").partition("[[handoffs]]")[0]
+    file.write_text(text.replace('"3 MB"', '"100 kB"'), encoding="utf-8")
+    assert flow(file, agent="snoop") == flow(file)
+
+
+def test_quic_passes_as_it_is(lossy: Path) -> None:
+    sets = {"profile": "quic"}
+    assert flow(lossy, **sets, agent="snoop") == flow(lossy, **sets)
+
+
+def test_an_axis_of_a_sweep(lossy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    axis = "agent=none,snoop,m-tcp"
+    assert main(["sweep", str(lossy), "--axis", axis, "--out", str(out)]) == 0
+    with (out / "flows.csv").open(encoding="utf-8", newline="") as file:
+        found = {row["agent"]: float(row["node_sent"]) for row in csv.DictReader(file)}
+    assert found["none"] == 0
+    assert found["snoop"] > 0
+    assert found["m-tcp"] > 0
+
+
+def test_a_run_says_what_nodes_did(lossy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(lossy), "--set", "agent=snoop"]) == 0
+    said = capsys.readouterr().out
+    assert "profile linux, agent snoop on the path" in said
+    assert "packets sent and kept back by nodes" in said
+    assert "sent-by-nodes" in said
+    asked = ["explain", str(lossy), "--set", "agent=snoop", "--what", "node_send"]
+    assert main(asked) == 0
+    first = capsys.readouterr().out.splitlines()[1].split()[0]
+    assert main([*asked, "--at", f"{first}s"]) == 0
+    said = capsys.readouterr().out
+    assert "a node on the path sent segment" in said
+
+
+def test_a_knob_without_its_agent_is_told(lossy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(lossy), "--set", "set.snoop_cache=7"]) == 0
+    assert "snoop_cache has no effect: no node of this run has snoop" in capsys.readouterr().err
+    assert main(["run", str(lossy), "--set", "set.snoop_cache=7", "--set", "agent=snoop"]) == 0
+    assert "no effect" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        ({"agent": "snopp"}, 'no agent "snopp" (did you mean "snoop"?); there are snoop, m-tcp'),
+        ({"set.snoop_cache": 0}, "expected a whole number of segments from 1 to 100000"),
+        ({"flows.download.set.snoop_cache": 7}, "expected it in [set]"),
+        (
+            {"agent": "snoop", "flows.download.scheme": "quick-start"},
+            "expected another scheme, or no agent",
+        ),
+        (
+            {"agent": "snoop", "flows.download.stack": "linux"},
+            "expected another stack, or no agent",
+        ),
+    ],
+)
+def test_bad_input(lossy: Path, sets: dict[str, Any], says: str) -> None:
+    with pytest.raises(midflight.MidflightError) as refused:
+        Scenario.read(lossy, sets=sets)
+    assert says in str(refused.value)
+
+
+def test_every_agent_is_told_with_its_source() -> None:
+    for one in _core.agents():
+        assert one["source"]
+        assert all(knob["name"].startswith(one["name"].replace("-", "_")) for knob in one["knobs"])
