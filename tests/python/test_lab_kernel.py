@@ -356,7 +356,7 @@ FEATURES: dict[str, dict[str, Any]] = {
             "loss": [0, 0, 0.01, 0],
         },
     },
-    "a trace whose outage takes what waits in the queue": {
+    "a break of a trace that takes what waits": {
         "links.one": {"delay": "15 ms", "queue": "40 packets"},
         "links.one.trace": {"columns": {"time_s": [0, 0.6, 0.7], "rate_mbps": [8, 0, 3]}}
         | {"outage": "drop", "repeat": True},

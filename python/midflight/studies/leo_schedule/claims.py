@@ -141,6 +141,30 @@ def bbr3_reacts(runs: Runs) -> Finding:
     return Finding(checks)
 
 
+INSTANTS: tuple[Job, ...] = tuple(sc.acks(sc.jump_at(at_s, sc.BBR)) for at_s in sc.INSTANTS_S)
+
+
+@LEDGER.claim(
+    "LE-X2",
+    "How long BBR is slow depends on where the jump falls between two of its PROBE_RTT phases.",
+    "Over jumps at 15 to 24 s the least and the greatest reaction are at least 6 s apart, and none "
+    "is more than 11 s",
+    figures=("5",),
+    needs=INSTANTS,
+)
+def phase_of_bbr(runs: Runs) -> Finding:
+    took = [
+        sc.reaction_s(runs.trace(sc.acks(sc.jump_at(at_s, sc.BBR))), 10, sc.INSTANTS_END_S, at_s)
+        for at_s in sc.INSTANTS_S
+    ]
+    return Finding(
+        [
+            at_least("greatest less least (s)", max(took) - min(took), 6.0),
+            at_most("greatest (s)", max(took), 11.0),
+        ]
+    )
+
+
 #: How much of the greater one two values may differ.
 SAME = 0.02
 
@@ -154,8 +178,8 @@ def apart(ours: np.ndarray, theirs: np.ndarray) -> float:
 @LEDGER.claim(
     "LE-X1",
     "The lab's kernel does what the simulator does.",
-    "At most 2 % apart in each second of the jumps and of the schedule of run 1, and in each run of "
-    "the cuts; a part for each sender and kind",
+    "At most 2 % apart in each second of the jumps and of the schedule of run 1, and in each run "
+    "of the cuts; a part for each sender and kind",
     figures=("1", "2", "3"),
     needs=(*(sc.acks(sc.scheduled(1, sender)) for sender in sc.KERNEL), *JUMPS, *CUTS),
 )

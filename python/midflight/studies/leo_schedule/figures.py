@@ -34,7 +34,9 @@ def _schedule() -> Figure:
         x = [float(second) + step_s / 2 for second in range(0, end_s, step_s)]
         rates = [sc.schedule(1)[int(at // sc.PERIOD_S)][0] * sc.DATA / sc.WIRE for at in x]
         lines = [Line("what the link has for data", SERIES[0], x, _points(rates))]
-        rows: list[tuple[object, ...]] = [("link", at, rate) for at, rate in zip(x, rates)]
+        rows: list[tuple[object, ...]] = [
+            ("link", at, rate) for at, rate in zip(x, rates, strict=True)
+        ]
         looks = iter(SERIES[1:])
         for sender in sc.KERNEL:
             job = sc.scheduled(1, sender)
@@ -77,9 +79,7 @@ def _jumps() -> Figure:
             for sender in sc.KERNEL:
                 job = sc.jump(times, sender)
                 ours = sc.seconds(runs.trace(sc.acks(job)), sc.JUMP_S - 2, sc.JUMP_S + shown)
-                theirs = [
-                    recorded()[job.name][str(sc.JUMP_S + int(second) - 1)] for second in x
-                ]
+                theirs = [recorded()[job.name][str(sc.JUMP_S + int(second) - 1)] for second in x]
                 for name, got in ((sc.NAMES[sender], ours), (KERNEL_NAMES[sender], theirs)):
                     lines.append(Line(name, next(looks), x, _points(got)))
                     rows += [(times, name, at, float(v)) for at, v in zip(x, got, strict=True)]
@@ -193,4 +193,34 @@ def _bbr3() -> Figure:
     )
 
 
-FIGURES: tuple[Figure, ...] = (_schedule(), _jumps(), _cuts(), _bbr3())
+def _instants() -> Figure:
+    def draw(runs: Runs) -> Drawing:
+        lines, rows = [], []
+        x = [float(at_s) for at_s in sc.INSTANTS_S]
+        for sender, look in zip(sc.KERNEL, SERIES, strict=False):
+            took = [
+                sc.reaction_s(
+                    runs.trace(sc.acks(sc.jump_at(at_s, sender))), 10, sc.INSTANTS_END_S, at_s
+                )
+                for at_s in sc.INSTANTS_S
+            ]
+            lines.append(Line(sc.NAMES[sender], look, x, _points(took)))
+            rows += [(sc.NAMES[sender], at, s) for at, s in zip(sc.INSTANTS_S, took, strict=True)]
+        plot = partial(
+            line_plot,
+            panels=[LinePanel("Instant of the jump (s)", lines)],
+            y_title="Reaction (s)",
+        )
+        return Drawing(plot, ("series", "at_s", "seconds"), rows)
+
+    return Figure(
+        "5",
+        "When the jump comes",
+        "From a jump of the round trip from 20 to 80 ms at 10 Mbit/s to the first half second of "
+        "full goodput, by the instant of the jump.",
+        tuple(sc.acks(sc.jump_at(at_s, s)) for s in sc.KERNEL for at_s in sc.INSTANTS_S),
+        draw,
+    )
+
+
+FIGURES: tuple[Figure, ...] = (_schedule(), _jumps(), _cuts(), _bbr3(), _instants())

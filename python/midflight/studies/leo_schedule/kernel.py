@@ -1,9 +1,7 @@
-"""What the lab's kernel gives in the same scenarios, recorded.
+"""What the lab's kernel gives in the same scenarios, recorded in `kernel.csv` (see `record`).
 
-    python -m midflight.studies.leo_schedule.kernel
-
-runs them on a kernel and writes the file again. A row is a series, its x (a second from the start
-of the run, or the length of a cut in ms and the number of the run), and the goodput in Mbit/s.
+A row is a series, its x (a second from the start of the run, or the length of a cut in ms and the
+number of the run), and the goodput in Mbit/s.
 """
 
 from __future__ import annotations
@@ -12,12 +10,11 @@ import csv
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 from midflight.results import EventLog
 from midflight.studies.leo_schedule import scenarios as sc
 
-__all__ = ["ABOUT", "measured", "recorded", "record"]
+__all__ = ["ABOUT", "FILE", "Row", "measured", "recorded"]
 
 FILE = "kernel.csv"
 #: The kernel of the record.
@@ -57,16 +54,3 @@ def measured(runs_of_schedule: tuple[int, ...] = (1,)) -> Iterator[Row]:
             for place, (flows, _, _) in enumerate(kernel_runs(kernel, job.plans(core))):
                 mbps = float(flows.column("goodput_bps")[0]) / 1e6
                 yield f"cuts, {sender}", f"{cut_ms}/{place}", mbps
-
-
-def record(path: Path) -> None:
-    """Write the file."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("series", "x", "mbps"))
-        for series, x, mbps in measured():
-            writer.writerow((series, x, f"{mbps:.6g}"))
-
-
-if __name__ == "__main__":
-    record(Path(__file__).with_name(FILE))

@@ -7,7 +7,6 @@ kernel of the lab.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -85,11 +84,17 @@ JUMPS = {4: (20, 80), 15: (20, 300)}
 
 
 def changed(
-    mbps: int, before_ms: int, after_ms: int, download: dict[str, Any], end_s: float, **more: Any
+    mbps: int,
+    before_ms: int,
+    after_ms: int,
+    download: dict[str, Any],
+    end_s: float,
+    at_s: float = JUMP_S,
+    **more: Any,
 ) -> str:
     """A download whose round trip jumps; the queue is a bandwidth-delay product of each path."""
     rate = f"{mbps} Mbit/s"
-    change = {"link": "leo", "at": f"{JUMP_S} s", "delay": f"{after_ms / 2:g} ms", "queue": "bdp"}
+    change = {"link": "leo", "at": f"{at_s:g} s", "delay": f"{after_ms / 2:g} ms", "queue": "bdp"}
     return scenario(
         end_s,
         links={"leo": {"rate": rate, "delay": f"{before_ms / 2:g} ms", "queue": "bdp"}},
@@ -103,6 +108,18 @@ def jump(times: int, sender: str, stack: str = "midflight") -> Scenarios:
     """A jump of the round trip by so many times at 10 Mbit/s."""
     text = changed(10, *JUMPS[times], flow(sender, stack), JUMP_END_S)
     return Scenarios(f"jump x{times}, {sender}", (text,), traced=False)
+
+
+#: Instants of the same jump, in seconds.
+INSTANTS_S = tuple(range(15, 25))
+INSTANTS_END_S = 40
+
+
+@cache
+def jump_at(at_s: int, sender: str) -> Scenarios:
+    """A jump to four times the round trip at another instant."""
+    text = changed(10, *JUMPS[4], flow(sender, "midflight"), INSTANTS_END_S, at_s)
+    return Scenarios(f"jump x4 at {at_s} s, {sender}", (text,), traced=False)
 
 
 # Hard handovers
@@ -159,30 +176,32 @@ def acks(of: Scenarios) -> FlowTrace:
     return FlowTrace(of, events=("ack",))
 
 
-def goodput(log: EventLog, edges_s: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Goodput in Mbit/s between each instant and the next, by what is acknowledged."""
+def megabits(log: EventLog, at_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is acknowledged before each instant, in Mbit."""
     seen = log.of("ack")
     highest = np.concatenate(([0.0], np.maximum.accumulate(seen.value)))
-    edges = np.asarray(edges_s, dtype=float)
-    at_edges = highest[np.searchsorted(seen.time_s, edges, side="left")]
-    found: NDArray[np.float64] = np.diff(at_edges) * BITS / np.diff(edges) / 1e6
+    found: NDArray[np.float64] = highest[np.searchsorted(seen.time_s, at_s)] * BITS / 1e6
+    return found
+
+
+def goodput(log: EventLog, edges_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Goodput in Mbit/s between each instant and the next."""
+    found: NDArray[np.float64] = np.diff(megabits(log, edges_s)) / np.diff(edges_s)
     return found
 
 
 def seconds(log: EventLog, from_s: int, until_s: int) -> NDArray[np.float64]:
     """Goodput in Mbit/s in each second."""
-    return goodput(log, np.arange(from_s, until_s + 1))
+    return goodput(log, np.arange(from_s, until_s + 1, dtype=float))
 
 
 #: A sender has reacted when it has so much of the rate over so long.
 SHARE, WINDOW_S, STEP_S = 0.9, 0.5, 0.05
 
 
-def reaction_s(log: EventLog, mbps: float, until_s: float) -> float:
+def reaction_s(log: EventLog, mbps: float, until_s: float, at_s: float = JUMP_S) -> float:
     """Seconds from the jump to the first half second of full goodput; inf if there is none."""
-    starts = np.arange(JUMP_S, until_s - WINDOW_S, STEP_S)
-    for start in starts:
-        (got,) = goodput(log, (start, start + WINDOW_S))
-        if got >= SHARE * mbps * DATA / WIRE:
-            return float(start) - JUMP_S
-    return float("inf")
+    starts = np.arange(at_s, until_s - WINDOW_S, STEP_S)
+    got = (megabits(log, starts + WINDOW_S) - megabits(log, starts)) / WINDOW_S
+    full = np.flatnonzero(got >= SHARE * mbps * DATA / WIRE)
+    return float(starts[full[0]]) - at_s if len(full) else float("inf")
