@@ -1,17 +1,16 @@
 """What the lab's kernel gives in the same scenarios, recorded in `kernel.csv` (see `record`).
 
-A row is a series, its x (a second from the start of the run, or the length of a cut in ms and the
-number of the run), and the goodput in Mbit/s.
+A row is a series, its x (a second from the start of the run, or the length of a cut in ms), and
+the goodput in Mbit/s.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from importlib.resources import files
 
-from midflight.results import EventLog
 from midflight.studies.leo_schedule import scenarios as sc
 
 __all__ = ["ABOUT", "FILE", "Row", "measured", "recorded"]
@@ -32,25 +31,35 @@ def recorded() -> dict[str, dict[str, float]]:
     return found
 
 
-def measured(runs_of_schedule: tuple[int, ...] = (1,)) -> Iterator[Row]:
-    """Yield what a kernel gives; raises `LabError` if there is none."""
+def measured(only: Container[str] | None = None) -> Iterator[Row]:
+    """Yield what a kernel gives, of all series or of some; raises `LabError` if there is none.
+
+    What is acknowledged in each second is what the kernel's sender says (TCP_INFO).
+    """
     import importlib
 
+    from midflight.lab.runs import OWN, LabRuns
     from midflight.lab.store import choose
-    from midflight.studies.scenario_runs import kernel_runs
 
     core, kernel = importlib.import_module("midflight._core"), choose()
-    each = [sc.scheduled(run, sender, "linux") for run in runs_of_schedule for sender in sc.KERNEL]
-    each += [sc.jump(times, sender, "linux") for times in sc.JUMPS for sender in sc.KERNEL]
-    plans = [plan for job in each for plan in job.plans(core)]
-    ends = [sc.PERIODS * sc.PERIOD_S if "schedule" in job.name else sc.JUMP_END_S for job in each]
-    made = kernel_runs(kernel, plans)
-    for job, end_s, (_, _, trace) in zip(each, ends, made, strict=True):
-        for second, mbps in enumerate(sc.seconds(EventLog.from_table(trace), 0, end_s)):
-            yield job.name, str(second), float(mbps)
-    for cut_ms in sc.CUTS_MS:
-        for sender in sc.KERNEL:
-            job = sc.hard(cut_ms, sender, "linux")
-            for place, (flows, _, _) in enumerate(kernel_runs(kernel, job.plans(core))):
-                mbps = float(flows.column("goodput_bps")[0]) / 1e6
-                yield f"cuts, {sender}", f"{cut_ms}/{place}", mbps
+    by_second = [sc.scheduled(1, sender, "linux") for sender in sc.KERNEL]
+    by_second += [sc.jump(times, sender, "linux") for times in sc.JUMPS for sender in sc.KERNEL]
+    for job in by_second:
+        if only is not None and job.name not in only:
+            continue
+        (plan,) = job.plans(core)
+        ((_, _, _, samples),) = LabRuns(plan, kernel, (OWN,), sample_ns=10**9).pieces()
+        told = zip(samples.column("time_ns"), samples.column("bytes_acked"), strict=True)
+        acked = {round(at_ns / 1e9): float(count) for at_ns, count in told}
+        for second in range(round(plan.setup().end_ns / 1e9)):
+            # The last sample may be missing at the very end.
+            if second + 1 in acked:
+                mbps = 8e-6 * (acked[second + 1] - acked.get(second, 0.0))
+                yield job.name, str(second), mbps
+    for sender in sc.KERNEL:
+        if only is not None and f"cuts, {sender}" not in only:
+            continue
+        for cut_ms in sc.CUTS_MS:
+            plan = sc.hard(cut_ms, sender, "linux").plans(core)[0]
+            ((flows, _, _, _),) = LabRuns(plan, kernel, (OWN,), sample_ns=0).pieces()
+            yield f"cuts, {sender}", str(cut_ms), float(flows.column("goodput_bps")[0]) / 1e6

@@ -124,7 +124,7 @@ def jump_at(at_s: int, sender: str) -> Scenarios:
 
 # Hard handovers
 
-CUT_MBPS, CUT_RTT_MS, CUT_END_S, CUT_EVERY_S = 50, 50, 100, 5
+CUT_MBPS, CUT_RTT_MS, CUT_END_S, CUT_EVERY_S = 20, 50, 100, 5
 CUTS_MS = (50, 100, 200, 500, 1000)
 STARTS_MS = (0, 200, 400, 600, 800)
 
