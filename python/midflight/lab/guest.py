@@ -261,7 +261,7 @@ def start(kernel: Kernel, guest: Guest, folder: Path, core: int) -> Running:
             executable=kernel.path,
             cwd=folder,
             env={"TMPDIR": str(folder), "HOME": str(folder)},
-            stdin=its,
+            stdin=its.fileno(),
             stdout=said,
             stderr=said,
             start_new_session=True,

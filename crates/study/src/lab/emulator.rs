@@ -202,24 +202,21 @@ impl<O: Observer> Links<O> {
         let number = |port: u16| port.checked_sub(FIRST_PORT).map(usize::from);
         let own = [number(ports.1), number(ports.0)];
         let own = own.into_iter().flatten().find_map(|n| way.flows.get(&n));
-        let door = match own {
-            Some(door) => Some(door),
+        let door = own.or_else(|| {
             // Both directions of a connection are of one flow.
-            None => {
-                let (pair, ports) = if node < to {
-                    ((node, to), ports)
-                } else {
-                    ((to, node), (ports.1, ports.0))
-                };
-                let seen = self.ports.entry(pair).or_default();
-                let known = seen.iter().position(|one| *one == ports);
-                let place = known.unwrap_or(seen.len());
-                if known.is_none() {
-                    seen.push(ports);
-                }
-                way.others.get(place % way.others.len().max(1))
+            let (pair, ports) = if node < to {
+                ((node, to), ports)
+            } else {
+                ((to, node), (ports.1, ports.0))
+            };
+            let seen = self.ports.entry(pair).or_default();
+            let known = seen.iter().position(|one| *one == ports);
+            let place = known.unwrap_or(seen.len());
+            if known.is_none() {
+                seen.push(ports);
             }
-        };
+            way.others.get(place % way.others.len().max(1))
+        });
         let Some(Door { flow, end, inbox }) = door else {
             return Ok(false);
         };

@@ -211,10 +211,11 @@ fn ecn_lines(flows: &[FlowSetup]) -> Result<String, LabError> {
             }
         }
     }
-    let lines = asks.into_iter().filter(|(_, ecn)| *ecn);
-    Ok(lines
-        .map(|(node, _)| format!("sysctl {node} net/ipv4/tcp_ecn 1\n"))
-        .collect())
+    let mut lines = String::new();
+    for (node, _) in asks.into_iter().filter(|(_, ecn)| *ecn) {
+        let _ = writeln!(lines, "sysctl {node} net/ipv4/tcp_ecn 1");
+    }
+    Ok(lines)
 }
 
 /// A setup as the script of a guest.

@@ -162,7 +162,7 @@ TIMES = 4
 def bbr3(rtt_ms: int, is_told: bool) -> Scenarios:
     """BBRv3 over a jump of the round trip by four times, with a notice or without one."""
     download = {"scheme": TOLD if is_told else "sack", "set": {"congestion": "bbr3"}}
-    more = {"notice": {}} if is_told else {}
+    more: dict[str, Any] = {"notice": {}} if is_told else {}
     text = changed(BBR3_MBPS, rtt_ms, TIMES * rtt_ms, download, BBR3_END_S, **more)
     name = f"BBRv3, {rtt_ms} to {TIMES * rtt_ms} ms{', told' if is_told else ''}"
     return Scenarios(name, (text,), traced=False)
