@@ -124,7 +124,7 @@ def test_verify_tells_of_a_changed_file(
     (tmp_path / "drive.csv").write_text(DRIVE.replace("12\n4", "13\n4"))
     capsys.readouterr()
     assert main(["verify", out]) != 0
-    assert "is not what it was" in capsys.readouterr().err
+    assert "has changed since its hash was written" in capsys.readouterr().err
 
 
 def test_explain_and_plot_take_them(

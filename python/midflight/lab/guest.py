@@ -51,7 +51,7 @@ FILES = "files"
 
 @dataclass(frozen=True)
 class Guest:
-    """What a guest is to do."""
+    """The input of a guest."""
 
     #: Lines for the driver and the guest's init (lab/guest/init.c).
     script: str
@@ -72,7 +72,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a guest has left."""
+    """The results of a guest."""
 
     #: The record of packets (lab/kernel/midflight.h).
     packets: bytes

@@ -99,8 +99,8 @@ fn end_of(record: &[u8]) -> Result<Instant, LabError> {
     records(record).try_fold(Instant::ZERO, |last, entry| Ok(last.max(entry?.at)))
 }
 
-/// What links and senders were at intervals in a run that a kernel made: the links are the simulator's,
-/// over which the packets are sent again, and a sender is what it told of itself with each packet.
+/// Samples of links and senders in a run of a kernel: the links are the simulator's, over which the
+/// packets are replayed, and a sender's state is that reported with each packet.
 ///
 /// # Errors
 /// [`LabError::Record`]; [`LabError::Study`] as for [`crate::samples`].

@@ -33,7 +33,7 @@ const MOST_NAME: usize = 15;
 /// Bytes of data in a full segment of Ethernet's 1500, without and with timestamps (RFC 7323).
 const PAYLOAD: [u64; 2] = [1460, 1448];
 
-/// What a guest is told beside the setup.
+/// Input of a guest in addition to the setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
     /// Congestion controls, by the kernel's names: one for all flows, or one for each; none for those that
