@@ -50,7 +50,7 @@ pub use error::{nearest, StudyError};
 pub use execution::Execution;
 pub use foreign::Policies;
 pub use measure::{
-    Cause, FlowOutcome, FlowRow, HandoffRow, PhaseOutcome, ProbeRun, RoamingRow, SenderPhase,
+    Cause, Delivery, FlowOutcome, FlowRow, HandoffRow, PhaseOutcome, ProbeRun, RoamingRow, SenderPhase,
     StartupRow, TrainRow,
 };
 pub use midflight_quic::QuicStack;

@@ -25,6 +25,10 @@ pub(super) fn acknowledges(ack: &Ack) -> Edge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) segment: Segment,
+    /// When it came first.
+    pub(super) came: Instant,
+    /// It has not been handed to the link yet.
+    pub(super) is_held: bool,
     /// When it was handed to the link last.
     pub(super) handed: Instant,
     /// How often the node has sent it by itself.
@@ -64,12 +68,21 @@ impl Cache {
         if self.kept.len() < self.most {
             let kept = Kept {
                 segment: *segment,
+                came: now,
+                is_held: false,
                 handed: now,
                 resent: 0,
                 by_sender,
             };
             self.kept.insert(begins, kept);
         }
+    }
+
+    /// How long the longest of what is acknowledged stayed before it was handed to the link for the last time.
+    pub(super) fn stayed_below(&self, acknowledged: Edge) -> Duration {
+        let below = self.kept.range(..acknowledged).map(|(_, kept)| kept);
+        let stayed = below.map(|kept| kept.handed.since(kept.came));
+        stayed.max().unwrap_or(Duration::ZERO)
     }
 
     /// Forgets what is acknowledged; when the last of it was handed to the link, if all of it went only once: behind a
