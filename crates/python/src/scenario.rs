@@ -142,7 +142,7 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
 /// run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
 /// began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
-/// arrived, and `acked_ahead`, most segments that were acknowledged to the sender and not by the
+/// arrived (a flow has not finished before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
 /// receiver, with `acked_missing`, those at the end of the run; `digest` of the run.
 ///
 /// Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
@@ -265,9 +265,8 @@ fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<
         nanos(at.map(|at| at.since(r.of.opened)))
     };
     t.maybe_int("delivered_ns", rows.iter().map(delivered).collect());
-    let of_delivery = |count: fn(&Delivery) -> u64| {
-        integers(rows, |r| r.of.delivery.as_ref().map_or(0, count))
-    };
+    let of_delivery =
+        |count: fn(&Delivery) -> u64| integers(rows, |r| r.of.delivery.as_ref().map_or(0, count));
     t.int("acked_ahead", of_delivery(|delivery| delivery.ahead));
     t.int("acked_missing", of_delivery(|delivery| delivery.missing));
     t.text("digest", text(&|r| r.run.digest.to_string()));

@@ -50,7 +50,7 @@ impl Part for ITcp {
                 name: "i_tcp_buffer",
                 default: "200",
                 accepts: "a whole number of segments from 2 to 1000000",
-                summary: "acknowledged segments that have not been delivered at which the station closes its window",
+                summary: "segments that the station has room for: acknowledged, and not delivered",
             },
             Knob {
                 name: "i_tcp_transfer",

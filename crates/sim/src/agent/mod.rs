@@ -6,6 +6,7 @@
 //! itself. One agent serves all nodes where it is deployed, so that a handover of state is a move within it.
 
 mod cache;
+mod elfn;
 mod i_tcp;
 mod m_tcp;
 mod pep;
@@ -19,6 +20,7 @@ use std::fmt::Debug;
 use midflight_control::part::registry;
 use midflight_units::Instant;
 
+pub use elfn::Elfn;
 pub use i_tcp::ITcp;
 pub use m_tcp::MTcp;
 pub use pep::Pep;
@@ -143,6 +145,7 @@ registry! {
     ITcp: ITcp,
     Pep: Pep,
     Wtcp: Wtcp,
+    Elfn: Elfn,
     RttEqualiser: RttEqualiser,
 }
 

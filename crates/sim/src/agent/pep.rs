@@ -46,7 +46,7 @@ impl Part for Pep {
                 name: "pep_buffer",
                 default: "2000",
                 accepts: "a whole number of segments from 2 to 1000000",
-                summary: "acknowledged segments that have not been delivered at which the gateway closes its window",
+                summary: "segments that the gateway has room for: acknowledged, and not delivered",
             },
             Knob {
                 name: "pep_window",

@@ -111,7 +111,13 @@ impl Agent for RttEqualiser {
         Verdict::Drop
     }
 
-    fn on_attachment(&mut self, _now: Instant, _mobile: NodeId, _to: Attached, _out: &mut Outbox<'_>) {
+    fn on_attachment(
+        &mut self,
+        _now: Instant,
+        _mobile: NodeId,
+        _to: Attached,
+        _out: &mut Outbox<'_>,
+    ) {
     }
 
     fn next_timeout(&self) -> Option<Instant> {

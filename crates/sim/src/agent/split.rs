@@ -1,17 +1,19 @@
 //! A connection that is split at a node: one towards the sender, which the node acknowledges by itself, and one towards the
 //! receiver, with a sender and a window of its own. Both ends are the TCP of the flow's profile, as every other.
 //!
-//! What is acknowledged may not have arrived: it is in the node's buffer. When more than so many segments are there the
-//! node closes its window, and opens it when half is left. At a handoff the state moves to the next station, which takes
+//! What is acknowledged may not have arrived: it is in the node's buffer. The node's window is the room that is left there;
+//! it tells the sender of more when half of the buffer has become free. At a handoff the state moves to the next station, which takes
 //! a time in which the packets of the flow wait; then the node's sender goes on in slow start without waiting for its timer
 //! (`immediate-expiry`). Or the state is lost, with what was in the buffer; nobody sends that again.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
 use midflight_tcp::{
-    Ack, Content, InitialWindow, Receiver, ReceiverConfig, Says, Segment, Sender, SenderConfig, SenderParts,
+    Ack, Content, InitialWindow, Receiver, ReceiverConfig, Says, Segment, Sender, SenderConfig,
+    SenderParts,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 
@@ -36,7 +38,7 @@ pub struct Ends {
 pub(super) struct Settings {
     /// The node answers a SYN by itself; otherwise the receiver's answer passes.
     pub(super) answers_syn: bool,
-    /// Most segments that are acknowledged and not delivered when the window closes.
+    /// Room for segments that are acknowledged and not delivered.
     pub(super) buffer: u32,
     /// The initial window of the node's sender; none for the profile's.
     pub(super) window: Option<u32>,
@@ -66,9 +68,11 @@ struct Halves {
     sender: Sender,
     /// The receiver has answered the SYN.
     is_open: bool,
-    /// The last ACK to the sender, and whether its window was zero.
+    /// Data bytes of a full segment.
+    payload: u32,
+    /// The last ACK to the sender, and up to where its window went; nowhere if it was zero.
     last: Option<Ack>,
-    is_closed: bool,
+    offered: Option<Seq>,
     /// Until then the state moves, and this waits.
     until: Option<Instant>,
     waiting: Vec<Carried>,
@@ -92,8 +96,9 @@ impl Halves {
             receiver: Receiver::new(ends.receiver),
             sender,
             is_open: false,
+            payload: config.payload_bytes(),
             last: None,
-            is_closed: false,
+            offered: None,
             until: None,
             waiting: Vec::new(),
         }
@@ -109,14 +114,36 @@ impl Halves {
 
     /// Segments that are acknowledged and not delivered, as far as the node knows.
     fn backlog(&self) -> Seq {
-        self.receiver.next().saturating_sub(self.sender.view().snd_una)
+        self.receiver
+            .next()
+            .saturating_sub(self.sender.view().snd_una)
     }
 
-    fn answer(&mut self, id: FlowId, ack: Ack, settings: &Settings, out: &mut Outbox<'_>) {
-        self.last = Some(ack);
-        let is_full = self.backlog() >= u64::from(settings.buffer);
-        self.is_closed = is_full && ack.says == Says::Nothing && ack.ack > 1;
-        let ack = if self.is_closed { closed(&ack) } else { ack };
+    /// An ACK with the window that the buffer has room for.
+    fn with_window(&mut self, ack: &Ack, settings: &Settings) -> Ack {
+        self.last = Some(*ack);
+        if ack.says != Says::Nothing {
+            return *ack;
+        }
+        let room = u64::from(settings.buffer).saturating_sub(self.backlog());
+        let bytes = u32::try_from(room * u64::from(self.payload)).unwrap_or(u32::MAX);
+        let window = NonZeroU32::new(bytes);
+        self.offered = window.map(|_| ack.ack + room);
+        match (window, ack.window) {
+            (None, _) => Ack {
+                says: Says::ZeroWindow,
+                window: None,
+                ..*ack
+            },
+            (Some(window), own) => Ack {
+                window: Some(own.map_or(window, |own| own.min(window))),
+                ..*ack
+            },
+        }
+    }
+
+    fn answer(&mut self, id: FlowId, ack: &Ack, settings: &Settings, out: &mut Outbox<'_>) {
+        let ack = self.with_window(ack, settings);
         out.send(self.site, id, self.source, Carried::Ack(ack));
     }
 
@@ -142,24 +169,27 @@ impl Halves {
                     self.receiver.on_segment(now, segment)
                 };
                 if let Some(ack) = answer {
-                    self.answer(id, ack, settings, out);
+                    self.answer(id, &ack, settings, out);
                 }
                 self.sender.write_until(now, self.receiver.next(), &mut ());
             }
             Carried::Ack(ack) => {
                 self.sender.on_ack(now, ack, &mut ());
-                self.reopen(id, settings, out);
+                self.update(id, settings, out);
             }
         }
         self.pump(now, id, out);
     }
 
-    /// Opens the window when there is room again.
-    fn reopen(&mut self, id: FlowId, settings: &Settings, out: &mut Outbox<'_>) {
-        let has_room = self.backlog() <= u64::from(settings.buffer / 2);
-        if let Some(ack) = self.last.filter(|_| self.is_closed && has_room) {
-            self.is_closed = false;
-            out.send(self.site, id, self.source, Carried::Ack(ack));
+    /// Tells the sender when half of the buffer has become free, or of as much of a window that was zero.
+    fn update(&mut self, id: FlowId, settings: &Settings, out: &mut Outbox<'_>) {
+        let Some(ack) = self.last else {
+            return;
+        };
+        let half = u64::from(settings.buffer / 2);
+        let edge = self.sender.view().snd_una + u64::from(settings.buffer);
+        if edge >= self.offered.unwrap_or(ack.ack) + half {
+            self.answer(id, &ack, settings, out);
         }
     }
 
@@ -169,14 +199,6 @@ impl Halves {
         }
         let timers = [self.sender.poll_timer(), self.receiver.poll_timer()];
         timers.into_iter().flatten().map(|(due, _)| due).min()
-    }
-}
-
-fn closed(ack: &Ack) -> Ack {
-    Ack {
-        says: Says::ZeroWindow,
-        window: None,
-        ..*ack
     }
 }
 
@@ -222,7 +244,8 @@ impl Split {
             return Verdict::Forward;
         };
         if !settings.answers_syn && is_syn {
-            halves.last = halves.receiver.on_segment(now, segment);
+            // Its answer is that of the receiver, which passes.
+            halves.receiver.on_segment(now, segment);
             return Verdict::Forward;
         }
         let what = Carried::Data(*segment);
@@ -253,7 +276,7 @@ impl Split {
             halves.take(now, id, &what, settings, out);
         }
         if is_answer {
-            Verdict::Forward
+            Verdict::Replace(Carried::Ack(halves.with_window(ack, settings)))
         } else {
             Verdict::Drop
         }
@@ -302,7 +325,7 @@ impl Split {
             }
             halves.sender.on_timer(now, &mut ());
             if let Some(ack) = halves.receiver.on_timer(now) {
-                halves.answer(id, ack, settings, out);
+                halves.answer(id, &ack, settings, out);
             }
             halves.pump(now, id, out);
         }

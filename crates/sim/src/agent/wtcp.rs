@@ -172,7 +172,13 @@ impl Agent for Wtcp {
         }
     }
 
-    fn on_attachment(&mut self, _now: Instant, mobile: NodeId, to: Attached, _out: &mut Outbox<'_>) {
+    fn on_attachment(
+        &mut self,
+        _now: Instant,
+        mobile: NodeId,
+        to: Attached,
+        _out: &mut Outbox<'_>,
+    ) {
         // The paper has no handoff: the next station begins with nothing.
         let here = match to {
             Attached::No => return,
@@ -184,7 +190,10 @@ impl Agent for Wtcp {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.flows.values().filter_map(|flow| flow.timer.due()).min()
+        self.flows
+            .values()
+            .filter_map(|flow| flow.timer.due())
+            .min()
     }
 
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {

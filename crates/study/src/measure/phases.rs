@@ -29,7 +29,7 @@ pub struct PhaseOutcome {
 pub struct FlowOutcome {
     /// When it opened.
     pub opened: Instant,
-    /// When everything that it had to send was acknowledged; none if it has no end or did not get there.
+    /// When everything that it had to send was acknowledged, and has arrived; none if it has no end or did not get there.
     pub finished: Option<Instant>,
     /// When the run, or the flow, was over.
     pub until: Instant,
@@ -80,7 +80,13 @@ impl Delivery {
             }
             _ => return,
         }
-        self.missing = self.una.saturating_sub(self.next);
+        // The last ACKs of the receiver may be on their way when the run is over.
+        let is_there = self.at.is_some();
+        self.missing = if is_there {
+            0
+        } else {
+            self.una.saturating_sub(self.next)
+        };
     }
 }
 
@@ -435,6 +441,12 @@ impl Measure for Phases {
             if flow.finished.is_none() {
                 flow.stalled_until(until);
             }
+            let delivery = deliveries.get(number).copied();
+            // With a node that acknowledges by itself it is over when all has arrived, too.
+            let finished = flow.finished.and_then(|acknowledged| match delivery {
+                Some(delivery) => delivery.at.map(|at| at.max(acknowledged)),
+                None => Some(acknowledged),
+            });
             let rows = flow.metrics.take_rows();
             let phases = rows.into_iter().zip(&flow.phases).zip(begun());
             let phase =
@@ -447,11 +459,11 @@ impl Measure for Phases {
                 };
             FlowOutcome {
                 opened: flow.opened,
-                finished: flow.finished,
-                until: flow.finished.unwrap_or(until),
+                finished,
+                until: finished.unwrap_or(until),
                 stall: flow.stall,
                 stalled_at: flow.stalled_at,
-                delivery: deliveries.get(number).copied(),
+                delivery,
                 phases: phases.map(phase).collect(),
             }
         };

@@ -203,7 +203,11 @@ impl Plan {
             let is_tcp = flow.quic.is_none() && flow.own_quic.is_none();
             is_tcp.then_some((setup.from, setup.to))
         };
-        self.flows.iter().zip(&*self.flow_setups).map(ends).collect()
+        self.flows
+            .iter()
+            .zip(&*self.flow_setups)
+            .map(ends)
+            .collect()
     }
 
     /// Nodes with agents are told where the mobile node is.

@@ -265,7 +265,7 @@ pub struct SenderParts {
 
 impl SenderConfig {
     /// Bytes of data in a segment, where timestamps take their part.
-    pub(crate) fn payload_bytes(&self) -> u32 {
+    pub fn payload_bytes(&self) -> u32 {
         if self.recovery == RecoveryKind::Quic {
             return self.segment_bytes.saturating_sub(QUIC_OVERHEAD).max(1);
         }
