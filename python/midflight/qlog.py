@@ -197,6 +197,9 @@ class Metrics:
             self.now.pop(scaled[row.event], None)
         elif row.event in scaled:
             self.now[scaled[row.event]] = round(row.value * self.payload)
+        elif row.event in ("pacing_rate", "delivery_rate"):
+            own = row.event if row.event == "pacing_rate" else "midflight:delivery_rate"
+            self.now[own] = round(row.value)
         elif row.event in times:
             self.now[times[row.event]] = milliseconds(round(row.value * 1e9))
         elif row.event == "backoff":

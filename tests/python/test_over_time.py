@@ -643,3 +643,20 @@ def test_python_draws_what_the_command_does(tmp_path: Path) -> None:
     schemes = ["sack", "freeze"]
     plot_over_time("wifi-to-lte", tmp_path / "b.svg", kinds, schemes=schemes)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_rates_of_a_sender_that_paces() -> None:
+    # BBR fills the link: it paces at the link's rate, and measures it, each without headers.
+    sets = {"profile": "linux", "set.congestion": "bbr-linux", "flows.download.size": "6 MB"}
+    scenario = one_link().but(sets)
+    (rates,) = shown_panels(watch(scenario), ["rates"], 2.0)[1]
+    delivered, paced = rates.curves
+    assert (delivered.label, delivered.draw) == ("delivered", "dots")
+    assert (paced.label, paced.draw) == ("paced at", "steps")
+    data = 10.0 * 1448 / 1500
+    assert np.median(delivered.value) == pytest.approx(data, rel=0.01)
+    assert delivered.value.max() <= data * 1.001
+    assert paced.value.max() == pytest.approx(1.25 * data, rel=0.02)
+    assert paced.value.min() == pytest.approx(0.75 * data, rel=0.02)
+    with pytest.raises(midflight.MidflightError, match="nothing to draw of rates"):
+        shown_panels(watch(scenario.but({"set.congestion": "cubic-linux"})), ["rates"])

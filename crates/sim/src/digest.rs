@@ -164,6 +164,8 @@ impl Observer for Digest {
                 | SenderEvent::Indicators(_)
                 | SenderEvent::Rto(_)
                 | SenderEvent::Smoothed(_)
+                | SenderEvent::PacingRate(_)
+                | SenderEvent::DeliveryRate { .. }
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
                 | SenderEvent::State(_)

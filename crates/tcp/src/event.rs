@@ -58,6 +58,15 @@ pub enum SenderEvent<'a> {
     Rto(Duration),
     /// The smoothed round-trip time is another; told where [`Log::DETAILED`].
     Smoothed(Duration),
+    /// Segments are paced at another rate, in bits of data a second; told where [`Log::DETAILED`].
+    PacingRate(f64),
+    /// An ACK has shown how fast data is delivered; told where [`Log::DETAILED`], of a sender that measures it.
+    DeliveryRate {
+        /// Bits of data a second.
+        rate: f64,
+        /// The application had too little to send meanwhile.
+        app_limited: bool,
+    },
     /// So many duplicate ACKs are counted now; told where [`Log::DETAILED`].
     Duplicates(u32),
     /// A deadline has come, before anything follows from it; told where [`Log::DETAILED`].

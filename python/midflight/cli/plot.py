@@ -66,7 +66,7 @@ def plot(
             "--kind",
             metavar="KIND",
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
-            "throughput, queue, delay, rtt, cwnd, pipe, sequence. Of results: median, cdf, "
+            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence. Of results: median, cdf, "
             "box, interval or heatmap.  [default: both, or median]",
         ),
     ] = None,

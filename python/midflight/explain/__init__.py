@@ -82,6 +82,8 @@ CHOICES = (
     "backoff",
     "rtt_sample",
     "srtt",
+    "pacing_rate",
+    "delivery_rate",
     "dupacks",
     "send",
     "rexmit",

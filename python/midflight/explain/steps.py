@@ -159,6 +159,10 @@ class Steps:
                 "rtt_sample": "an RTT sample was taken:",
             }
             return f"{names[row.event]} {value} s{by}"
+        if row.event in ("pacing_rate", "delivery_rate"):
+            what = "segments are paced at" if row.event == "pacing_rate" else "data is delivered at"
+            limited = ", while the application limits it" if row.detail else ""
+            return f"{what} {row.value / 1e6:.4g} Mbit/s{limited}{by}"
         if row.event == "backoff":
             return f"the timer's back-off factor became {row.number}{by}"
         if row.event == "dupacks":

@@ -71,9 +71,10 @@ def plot_over_time(
 ) -> Path:
     """Draw panels over time of a run's flows into a .png, .svg, .pdf or .pgf file; return its path.
 
-    `kinds` are "throughput" (of what arrives at the receiver, with headers), "queue" (packets at
-    the access links, the one in transmission included), "delay" (one way), "rtt" (samples of the
-    sender), "cwnd", "pipe" (segments that the sender takes to be in the network) and "sequence".
+    `kinds` are "throughput" (of what arrives at the receiver, with headers), "rates" (at which a
+    sender paces, and samples of its delivery rate), "queue" (packets at the access links, the one
+    in transmission included), "delay" (one way), "rtt" (samples of the sender), "cwnd", "pipe"
+    (segments that the sender takes to be in the network) and "sequence".
     `flows` are names of flows (default: all; with several `schemes` the first, whose scheme they
     replace). A throughput is a mean of `interval_s` seconds, by default about a 90th of the time
     that is shown. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file

@@ -46,7 +46,7 @@ Values = NDArray[np.float64]
 Draw = Literal["steps", "line", "queue", "dots", "area", "retransmissions", "losses"]
 
 #: The kinds of panels, in the order in which help lists them.
-OVER_TIME = ("throughput", "queue", "delay", "rtt", "cwnd", "pipe", "sequence")
+OVER_TIME = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence")
 
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 _INTERVALS = 90
@@ -500,6 +500,26 @@ def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: floa
     return _timed("rtt", "RTT samples", samples, runs, window, interval)
 
 
+def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    """The rate at which a sender paces, as steps, and each sample of its delivery rate."""
+    del interval
+    curves = []
+    alone = sum(len(one.flows) for one in runs) == 1
+    for _, flow, how in _each(runs):
+        time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
+        seen = _inside(time, window)
+        aux = {**how, "label": "delivered" if alone else "", "look": 1 if alone else how["look"]}
+        if seen.stop > seen.start:
+            curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **aux))
+        paced = flow.steps("pacing_rate")
+        end = flow.end_ns / NS_PER_S
+        steps = _held(paced.time_ns / NS_PER_S, paced.value / 1e6, window, end)
+        if len(steps[0]):
+            how |= {"label": "paced at"} if alone else {}
+            curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+    return Panel("rates", "Paced at, delivered\n(Mbit/s)", "Mbit/s", curves)
+
+
 def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     del interval
     curves, behind = [], []
@@ -557,6 +577,7 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
 
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
     "throughput": _throughput,
+    "rates": _rates,
     "queue": _queue,
     "delay": _delay,
     "rtt": _rtt,

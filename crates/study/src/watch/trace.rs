@@ -428,6 +428,11 @@ impl Observer for Recorder {
                 | SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
+                SenderEvent::PacingRate(rate) => self.push(now, "pacing_rate", *rate, ""),
+                SenderEvent::DeliveryRate { rate, app_limited } => {
+                    let limited = if *app_limited { "app-limited" } else { "" };
+                    self.push(now, "delivery_rate", *rate, limited);
+                }
                 SenderEvent::Timeout(seq) => {
                     if now >= self.from && self.lists("rto") {
                         self.timeouts.push(self.rows.len());

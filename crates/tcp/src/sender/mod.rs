@@ -317,6 +317,16 @@ impl Sender {
         if now.rto != before.rto {
             tell(SenderEvent::Rto(now.rto));
         }
+        if let Some(rate) = now
+            .pacing_rate
+            .filter(|_| now.pacing_rate != before.pacing_rate)
+        {
+            tell(SenderEvent::PacingRate(rate));
+        }
+        let is_ack = matches!(trigger, Trigger::NewAck | Trigger::Duplicate);
+        if let Some((rate, app_limited)) = self.core.delivery_rate().filter(|_| is_ack) {
+            tell(SenderEvent::DeliveryRate { rate, app_limited });
+        }
     }
 
     fn tell_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
@@ -413,6 +423,7 @@ struct Snapshot {
     duplicates: u32,
     srtt: Option<Duration>,
     rto: Duration,
+    pacing_rate: Option<f64>,
 }
 
 impl Snapshot {
@@ -422,6 +433,7 @@ impl Snapshot {
             duplicates: core.loss.dupacks(),
             srtt: core.path.rto.srtt(),
             rto: core.path.rto.timeout(),
+            pacing_rate: core.pacing_rate(),
         }
     }
 }

@@ -39,6 +39,14 @@ impl Core {
         }
     }
 
+    /// What the ACK at hand shows of how fast data is delivered, in bits of data a second, and whether the application
+    /// had too little to send.
+    pub(crate) fn delivery_rate(&self) -> Option<(f64, bool)> {
+        let sample = self.rate.as_ref()?;
+        let bits = f64::from(self.config.payload_bytes()) * 8.0;
+        Some((sample.per_second()? * bits, sample.app_limited))
+    }
+
     /// An ACK of packet numbers acknowledges these segments, and all below SND.UNA.
     pub(crate) fn follow_segments(&mut self, una: Seq, blocks: &[(Seq, Seq)]) {
         if let Some(deliveries) = &mut self.deliveries {

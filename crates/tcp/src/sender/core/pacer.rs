@@ -46,11 +46,15 @@ impl Pacer {
 
     /// And so many on the wire at the rate that is ordered.
     fn takes_by_order(&self, now: Instant, bytes: u64) -> u64 {
+        let ordered = self.ordered_at(now);
+        ordered.map_or(0, |rate| rate.transmission_time(bytes).as_nanos())
+    }
+
+    /// The rate that an order gives, if it is in force.
+    fn ordered_at(&self, now: Instant) -> Option<Rate> {
         let in_force = |until: Option<Instant>| until.is_none_or(|until| now < until);
-        let Some((rate, _)) = self.ordered.filter(|(_, until)| in_force(*until)) else {
-            return 0;
-        };
-        rate.transmission_time(bytes).as_nanos()
+        let ordered = self.ordered.filter(|(_, until)| in_force(*until));
+        ordered.map(|(rate, _)| rate)
     }
 }
 
@@ -66,6 +70,20 @@ impl Core {
             self.path.pacing_rate
         } else {
             0
+        }
+    }
+
+    /// The rate at which segments leave, in bits of data a second: the sender's own, or a lower one that an order gives.
+    pub(crate) fn pacing_rate(&self) -> Option<f64> {
+        let pacer = self.pacer.as_ref()?;
+        let own = Some(self.own_rate()).filter(|rate| *rate > 0);
+        let own = own.map(|bytes| bytes as f64 * 8.0);
+        let share = f64::from(self.config.payload_bytes()) / f64::from(self.config.segment_bytes);
+        let ordered = pacer.ordered_at(self.now);
+        let ordered = ordered.map(|rate| rate.as_bps() as f64 * share);
+        match (own, ordered) {
+            (Some(own), Some(ordered)) => Some(own.min(ordered)),
+            (own, ordered) => own.or(ordered),
         }
     }
 
