@@ -106,7 +106,7 @@ def test_without_losses_a_cache_changes_nothing(tmp_path: Path) -> None:
 
 def test_quic_passes_as_it_is(lossy: Path) -> None:
     sets = {"profile": "quic"}
-    assert flow(lossy, **sets, agent="snoop") == flow(lossy, **sets)
+    assert flow(lossy, **sets, agent="snoop")["digest"] == flow(lossy, **sets)["digest"]
 
 
 def test_an_axis_of_a_sweep(lossy: Path, tmp_path: Path) -> None:
@@ -206,8 +206,8 @@ def test_a_gateway_answers_before_the_satellite_does(tmp_path: Path) -> None:
     plain, pep = flow(file), flow(file, agent="pep")
     forward = flow(file, agent="pep", **{"set.pep_syn": "forward"})
     assert pep["delivered_ns"] < forward["delivered_ns"] < plain["duration_ns"]
-    # Without the handshake, and with a window of 100 packets at once: less than half.
-    assert pep["delivered_ns"] < 0.5 * plain["duration_ns"]
+    # A round trip less for the handshake, and windows of 10, 20 and 40 less.
+    assert pep["delivered_ns"] < 0.75 * plain["duration_ns"]
 
 
 def test_a_failed_route_is_told_and_found_again(lossy: Path) -> None:

@@ -142,8 +142,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
 /// run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
 /// began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
-/// arrived (a flow has not finished before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
-/// receiver, with `acked_missing`, those at the end of the run; `digest` of the run.
+/// arrived (a flow has not finished before), and `acked_ahead`, most segments that were
+/// acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
+/// the run; `digest` of the run.
 ///
 /// Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
 /// 0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);

@@ -144,15 +144,18 @@ impl LocalTimer {
         }
     }
 
-    /// A segment handed to the link at `handed` is acknowledged now.
-    pub(super) fn sample(&mut self, now: Instant, handed: Instant) {
-        self.rto.sample(&Sampled {
-            rtt: now.since(handed),
-            sent: handed,
-            per_window: 1,
-            una: 0,
-            nxt: 0,
-        });
+    /// New data are acknowledged now, which ends the back-off; where that gives a sample, of what was handed to the
+    /// link at `handed`.
+    pub(super) fn on_new_ack(&mut self, now: Instant, handed: Option<Instant>) {
+        if let Some(handed) = handed {
+            self.rto.sample(&Sampled {
+                rtt: now.since(handed),
+                sent: handed,
+                per_window: 1,
+                una: 0,
+                nxt: 0,
+            });
+        }
         self.rto.end_back_off();
     }
 

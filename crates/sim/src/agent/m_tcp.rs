@@ -221,9 +221,8 @@ impl Agent for MTcp {
             }
             return Verdict::Drop;
         }
-        if let Some(handed) = flow.cache.forget_below(edge) {
-            flow.timer.sample(now, handed);
-        }
+        let handed = flow.cache.forget_below(edge);
+        flow.timer.on_new_ack(now, handed);
         (flow.last, flow.duplicates) = (Some((*ack, passing.to)), 0);
         // Silence ends what is kept back, too.
         flow.timer.restart(now);

@@ -153,9 +153,8 @@ impl Agent for Wtcp {
         }
         // How long what is echoed stayed here before it went for the last time, or what it waited for did.
         let stayed = flow.cache.stayed_below(edge);
-        if let Some(handed) = flow.cache.forget_below(edge) {
-            flow.timer.sample(now, handed);
-        }
+        let handed = flow.cache.forget_below(edge);
+        flow.timer.on_new_ack(now, handed);
         flow.last = Some(*ack);
         flow.release(now, id, out);
         if flow.cache.is_empty() {
