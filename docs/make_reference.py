@@ -11,6 +11,7 @@ after it can read. `sh` blocks are not run.
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -23,16 +24,20 @@ import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import verdicts
 from midflight import _core, scenario
+from midflight.against import AgainstRow
 from midflight.claims import Verdict
 from midflight.cli import main as midflight
+from midflight.cli.compare import migration_cells, quinn_cells
 from midflight.lab.samples import COLUMNS
+from midflight.migration import MigrationRow
 from midflight.scenario import Flow, Handoff, Link, Scenario, Wired
 from midflight.studies import STUDIES, load
 
+Row = TypeVar("Row")
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 #: The pages with generated parts.
@@ -41,6 +46,8 @@ PAGES = (
     "docs/lab.md",
     "docs/papers.md",
     "docs/stack.md",
+    "docs/quic.md",
+    "docs/migration.md",
     "docs/first-figure.md",
     "docs/scenarios.md",
     "docs/schemes.md",
@@ -460,11 +467,59 @@ def samples() -> str:
     return table(["column", "unit", "meaning"], rows)
 
 
+def migrations() -> str:
+    """Return what each value of the setting `migration` sets."""
+    known = {one["name"]: one for one in _core.settings()}
+    stacks = _core.QUIC_MIGRATIONS
+    rows = [
+        [f"`{name}`", known[name]["accepts"], *(of[name] for of in stacks.values())]
+        for name in next(iter(stacks.values()))
+    ]
+    return table(["setting", "accepts", *(f"`{name}`" for name in stacks)], rows)
+
+
+def recorded(name: str, row: type[Row]) -> list[Row]:
+    """Return the rows that `midflight compare ... --csv` wrote to a file of this folder."""
+    with (HERE / name).open(encoding="utf-8", newline="") as file:
+        return [
+            row(**{key: number(value) for key, value in line.items()})
+            for line in csv.DictReader(file)
+        ]
+
+
+def number(text: str) -> Any:
+    """Return a value of a CSV file."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+def migration(*words: str) -> str:
+    """Return the rows of a handoff, both kinds side by side."""
+    handoff = " ".join(words)
+    rows = [row for row in recorded("migration.csv", MigrationRow) if row.handoff == handoff]
+    cells = {(row.sender, row.kind): migration_cells(row)[2:] for row in rows}
+    head = ["1 MB", "20 MB", "stall", "queue", "down", "resident"]
+    lines = [
+        [sender, *cells[sender, "MBB"], *cells[sender, "BBM"]]
+        for sender in dict.fromkeys(row.sender for row in rows)
+    ]
+    return table(["Sender", *head, *head], lines)
+
+
+def quinn() -> str:
+    """Return our own QUIC sender against quinn."""
+    cells = quinn_cells(recorded("against-quinn.csv", AgainstRow))
+    head = ["Handoff", "Kind", "Controller", "Transfer: ours", "quinn", ""]
+    return table([*head, "100 packets: ours", "quinn", ""], cells)
+
+
 MAKERS: dict[str, Any] = {
     of.__name__: of
     for of in (
         *(keys, quantities, presets, starters, results, contents, schemes, settings),
-        *(papers, stalls, budget, samples, agents),
+        *(papers, stalls, budget, samples, agents, migrations, migration, quinn),
     )
 }
 

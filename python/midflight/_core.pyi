@@ -41,6 +41,9 @@ MODEL_VERSION: str
 QUIC_STACKS: dict[str, str]
 """The QUIC stacks that are built in, by the names that flows give them, with their versions."""
 
+QUIC_MIGRATIONS: dict[str, dict[str, str]]
+"""What each value of the setting `migration` sets, by the names of the settings."""
+
 Link: TypeAlias = tuple[int, int] | str
 """Rate in bit/s and one-way delay in nanoseconds, or a text such as "6400 kbit/s, 9 ms"."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -231,9 +231,3 @@ class _Results:
         """Return the longest time without progress; a new connection makes none before its ACK."""
         stall: float = self.flows[key]["stall_ns"] / 1e9
         return stall + self._gap_s(kind) if sender.reconnects else stall
-
-
-def table_of(rows: Sequence[MigrationRow]) -> tuple[list[str], list[list[Any]]]:
-    """Return rows as a table: names of columns, and values."""
-    columns = list(MigrationRow.__dataclass_fields__)
-    return columns, [list(asdict(row).values()) for row in rows]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight._core import QUIC_STACKS
 from midflight.report import data_url, environment
 from midflight.run_tables import RunSummary, rows
 
@@ -88,6 +89,8 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             settings=scenario.get("set", {}),
             results=headed(summary.flow_cells()),
             phases=headed(summary.phase_cells() or []),
+            paths=path_cells(outcome, scenario, moving[:MOST_FIGURES]),
+            stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
             over_time=over_time(outcome, moving),
             figures=list(figures(outcome, moving[:MOST_FIGURES])),
             left_out=moving[MOST_FIGURES:],
@@ -133,6 +136,54 @@ def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:
         }
 
 
+#: What becomes of a connection over QUIC and its paths, as a trace calls it.
+PATH_EVENTS = (
+    "established",
+    "migrates",
+    "migrated",
+    "path_challenge",
+    "amplification_limit",
+    "path_validated",
+    "path_failed",
+    "persistent_congestion",
+    "closed",
+)
+
+
+def over_quic(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> bool:
+    """Whether a flow is over QUIC: that of a stack, or the simulator's own."""
+    profile = flow.get("profile") or scenario["profile"]
+    stack = stack_of(flow)
+    return stack in QUIC_STACKS or (stack == "midflight" and profile == "quic")
+
+
+def stack_of(flow: Mapping[str, Any]) -> str:
+    """Whose transport a flow has."""
+    return str(flow.get("stack", "midflight"))
+
+
+def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[str]) -> Cells:
+    """What became of the paths of flows over QUIC in the first run; several alike are one line."""
+    flows = scenario["flows"]
+    lines: list[list[str]] = []
+    for name in names:
+        # Of several alike a flow has a number behind the name of its entry.
+        entry = flows.get(name) or flows.get(name.rpartition("-")[0])
+        if entry is None or not over_quic(entry, scenario):
+            continue
+        trace = outcome.plan.setup(0).trace(flow=name, only=[*PATH_EVENTS])
+        columns = (trace.column(one) for one in ("time_ns", "event", "detail"))
+        last, count = ("", ""), 0
+        for time_ns, event, detail in zip(*columns, strict=True):
+            count = count + 1 if (event, detail) == last else 1
+            if count > 1:
+                lines[-1][-1] = str(count)
+                continue
+            last = (event, detail)
+            lines.append([name, f"{time_ns / 1e9:.3f}", event, detail or "-", "1"])
+    return [["flow", "at (s)", "event", "detail", "times"], *lines] if lines else []
+
+
 def link_cells(links: Mapping[str, Any]) -> Cells:
     """The links' parameters, with what a preset says of them."""
     from midflight import link_presets
@@ -169,20 +220,46 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
     ]
 
 
+def word(value: Any) -> str:
+    """A value of a scenario as a report shows it."""
+    return {None: "-", True: "yes", False: "no"}.get(value, str(value))
+
+
 def flow_settings(flows: Mapping[str, Any]) -> Cells:
     """What the flows are."""
-    keys = ("scheme", "direction", "size", "start", "count", "stagger", "on")
-    usual = {"start": "0 s", "count": "1", "stagger": "0 s", "on": "None"}
+    of_stack = ("cc", "tls", "streams", "idle", "migration", "resume")
+    of_run = ("direction", "size", "start", "count", "stagger", "on")
+    keys = ("stack", "profile", "scheme", *of_stack, *of_run)
+    usual = {"start": "0 s", "count": "1", "stagger": "0 s"}
+    usual |= dict.fromkeys(("on", "stack", "profile", *of_stack), "None")
+    # A stack has no scheme.
+    flows = {
+        name: flow | ({"scheme": None} if stack_of(flow) in QUIC_STACKS else {})
+        for name, flow in flows.items()
+    }
     used = [
         key for key in keys if any(str(flow.get(key)) != usual.get(key) for flow in flows.values())
     ]
     lines = []
     for name, flow in flows.items():
         more = ", ".join(f"{key}={value}" for key, value in (flow.get("set") or {}).items())
-        lines.append([name, *(str(flow.get(key) or "-") for key in used), more])
+        lines.append([name, *(word(flow.get(key)) for key in used), more])
     if any(line[-1] for line in lines):
         return [["flow", *used, "settings"], *lines]
     return [["flow", *used], *(line[:-1] for line in lines)]
+
+
+#: What becomes of the address of a flow over QUIC.
+_REBINDS = {
+    "address": "another address",
+    "port": "another port",
+    "none": "the address stays",
+}
+
+
+def _stays(handoff: Mapping[str, Any], before: str) -> bool:
+    """Whether a handoff is an outage: a gap, and the same link."""
+    return bool(handoff.get("gap")) and handoff["to"] == before
 
 
 def event_cells(scenario: Mapping[str, Any]) -> Cells:
@@ -190,6 +267,7 @@ def event_cells(scenario: Mapping[str, Any]) -> Cells:
     from midflight import parse_instants
 
     lines = []
+    before = scenario.get("start") or next(iter(scenario["links"]))
     for handoff in scenario.get("handoffs", ()):
         to = handoff["to"] if isinstance(handoff["to"], str) else ", ".join(handoff["to"])
         what = (
@@ -197,6 +275,10 @@ def event_cells(scenario: Mapping[str, Any]) -> Cells:
             if handoff.get("gap")
             else ("make before break")
         )
+        if any(over_quic(flow, scenario) for flow in scenario["flows"].values()):
+            rebind = handoff.get("rebind") or ("none" if _stays(handoff, before) else "address")
+            what += f", {_REBINDS[rebind]}"
+        before = to
         lines.append([handoff["at"], f"handoff to {to}", what, notice_text(handoff, scenario)])
     for change in scenario.get("changes", ()):
         keys = ("rate", "delay", "queue", "loss", "reorder", "cross")

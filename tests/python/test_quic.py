@@ -13,6 +13,7 @@ import pytest
 import midflight
 from midflight import MidflightError, Scenario
 from midflight.cli import main
+from midflight.run_report import report_run
 
 QUINN = "flows.download.stack"
 TSHARK = shutil.which("tshark")
@@ -254,3 +255,32 @@ def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -
     values = ["--a", "flows.download.cc=cubic", "--b", "flows.download.cc=newreno"]
     assert main(["diff", "wifi-to-5g", "--set", f"{QUINN}=quinn", *values]) == 1
     assert "events that are the same" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("sets", "shows"),
+    [
+        ({QUINN: "quinn", "flows.download.tls": True}, ["quinn", "yes", "another address"]),
+        (
+            {"flows.download.profile": "quic", "handoffs.0.rebind": "port"},
+            ["quic-cubic", "another port", "port only"],
+        ),
+    ],
+)
+def test_a_report_tells_of_the_stack_and_of_paths(
+    sets: dict[str, Any], shows: list[str], tmp_path: Path
+) -> None:
+    page = report_run(
+        Scenario.read("wifi-to-5g").plan(sets=sets), tmp_path / "report.html"
+    ).read_text(encoding="utf-8")
+    assert "Connections and paths" in page
+    assert all(word in page for word in [*shows, "path_validated", "migrated"])
+    tells = "quinn tells neither a slow-start threshold nor a timer" in page
+    assert tells == (QUINN in sets)
+
+
+def test_a_report_of_tcp_has_no_paths(tmp_path: Path) -> None:
+    page = report_run(Scenario.read("wifi-to-5g").plan(), tmp_path / "report.html")
+    text = page.read_text(encoding="utf-8")
+    assert "Connections and paths" not in text
+    assert "make before break, another" not in text

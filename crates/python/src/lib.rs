@@ -33,9 +33,9 @@ use midflight_study::{
     run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
     Ordered, QuicStack, StudyError, TraceRow, MODEL_VERSION,
 };
-use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
+use midflight_tcp::{profile, State, MIGRATIONS, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -660,6 +660,23 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
+/// What each value of the setting `migration` sets, by the names of the settings.
+fn quic_migrations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, migration) in MIGRATIONS {
+        let mut profile = profile("quic").map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        profile.sender.migration = *migration;
+        let values = PyDict::new(py);
+        for setting in SETTINGS {
+            if setting.name.starts_with("migration_") {
+                values.set_item(setting.name, profile.get(setting.name))?;
+            }
+        }
+        all.set_item(name, values)?;
+    }
+    Ok(all)
+}
+
 /// Capture files by the place of the capture.
 fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
     let files = PyDict::new(py);
@@ -678,6 +695,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         stacks.set_item(stack.name(), stack.version())?;
     }
     m.add("QUIC_STACKS", stacks)?;
+    m.add("QUIC_MIGRATIONS", quic_migrations(m.py())?)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::add(m)?;
     m.add_class::<Table>()?;

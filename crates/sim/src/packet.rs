@@ -28,8 +28,8 @@ pub(crate) struct Packet {
     flags: Flags,
 }
 
-/// What is noted on a packet's way: its ECN field, whether it has CWR, and whether it was sent over a route
-/// that was set during the run.
+/// The flags of a segment: its ECN field, CWR, PSH, and whether it was sent before; and whether the packet was sent
+/// over a route that was set during the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags(u8);
 
@@ -37,11 +37,21 @@ impl Flags {
     const ECN: u8 = 3;
     const CWR: u8 = 4;
     const REROUTED: u8 = 8;
+    const PUSH: u8 = 16;
+    const RETRANSMISSION: u8 = 32;
 
     #[inline(always)]
     fn of(segment: &Segment) -> Self {
-        let cwr = if segment.cwr { Self::CWR } else { 0 };
-        Self(segment.ecn as u8 | cwr)
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let cwr = flag(segment.cwr, Self::CWR);
+        let push = flag(segment.push, Self::PUSH);
+        let retransmission = flag(segment.retransmission, Self::RETRANSMISSION);
+        Self(segment.ecn as u8 | cwr | push | retransmission)
+    }
+
+    #[inline(always)]
+    fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
     }
 
     #[inline(always)]
@@ -55,18 +65,16 @@ impl Flags {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The usual ones first, so that one comparison finds the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum Kind {
     Data,
-    Retransmission,
-    PushedData,
-    PushedRetransmission,
+    WindowProbe,
+    Ack,
     /// The sender's ACK of a SYN.
     Acknowledgment,
     /// It validates a path of QUIC.
     Challenge,
-    WindowProbe,
-    Ack,
     /// Data, sent for the first time, that carries something besides.
     WithOption,
     /// Of no flow.
@@ -98,14 +106,11 @@ impl Packet {
             bytes: segment.bytes,
             options: OptionsId(segment.echo_ms),
             to,
-            kind: match (segment.content, segment.retransmission) {
-                (Content::Data, false) if segment.push => Kind::PushedData,
-                (Content::Data, true) if segment.push => Kind::PushedRetransmission,
-                (Content::Data, false) => Kind::Data,
-                (Content::Data, true) => Kind::Retransmission,
-                (Content::WindowProbe, _) => Kind::WindowProbe,
-                (Content::Acknowledgment, _) => Kind::Acknowledgment,
-                (Content::Challenge, _) => Kind::Challenge,
+            kind: match segment.content {
+                Content::Data => Kind::Data,
+                Content::WindowProbe => Kind::WindowProbe,
+                Content::Acknowledgment => Kind::Acknowledgment,
+                Content::Challenge => Kind::Challenge,
             },
             flags: Flags::of(segment),
         }
@@ -118,6 +123,7 @@ impl Packet {
     fn with_option(mut self, segment: &Segment, options: &mut PacketOptions) -> Self {
         if segment.option.is_some() && !options.strips(segment.option) {
             self.kind = Kind::WithOption;
+            self.flags.0 &= !(Flags::PUSH | Flags::RETRANSMISSION);
             self.options = options.insert_option(segment);
         }
         self
@@ -223,7 +229,7 @@ impl Packet {
     /// Whether it was sent over a route that was set during the run.
     #[inline(always)]
     pub(crate) fn rerouted(&self) -> bool {
-        self.flags.0 & Flags::REROUTED != 0
+        self.flags.has(Flags::REROUTED)
     }
 
     /// It goes over a route that was set during the run, or not.
@@ -333,10 +339,7 @@ impl Packet {
             seq: self.segment_number(),
             offset: (self.number >> NUMBER_BITS) as u16,
             bytes: self.bytes,
-            retransmission: matches!(
-                self.kind,
-                Kind::Retransmission | Kind::PushedRetransmission | Kind::WindowProbe
-            ),
+            retransmission: self.flags.has(Flags::RETRANSMISSION),
             sent: self.sent,
             content: match self.kind {
                 Kind::WindowProbe => Content::WindowProbe,
@@ -344,21 +347,23 @@ impl Packet {
                 Kind::Challenge => Content::Challenge,
                 _ => Content::Data,
             },
-            push: matches!(self.kind, Kind::PushedData | Kind::PushedRetransmission),
+            push: self.flags.has(Flags::PUSH),
             ecn: self.flags.ecn(),
-            cwr: self.flags.0 & Flags::CWR != 0,
+            cwr: self.flags.has(Flags::CWR),
             echo_ms: self.options.0,
             option: None,
         }
     }
 
-    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is of no flow of segments.
+    /// Whether it is neither data, a window probe nor an ACK of a receiver, or has an option.
     #[inline(always)]
     pub(crate) fn is_unusual(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::WithOption | Kind::CrossTraffic | Kind::StackData | Kind::StackAck | Kind::Stack
-        )
+        self.kind > Kind::Ack
+    }
+
+    /// Whether it has an option, with which [`Self::open_with_option`] opens it.
+    pub(crate) fn has_option(&self) -> bool {
+        self.kind == Kind::WithOption
     }
 
     /// Opens a segment with an option that has arrived.

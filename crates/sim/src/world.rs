@@ -28,7 +28,7 @@ use crate::chain::NextHop;
 use crate::config::{Action, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
 use crate::hook::Hook;
-use crate::link::{Link, LinkCounts, LinkId, LinkState, Transit};
+use crate::link::{Acceptance, Link, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
@@ -567,12 +567,7 @@ impl<O: Observer> World<O> {
             let mut l = &mut self.links[link.index()];
             if l.closed {
                 if l.is_looked_at() {
-                    let now = if link == first {
-                        self.moment.at
-                    } else {
-                        self.clock.moment(enter).at
-                    };
-                    if !self.look_at(link, now, &mut packet) {
+                    if !self.look_at(link, first, enter, &mut packet) {
                         break DropCause::Node;
                     }
                     l = &mut self.links[link.index()];
@@ -593,20 +588,41 @@ impl<O: Observer> World<O> {
                 break DropCause::Queue;
             };
             let next = match l.onward {
-                NextHop::Chained(next) => Some(next),
-                NextHop::Routed => self.routed(link, passage.arrive, &mut packet),
-                NextHop::Event => None,
-            };
-            let Some(next) = next else {
-                let l = &mut self.links[link.index()];
-                self.awaiting_route += usize::from(l.onward == NextHop::Routed);
-                if l.carry(enter, passage, packet) {
-                    self.sync_link(link.index());
+                NextHop::Chained(next) => next,
+                NextHop::Routed => {
+                    let Some(next) = self.routed(link, passage.arrive, &mut packet) else {
+                        self.awaiting_route += 1;
+                        return self.carry(link, enter, passage, packet);
+                    };
+                    next
                 }
-                return;
+                NextHop::Event => return self.carry(link, enter, passage, packet),
             };
             (link, enter, scheduled) = (next, passage.arrive, passage.start);
         };
+        self.lose_at(enter, scheduled, packet, link, cause);
+    }
+
+    /// Puts a packet on its way to an event at the far end of a link.
+    #[inline(always)]
+    fn carry(&mut self, link: LinkId, enter: FineTime, passage: Acceptance, packet: Packet) {
+        if self.links[link.index()].carry(enter, passage, packet) {
+            self.sync_link(link.index());
+        }
+    }
+
+    /// A packet is lost where it would enter a link, now or later. Apart, so that the nanosecond of that instant is
+    /// worked out for such packets only.
+    #[cold]
+    #[inline(never)]
+    fn lose_at(
+        &mut self,
+        enter: FineTime,
+        scheduled: Scheduled,
+        packet: Packet,
+        link: LinkId,
+        cause: DropCause,
+    ) {
         let due = self.clock.moment(enter);
         if due.at <= self.moment.at {
             self.lose(packet, link, cause);

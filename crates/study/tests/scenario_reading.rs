@@ -280,3 +280,13 @@ fn a_flow_has_a_stack() {
         "{error}"
     );
 }
+
+/// `cargo test -p midflight-study --no-default-features --test scenario_reading`
+#[cfg(not(feature = "quinn"))]
+#[test]
+fn a_stack_that_is_not_built_in_is_told_in_a_sentence() {
+    let error = read(PAPER, &[("flows.bulk.stack", "quinn")]).map_or_else(|e| e, |_| "no".into());
+    let expected = "flows.bulk.stack: the stack \"quinn\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature quinn";
+    assert!(error.ends_with(expected), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+}

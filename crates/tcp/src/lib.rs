@@ -60,5 +60,5 @@ pub use segment::{
     Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption, Source,
     TrainMark, ACK_HEADER_BYTES,
 };
-pub use sender::Sender;
+pub use sender::{Sender, Unusual};
 pub use state::{State, Transition, Trigger, TRANSITIONS};

@@ -477,6 +477,15 @@ impl Receiver {
     /// When the delayed ACK is due and when its timer was set.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        if self.is_plain {
+            return self.delayed.map(|d| (d.deadline, d.armed));
+        }
+        self.poll_timer_otherwise()
+    }
+
+    /// The same with ACKs of other rules or a signal.
+    #[inline(never)]
+    fn poll_timer_otherwise(&self) -> Option<(Instant, Instant)> {
         if let Some(linux) = &self.linux {
             let now = (linux.at, linux.at);
             return (!linux.more.is_empty())

@@ -99,6 +99,12 @@ impl Segment {
         self.content == Content::Data
     }
 
+    /// Whether it has neither data nor asks for the window.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        matches!(self.content, Content::Acknowledgment | Content::Challenge)
+    }
+
     /// Its packet number, if its sender is one of QUIC.
     pub fn packet_number(&self) -> u64 {
         self.echo_ms.into()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,16 +18,22 @@ from midflight.cli.output import UserError, align, open_result, progress_display
 from midflight.cli.result_files import CsvOption, destination
 
 if TYPE_CHECKING:
+    from midflight.against import AgainstRow
     from midflight.migration import MigrationRow
 
 __all__ = ["compare"]
 
-COMPARISONS = ("migration",)
+Progress = Callable[[int, int], object]
+COMPARISONS = ("migration", "quinn")
 
 
 def compare(
     what: Annotated[
-        str, typer.Argument(metavar="COMPARISON", help="migration: stacks at a handoff.")
+        str,
+        typer.Argument(
+            metavar="COMPARISON",
+            help="migration: stacks at a handoff; quinn: our own QUIC sender against quinn.",
+        ),
     ],
     handoff: Annotated[
         list[str] | None,
@@ -45,8 +51,12 @@ def compare(
     ] = None,
     instants: Annotated[
         str,
-        typer.Option("--instants", metavar="N", help="At so many instants of a handoff, 1 to 200."),
-    ] = "3",
+        typer.Option(
+            "--instants",
+            metavar="N",
+            help="At so many instants of a handoff, 1 to 200 (migration: 3, quinn: 8).",
+        ),
+    ] = "",
     threads: ThreadsOption = "0",
     csv_file: CsvOption = None,
     figure: Annotated[
@@ -60,40 +70,30 @@ def compare(
     The rows are the choices of seven QUIC stacks at a migration in the simulator's own sender, the
     stacks themselves that are built in, and Linux's TCP under Mobile IP and with a new connection.
     Each goes through four handoffs, make before break and with a break of half a second. The
-    columns are described in docs/migration.md.
+    columns are described in docs/migration.md. The comparison with quinn is in docs/quic.md.
 
     \b
     Examples:
       midflight compare migration
+      midflight compare quinn
       midflight compare migration --handoff "Starlink to GEO" --csv geo.csv --figure geo.png
     """
     if what not in COMPARISONS:
         raise UserError(f'there is no comparison "{what}"; expected {", ".join(COMPARISONS)}')
-    from midflight import migration
-
-    names = _chosen("--handoff", handoff, list(migration.HANDOFFS))
-    known = {one.name: one for one in migration.SENDERS}
-    senders = [known[name] for name in _chosen("--sender", sender, list(known))]
-    count = read_whole("--instants", instants, 1, 200)
-    first, last = migration.INSTANTS_S[0], migration.INSTANTS_S[0] + 0.4
-    places = (
-        migration.INSTANTS_S
-        if count == len(migration.INSTANTS_S)
-        else [first + (last - first) * i / count for i in range(count)]
-    )
     thread_count = read_whole("--threads", threads, 0, 1024)
-    if figure is not None:
-        from midflight.plot.migration import check_file
-
-        check_file(Path(figure))
+    rows: Any
     with destination(csv_file) as file, progress_display(quiet_s=20.0) as display:
-        rows = migration.compare_migration(
-            senders=senders,
-            handoffs=names,
-            instants_s=places,
-            threads=thread_count,
-            progress=lambda done, of: display("runs", done, of),
-        )
+
+        def progress(done: int, of: int) -> None:
+            display("runs", done, of)
+
+        if what == "quinn":
+            for option, given in (("--sender", sender), ("--figure", figure)):
+                if given:
+                    raise UserError(f"{option} is for the comparison migration")
+            rows = _against_quinn(handoff, instants or "8", thread_count, progress)
+        else:
+            rows = _migration(handoff, sender, instants or "3", thread_count, figure, progress)
         if file is not None:
             _write(rows, file)
     if figure is not None:
@@ -105,7 +105,49 @@ def compare(
         json.dump([asdict(row) for row in rows], sys.stdout, indent=2, allow_nan=False)
         print()
     elif csv_file not in ("-", "/dev/stdout"):
-        print(text(rows))
+        print(quinn_text(rows) if what == "quinn" else text(rows))
+
+
+def _migration(
+    handoffs: Sequence[str] | None,
+    senders: Sequence[str] | None,
+    instants: str,
+    threads: int,
+    figure: str | None,
+    progress: Progress,
+) -> list[MigrationRow]:
+    from midflight import migration
+
+    names = _chosen("--handoff", handoffs, list(migration.HANDOFFS))
+    known = {one.name: one for one in migration.SENDERS}
+    chosen = [known[name] for name in _chosen("--sender", senders, list(known))]
+    count = read_whole("--instants", instants, 1, 200)
+    first, last = migration.INSTANTS_S[0], migration.INSTANTS_S[0] + 0.4
+    places = (
+        migration.INSTANTS_S
+        if count == len(migration.INSTANTS_S)
+        else [first + (last - first) * i / count for i in range(count)]
+    )
+    if figure is not None:
+        from midflight.plot.migration import check_file
+
+        check_file(Path(figure))
+    return migration.compare_migration(
+        senders=chosen, handoffs=names, instants_s=places, threads=threads, progress=progress
+    )
+
+
+def _against_quinn(
+    handoffs: Sequence[str] | None, instants: str, threads: int, progress: Progress
+) -> list[AgainstRow]:
+    from midflight import against
+
+    names = _chosen("--handoff", handoffs, list(against.PATHS))
+    count = read_whole("--instants", instants, 1, 200)
+    places = [against.FIRST_S + against.STEP_S * i for i in range(count)]
+    return against.compare_quinn(
+        handoffs=names, instants_s=places, threads=threads, progress=progress
+    )
 
 
 def _chosen(option: str, given: Sequence[str] | None, known: list[str]) -> list[str]:
@@ -115,13 +157,10 @@ def _chosen(option: str, given: Sequence[str] | None, known: list[str]) -> list[
     return [name for name in known if not given or name in given]
 
 
-def _write(rows: Sequence[MigrationRow], file: Any) -> None:
-    from midflight.migration import table_of
-
-    columns, values = table_of(rows)
+def _write(rows: Sequence[Any], file: Any) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(values)
+    writer.writerow(one.name for one in fields(rows[0]))
+    writer.writerows(asdict(row).values() for row in rows)
 
 
 def _number(value: float | None, digits: int = 2) -> str:
@@ -137,19 +176,45 @@ def text(rows: Sequence[MigrationRow]) -> str:
     ]
     for handoff in dict.fromkeys(row.handoff for row in rows):
         lines = [["sender", "kind", "1 MB", "20 MB", "stall", "queue", "down", "resident"]]
-        lines += [
-            [
-                row.sender,
-                row.kind,
-                _number(row.seconds_1mb),
-                _number(row.seconds_20mb),
-                _number(row.stall_s),
-                _number(row.lost_queue, 0),
-                _number(row.lost_down, 0),
-                f"{100 * row.resident:.0f} %",
-            ]
-            for row in rows
-            if row.handoff == handoff
-        ]
+        lines += [migration_cells(row) for row in rows if row.handoff == handoff]
         parts.append(f"{handoff}\n{align(lines)}")
     return "\n\n".join(parts)
+
+
+def migration_cells(row: MigrationRow) -> list[str]:
+    """Return a row in words: its sender and kind, then the values."""
+    return [
+        row.sender,
+        row.kind,
+        _number(row.seconds_1mb),
+        _number(row.seconds_20mb),
+        _number(row.stall_s),
+        _number(row.lost_queue, 0),
+        _number(row.lost_down, 0),
+        f"{100 * row.resident:.0f} %",
+    ]
+
+
+def quinn_text(rows: Sequence[AgainstRow]) -> str:
+    """Return the rows as a table."""
+    head = ["handoff", "kind", "controller", "whole: ours", "quinn", "", "100: ours", "quinn", ""]
+    return align([head, *quinn_cells(rows)])
+
+
+def quinn_cells(rows: Sequence[AgainstRow]) -> list[list[str]]:
+    """Return the rows in words: times in seconds, and by how much ours differ."""
+    from midflight.against import changes
+
+    lines = []
+    for row in rows:
+        whole, hundred = (
+            "-" if change is None else f"{100 * change:+.1f} %" for change in changes(row)
+        )
+        lines.append(
+            [
+                *(row.handoff, row.kind, row.controller),
+                *(_number(row.own_s, 3), _number(row.quinn_s, 3), whole),
+                *(_number(row.own_hundred_s, 3), _number(row.quinn_hundred_s, 3), hundred),
+            ]
+        )
+    return lines

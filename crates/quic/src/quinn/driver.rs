@@ -662,15 +662,15 @@ impl Stack for Driver {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use midflight_units::Duration;
+    use midflight_sim::{Action, LinkConfig, NodeId, StackConfig, World, WorldConfig, WorldError};
+    use midflight_units::{Duration, Rate};
 
     use super::*;
     use crate::flow::{Congestion, Log, QuicStack, PORT};
 
-    #[test]
-    fn a_panic_in_a_stack_is_told_and_ends_it() {
+    fn flow() -> Flow {
         let address = |last, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, last), port);
-        let flow = Flow {
+        Flow {
             stack: QuicStack::Quinn,
             congestion: Congestion::Cubic,
             tls: false,
@@ -684,9 +684,16 @@ mod tests {
             client: address(2, 50_000),
             server: address(1, PORT),
             log: Log::default(),
-        };
-        let end = Driver::new(&flow, End::Client);
-        let mut end = end.unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+
+    fn driver(side: End) -> Driver {
+        Driver::new(&flow(), side).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn a_panic_in_a_stack_is_told_and_ends_it() {
+        let mut end = driver(End::Client);
         let now = Instant::ZERO + Duration::from_millis(1);
         end.open(now);
         assert!(end.poll_datagram(now).is_some());
@@ -697,5 +704,95 @@ mod tests {
             Some(Report::Failed("no such path".into()))
         );
         assert!(end.poll_datagram(now).is_none() && end.next_timeout().is_none());
+    }
+
+    /// An end whose stack panics at some instant.
+    #[derive(Debug)]
+    struct Faulty(Driver, Instant);
+
+    impl Stack for Faulty {
+        fn open(&mut self, now: Instant) {
+            self.0.open(now);
+        }
+
+        fn on_datagram(&mut self, now: Instant, datagram: &[u8]) {
+            if now >= self.1 {
+                self.0
+                    .call(now, |_, _| -> Result<(), String> { panic!("no such path") });
+            }
+            self.0.on_datagram(now, datagram);
+        }
+
+        fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
+            self.0.poll_datagram(now)
+        }
+
+        fn poll_report(&mut self) -> Option<Report> {
+            self.0.poll_report()
+        }
+
+        fn next_timeout(&self) -> Option<Instant> {
+            self.0.next_timeout()
+        }
+
+        fn on_timeout(&mut self, now: Instant) {
+            self.0.on_timeout(now);
+        }
+
+        fn on_address(&mut self, now: Instant, address: SocketAddrV4) {
+            self.0.on_address(now, address);
+        }
+
+        fn on_notice(&mut self, now: Instant, notice: &Notice) {
+            self.0.on_notice(now, notice);
+        }
+
+        fn copy(&self) -> Option<Box<dyn Stack>> {
+            None
+        }
+    }
+
+    /// A download until 2 s whose client panics at some instant.
+    fn run(panics: Instant) -> Result<(), WorldError> {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let [server, client] = [NodeId(0), NodeId(1)];
+        let link = |name, ends| {
+            let (rate, delay) = (Rate::from_mbps(6), Duration::from_millis(20));
+            LinkConfig::new(name, ends, rate, delay, Some(60))
+        };
+        let links = [link("down", (server, client)), link("up", (client, server))];
+        let [down, up] = [0, 1].map(World::<()>::link_id);
+        let faulty = Faulty(driver(End::Client), panics);
+        let config = WorldConfig {
+            nodes: 2,
+            links: &links,
+            routes: &[(server, client, down), (client, server, up)],
+            stacks: vec![StackConfig {
+                nodes: [client, server],
+                ends: [Box::new(faulty), Box::new(driver(End::Server))],
+                addresses: vec![(flow().client, client)],
+                data: Some(flow().data()),
+            }],
+            ..WorldConfig::default()
+        };
+        let mut world = World::new(config, ())?;
+        world.schedule(at(10), Action::Open(world.stack_id(0)))?;
+        world.run_before(at(2000))
+    }
+
+    /// The run ends there with the message; another in the same process goes on to its end.
+    #[test]
+    fn a_panic_ends_its_run_and_not_the_process() {
+        let panics = Instant::ZERO + Duration::from_millis(700);
+        let ended = run(panics);
+        let Err(WorldError::Stack { at, message, .. }) = ended else {
+            panic!("{ended:?}");
+        };
+        assert!(
+            at >= panics && at < panics + Duration::from_millis(50),
+            "{at}"
+        );
+        assert_eq!(message, "no such path");
+        assert_eq!(run(Instant::NEVER), Ok(()));
     }
 }

@@ -4,7 +4,9 @@ use std::net::SocketAddrV4;
 
 use educe::Educe;
 use midflight_control::Notice;
-use midflight_tcp::{Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent};
+use midflight_tcp::{
+    Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent, Unusual,
+};
 use midflight_units::{Instant, Seq};
 
 use super::timers::{Timer, RECEIVER, SENDER};
@@ -128,13 +130,6 @@ impl<O: Observer> World<O> {
         link: LinkId,
     ) {
         let state = &mut self.flows[flow.index()];
-        // Observers are inlined for an event of which the kind is known. A segment by reference would have to lie in memory.
-        if matches!(
-            segment.content,
-            Content::Acknowledgment | Content::Challenge
-        ) {
-            return self.deliver_empty(flow, *segment);
-        }
         let (duplicate, overtaken) = state.receiver.knows(segment);
         let event = Event::Arrived {
             segment,
@@ -163,16 +158,6 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn send_empty(&mut self, flow: FlowId, segment: Segment) {
-        self.note_empty(flow, segment, false);
-        let state = &self.flows[flow.index()];
-        let (from, to) = (state.from, state.target());
-        let packet = Packet::data(flow, to, &segment, &mut self.options);
-        self.forward(from, packet);
-    }
-
-    #[cold]
-    #[inline(never)]
     fn deliver_empty(&mut self, flow: FlowId, segment: Segment) {
         self.note_empty(flow, segment, true);
         let state = &mut self.flows[flow.index()];
@@ -185,7 +170,10 @@ impl<O: Observer> World<O> {
     pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
         if packet.is_of_stack() {
             self.deliver_datagram(packet, link);
-        } else if !packet.is_of_others() {
+        } else if packet.is_of_others() {
+        } else if !packet.has_option() {
+            self.deliver_empty(packet.flow, packet.segment());
+        } else {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted(), &segment, link);
         }
@@ -282,15 +270,19 @@ impl<O: Observer> World<O> {
     pub(super) fn pump(&mut self, flow: FlowId) {
         let now = self.moment.at;
         let from = self.flows[flow.index()].from;
-        while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
-            if matches!(
-                segment.content,
-                Content::Acknowledgment | Content::Challenge
-            ) {
-                self.send_empty(flow, segment);
-                continue;
-            }
-            let to = self.flows[flow.index()].target();
+        loop {
+            let state = &mut self.flows[flow.index()];
+            let segment = match state.sender.poll_usual(now) {
+                Ok(Some(segment)) => segment,
+                Ok(None) => break,
+                Err(unusual) => {
+                    if self.send_unusual(flow, unusual) {
+                        continue;
+                    }
+                    break;
+                }
+            };
+            let to = state.target();
             self.observer.record(now, flow, &Event::Sent(&segment));
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);
@@ -301,5 +293,24 @@ impl<O: Observer> World<O> {
             let flow = flow.0;
             self.error = Some(WorldError::Stuck { flow, at: now });
         }
+    }
+
+    /// Sends a segment that takes another course than most; whether there is one.
+    #[inline(never)]
+    fn send_unusual(&mut self, flow: FlowId, unusual: Unusual) -> bool {
+        let now = self.moment.at;
+        let state = &mut self.flows[flow.index()];
+        let Some(segment) = state.sender.poll_unusual(now, unusual) else {
+            return false;
+        };
+        let (from, to) = (state.from, state.target());
+        if segment.is_empty() {
+            self.note_empty(flow, segment, false);
+        } else {
+            self.observer.record(now, flow, &Event::Sent(&segment));
+        }
+        let packet = Packet::data(flow, to, &segment, &mut self.options);
+        self.forward(from, packet);
+        true
     }
 }

@@ -1,8 +1,6 @@
 //! What happens on links that are paused or have impairments, and what was
 //! announced: apart from the way of most packets.
 
-use midflight_units::Instant;
-
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
@@ -11,7 +9,7 @@ use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
 use crate::impairment::Fate;
 use crate::link::{Acceptance, LinkId, Transit};
-use crate::moment::{Moment, Scheduled};
+use crate::moment::{FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 
 impl<O: Observer> World<O> {
@@ -25,7 +23,18 @@ impl<O: Observer> World<O> {
     /// whether it goes on. To a Quick-Start router that may be ahead of the present: what it knows
     /// changes with what enters its link alone, which comes in order.
     #[cold]
-    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &mut Packet) -> bool {
+    pub(super) fn look_at(
+        &mut self,
+        link: LinkId,
+        first: LinkId,
+        enter: FineTime,
+        packet: &mut Packet,
+    ) -> bool {
+        let now = if link == first {
+            self.moment.at
+        } else {
+            self.clock.moment(enter).at
+        };
         let Some(special) = self.links[link.index()].special.as_deref() else {
             return true;
         };

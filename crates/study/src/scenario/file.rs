@@ -331,8 +331,9 @@ pub struct HandoffFile {
     /// left out and the link is another, otherwise "none".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebind: Option<Rebind>,
-    /// In a gap the base station that is left keeps what it has for the node and what comes for it, as far as its queue
-    /// goes, and forwards it to the next one (X2); without that it is lost.
+    /// In a gap the base station that is left keeps the packets that it has for the node and those on the air, and
+    /// packets that arrive while it keeps fewer than the limit of its queue. It forwards them to the next station (X2).
+    /// Without that they are lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forward: bool,
     /// What senders are told.

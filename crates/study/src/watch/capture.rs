@@ -158,10 +158,9 @@ impl Capturing {
         let profile = &setup.flows[flow].part.built.profile;
         if setup.flows[flow].quic.is_none() && profile.sender.recovery == RecoveryKind::Quic {
             return Err(StudyError::Range {
-                what: "stack of a flow to capture",
-                value: "midflight with the profile quic, which counts packets and has no bytes"
-                    .into(),
-                accepted: "quinn, or another profile",
+                what: "profile of a flow to capture",
+                value: "quic, whose packets have no bytes,".into(),
+                accepted: "a flow with stack = \"quinn\", or of another profile",
             });
         }
         let wire = Uniform::new(profile).ok_or_else(|| StudyError::Range {

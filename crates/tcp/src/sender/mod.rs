@@ -28,6 +28,13 @@ pub struct Sender {
     recovery: Recovery,
 }
 
+/// The next segment takes another course than most ([`Sender::poll_usual`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unusual {
+    /// The segment, if that is known already.
+    next: Option<Seq>,
+}
+
 impl Sender {
     /// A closed sender with unlimited data to send.
     pub fn new(
@@ -214,29 +221,57 @@ impl Sender {
 
     /// The next segment to put on the network now, if any. A probe of a closed
     /// window repeats what is acknowledged, without data.
-    #[inline(always)]
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        match self.poll_usual(now) {
+            Ok(segment) => segment,
+            Err(unusual) => self.poll_unusual(now, unusual),
+        }
+    }
+
+    /// The same in the usual course of sending, which most segments take; otherwise what to call
+    /// [`Self::poll_unusual`] with. A segment that comes from one or the other would have to lie in memory.
+    ///
+    /// # Errors
+    /// [`Unusual`].
+    #[inline(always)]
+    pub fn poll_usual(&mut self, now: Instant) -> Result<Option<Segment>, Unusual> {
         self.core.now = now;
+        if self.core.held || self.core.loss.resends() || self.core.probe.is_some() {
+            return Err(Unusual { next: None });
+        }
+        let Some(seq) = self.recovery.next_segment(&mut self.core) else {
+            return Ok(None);
+        };
+        if !self.core.sizes.are_full() {
+            return Err(Unusual { next: Some(seq) });
+        }
+        Ok(Some(self.core.transmit(seq)))
+    }
+
+    /// The same while the handshake is under way, when nothing but the SYN may go, while the window is closed, while
+    /// a train is under way, when there is something for a segment to carry, when a segment goes before anything
+    /// else, and where segments have been cut.
+    #[inline(never)]
+    pub fn poll_unusual(&mut self, now: Instant, unusual: Unusual) -> Option<Segment> {
+        self.core.now = now;
+        if let Some(seq) = unusual.next {
+            let segment = self.core.transmit(seq);
+            return Some(self.core.on_wire(segment));
+        }
         if self.core.held {
             return self.transmit_held();
         }
-        if let Some(seq) = self.core.loss.take_resend() {
-            self.recovery.on_resend(&mut self.core, seq);
-            return Some(self.core.transmit(seq));
-        }
-        let seq = if self.core.probe.is_some() {
-            self.core.probe_segment()?
-        } else {
-            self.recovery.next_segment(&mut self.core)?
+        let seq = match self.core.loss.take_resend() {
+            Some(seq) => {
+                self.recovery.on_resend(&mut self.core, seq);
+                seq
+            }
+            None => self.core.probe_segment()?,
         };
-        let segment = self.core.transmit(seq);
-        Some(self.core.on_wire(segment))
+        Some(self.core.transmit(seq))
     }
 
-    /// The same while the handshake is under way, when nothing but the SYN may
-    /// go, while the window is closed, while a train is under way, or when there is
-    /// something for a segment to carry.
-    #[cold]
     fn transmit_held(&mut self) -> Option<Segment> {
         let idle = !self.core.books.is_outstanding();
         let mut segment = self.next_held()?;

@@ -110,6 +110,10 @@ impl LossRecovery for Quic {
         self.take_packet(core, ack, log);
         self.tell_limit(core, log);
         self.show(core);
+        if !self.packets.is_awaiting() {
+            // As A.7 does after every ACK; with packets on their way the question for the next segment does it.
+            self.set_timer(core);
+        }
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {

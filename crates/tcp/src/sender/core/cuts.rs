@@ -51,7 +51,6 @@ impl Core {
     }
 
     /// A segment as it is on the wire.
-    #[inline(always)]
     pub(crate) fn on_wire(&self, segment: Segment) -> Segment {
         if self.sizes.are_full() {
             return segment;

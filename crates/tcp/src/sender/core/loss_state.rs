@@ -113,8 +113,13 @@ impl LossState {
         self.resend = Some(seq);
     }
 
-    /// The segment to send before anything else; once.
+    /// Whether a segment goes before anything else.
     #[inline(always)]
+    pub(crate) fn resends(&self) -> bool {
+        self.resend.is_some()
+    }
+
+    /// The segment to send before anything else; once.
     pub(crate) fn take_resend(&mut self) -> Option<Seq> {
         self.resend.take()
     }
