@@ -78,13 +78,6 @@ impl Cache {
         }
     }
 
-    /// How long the longest of what is acknowledged stayed before it was handed to the link for the last time.
-    pub(super) fn stayed_below(&self, acknowledged: Edge) -> Duration {
-        let below = self.kept.range(..acknowledged).map(|(_, kept)| kept);
-        let stayed = below.map(|kept| kept.handed.since(kept.came));
-        stayed.max().unwrap_or(Duration::ZERO)
-    }
-
     /// Forgets what is acknowledged; when the last of it was handed to the link, if all of it went only once: behind a
     /// retransmission an ACK is late.
     pub(super) fn forget_below(&mut self, acknowledged: Edge) -> Option<Instant> {
@@ -97,6 +90,11 @@ impl Cache {
 
     pub(super) fn get_mut(&mut self, begins: Edge) -> Option<&mut Kept> {
         self.kept.get_mut(&begins)
+    }
+
+    /// Where the highest segment that has passed begins.
+    pub(super) fn highest(&self) -> Option<Edge> {
+        self.highest
     }
 
     /// The first that is kept.

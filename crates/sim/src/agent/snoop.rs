@@ -255,7 +255,12 @@ impl Agent for Snoop {
             if flow.timer.due().is_none_or(|due| due > now) {
                 continue;
             }
-            match flow.cache.first_mut().filter(|kept| kept.resent < retries) {
+            match flow.cache.first_mut() {
+                // It is of no use: a receiver discards copies that are older than what it has (PAWS).
+                Some(kept) if kept.resent >= retries => {
+                    kept.by_sender = true;
+                    flow.timer.stop();
+                }
                 Some(kept) => {
                     (kept.resent, kept.handed) = (kept.resent + 1, now);
                     out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));

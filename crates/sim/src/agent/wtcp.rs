@@ -7,8 +7,8 @@
 //! from the cache and dropped, as with [`super::snoop`].
 //!
 //! The paper's text was not to be had; this is what the description in ANCHORS and surveys say. The time that a segment
-//! stayed at the station is added to the timestamp: here to its echo, which gives the sender the same. Without timestamps, and
-//! with a sender that measures by its own clock (profile `linux`, but for ACKs behind retransmissions), that has no effect.
+//! stayed at the station is added to its timestamp when it goes again, so that the echo leaves that time out. Without timestamps, and
+//! with a sender that measures by its own clock (profile `linux`, but for ACKs behind retransmissions), that has no effect on samples.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use midflight_control::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
 use midflight_tcp::{Ack, Content, Says, Segment};
 use midflight_units::{Duration, Instant};
 
-use super::cache::{acknowledges, begins, Cache, LocalTimer};
+use super::cache::{acknowledges, begins, Cache, Kept, LocalTimer};
 use super::{Agent, Attached, Outbox, Passing};
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
@@ -86,13 +86,26 @@ impl Part for Wtcp {
     }
 }
 
+/// The segment as it goes again, its timestamp later by the time that it stayed.
+fn stamped(kept: &Kept, now: Instant) -> Segment {
+    Segment {
+        sent: kept.segment.sent + now.since(kept.came),
+        ..kept.segment
+    }
+}
+
 impl Flow {
     /// Hands over what was held back.
     fn release(&mut self, now: Instant, id: FlowId, out: &mut Outbox<'_>) {
         self.is_slow = false;
         for kept in self.cache.values_mut().filter(|kept| kept.is_held) {
             (kept.is_held, kept.handed) = (false, now);
-            out.send(self.site, id, self.mobile, Carried::Data(kept.segment));
+            out.send(
+                self.site,
+                id,
+                self.mobile,
+                Carried::Data(stamped(kept, now)),
+            );
         }
     }
 }
@@ -143,7 +156,8 @@ impl Agent for Wtcp {
                 Some(kept) if !kept.by_sender => {
                     if kept.resent == 0 {
                         (kept.resent, kept.handed) = (1, now);
-                        out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));
+                        let what = Carried::Data(stamped(kept, now));
+                        out.send(flow.site, id, flow.mobile, what);
                         flow.timer.restart(now);
                     }
                     Verdict::Drop
@@ -151,8 +165,6 @@ impl Agent for Wtcp {
                 _ => Verdict::Forward,
             };
         }
-        // How long what is echoed stayed here before it went for the last time, or what it waited for did.
-        let stayed = flow.cache.stayed_below(edge);
         let handed = flow.cache.forget_below(edge);
         flow.timer.on_new_ack(now, handed);
         flow.last = Some(*ack);
@@ -162,13 +174,7 @@ impl Agent for Wtcp {
         } else {
             flow.timer.restart(now);
         }
-        match ack.echo {
-            Some(echo) if stayed > Duration::ZERO => Verdict::Replace(Carried::Ack(Ack {
-                echo: Some(echo + stayed),
-                ..*ack
-            })),
-            _ => Verdict::Forward,
-        }
+        Verdict::Forward
     }
 
     fn on_attachment(
@@ -203,7 +209,8 @@ impl Agent for Wtcp {
             match flow.cache.first_mut() {
                 Some(kept) => {
                     (kept.resent, kept.handed, kept.is_held) = (kept.resent + 1, now, false);
-                    out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));
+                    let what = Carried::Data(stamped(kept, now));
+                    out.send(flow.site, id, flow.mobile, what);
                     flow.is_slow = true;
                     flow.timer.back_off(now);
                 }
@@ -215,7 +222,7 @@ impl Agent for Wtcp {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{ack, at, Played, Seen};
+    use super::super::testing::{at, Played, Seen};
     use super::*;
     use crate::agent::AnyAgent;
 
@@ -223,23 +230,21 @@ mod tests {
         Played::new(AnyAgent::Wtcp(Wtcp::default()))
     }
 
-    /// Segment 2 came at 2 ms and went again at 22 ms: the 20 ms are not in the sample of its ACK.
+    /// Segment 2 came at 2 ms and went again at 22 ms: its timestamp, and so its echo, is 20 ms later.
     #[test]
-    fn the_time_of_the_recovery_is_added_to_the_echo() {
+    fn the_time_of_the_recovery_is_added_to_the_timestamp() {
         let mut play = station();
         for seq in 1..=3 {
             play.data(seq, seq);
         }
         assert_eq!(play.ack(20, 2), [Seen::Up(2)]);
         assert_eq!(play.ack(22, 2), [Seen::Down(2)]);
-        let echo = Some(at(1));
-        let late = Ack { echo, ..ack(4) };
-        assert_eq!(play.pass(42, false, Carried::Ack(late)), [Seen::Up(4)]);
-        let told = match play.left[0] {
-            Carried::Ack(ack) => ack.echo,
-            Carried::Data(_) => None,
+        let sent = match play.left[0] {
+            Carried::Data(segment) => segment.sent,
+            Carried::Ack(_) => Instant::ZERO,
         };
-        assert_eq!(told, Some(at(21)));
+        assert_eq!(sent, at(20));
+        assert_eq!(play.ack(42, 4), [Seen::Up(4)]);
     }
 
     /// After a local timeout one segment goes at a time, until an ACK comes.
