@@ -1,4 +1,4 @@
-# make demo    build midflight, reproduce the studies, say where the reports are
+# make demo    build midflight, reproduce the studies, print the paths of the reports
 # make test    check formatting, lint, and run every test
 # make lab     build a Linux kernel that runs in virtual time (docs/lab.md), and measure it
 # make wheel   build a wheel into dist/, which pip installs where there is no Rust
@@ -7,14 +7,14 @@
 # make verify-linux  compare the profile linux with recorded runs of a Linux kernel, packet by packet
 # make golden  write what six schemes do in every starter scenario into tests/golden/behaviour.txt
 # make bench   measure the speed, beside ns-2's where that is installed
-# make budget  hold instruction counts against crates/bench/budget.toml; make budget-update writes that file
-# make fuzz    feed the senders and the readers what a coverage-guided fuzzer makes up: make fuzz FUZZ_RUNS=1000000
-# make profile tell where the instructions of a workload go: make profile WORKLOAD=handoff
-# make clean   remove what the others made
+# make budget  compare instruction counts with crates/bench/budget.toml; make budget-update writes that file
+# make fuzz    fuzz the senders and the parsers with coverage guidance: make fuzz FUZZ_RUNS=1000000
+# make profile show where the instructions of a workload are spent: make profile WORKLOAD=handoff
+# make clean   remove the files that the other targets made
 #
 # Needs cargo, and Python 3.11 or later with pip and venv; for instruction counts also valgrind, for fuzzing a C++ compiler. Everything is
-# installed into .venv. With tshark the captures are held against its analysis too; with chromium the interactive page
-# is used without a window.
+# installed into .venv. With tshark the captures are also compared with its analysis; with chromium the interactive page
+# is tested without a window.
 
 PYTHON ?= $(or $(shell command -v python3.11 || command -v python3),python3)
 MATURIN := maturin>=1.16,<1.17

@@ -241,17 +241,17 @@ class HandoffSweep:
 
     `at_ns` are the instants at which the handoff starts; `gap_ns` the time without a link when
     `kind` is "bbm"; `packets` and each of `extra_packets` the numbers of new packets whose transfer
-    is timed; `notice` and `notice_delay_ns` whether and how long after the handoff the sender is
-    told; `wired` each of the two links behind either access link; `knobs` settings by name, as
-    `midflight list` shows them; `end_ns` the end of every run, finished or not.
+    is timed; `notice` and `notice_delay_ns` whether the sender gets a notice, and how long after
+    the handoff; `wired` each of the two links behind either access link; `knobs` settings by name,
+    as `midflight list` shows them; `end_ns` the end of every run, finished or not.
 
     `flows` bulk flows (1 to 64) with the same scheme move together, and a notice says how many;
     `residents` flows (0 to 64) with `resident_scheme` use the new link from the start of the run on
     and stay there. Flow i of either kind opens at i times `stagger_ns`. A run has one row for each
-    flow (`resident` is 1 or 0) and ends when all have measured what they are to. With `window_ns`,
-    `acked_window` is what each flow gets acknowledged in that time from the handoff on, in packets.
-    With `start_notice` each moving flow is told of the old link before it opens. `policies` are
-    your own by the names that schemes may have.
+    flow (`resident` is 1 or 0) and ends when all measurements are complete. With `window_ns`,
+    `acked_window` is the number of each flow's packets acknowledged in that time from the handoff
+    on. With `start_notice` each moving flow gets a notice of the old link before it opens.
+    `policies` are your own policies by their names in schemes.
     """
 
     def __new__(
@@ -289,11 +289,11 @@ def run_handoff_sweeps(
     threads: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Table]:
-    """Run sweeps together, which share what they have in common; one table for each.
+    """Run sweeps together, with common beginnings run once; one table for each.
 
-    With `fork` off each run starts from its beginning, to the same result. `threads` is the number
-    of threads, 0 for one on each processor. `progress` is called now and then with the runs done
-    and the runs in all. The columns are those of `handoff`.
+    With `fork` off each run starts from its beginning, with the same result. `threads` is the
+    number of threads, 0 for one on each processor. `progress` is called from time to time with the
+    number of finished runs and of all runs. The columns are those of `handoff`.
     """
 
 def handoff(
@@ -325,8 +325,9 @@ def handoff(
 ) -> Table:
     """Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
 
-    Rows come in that order. `progress` is called now and then with the runs done and in all. The
-    columns, in which times count from the handoff (the break, if there is one) unless that is said:
+    Rows come in that order. `progress` is called from time to time with the number of finished runs
+    and of all runs. The columns, in which times count from the handoff (the break, if there is one)
+    unless noted:
 
     - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
     - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
@@ -340,14 +341,14 @@ def handoff(
     - `reordered`: first transmissions that arrived behind a higher segment; `fast_rexmits`, and
       `false_fast_rexmits`: those of a segment that was not lost
     - `loss_wait_max_ns`, `loss_wait_mean_ns`: from a loss to the segment's next transmission;
-      `losses_timed_out`: losses of which the timer told first
+      `losses_timed_out`: losses detected by the timer
     - `cwnd`, `ssthresh`, `flight` (segments), `rto_ns`, `hiack`, `maxseq`, `dupacks`, `backoff` and
       `phase` of the sender at the handoff; `cwnd_min`, `ssthresh_min` after it
     - `in_rto_recovery_at_make` (1 or 0), and then `unused_ns`: from the make to the next
       retransmission; `orders`: how many policies gave
     - `acked_window`: packets acknowledged in the window, if there is one; `digest` of the run
 
-    A time is None where it did not come to that. Raises `MidflightError` for what is not accepted.
+    A time is None if that did not happen. Raises `MidflightError` for what is not accepted.
     """
 
 @final
@@ -376,12 +377,13 @@ class LongFlow:
     """A long-lived flow to a mobile node: one run for each number in `runs`.
 
     `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
-    the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notice`
-    is off the sender is told `notice_delay_ns` after that. `wired` is the link before the radio
-    link, `wired_queue` the most packets at it; `cross_flows` TCP flows use it too, from a host that
-    is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less. `overhead_ns` is
-    the longest random time that a host takes over a packet it sends. Under one `seed` all schemes
-    meet the same radio. `policies` are your own by the names that schemes may have.
+    the run. At `at_ns` the radio link pauses for `pause_ns` and resumes as `then`; unless `notice`
+    is off the sender gets a notice `notice_delay_ns` after that. `wired` is the link before the
+    radio link, `wired_queue` the most packets at it; `cross_flows` TCP flows use it too, from a
+    host that is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less.
+    `overhead_ns` is the longest random time that a host takes over a packet it sends. With one
+    `seed` all schemes have the same radio. `policies` are your own policies by their names in
+    schemes.
     """
 
     def __new__(
@@ -414,10 +416,10 @@ class Probe:
     """A path with one bottleneck, cross traffic on it, and a flow that measures it.
 
     The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
-    over `bottleneck`, its access link, of which it is told at its start for `told_flows` flows. Of
-    `queue` packets that the bottleneck holds the one in transmission is one. The links of the hosts
-    have the rate `access`. Cross traffic takes `share` of the bottleneck, evenly, or where it is
-    `irregular` with gaps as they fall. Each of the `runs` begins at another phase of it.
+    over `bottleneck`, its access link, of which it gets a notice at its start for `told_flows`
+    flows. `queue` is the limit of the bottleneck in packets, including the one in transmission. The
+    links of the hosts have the rate `access`. Cross traffic uses `share` of the bottleneck, evenly,
+    or with random gaps if it is `irregular`. Each of the `runs` begins at another phase of it.
     """
 
     def __new__(
@@ -452,10 +454,10 @@ def run_probes(
     - `run`, `train` (its number), `segments` of it
     - `measure`: "capacity" for packet pairs, "available" for a chirp
     - `sent_ns`, `told_ns`: when its first segment left and when the report came, from the SYN on
-    - `estimate_bps`: what was reported; None where a segment was missing or no report came
+    - `estimate_bps`: the reported rate; None if a segment was missing or no report came
     - `low_bps`, `high_bps`: the rates of its first and last gap, 0 for none
-    - `capacity_bps`, `available_bps`: the truth, the rate of the bottleneck and what cross traffic
-      is to leave of it; `cross_bps`: what cross traffic took while the flow lasted
+    - `capacity_bps`, `available_bps`: the true rate of the bottleneck and the part left by cross
+      traffic; `cross_bps`: the rate of the cross traffic while the flow lasted
     - `ssthresh` at the end, in segments; `drops`: data packets of the flow that were lost;
       `duration_ns` to the last ACK, None for a flow that did not end; `digest` of the run
     """
@@ -473,15 +475,15 @@ def run_long_flows(
     - `run`, `interval` (from 0), `from_ns`, `until_ns`
     - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
     - `timeouts`; `spurious_timeouts`: those that something sent before answers;
-      `detected_timeouts`: those that the sender took for spurious
+      `detected_timeouts`: those that the sender found spurious
     - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
-      `undone_fast_rexmits`: those that the sender took for spurious
+      `undone_fast_rexmits`: those that the sender found spurious
     - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
       `drops_wired` those of the first that the wired link's queue dropped
     - `reordered`: first transmissions that arrived behind a higher segment
     - `congestion_as_congestion`, `congestion_as_wireless`, `congestion_as_reordering`,
       `congestion_unanswered`, the same with `wireless_` and with `reordering_`: suspected losses by
-      what they were and by what they were taken for; unanswered: a timeout came before
+      true cause and by the sender's classification; unanswered: a timeout came before
     - `wired_offered`, `wired_dropped`: packets of all flows handed to the wired link, and those
       that its queue dropped
     - `digest` of the run
@@ -493,24 +495,24 @@ class Roaming:
 
     The sender is behind `backbone`, each base station behind a router and `access`, the nodes
     behind `wireless`; `queue` is the most packets at any of these links in either direction. Every
-    `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly: what
-    still arrives for it there is lost. `gap_ns` later it hears the new one, whose
-    advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send, signals as
-    its scheme says, and registers with its agent at the sender, which sends to the new station what
-    comes after that. `residents` is the number of nodes that stay at each station; each has a
-    plain flow with the same `knobs`.
+    `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly:
+    packets that still arrive for it there are lost. `gap_ns` later it is in range of the new one,
+    whose advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send,
+    signals as its scheme says, and registers with its agent at the sender, which sends later
+    packets to the new station. `residents` is the number of nodes that stay at each station; each
+    has a plain flow with the same `knobs`.
 
-    `loss` is met by what goes to the nodes of a station, `up_loss` by what they send, such as
-    "uniform 1%" or "burst 0.5% 3"; `script` and `up_script` say what happens to the packets of
-    some numbers at the first station instead: "lose", or nanoseconds by which one is late.
+    `loss` applies to packets to the nodes of a station, `up_loss` to packets from them, such as
+    "uniform 1%" or "burst 0.5% 3"; `script` and `up_script` give the fate of the packets of some
+    numbers at the first station instead: "lose", or nanoseconds by which one is late.
 
-    The other arguments spoil a scheme: `foresight_error_ns` is added to the instant of a warning
-    (below zero it comes earlier), a share `foresight_missed` of handoffs is not foreseen; a share
-    `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive, and they
-    are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender gets an
-    ACK with a handoff mark that nobody sent, if `forged` says which ACK number it has: "old"
-    (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX). `policies` are your own by
-    the names that schemes may have.
+    The other arguments add faults to a scheme: `foresight_error_ns` is added to the instant of a
+    warning (below zero it comes earlier), a share `foresight_missed` of handoffs is not predicted;
+    a share `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive,
+    and they are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender
+    gets an ACK with a handoff mark that nobody sent, if `forged` says which ACK number it has:
+    "old" (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX). `policies` are your own
+    by the names that schemes may have.
     """
 
     def __new__(
@@ -573,11 +575,11 @@ class Startup:
 
     `flows` bulk flows (1 to 64) open at time zero. If there are `residents` (0 to 64, with
     `resident_scheme`), these open at time zero and the flows `lead_ns` later, over the same link.
-    Flow i of either kind opens i times `stagger_ns` after the first of its kind, and is told of the
-    link right before that, with the number of flows of its kind. `packets` are the numbers of data
-    packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is what each flow
-    gets acknowledged in that time from the first of the `flows` on. `wired`, `profile`, `knobs`,
-    `end_ns` and `policies` are as for `HandoffSweep`.
+    Flow i of either kind opens i times `stagger_ns` after the first of its kind, and gets a notice
+    of the link right before that, with the number of flows of its kind. `packets` are the numbers
+    of data packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is the
+    number of each flow's packets acknowledged in that time from the first of the `flows` on.
+    `wired`, `profile`, `knobs`, `end_ns` and `policies` are as for `HandoffSweep`.
     """
 
     def __new__(
@@ -746,12 +748,12 @@ class Setup:
         """Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
 
         `congestion` are the kernel's congestion controls: one for all flows, or one for each; none
-        where flows have the stack "linux", for their own schemes. `sysctls` are names and values
-        of settings of the kernel at both ends of each flow. `stack` says whose senders the flows
-        have: "linux" or "midflight". With `multihomed` there is beside the mobile node one that has
-        an interface on each link. With `sample_ns` each of the kernel's senders tells its state
-        (TCP_INFO) so often, 0 for never. Of a flow of n segments n full segments of the kernel's
-        are sent. Raises `MidflightError` for what the lab cannot run.
+        where flows have the stack "linux", for their own schemes. `sysctls` are names and values of
+        settings of the kernel at both ends of each flow. `stack` selects the senders of the flows:
+        "linux" or "midflight". With `multihomed` there is another node with an interface on each
+        link. `sample_ns` is the interval at which the state (TCP_INFO) of the kernel's senders is
+        sampled, 0 for never. A flow of n segments sends n full segments of the kernel's. Raises
+        `MidflightError` for what the lab cannot run.
         """
     def lab_tables(
         self,
@@ -764,8 +766,8 @@ class Setup:
         """Return what was measured of this run as a kernel made it: flows and phases.
 
         `record` is the guest's record of packets, `scheme` what the tables have as scheme, that of
-        each flow if it is None. The columns are those of `run_plans`; what the kernel does not tell
-        of itself is known from the packets. `turns` has the turns of the flows whose sender is
+        each flow if it is None. The columns are those of `run_plans`; values that the kernel does
+        not report are derived from the packets. `turns` has the turns of the flows whose sender is
         midflight's, by the flows' numbers. Raises `MidflightError` for a record that is not one of
         this run.
         """
@@ -774,11 +776,11 @@ class Setup:
     ) -> Table:
         """Return every event of a flow of this run as a kernel made it.
 
-        The columns are those of `trace`. Of the kernel's sender the events say what it told
-        whenever it sent a packet. `turns` is as for `lab_tables`.
+        The columns are those of `trace`. The events of the kernel's sender have the state that it
+        reported with each packet. `turns` is as for `lab_tables`.
         """
     def lab_send(self, flow: int, origin_ns: int) -> None:
-        """Be the sender of the flow of this number in a guest, until it is done or the run over.
+        """Run the sender of the flow of this number in a guest, until it is done or the run over.
 
         The standard input is a packet socket; the script begins at `origin_ns` of the monotonic
         clock. The sender's turns go to the standard output. Raises `MidflightError` for a flow that
@@ -811,8 +813,8 @@ class Setup:
     ) -> Events:
         """Return events of a flow of this run as a kernel made it, as `events` does.
 
-        Of the kernel's own senders what only a simulated run knows is not there: causes, orders,
-        the sender at an instant. `turns` is as for `lab_tables`, the rest as for `events`.
+        For the kernel's own senders there are no causes, orders and states at an instant, which
+        only a simulated run has. `turns` is as for `lab_tables`, the rest as for `events`.
         """
     def lab_stall(
         self, record: bytes, *, flow: str | None = None, turns: Mapping[int, bytes] = {}
@@ -840,7 +842,7 @@ class Setup:
         """
     @property
     def address(self) -> str:
-        """A hash of all of it and of the model's version: equal addresses have equal runs."""
+        """A hash of the setup and of the model's version: equal addresses have equal runs."""
     @property
     def run(self) -> int | None:
         """Its number, where there are several."""
@@ -854,10 +856,10 @@ class Setup:
         """When the run ends at the latest."""
     @property
     def has_end(self) -> bool:
-        """Whether it goes on to its end, whatever is measured before."""
+        """Whether it runs to its end even if the measurement is complete before."""
     @property
     def places(self) -> list[str]:
-        """Where there are captures, beside "sender" and "receiver"."""
+        """The places of captures, in addition to "sender" and "receiver"."""
     @property
     def flows(self) -> list[FlowInfo]:
         """The flows, each with its name, scheme and direction, whether it is the mobile node's, and
@@ -899,7 +901,7 @@ class Setup:
         `packets` (those that wait and the one in transmission), `least` and `most` (packets since
         the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
         down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
-        set none), `pipe` (segments that the sender takes to be in the network), `flight` (sent and
+        set none), `pipe` (the sender's estimate of the segments in the network), `flight` (sent and
         not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
         nothing has no rows.
 
@@ -910,11 +912,11 @@ class Setup:
     def lab_samples(self, record: bytes, *, every_ns: int | None = None) -> tuple[Table, Table]:
         """Return the links and the senders of this run as a kernel made it, as `samples` does.
 
-        The links are the simulator's, over which the packets are sent again; a kernel's sender has
-        a row for each packet that it sent, one of midflight's has none.
+        The links are the simulator's, over which the packets are replayed; a kernel's sender has a
+        row for each packet that it sent, one of midflight's has none.
         """
     def causes(self, *, flow: str | None = None) -> Table:
-        """Return every event of a flow of the run with what led to it.
+        """Return every event of a flow of the run with its cause.
 
         Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
         a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
@@ -934,7 +936,7 @@ class Setup:
         find: str | None = None,
         to_end: bool = True,
     ) -> Events:
-        """Return events of a flow of the run with what led to each, for `midflight.explain`.
+        """Return events of a flow of the run with their causes, for `midflight.explain`.
 
         With `at_ns` they are the last `before` events up to that instant and the first `after`
         later ones; with `name` all of that name; else all. `find` is the name of an event: the last
@@ -970,7 +972,7 @@ class Setup:
     def capture(
         self, *, flow: str | None = None, until_ns: int | None = None, snaplen: int = 128
     ) -> dict[str, bytes]:
-        """Return what the run looks like on the wire: pcapng files by the place of the capture.
+        """Return the packets of the run: pcapng files by the place of the capture.
 
         The places are "sender" and "receiver" of the flow, and the places of the network: the base
         station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and
@@ -982,13 +984,13 @@ class Setup:
         """
 
 class Plan:
-    """A scenario that can be run: read, checked, and with everything that its text leaves out.
+    """A scenario that can be run: read, checked, and with all defaults.
 
     `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
-    by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
-    Paths of traces go from the folder of `name`, of JSON from the working directory.
-    `policies` are policies of one's own by the names that schemes may have. Raises
-    `MidflightError` for what is not accepted, here and where a policy fails.
+    by their paths, such as ("links.lte.rate", "5 Mbit/s"), which override those of the text. Paths
+    of traces are relative to the folder of `name`, for JSON to the working directory. `policies`
+    are your own policies by their names in schemes. Raises `MidflightError` for what is not
+    accepted, here and where a policy fails.
     """
 
     def __new__(
@@ -1004,7 +1006,7 @@ class Plan:
         """The scenario as JSON with every default, which `Plan` takes again."""
     @property
     def address(self) -> str:
-        """What results are kept by: a hash of the canonical form and of the model's version."""
+        """The key of stored results: a hash of the canonical form and of the model's version."""
     @property
     def rows(self) -> int:
         """The most rows of results that its runs give: for each run one for each flow and one for
@@ -1022,17 +1024,17 @@ class Plan:
         """What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack."""
     @property
     def remarks(self) -> list[str]:
-        """What is accepted and perhaps not meant, a sentence each."""
+        """Remarks on values that are accepted but perhaps not intended, a sentence each."""
     @property
     def has_chance(self) -> bool:
-        """Something is random, so that runs differ."""
+        """Whether something is random, so that runs differ."""
     @property
     def path_changes(self) -> list[PathChange]:
         """The handoffs, and the changes of the link that the mobile node is on."""
 
 @final
 class Events:
-    """Events of a flow of a run with what led to each."""
+    """Events of a flow of a run with their causes."""
 
     def __len__(self) -> int:
         """How many events there are."""
@@ -1096,35 +1098,35 @@ def run_plans(
     progress: Callable[[int, int], object] | None = None,
     runs: tuple[int, int] | None = None,
 ) -> tuple[Table, Table]:
-    """Run scenarios side by side; a table of flows and a table of phases.
+    """Run scenarios in parallel; a table of flows and a table of phases.
 
-    Scenarios that differ in nothing before the first handoff or change share their past, unless
+    Scenarios that are equal up to the first handoff or change share that part of the run, unless
     `fork` is off; the result is the same. `threads` and `progress` are as for `run_handoff_sweeps`.
     With `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made.
     More than 4,000,000 rows in all are refused.
 
     The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
     the flow's name; `acked`, data segments newly acknowledged (without the SYN); `sent`; `rexmits`;
-    `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
-    what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
+    `timeouts` and the `spurious_timeouts` among them, in which a transmission before the timeout
+    caused the ACK of the segment; `fast_rexmits` and the `false_fast_rexmits` among them, of
     segments that were not lost; data packets lost to a full queue, to a link that was down and to
     the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
     the discipline of a queue dropped before it was full, and marked instead; `node_sent`, segments
     that nodes on the path sent by themselves, and `node_kept`, segments and ACKs that they kept
     back; `reordered`, segments that arrived behind a higher one.
 
-    Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
-    `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
-    to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
-    run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
+    The table of flows also has: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile
+    node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
+    one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
+    the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
     began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
     arrived (a flow has not finished before), and `acked_ahead`, most segments that were
     acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
     the run; `digest` of the run.
 
-    Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
-    0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);
-    `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
+    The table of phases, each of which lasts from one handoff or change to the next, also has:
+    `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile
+    node's link); `link`, the link of the flow; `from_ns`; `until_ns`; `first_new_ns`
     and `all_new_ns`, from the start of the phase until the first segment that was never sent
     before the new link was in use is acknowledged, and until as many are as the scenario's
     `packets` says.
@@ -1148,7 +1150,7 @@ def in_column_unit(text: str) -> tuple[str, float] | None:
     """Return a value of a scenario as the unit and the number that a column of numbers has.
 
     Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
-    what is no single quantity with a unit.
+    text that is not a single quantity with a unit.
     """
 
 def link_presets() -> list[Preset]:
@@ -1192,7 +1194,7 @@ def read_recording(
     `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
     default what the first lines look like; `columns` are those of `trace` in a scenario. The result
     has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an instant in nanoseconds and
-    what changed, `outages` as pairs of instants, `drops`, whether an outage takes packets by the
+    what changed, `outages` as pairs of instants, `drops`, whether outages lose packets in this
     format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
     of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
     1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
@@ -1201,7 +1203,7 @@ def read_recording(
 def draw_recording(
     model: str, *, seed: int = 1, length: str = "600 s", set: Mapping[str, str] | None = None
 ) -> Recording:
-    """Draw the path of a model, as a link's `trace` in a scenario does.
+    """Generate a trace from a model, as a link's `trace` in a scenario does.
 
     `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
     (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
@@ -1209,14 +1211,14 @@ def draw_recording(
     """
 
 def path_models() -> list[Part]:
-    """Return the models that draw paths, with their knobs."""
+    """Return the models that generate traces, with their knobs."""
 
 def queue_disciplines() -> list[Discipline]:
     """Return the disciplines of queues."""
 
 @final
 class SenderView:
-    """What a policy sees of its sender; windows in segments, times in nanoseconds."""
+    """The state of a sender as a policy sees it; windows in segments, times in nanoseconds."""
 
     @property
     def now_ns(self) -> int:
@@ -1275,8 +1277,8 @@ class SenderView:
         profile's initial one where that is less."""
     @property
     def delivery_rate(self) -> float | None:
-        """Segments a second at which data is delivered, as the last ACK shows it; None for a policy
-        without `on_ack`, and where the ACK gives no valid sample."""
+        """Delivery rate in segments a second, as measured at the last ACK; None for a policy
+        without `on_ack`, and if the ACK gives no valid sample."""
     @property
     def delivery_interval_ns(self) -> int | None:
         """The time of that sample, from which the rate follows."""
@@ -1288,11 +1290,12 @@ class SenderView:
         """Segments that the last ACK delivers: acknowledged, or SACKed for the first time."""
     @property
     def app_limited(self) -> bool | None:
-        """The application had too little to send when what the last ACK delivers was sent."""
+        """The application had too little to send when the segments delivered by the last ACK were
+        sent."""
     @property
     def prior_delivered(self) -> int | None:
-        """Delivered, the same count, when the newest segment that the last ACK delivers was sent: a
-        round trip is over once that is as much as was delivered when it began."""
+        """The value of `delivered` when the newest segment delivered by the last ACK was sent: a
+        round trip ends when this reaches the value that `delivered` had at its start."""
     @property
     def newly_lost(self) -> int | None:
         """Segments that the last ACK shows to be lost; None as above."""
@@ -1302,8 +1305,8 @@ class SenderView:
         more than once."""
     @property
     def window_limited(self) -> bool:
-        """The congestion window is what limits the sender, as Linux judges it; with another
-        recovery than that of `linux` always."""
+        """The congestion window limits the sender, by Linux's rule; always true with other
+        recoveries than that of `linux`."""
     @property
     def paced_until_ns(self) -> int | None:
         """When the next segment may leave, if one waits because sending is paced."""

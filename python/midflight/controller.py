@@ -1,8 +1,8 @@
 """Your own congestion controllers, in Python.
 
 A controller is a subclass of `CongestionController`. It is given, named and copied like a policy
-(`midflight.policy`), and takes the place of the sender's own controller: with each ACK it sees the
-rate sample and answers with a `midflight.Control`, a window, a threshold and a pacing rate.
+(`midflight.policy`), and replaces the sender's own controller: with each ACK it gets the rate
+sample and returns a `midflight.Control`: a window, a threshold and a pacing rate.
 
     >>> from midflight import CongestionController, Control, Scenario
     >>> class Fixed(CongestionController):
@@ -27,8 +27,8 @@ __all__ = ["CongestionController"]
 class CongestionController:
     """The base class of congestion controllers; only `on_ack` has to be written.
 
-    `view` is what the sender knows: windows in segments, times in nanoseconds, rates in segments a
-    second. Each hook returns a `midflight.Control`, or None to leave everything as it is. A
+    `view` is the sender's state: windows in segments, times in nanoseconds, rates in segments a
+    second. Each hook returns a `midflight.Control`, or None to change nothing. A
     controller may also have the hooks of a policy for notices and recoveries, `on_notice`,
     `on_start` and `on_recovery`, which return orders.
 
@@ -41,12 +41,12 @@ class CongestionController:
     steers_recovery: ClassVar[bool] = False
 
     def on_open(self, view: SenderView) -> Control | None:
-        """Return what holds from the opening on: the SYN is acknowledged."""
+        """Return the values from the opening on: the SYN is acknowledged."""
         del view
         return None
 
     def on_ack(self, view: SenderView) -> Control | None:
-        """Return what follows from an ACK.
+        """Return the values after an ACK.
 
         Under the profile `linux` it is called for every ACK, when lost segments are found and not
         yet sent again; with other recoveries for those of new data outside fast recovery.
@@ -54,7 +54,7 @@ class CongestionController:
         raise NotImplementedError(f"{type(self).__name__} has no on_ack(view)")
 
     def on_loss(self, view: SenderView) -> Control | None:
-        """Return what follows when a loss is found or a mark echoed (ECN).
+        """Return the values after a detected loss or an echoed mark (ECN).
 
         Without a threshold it is half the window.
         """
@@ -72,7 +72,7 @@ class CongestionController:
         return None
 
     def on_undo(self, view: SenderView) -> Control | None:
-        """Return what follows when the last recovery or timeout has proved to be unneeded.
+        """Return the values after the last recovery or timeout has turned out to be spurious.
 
         The sender has restored window and threshold. Only under the profile `linux`.
         """

@@ -1,4 +1,4 @@
-"""What a handoff costs over QUIC and TCP: stacks, handoffs and kinds of handoff in one table."""
+"""The cost of a handoff over QUIC and TCP: stacks, handoffs and kinds of handoff in one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How runs, results and sweeps show themselves in a notebook (`_repr_html_`)."""
+"""The HTML of runs, results and sweeps in a notebook (`_repr_html_`)."""
 
 from __future__ import annotations
 

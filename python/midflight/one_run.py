@@ -1,4 +1,4 @@
-"""Functions that `Setup` replaces, under their names of before; they go with the next release."""
+"""Functions that `Setup` replaces, under their earlier names; the next release removes them."""
 
 from __future__ import annotations
 

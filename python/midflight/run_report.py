@@ -290,11 +290,11 @@ def event_cells(scenario: Mapping[str, Any]) -> Cells:
             [change["at"], f"{change['link']} changes", what, notice_text(change, scenario)]
         )
     lines.sort(key=lambda line: min(parse_instants(line[0])))
-    return [["at", "what", "how", "senders are told"], *lines] if lines else []
+    return [["at", "what", "how", "notice"], *lines] if lines else []
 
 
 def notice_text(event: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    """When and what senders are told."""
+    """The time and the content of the senders' notice."""
     notice = event.get("notice")
     if notice is None or not scenario.get("notices", True):
         return "nothing"

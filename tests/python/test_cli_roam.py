@@ -114,7 +114,7 @@ def test_a_trace_shows_marks_windows_and_probes(tmp_path: Path) -> None:
         (["--signal-lost", "2"], '--signal-lost "2" is not a share from 0% to 100%'),
         (["--foresight-missed", "nan"], '--foresight-missed "nan" is not a share'),
         (["--foresight-error", "soon"], "--foresight-error"),
-        (["--every", "100ms"], "a handoff every 100 ms is too often"),
+        (["--every", "100ms"], "a handoff every 100 ms is too frequent"),
         (["--loss", "foo"], "--loss"),
         (["--up-loss", "foo"], "--up-loss"),
         (["--stations", "9"], '--stations "9"'),

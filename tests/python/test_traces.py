@@ -124,7 +124,7 @@ def test_verify_tells_of_a_changed_file(
     (tmp_path / "drive.csv").write_text(DRIVE.replace("12\n4", "13\n4"))
     capsys.readouterr()
     assert main(["verify", out]) != 0
-    assert "is not what it was" in capsys.readouterr().err
+    assert "has changed since its hash was written" in capsys.readouterr().err
 
 
 def test_explain_and_plot_take_them(
@@ -187,7 +187,7 @@ def test_the_lab_refuses_a_trace(drive: Path, capsys: pytest.CaptureFixture[str]
     if not kernels():
         pytest.skip("no kernel")
     assert main(["lab", "run", str(drive)]) == 2
-    assert "follows a trace" in capsys.readouterr().err
+    assert "which has a trace" in capsys.readouterr().err
 
 
 def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,7 +186,7 @@ impl Path {
 }
 
 /// The handoff from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s with a
-/// scheme, of which the sender is told at once.
+/// scheme, with an immediate notice to the sender.
 ///
 /// # Errors
 /// [`StudyError::Scheme`].

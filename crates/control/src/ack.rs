@@ -3,7 +3,7 @@ use midflight_units::{Instant, Seq};
 use crate::delivery::RateSample;
 use crate::signal::HandoffMark;
 
-/// What an ACK has told a sender, which has processed it. Sequence numbers are in segments.
+/// The content of an ACK that a sender has processed. Sequence numbers are in segments.
 ///
 /// A sender makes it once for an ACK, and only if a part listens to ACKs.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,14 @@
-//! How fast data is delivered, as each ACK shows it: Linux's rate sample (tcp_rate.c) and that of
+//! The delivery rate, measured at each ACK: Linux's rate sample (tcp_rate.c) and that of
 //! draft-ietf-ccwg-bbr, section 4.1, which is the same.
 //!
-//! A segment keeps what had been delivered when it was sent, when the last of that was, and when the
-//! newest segment of that was sent. When it is delivered itself, the difference tells how many segments
-//! the path delivers in how long. Of the time it took to send them and the time in which their ACKs came
-//! the longer counts: ACKs that were held up and come together do not make a rate.
+//! Each segment stores how much had been delivered when it was sent, when the last of that was
+//! delivered, and when the newest segment of that was sent. When the segment itself is delivered,
+//! the difference is the number of segments delivered in that time. The time is the longer one of
+//! sending the segments and receiving their ACKs, so that delayed ACKs that arrive together do not
+//! give a high rate.
 //!
-//! It follows the segments by itself, from the numbers of each ACK, so that it works with every kind of
-//! recovery. A sender has one only if a part asks for it.
+//! It tracks the segments itself, from the numbers of each ACK, so it works with every kind of
+//! recovery. A sender has one only if a part needs it.
 
 use midflight_units::{Duration, Instant, Ring, Seq};
 
@@ -28,7 +29,7 @@ pub struct RateSample {
     pub prior: u64,
     /// Delivered since then; none if the ACK delivers nothing.
     pub delivered: Option<u64>,
-    /// In which time, in whole microseconds; none if that is less than a round trip can take.
+    /// The time for that, in whole microseconds; none if it is shorter than the minimum round trip.
     pub interval: Option<Duration>,
     /// The application had too little to send when that segment was sent.
     pub app_limited: bool,
@@ -48,7 +49,7 @@ impl RateSample {
     }
 }
 
-/// What a segment keeps (tcp_skb_cb).
+/// The values stored with a segment (tcp_skb_cb).
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Instant,
@@ -63,7 +64,7 @@ struct Sent {
     sacked: bool,
 }
 
-/// The newest segment of the ACK at hand.
+/// The newest segment of the current ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
     in_flight: u64,
@@ -76,7 +77,7 @@ struct Newest {
     send_phase: u64,
 }
 
-/// Follows what is delivered.
+/// Tracks deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct Deliveries {
     una: Seq,
@@ -221,7 +222,7 @@ impl Deliveries {
         })
     }
 
-    /// The sample of the ACK at hand, at which `lost` segments were found to be lost; a time below the least
+    /// The sample of the current ACK, at which `lost` segments were found to be lost; a time below the least
     /// round trip, `min_rtt` in microseconds or what was measured here, is none (tcp_rate_gen()).
     pub fn sample(
         &mut self,

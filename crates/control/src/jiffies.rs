@@ -1,16 +1,16 @@
-//! The clock by which a Linux kernel's timers run: ticks of 1/HZ s ("jiffies"), and the wheel that
-//! rounds what is far away (kernel/time/timer.c).
+//! The clock of a Linux kernel's timers: ticks of 1/HZ s ("jiffies"), and the timer wheel, which
+//! rounds distant expiries (kernel/time/timer.c).
 //!
 //! The wheel keeps timers in buckets. Up to 62 ticks ahead a bucket is a tick wide, up to 503 ticks
-//! 8, up to 4031 ticks 64, and so on. A timer rings at the end of its bucket, so never early: one
-//! that is to ring in n ticks, from within a tick, rings n + 1 edges later (calc_index()).
+//! 8, up to 4031 ticks 64, and so on. A timer expires at the end of its bucket, so never early: one
+//! set within a tick for n ticks expires n + 1 edges later (calc_index()).
 
 use midflight_units::{Duration, Instant};
 
 /// Ticks of a kernel's clock; exact where HZ is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jiffies {
-    /// Ticks a second; 0 for timers that ring when they are to.
+    /// Ticks a second; 0 for timers that expire exactly when due.
     pub hz: u32,
     /// What the clock, counted from the tick of number zero, shows at time zero.
     pub phase: Duration,
@@ -67,13 +67,13 @@ impl Jiffies {
         self.length(self.of_micros(time.as_nanos() / 1000))
     }
 
-    /// When a timer rings that is set now to ring after so long.
+    /// When a timer expires that is set now for this time.
     #[inline]
     pub fn rings(self, now: Instant, after: Duration) -> Instant {
         self.rings_beyond(now, after, 0)
     }
 
-    /// The same in a tick in which a timer has rung: the wheel has turned to the next one then, from which the
+    /// The same in a tick in which a timer has expired: the wheel has turned to the next one then, from which the
     /// width of the bucket goes (`clk` of `struct timer_base` while and after __run_timers()).
     #[inline]
     pub fn rings_after_another(self, now: Instant, after: Duration) -> Instant {

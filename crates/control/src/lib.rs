@@ -1,10 +1,9 @@
-//! What decides, apart from what transmits.
+//! The parts of a sender that make decisions, separate from those that transmit.
 //!
-//! A sender shows its state as a [`SenderView`]; a congestion controller, and
-//! any number of handoff policies, look at it. Policies answer with
-//! [`Order`]s. Only the sender applies an order, and it reports each applied
-//! order with its author and reason, so that every change of the window, the
-//! timer or the estimate can be traced to who asked for it and why.
+//! A sender exposes its state as a [`SenderView`] to a congestion controller and any number of
+//! handoff policies. Policies return [`Order`]s. Only the sender applies an order, and it reports
+//! each applied order with its author and reason, so that every change of the window, the timer or
+//! the estimate can be traced to its author and reason.
 
 mod ack;
 pub mod congestion;

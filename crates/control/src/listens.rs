@@ -1,9 +1,9 @@
-//! What the parts of a sender want to be told of.
+//! The events that the parts of a sender listen to.
 
 use std::ops::{BitOr, BitOrAssign};
 
-/// A set of events that a part wants to be told of. Most parts want none of them most of the
-/// time, so that a sender keeps the union of its parts' sets and tests that.
+/// A set of events that a part listens to. Most parts listen to none of them most of the time, so a
+/// sender keeps the union of its parts' sets and tests that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listens(u16);
 
@@ -16,7 +16,7 @@ impl Listens {
     pub const ACKS: Self = Self(1 << 1);
     /// Handoff marks of ACKs.
     pub const MARKS: Self = Self(1 << 2);
-    /// Recoveries that DSACKs show to have been unneeded.
+    /// Recoveries that DSACKs show to be unneeded.
     pub const UNNEEDED: Self = Self(1 << 3);
     /// Segments that are sent again, and then every ACK.
     pub const RETRANSMISSIONS: Self = Self(1 << 4);
@@ -24,10 +24,11 @@ impl Listens {
     pub const SAMPLES: Self = Self(1 << 5);
     /// The rate sample of every ACK.
     pub const RATES: Self = Self(1 << 6);
-    /// What a congestion controller is asked: it is that of its sender, from the start on.
+    /// The calls of a congestion controller: the policy is its sender's controller, from the start
+    /// on.
     pub const CONTROL: Self = Self(1 << 7);
 
-    /// Timeouts and recoveries before its first notice, of which other policies are not told.
+    /// Timeouts and recoveries before its first notice, at which other policies are not called.
     pub const PAST: Self = Self(1 << 8);
 
     /// This set where it holds, and else none.

@@ -5,7 +5,7 @@ pub const DATA_BYTES: u64 = 1500;
 /// Bytes of an ACK without SACK blocks in the papers' formulas.
 pub const ACK_BYTES: u64 = 40;
 
-/// What a notice says of one access link.
+/// The values of one access link in a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkInfo {
     /// Bandwidth.
@@ -38,7 +38,7 @@ impl LinkInfo {
     }
 }
 
-/// The cross-layer message that tells a sender of a change of access link.
+/// The cross-layer message that notifies a sender of a change of its access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The link that the flow leaves.
@@ -49,8 +49,8 @@ pub struct Notice {
     pub flows: u32,
 }
 
-/// The cross-layer message that tells a sender, before its connection opens, of
-/// the access link it will use (Daniel & Kojo, report on available bandwidth, section 3).
+/// The cross-layer message that informs a sender, before its connection opens, about its access
+/// link (Daniel & Kojo, report on available bandwidth, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartNotice {
     /// The access link.

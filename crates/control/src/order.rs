@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::quick_start::RateCode;
 use crate::train::Train;
 
-/// What a policy may ask of a sender. The vocabulary grows here and nowhere else.
+/// The orders of a policy to its sender. All orders are defined here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     /// Set the lower bound of the retransmission timeout.
@@ -26,36 +26,35 @@ pub enum Order {
     RestartRtt {
         /// Timeout until the first sample.
         initial_rto: Duration,
-        /// Segments sent before this say nothing of the new path.
+        /// Segments sent before this give no sample of the new path.
         sample_since: Instant,
         /// A segment that was sent before as well gives a sample too, counted
         /// from its last transmission: for a policy that knows the earlier ones to be lost.
         sample_retransmitted: bool,
     },
-    /// Answer to entering fast recovery: retransmit, but leave `cwnd` and `ssthresh` alone.
+    /// Answer to entering fast recovery: retransmit, but do not change `cwnd` and `ssthresh`.
     KeepWindow,
-    /// After a timeout: send at most so many new segments, beyond what was ever
-    /// sent, and nothing else until a further order; with none, resend the first
-    /// unacknowledged segment first.
+    /// After a timeout: send at most this number of new segments, beyond the highest one sent, and
+    /// nothing else until another order; with 0, first retransmit the first unacknowledged segment.
     Probe(u32),
     /// Retransmit everything from the first unacknowledged segment, as after a
     /// timeout; ends a probe.
     GoBack,
     /// Everything outstanding is lost, but not by congestion: send it again from
-    /// the first unacknowledged segment, with the window as it is and the timer
-    /// started anew. Ends every recovery.
+    /// the first unacknowledged segment, with an unchanged window and a restarted timer. Ends every
+    /// recovery.
     Rewind,
-    /// The last timeout was spurious: go on with new data; ends a probe.
+    /// The last timeout was spurious: continue with new data; ends a probe.
     Resume,
-    /// The same, but the duplicate ACKs so far go on counting and what they
-    /// told stays known: one of them gave the timeout away.
+    /// The same, but the duplicate ACKs so far continue to count and their SACKs are kept: one of
+    /// them showed that the timeout was spurious.
     ResumeCounting,
     /// The last fast retransmit was spurious: leave fast recovery.
     LeaveRecovery,
     /// Take the first RTT sample of a segment sent at `since` or later with at
     /// least this estimate (RFC 4015 section 3.1, step 11).
     AdaptRto {
-        /// When the timer expired: what was sent before says nothing new.
+        /// When the timer expired: segments sent before give no sample.
         since: Instant,
         /// Lower bound of the smoothed round-trip time after that sample.
         srtt: Duration,
@@ -66,37 +65,38 @@ pub enum Order {
     /// [`Instant::NEVER`] until another such order, [`Instant::ZERO`] from the next ACK on.
     HoldGrowth(Instant),
     /// Send the next new segments as a train. It begins when the window has room
-    /// for all of it; until its last segment has left no other new one goes. In place
-    /// of a train under way; without effect while anything is resent, probed or not
-    /// yet open. What resends or probes ends it, and so does a notice, unless it is to be
-    /// followed by another. One of no segments ends the one under way.
+    /// for all of it; no other new segment is sent until its last one has been sent. It replaces an
+    /// active train, and has no effect during retransmission, during probes, or before the
+    /// connection is open. Retransmissions and probes end it, and so does a notice, unless it
+    /// requests another train. A train without segments ends the active one.
     SendTrain(Train),
-    /// Ask the routers of the path for a rate, with the next segment that goes for
-    /// the first time (RFC 4782 section 4.1); without effect while an answer is awaited.
+    /// Request a rate from the routers of the path, with the next segment sent for the first time
+    /// (RFC 4782 section 4.1); no effect while an answer is awaited.
     AskForRate(RateCode),
-    /// Tell the routers of the path with the next segment which rate was approved
-    /// (RFC 4782 section 4.4).
+    /// Report the approved rate to the routers of the path with the next segment (RFC 4782 section
+    /// 4.4).
     ReportRate(RateCode),
     /// Duplicate ACKs to come may mean reordering: wait for more of them than usual.
     ExpectReordering(Reordering),
-    /// Duplicate ACKs mean again what they usually do.
+    /// Duplicate ACKs have their usual meaning again.
     EndReordering,
-    /// Let segments leave no faster than this, in place of an earlier order of the kind; those whose timer has
-    /// expired, and trains, go as they would.
+    /// Send segments no faster than this, in place of an earlier order of this kind;
+    /// retransmissions after a timeout and trains are not delayed.
     Pace(Pacing),
 }
 
-/// At which rate segments leave. A controller or a setting that paces goes on doing so, where that is slower.
+/// The rate at which segments are sent. If a controller or a setting paces at a lower rate, that
+/// applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
     /// At most this rate, counted in bits on the wire, until a further order.
     At(Rate),
-    /// The window of now in this time, at equal gaps, and then as before.
+    /// The current window in this time, at equal gaps, and then as before.
     Window {
         /// The time, such as a round trip.
         over: Duration,
     },
-    /// As if there had been no order.
+    /// As without an order.
     Off,
 }
 

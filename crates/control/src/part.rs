@@ -1,5 +1,5 @@
-//! What senders are put together from: parts with a name, a source and knobs,
-//! found by name in the registry of their kind.
+//! The parts of senders. Each has a name, a source and knobs, and is found by its name in the
+//! registry of its kind.
 //!
 //! A part is one file beside others of its kind and one line in their registry
 //! ([`crate::policy`], [`crate::dupack`], [`crate::loss`], [`crate::spurious`],
@@ -18,7 +18,7 @@ pub struct Knob {
     pub summary: &'static str,
 }
 
-/// What a part is called and where it comes from.
+/// Name and source of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartInfo {
     /// Name in the registry.
@@ -57,9 +57,9 @@ pub trait Part {
     }
 }
 
-/// Builds an enum of all parts of a kind, which stands for the trait object of
-/// the one it holds, and the list of what they are called. One `beside` the list
-/// has no name there: it is handed over by who made it.
+/// Builds an enum of all parts of a kind, which dereferences to the trait object of the one it
+/// holds, and the list of their names. One `beside` the list has no name there: the caller passes
+/// it in.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! registry {

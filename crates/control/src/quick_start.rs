@@ -84,7 +84,7 @@ impl Nonce {
     }
 
     /// The nonce after a router has lowered the rate: the two bits of each step
-    /// are drawn anew. Bits 0 and 1 are those of the step from 15 to 14, and the
+    /// are drawn again. Bits 0 and 1 are those of the step from 15 to 14, and the
     /// most significant (RFC 4782 table 2).
     #[must_use]
     fn lowered(self, from: RateCode, to: RateCode, random: u64) -> Self {
@@ -196,7 +196,7 @@ impl Default for Routers {
     }
 }
 
-/// Why a request is taken for denied.
+/// Why a request is treated as denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
     /// The packet was acknowledged without an answer, or was lost.

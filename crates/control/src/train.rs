@@ -12,7 +12,7 @@ use crate::estimate::ChirpRule;
 /// Segments never sent before that leave at stated gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Train {
-    /// Number by which a report is told; whoever orders trains counts them.
+    /// Number that identifies the report; the policy that orders trains counts them.
     pub number: u16,
     /// How many; fewer if there is less to send, or if the window never has room for them.
     pub segments: u16,

@@ -113,7 +113,7 @@ impl Runner<'_> {
         Ok(Some(returned))
     }
 
-    /// The socket that a call names: whether it is the connection's.
+    /// The socket of a call: whether it is the connection's.
     pub(super) fn connection_of(&self, line: u32, call: &Call) -> Result<bool, DrillError> {
         let first = call
             .arguments
@@ -308,7 +308,8 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0`: the value is held against the script's.
+    /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0`: the value is compared with the
+    /// script's.
     fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
         let option = argument(call, 2);

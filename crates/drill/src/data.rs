@@ -1,5 +1,5 @@
-//! The system calls that move data, and those that ask what is ready: `write` and its like, `read` and
-//! its like, `poll` and `epoll`. What Linux does is named by its functions.
+//! The system calls that transfer data, and those that query readiness: `write` and its like,
+//! `read` and its like, `poll` and `epoll`. What Linux does is named by its functions.
 
 use midflight_units::Instant;
 
@@ -13,7 +13,7 @@ use super::DrillError;
 /// Pieces of data that a packet holds which is sent without a copy (MAX_SKB_FRAGS).
 const MOST_PIECES: usize = 17;
 
-/// What has been seen of the connection, for those who watch it.
+/// The state of the connection for readiness queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     received: u64,

@@ -1,6 +1,5 @@
-//! What a script sets up around the connection: packetdrill's flags and shell
-//! commands, of which only the settings that the sender has can take effect.
-//! No shell is run; a command that is not known is refused.
+//! The environment of a script: packetdrill's flags and shell commands, of which only the sender's
+//! own settings take effect. No shell is run; an unknown command is refused.
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_endpoint::Ecn;
@@ -54,7 +53,7 @@ enum Sysctl {
     Setting(&'static str, &'static str),
     /// Sets a setting of the profile to on or off by 1 or 0.
     Switch(&'static str),
-    /// The sender has not got it: only these values are true of it.
+    /// The sender does not have it: only these values are correct.
     Without(&'static [&'static str], &'static str),
     /// It changes nothing that a script sees here.
     NoEffect(&'static str),
@@ -62,7 +61,7 @@ enum Sysctl {
     Congestion,
     /// Explicit congestion notification.
     Ecn,
-    /// What Linux always has; other senders have it not, and then only these values are true.
+    /// Linux always has it; other senders do not, and then only these values are correct.
     OfLinux(
         &'static [&'static str],
         &'static [&'static str],

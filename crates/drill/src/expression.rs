@@ -1,5 +1,5 @@
-//! What stands in a code block: assertions over the fields of the sender and over variables, in
-//! the part of Python that they need. Nothing else is evaluated.
+//! Code blocks: assertions on fields of the sender and on variables, in the subset of Python that
+//! they need. Nothing else is evaluated.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,9 +3,9 @@
 //! 2013), run against an endpoint ([`midflight_endpoint::Connection`]) in
 //! virtual time.
 //!
-//! A script says what arrives and what the application does, and expects what
-//! the sender sends and how its state is. One connection at a time; what it has not (urgent data,
-//! ICMP, accurate ECN) is refused by file and line.
+//! A script specifies arriving packets and the calls of the application, and expects the sender's
+//! packets and state. There is one connection at a time; unsupported features (urgent data, ICMP,
+//! accurate ECN) are refused with file and line.
 
 mod call;
 mod data;
@@ -101,7 +101,7 @@ impl DrillError {
     }
 }
 
-/// How to run a script. What is given here has precedence over its header.
+/// How to run a script. These values override its header.
 #[derive(Clone, Debug, Default)]
 pub struct DrillRequest {
     /// The scheme; the plain sender if there is none here or in the header.
@@ -403,7 +403,7 @@ mod tests {
         policy.on_notice(&notice, &view);
         assert_eq!(
             run(Some(Policy::Foreign(policy))),
-            Err("x.pkt:10: a congestion window of 0 segments, which bad ordered at 1.1 s, is refused: the least is 1".into())
+            Err("x.pkt:10: a congestion window of 0 segments, which bad ordered at 1.1 s, is refused: at least 1 is accepted".into())
         );
     }
 }

@@ -70,7 +70,7 @@ struct Parser<'a, 'n> {
     text: &'a str,
     words: &'a [Lexeme<'a>],
     at: usize,
-    /// Where the statement at hand starts.
+    /// Where the current statement starts.
     first: usize,
     notes: &'n mut Vec<Note>,
     /// The variables of the code blocks so far.

@@ -1,4 +1,4 @@
-//! What a script's run comes to, and what it may ask the sender for.
+//! The result of a script's run, and the fields of the sender that it may read.
 
 use midflight_endpoint::Connection;
 use midflight_tcp::scheme::Knobs;
@@ -7,7 +7,7 @@ use midflight_units::{Duration, Instant};
 
 use super::expression::CA_STATES;
 
-/// Something in a script that has no effect here, or another than elsewhere.
+/// Something in a script that has no effect here, or a different one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
     /// The line of the script.

@@ -1,5 +1,5 @@
-//! Takes a script statement by statement: lets time pass, hands segments and
-//! calls to the connection, and holds what it sends against what is expected.
+//! Runs a script statement by statement: lets time pass, passes segments and calls to the
+//! connection, and compares its segments with the expected ones.
 
 use midflight_tcp::ConfigError;
 use midflight_units::Instant;
@@ -49,7 +49,7 @@ struct Waiting<'a> {
     until: Option<Instant>,
 }
 
-/// What a statement comes to: nothing, or what was expected and what was seen.
+/// The result of a statement: none, or the expected and the observed value.
 pub(super) type Outcome = Result<(), (String, String)>;
 
 impl<'a> Runner<'a> {
@@ -263,7 +263,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Something has happened: those who watch are woken, and the call that waits is tried again.
+    /// The state has changed: waiting watches are notified, and the blocked call is tried again.
     fn settle(&mut self) -> Result<(), DrillError> {
         self.wake();
         let Some(waiting) = self.waiting.take() else {
@@ -332,7 +332,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes the options of a segment behind the handshake that nothing is made of.
+    /// Notes the ignored options of a segment after the handshake.
     fn tell_idle_options(&mut self, line: u32, spec: &SegmentSpec) {
         let Some(connection) = &self.connection else {
             return;

@@ -1,4 +1,4 @@
-//! What a script says, statement by statement.
+//! The statements of a script.
 
 use std::fmt;
 

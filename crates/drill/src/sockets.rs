@@ -1,5 +1,5 @@
-//! What an application has besides the connection: its sockets, what it has set on them, the notes of
-//! sends without a copy, and its sets of watched sockets. What Linux does is named by its functions.
+//! State of the application apart from the connection: its sockets and their options, the
+//! notifications of zero-copy sends, and its epoll sets. Comments name the functions of Linux.
 
 use std::collections::{BTreeMap, VecDeque};
 

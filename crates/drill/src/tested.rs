@@ -1,5 +1,5 @@
-//! The connection that a script tests: what it has put on the network, what is
-//! counted of it, and what a script may not hand it.
+//! The tested connection of a script: its sent segments, its counters, and the checks of a script's
+//! input.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -91,7 +91,7 @@ impl Log for SenderReports {
                 let what = format!(
                     "a congestion window of {cwnd} segments, which {author} ordered at {at},"
                 );
-                self.fault.get_or_insert((what, "the least is 1"));
+                self.fault.get_or_insert((what, "at least 1 is accepted"));
             }
             _ => {}
         }

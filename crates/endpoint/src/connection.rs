@@ -1,7 +1,6 @@
-//! One connection in relative sequence numbers: handshake and what it agrees
-//! on, data both ways, windows, FINs and resets (RFC 9293 sections 3.5, 3.6,
-//! 3.8 and 3.10). The sender and the receiver are `midflight_tcp`'s.
-//! What arrives is taken in `arrivals.rs`.
+//! One connection in relative sequence numbers: handshake with its negotiated options, data in both
+//! directions, windows, FINs and resets (RFC 9293 sections 3.5, 3.6, 3.8 and 3.10). The sender and
+//! the receiver are `midflight_tcp`'s. What arrives is taken in `arrivals.rs`.
 
 mod arrivals;
 
@@ -27,7 +26,7 @@ const TIME_WAIT: Duration = Duration::from_secs(240);
 pub struct Settings {
     /// The sender and the receiver.
     pub built: Built,
-    /// What the sender is told of its access link before it opens.
+    /// The notice of the sender's access link before it opens.
     pub start_notice: Option<StartNotice>,
     /// Bytes of data in the largest segment without options, sent or received.
     pub mss: u64,
@@ -41,7 +40,7 @@ pub struct Settings {
     pub nagle: bool,
     /// Bytes that may wait until the application reads them.
     pub receive_buffer: u64,
-    /// How long the side that closes first answers when all is over.
+    /// How long the side that closes first still answers (TIME-WAIT).
     pub time_wait: Duration,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: Ecn,
@@ -50,7 +49,7 @@ pub struct Settings {
     pub user_timeout: Option<Duration>,
 }
 
-/// What a connection does about explicit congestion notification.
+/// The use of explicit congestion notification on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// Nothing.

@@ -16,7 +16,7 @@ use crate::segment::{Arrival, Departure};
 
 /// Segments whose data an IP packet holds with all options there are.
 const ACCEPTED_MSS: std::ops::RangeInclusive<u64> = 64..=65_400;
-/// Where the timestamps of the other side start to count, so that earlier ones are no less than 0.
+/// The origin of the peer's timestamps, so that earlier ones are not negative.
 const FIRST_STAMP: u64 = 1 << 32;
 
 /// Why an endpoint cannot be created, or ignores a datagram. Its state has not changed.
@@ -129,10 +129,10 @@ struct Link {
     connection: Connection,
     /// The other side's initial sequence number, once it is known.
     irs: Option<u32>,
-    /// What was written and is not acknowledged, and the number of its first byte.
+    /// Written data that are not acknowledged, and the number of the first byte.
     sending: VecDeque<u8>,
     sending_from: u64,
-    /// What has arrived and was not read, with gaps, and the number of its first byte.
+    /// Data that have arrived and are not read, with gaps, and the number of the first byte.
     arrived: VecDeque<u8>,
     arrived_from: u64,
 }

@@ -205,7 +205,7 @@ fn a_window_closes_and_opens() {
     assert_eq!((update[0].ack, update[0].window), (Some(2921), 2920));
 }
 
-/// RFC 9293 section 3.10.7.4: a FIN that comes again lets the wait begin anew.
+/// RFC 9293 section 3.10.7.4: a FIN that comes again lets the wait restart.
 #[test]
 fn who_closes_first_waits_and_answers() {
     let mut hand = ByHand::new(plain());

@@ -14,10 +14,10 @@ use crate::{link, refuse, with_progress, Link};
 /// A path with one bottleneck, cross traffic on it, and a flow that measures it.
 ///
 /// The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
-/// over `bottleneck`, its access link, of which it is told at its start for `told_flows` flows. Of
-/// `queue` packets that the bottleneck holds the one in transmission is one. The links of the hosts
-/// have the rate `access`. Cross traffic takes `share` of the bottleneck, evenly, or where it is
-/// `irregular` with gaps as they fall. Each of the `runs` begins at another phase of it.
+/// over `bottleneck`, its access link, of which it gets a notice at its start for `told_flows`
+/// flows. `queue` is the limit of the bottleneck in packets, including the one in transmission. The
+/// links of the hosts have the rate `access`. Cross traffic uses `share` of the bottleneck, evenly,
+/// or with random gaps if it is `irregular`. Each of the `runs` begins at another phase of it.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Probe {
     probe: midflight_study::Probe,
@@ -82,10 +82,10 @@ impl Probe {
 /// - `run`, `train` (its number), `segments` of it
 /// - `measure`: "capacity" for packet pairs, "available" for a chirp
 /// - `sent_ns`, `told_ns`: when its first segment left and when the report came, from the SYN on
-/// - `estimate_bps`: what was reported; None where a segment was missing or no report came
+/// - `estimate_bps`: the reported rate; None if a segment was missing or no report came
 /// - `low_bps`, `high_bps`: the rates of its first and last gap, 0 for none
-/// - `capacity_bps`, `available_bps`: the truth, the rate of the bottleneck and what cross traffic
-///   is to leave of it; `cross_bps`: what cross traffic took while the flow lasted
+/// - `capacity_bps`, `available_bps`: the true rate of the bottleneck and the part left by cross
+///   traffic; `cross_bps`: the rate of the cross traffic while the flow lasted
 /// - `ssthresh` at the end, in segments; `drops`: data packets of the flow that were lost;
 ///   `duration_ns` to the last ACK, None for a flow that did not end; `digest` of the run
 #[pyfunction]

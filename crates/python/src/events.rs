@@ -13,7 +13,7 @@ use crate::policy::Failures;
 use crate::table::TableBuilder;
 use crate::{nanos, refuse, trace_columns};
 
-/// Events of a flow of a run with what led to each.
+/// Events of a flow of a run with their causes.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Events {
     setup: midflight_study::Setup,

@@ -66,7 +66,7 @@ impl Files for Disk {
         if bytes.len() as u64 > MOST_BYTES {
             return Err(unreadable(
                 path,
-                format!("it has more than {} MB", MOST_BYTES / 1_000_000),
+                format!("it is larger than {} MB", MOST_BYTES / 1_000_000),
             ));
         }
         String::from_utf8(bytes).map_err(|_| unreadable(path, "it is not text in UTF-8"))

@@ -265,17 +265,17 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 ///
 /// `at_ns` are the instants at which the handoff starts; `gap_ns` the time without a link when
 /// `kind` is "bbm"; `packets` and each of `extra_packets` the numbers of new packets whose transfer
-/// is timed; `notice` and `notice_delay_ns` whether and how long after the handoff the sender is
-/// told; `wired` each of the two links behind either access link; `knobs` settings by name, as
-/// `midflight list` shows them; `end_ns` the end of every run, finished or not.
+/// is timed; `notice` and `notice_delay_ns` whether the sender gets a notice, and how long after
+/// the handoff; `wired` each of the two links behind either access link; `knobs` settings by name,
+/// as `midflight list` shows them; `end_ns` the end of every run, finished or not.
 ///
 /// `flows` bulk flows (1 to 64) with the same scheme move together, and a notice says how many;
 /// `residents` flows (0 to 64) with `resident_scheme` use the new link from the start of the run on
 /// and stay there. Flow i of either kind opens at i times `stagger_ns`. A run has one row for each
-/// flow (`resident` is 1 or 0) and ends when all have measured what they are to. With `window_ns`,
-/// `acked_window` is what each flow gets acknowledged in that time from the handoff on, in packets.
-/// With `start_notice` each moving flow is told of the old link before it opens. `policies` are
-/// your own by the names that schemes may have.
+/// flow (`resident` is 1 or 0) and ends when all measurements are complete. With `window_ns`,
+/// `acked_window` is the number of each flow's packets acknowledged in that time from the handoff
+/// on. With `start_notice` each moving flow gets a notice of the old link before it opens.
+/// `policies` are your own policies by their names in schemes.
 #[pyclass(frozen, module = "midflight")]
 struct HandoffSweep {
     sweep: midflight_study::Sweep,
@@ -404,11 +404,11 @@ fn interruptible<T: Send>(
     with_progress(py, None, failures, |go_on| work(&mut || go_on(0, 0)))
 }
 
-/// Run sweeps together, which share what they have in common; one table for each.
+/// Run sweeps together, with common beginnings run once; one table for each.
 ///
-/// With `fork` off each run starts from its beginning, to the same result. `threads` is the number
-/// of threads, 0 for one on each processor. `progress` is called now and then with the runs done
-/// and the runs in all. The columns are those of `handoff`.
+/// With `fork` off each run starts from its beginning, with the same result. `threads` is the
+/// number of threads, 0 for one on each processor. `progress` is called from time to time with the
+/// number of finished runs and of all runs. The columns are those of `handoff`.
 #[pyfunction(name = "run_handoff_sweeps")]
 #[pyo3(signature = (sweeps, *, fork = true, threads = 0, progress = None))]
 #[allow(
@@ -435,8 +435,9 @@ fn run_all(
 
 /// Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
 ///
-/// Rows come in that order. `progress` is called now and then with the runs done and in all. The
-/// columns, in which times count from the handoff (the break, if there is one) unless that is said:
+/// Rows come in that order. `progress` is called from time to time with the number of finished runs
+/// and of all runs. The columns, in which times count from the handoff (the break, if there is one)
+/// unless noted:
 ///
 /// - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
 /// - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
@@ -450,14 +451,14 @@ fn run_all(
 /// - `reordered`: first transmissions that arrived behind a higher segment; `fast_rexmits`, and
 ///   `false_fast_rexmits`: those of a segment that was not lost
 /// - `loss_wait_max_ns`, `loss_wait_mean_ns`: from a loss to the segment's next transmission;
-///   `losses_timed_out`: losses of which the timer told first
+///   `losses_timed_out`: losses detected by the timer
 /// - `cwnd`, `ssthresh`, `flight` (segments), `rto_ns`, `hiack`, `maxseq`, `dupacks`, `backoff` and
 ///   `phase` of the sender at the handoff; `cwnd_min`, `ssthresh_min` after it
 /// - `in_rto_recovery_at_make` (1 or 0), and then `unused_ns`: from the make to the next
 ///   retransmission; `orders`: how many policies gave
 /// - `acked_window`: packets acknowledged in the window, if there is one; `digest` of the run
 ///
-/// A time is None where it did not come to that. Raises `MidflightError` for what is not accepted.
+/// A time is None if that did not happen. Raises `MidflightError` for what is not accepted.
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(

@@ -54,12 +54,13 @@ impl Radio {
 /// A long-lived flow to a mobile node: one run for each number in `runs`.
 ///
 /// `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
-/// the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notice`
-/// is off the sender is told `notice_delay_ns` after that. `wired` is the link before the radio
-/// link, `wired_queue` the most packets at it; `cross_flows` TCP flows use it too, from a host that
-/// is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less. `overhead_ns` is
-/// the longest random time that a host takes over a packet it sends. Under one `seed` all schemes
-/// meet the same radio. `policies` are your own by the names that schemes may have.
+/// the run. At `at_ns` the radio link pauses for `pause_ns` and resumes as `then`; unless `notice`
+/// is off the sender gets a notice `notice_delay_ns` after that. `wired` is the link before the
+/// radio link, `wired_queue` the most packets at it; `cross_flows` TCP flows use it too, from a
+/// host that is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less.
+/// `overhead_ns` is the longest random time that a host takes over a packet it sends. With one
+/// `seed` all schemes have the same radio. `policies` are your own policies by their names in
+/// schemes.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct LongFlow {
     flow: midflight_study::LongFlow,
@@ -154,15 +155,15 @@ impl LongFlow {
 /// - `run`, `interval` (from 0), `from_ns`, `until_ns`
 /// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
 /// - `timeouts`; `spurious_timeouts`: those that something sent before answers;
-///   `detected_timeouts`: those that the sender took for spurious
+///   `detected_timeouts`: those that the sender found spurious
 /// - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
-///   `undone_fast_rexmits`: those that the sender took for spurious
+///   `undone_fast_rexmits`: those that the sender found spurious
 /// - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
 ///   `drops_wired` those of the first that the wired link's queue dropped
 /// - `reordered`: first transmissions that arrived behind a higher segment
 /// - `congestion_as_congestion`, `congestion_as_wireless`, `congestion_as_reordering`,
 ///   `congestion_unanswered`, the same with `wireless_` and with `reordering_`: suspected losses by
-///   what they were and by what they were taken for; unanswered: a timeout came before
+///   true cause and by the sender's classification; unanswered: a timeout came before
 /// - `wired_offered`, `wired_dropped`: packets of all flows handed to the wired link, and those
 ///   that its queue dropped
 /// - `digest` of the run

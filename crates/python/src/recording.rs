@@ -39,7 +39,7 @@ fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
 /// `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
 /// default what the first lines look like; `columns` are those of `trace` in a scenario. The result
 /// has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an instant in nanoseconds and
-/// what changed, `outages` as pairs of instants, `drops`, whether an outage takes packets by the
+/// what changed, `outages` as pairs of instants, `drops`, whether outages lose packets in this
 /// format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
 /// of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
 /// 1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
@@ -99,7 +99,7 @@ fn told(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
     Ok(told)
 }
 
-/// Draw the path of a model, as a link's `trace` in a scenario does.
+/// Generate a trace from a model, as a link's `trace` in a scenario does.
 ///
 /// `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
 /// (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
@@ -130,7 +130,7 @@ pub(crate) fn draw_recording<'py>(
     told(py, found?)
 }
 
-/// Return the models that draw paths, with their knobs.
+/// Return the models that generate traces, with their knobs.
 #[pyfunction]
 pub(crate) fn path_models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);

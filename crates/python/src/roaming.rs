@@ -19,24 +19,24 @@ use crate::{fates, link, refuse, with_progress, Fate, Link};
 ///
 /// The sender is behind `backbone`, each base station behind a router and `access`, the nodes
 /// behind `wireless`; `queue` is the most packets at any of these links in either direction. Every
-/// `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly: what
-/// still arrives for it there is lost. `gap_ns` later it hears the new one, whose
-/// advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send, signals as
-/// its scheme says, and registers with its agent at the sender, which sends to the new station what
-/// comes after that. `residents` is the number of nodes that stay at each station; each has a
-/// plain flow with the same `knobs`.
+/// `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly:
+/// packets that still arrive for it there are lost. `gap_ns` later it is in range of the new one,
+/// whose advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send,
+/// signals as its scheme says, and registers with its agent at the sender, which sends later
+/// packets to the new station. `residents` is the number of nodes that stay at each station; each
+/// has a plain flow with the same `knobs`.
 ///
-/// `loss` is met by what goes to the nodes of a station, `up_loss` by what they send, such as
-/// "uniform 1%" or "burst 0.5% 3"; `script` and `up_script` say what happens to the packets of
-/// some numbers at the first station instead: "lose", or nanoseconds by which one is late.
+/// `loss` applies to packets to the nodes of a station, `up_loss` to packets from them, such as
+/// "uniform 1%" or "burst 0.5% 3"; `script` and `up_script` give the fate of the packets of some
+/// numbers at the first station instead: "lose", or nanoseconds by which one is late.
 ///
-/// The other arguments spoil a scheme: `foresight_error_ns` is added to the instant of a warning
-/// (below zero it comes earlier), a share `foresight_missed` of handoffs is not foreseen; a share
-/// `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive, and they
-/// are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender gets an
-/// ACK with a handoff mark that nobody sent, if `forged` says which ACK number it has: "old"
-/// (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX). `policies` are your own by
-/// the names that schemes may have.
+/// The other arguments add faults to a scheme: `foresight_error_ns` is added to the instant of a
+/// warning (below zero it comes earlier), a share `foresight_missed` of handoffs is not predicted;
+/// a share `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive,
+/// and they are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender
+/// gets an ACK with a handoff mark that nobody sent, if `forged` says which ACK number it has:
+/// "old" (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX). `policies` are your own
+/// by the names that schemes may have.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Roaming {
     roaming: midflight_study::Roaming,

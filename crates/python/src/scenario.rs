@@ -13,13 +13,13 @@ use crate::setup::{direction_name, flow_entries, path_changes, Setup};
 use crate::table::{Table, TableBuilder};
 use crate::{nanos, refuse, with_progress};
 
-/// A scenario that can be run: read, checked, and with everything that its text leaves out.
+/// A scenario that can be run: read, checked, and with all defaults.
 ///
 /// `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
-/// by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
-/// Paths of traces go from the folder of `name`, of JSON from the working directory.
-/// `policies` are policies of one's own by the names that schemes may have. Raises
-/// `MidflightError` for what is not accepted, here and where a policy fails.
+/// by their paths, such as ("links.lte.rate", "5 Mbit/s"), which override those of the text. Paths
+/// of traces are relative to the folder of `name`, for JSON to the working directory. `policies`
+/// are your own policies by their names in schemes. Raises `MidflightError` for what is not
+/// accepted, here and where a policy fails.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Plan {
     plan: midflight_study::scenario::Plan,
@@ -56,7 +56,7 @@ impl Plan {
         self.plan.canonical().map_err(refuse)
     }
 
-    /// What results are kept by: a hash of the canonical form and of the model's version.
+    /// The key of stored results: a hash of the canonical form and of the model's version.
     #[getter]
     fn address(&self) -> PyResult<String> {
         self.plan.address().map_err(refuse)
@@ -89,13 +89,13 @@ impl Plan {
         self.plan.stack().name()
     }
 
-    /// What is accepted and perhaps not meant, a sentence each.
+    /// Remarks on values that are accepted but perhaps not intended, a sentence each.
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.plan.remarks().to_vec()
     }
 
-    /// Something is random, so that runs differ.
+    /// Whether something is random, so that runs differ.
     #[getter]
     fn has_chance(&self) -> bool {
         self.plan.has_chance()
@@ -120,35 +120,35 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
     rows.iter().map(|row| of(row) as i64).collect()
 }
 
-/// Run scenarios side by side; a table of flows and a table of phases.
+/// Run scenarios in parallel; a table of flows and a table of phases.
 ///
-/// Scenarios that differ in nothing before the first handoff or change share their past, unless
+/// Scenarios that are equal up to the first handoff or change share that part of the run, unless
 /// `fork` is off; the result is the same. `threads` and `progress` are as for `run_handoff_sweeps`.
 /// With `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made.
 /// More than 4,000,000 rows in all are refused.
 ///
 /// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
 /// the flow's name; `acked`, data segments newly acknowledged (without the SYN); `sent`; `rexmits`;
-/// `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
-/// what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
+/// `timeouts` and the `spurious_timeouts` among them, in which a transmission before the timeout
+/// caused the ACK of the segment; `fast_rexmits` and the `false_fast_rexmits` among them, of
 /// segments that were not lost; data packets lost to a full queue, to a link that was down and to
 /// the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
 /// the discipline of a queue dropped before it was full, and marked instead; `node_sent`, segments
 /// that nodes on the path sent by themselves, and `node_kept`, segments and ACKs that they kept
 /// back; `reordered`, segments that arrived behind a higher one.
 ///
-/// Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
-/// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
-/// to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
-/// run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
+/// The table of flows also has: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile
+/// node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
+/// one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
+/// the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
 /// began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
 /// arrived (a flow has not finished before), and `acked_ahead`, most segments that were
 /// acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
 /// the run; `digest` of the run.
 ///
-/// Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
-/// 0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);
-/// `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
+/// The table of phases, each of which lasts from one handoff or change to the next, also has:
+/// `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile
+/// node's link); `link`, the link of the flow; `from_ns`; `until_ns`; `first_new_ns`
 /// and `all_new_ns`, from the start of the phase until the first segment that was never sent
 /// before the new link was in use is acknowledged, and until as many are as the scenario's
 /// `packets` says.
@@ -307,7 +307,7 @@ pub(crate) fn schema() -> String {
 /// Return a value of a scenario as the unit and the number that a column of numbers has.
 ///
 /// Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
-/// what is no single quantity with a unit.
+/// text that is not a single quantity with a unit.
 #[pyfunction]
 pub(crate) fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
     midflight_study::scenario::in_column_unit(text)

@@ -164,12 +164,12 @@ impl Setup {
     /// Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
     ///
     /// `congestion` are the kernel's congestion controls: one for all flows, or one for each; none
-    /// where flows have the stack "linux", for their own schemes. `sysctls` are names and values
-    /// of settings of the kernel at both ends of each flow. `stack` says whose senders the flows
-    /// have: "linux" or "midflight". With `multihomed` there is beside the mobile node one that has
-    /// an interface on each link. With `sample_ns` each of the kernel's senders tells its state
-    /// (TCP_INFO) so often, 0 for never. Of a flow of n segments n full segments of the kernel's
-    /// are sent. Raises `MidflightError` for what the lab cannot run.
+    /// where flows have the stack "linux", for their own schemes. `sysctls` are names and values of
+    /// settings of the kernel at both ends of each flow. `stack` selects the senders of the flows:
+    /// "linux" or "midflight". With `multihomed` there is another node with an interface on each
+    /// link. `sample_ns` is the interval at which the state (TCP_INFO) of the kernel's senders is
+    /// sampled, 0 for never. A flow of n segments sends n full segments of the kernel's. Raises
+    /// `MidflightError` for what the lab cannot run.
     #[pyo3(signature = (*, congestion = vec![], sysctls = vec![], stack = "linux",
             multihomed = false, sample_ns = 0),
         text_signature = "(self, *, congestion=[], sysctls=[], stack=\"linux\", multihomed=False, sample_ns=0)")]
@@ -203,8 +203,8 @@ impl Setup {
     /// Return what was measured of this run as a kernel made it: flows and phases.
     ///
     /// `record` is the guest's record of packets, `scheme` what the tables have as scheme, that of
-    /// each flow if it is None. The columns are those of `run_plans`; what the kernel does not tell
-    /// of itself is known from the packets. `turns` has the turns of the flows whose sender is
+    /// each flow if it is None. The columns are those of `run_plans`; values that the kernel does
+    /// not report are derived from the packets. `turns` has the turns of the flows whose sender is
     /// midflight's, by the flows' numbers. Raises `MidflightError` for a record that is not one of
     /// this run.
     #[pyo3(signature = (record, *, scheme = None, cell = 0, turns = BTreeMap::new()),
@@ -246,8 +246,8 @@ impl Setup {
 
     /// Return every event of a flow of this run as a kernel made it.
     ///
-    /// The columns are those of `trace`. Of the kernel's sender the events say what it told
-    /// whenever it sent a packet. `turns` is as for `lab_tables`.
+    /// The columns are those of `trace`. The events of the kernel's sender have the state that it
+    /// reported with each packet. `turns` is as for `lab_tables`.
     #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new()),
         text_signature = "(self, record, *, flow=None, turns={})")]
     #[allow(
@@ -268,7 +268,7 @@ impl Setup {
         trace_table(&rows, &digest)
     }
 
-    /// Be the sender of the flow of this number in a guest, until it is done or the run over.
+    /// Run the sender of the flow of this number in a guest, until it is done or the run over.
     ///
     /// The standard input is a packet socket; the script begins at `origin_ns` of the monotonic
     /// clock. The sender's turns go to the standard output. Raises `MidflightError` for a flow that
@@ -310,8 +310,8 @@ impl Setup {
 
     /// Return events of a flow of this run as a kernel made it, as `events` does.
     ///
-    /// Of the kernel's own senders what only a simulated run knows is not there: causes, orders,
-    /// the sender at an instant. `turns` is as for `lab_tables`, the rest as for `events`.
+    /// For the kernel's own senders there are no causes, orders and states at an instant, which
+    /// only a simulated run has. `turns` is as for `lab_tables`, the rest as for `events`.
     #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new(), at_ns = None, before = 0, after = 0,
             name = None, find = None),
         text_signature = "(self, record, *, flow=None, turns={}, at_ns=None, before=0, after=0, name=None, find=None)")]
@@ -405,7 +405,7 @@ impl Setup {
         notebook.call_method1("run_html", (slf,))
     }
 
-    /// A hash of all of it and of the model's version: equal addresses have equal runs.
+    /// A hash of the setup and of the model's version: equal addresses have equal runs.
     #[getter]
     fn address(&self) -> String {
         self.setup.address()
@@ -417,13 +417,13 @@ impl Setup {
         self.setup.run()
     }
 
-    /// Whether it goes on to its end, whatever is measured before.
+    /// Whether it runs to its end even if the measurement is complete before.
     #[getter]
     fn has_end(&self) -> bool {
         self.setup.has_end()
     }
 
-    /// Where there are captures, beside "sender" and "receiver".
+    /// The places of captures, in addition to "sender" and "receiver".
     #[getter]
     fn places(&self) -> Vec<&str> {
         self.setup.places().collect()
@@ -503,7 +503,7 @@ impl Setup {
     /// `packets` (those that wait and the one in transmission), `least` and `most` (packets since
     /// the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
     /// down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
-    /// set none), `pipe` (segments that the sender takes to be in the network), `flight` (sent and
+    /// set none), `pipe` (the sender's estimate of the segments in the network), `flight` (sent and
     /// not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
     /// nothing has no rows.
     ///
@@ -525,8 +525,8 @@ impl Setup {
 
     /// Return the links and the senders of this run as a kernel made it, as `samples` does.
     ///
-    /// The links are the simulator's, over which the packets are sent again; a kernel's sender has
-    /// a row for each packet that it sent, one of midflight's has none.
+    /// The links are the simulator's, over which the packets are replayed; a kernel's sender has a
+    /// row for each packet that it sent, one of midflight's has none.
     #[pyo3(signature = (record, *, every_ns = None))]
     fn lab_samples(
         &self,
@@ -540,7 +540,7 @@ impl Setup {
         sample_tables(&found, &self.setup, "")
     }
 
-    /// Return every event of a flow of the run with what led to it.
+    /// Return every event of a flow of the run with its cause.
     ///
     /// Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
     /// a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
@@ -556,7 +556,7 @@ impl Setup {
         cause_columns(&found).build()
     }
 
-    /// Return events of a flow of the run with what led to each, for `midflight.explain`.
+    /// Return events of a flow of the run with their causes, for `midflight.explain`.
     ///
     /// With `at_ns` they are the last `before` events up to that instant and the first `after`
     /// later ones; with `name` all of that name; else all. `find` is the name of an event: the last
@@ -658,7 +658,7 @@ impl Setup {
         Ok(log.map(|log| PyBytes::new(py, &log)))
     }
 
-    /// Return what the run looks like on the wire: pcapng files by the place of the capture.
+    /// Return the packets of the run: pcapng files by the place of the capture.
     ///
     /// The places are "sender" and "receiver" of the flow, and the places of the network: the base
     /// station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and

@@ -17,11 +17,11 @@ use crate::{acked_window, link, nanos, refuse, with_progress, Link};
 ///
 /// `flows` bulk flows (1 to 64) open at time zero. If there are `residents` (0 to 64, with
 /// `resident_scheme`), these open at time zero and the flows `lead_ns` later, over the same link.
-/// Flow i of either kind opens i times `stagger_ns` after the first of its kind, and is told of the
-/// link right before that, with the number of flows of its kind. `packets` are the numbers of data
-/// packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is what each flow
-/// gets acknowledged in that time from the first of the `flows` on. `wired`, `profile`, `knobs`,
-/// `end_ns` and `policies` are as for `HandoffSweep`.
+/// Flow i of either kind opens i times `stagger_ns` after the first of its kind, and gets a notice
+/// of the link right before that, with the number of flows of its kind. `packets` are the numbers
+/// of data packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is the
+/// number of each flow's packets acknowledged in that time from the first of the `flows` on.
+/// `wired`, `profile`, `knobs`, `end_ns` and `policies` are as for `HandoffSweep`.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Startup {
     startup: midflight_study::Startup,

@@ -3,7 +3,7 @@
 use midflight_units::{Duration, Instant};
 use pyo3::prelude::*;
 
-/// What a policy sees of its sender; windows in segments, times in nanoseconds.
+/// The state of a sender as a policy sees it; windows in segments, times in nanoseconds.
 #[pyclass(frozen, module = "midflight", name = "SenderView")]
 pub(crate) struct View(pub(crate) midflight_control::SenderView);
 
@@ -176,8 +176,8 @@ impl View {
         self.0.sack
     }
 
-    /// Segments a second at which data is delivered, as the last ACK shows it; None for a policy
-    /// without `on_ack`, and where the ACK gives no valid sample.
+    /// Delivery rate in segments a second, as measured at the last ACK; None for a policy
+    /// without `on_ack`, and if the ACK gives no valid sample.
     #[getter]
     fn delivery_rate(&self) -> Option<f64> {
         self.0.rate?.per_second()
@@ -201,14 +201,15 @@ impl View {
         self.0.rate.map(|rate| rate.newly)
     }
 
-    /// The application had too little to send when what the last ACK delivers was sent.
+    /// The application had too little to send when the segments delivered by the last ACK were
+    /// sent.
     #[getter]
     fn app_limited(&self) -> Option<bool> {
         self.0.rate.map(|rate| rate.app_limited)
     }
 
-    /// Delivered, the same count, when the newest segment that the last ACK delivers was sent: a
-    /// round trip is over once that is as much as was delivered when it began.
+    /// The value of `delivered` when the newest segment delivered by the last ACK was sent: a
+    /// round trip ends when this reaches the value that `delivered` had at its start.
     #[getter]
     fn prior_delivered(&self) -> Option<u64> {
         self.0.rate.map(|rate| rate.prior)
@@ -227,8 +228,8 @@ impl View {
         self.0.rate?.rtt.map(ns)
     }
 
-    /// The congestion window is what limits the sender, as Linux judges it; with another
-    /// recovery than that of `linux` always.
+    /// The congestion window limits the sender, by Linux's rule; always true with other
+    /// recoveries than that of `linux`.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited

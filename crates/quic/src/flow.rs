@@ -1,4 +1,4 @@
-//! What a flow over QUIC is made of.
+//! The configuration of a flow over QUIC.
 
 use std::fmt;
 #[cfg(feature = "quinn")]
@@ -107,7 +107,7 @@ impl QuicStack {
     }
 }
 
-/// What a stack writes of itself, if it is asked to. It is no part of what a flow is.
+/// A stack's own log, if enabled. It is not part of the identity of a flow.
 #[derive(Clone, Default)]
 pub struct Log(Option<Arc<Mutex<Vec<u8>>>>);
 
@@ -183,13 +183,14 @@ pub struct Flow {
     pub congestion: Congestion,
     /// Real TLS 1.3; otherwise packets are not encrypted, and have the same sizes.
     pub tls: bool,
-    /// A connection without packets is over after so long; the stack's own value if there is none.
+    /// The idle timeout of the connection; the stack's own value if there is none.
     pub idle: Option<Duration>,
     /// How many streams carry the data, in equal shares.
     pub streams: u64,
-    /// The client knows that its address is another, and migrates; otherwise the server finds out.
+    /// The client knows its new address and migrates; otherwise the server detects it.
     pub migrates: bool,
-    /// A path that comes after a handoff notice begins with half of what that says the link holds.
+    /// After a handoff notice a path begins with half of the link's bandwidth-delay product in the
+    /// notice.
     pub resumes: bool,
     /// The end that sends the data.
     pub sender: End,

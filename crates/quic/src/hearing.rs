@@ -1,9 +1,9 @@
-//! What is heard of a stack while it works: the packets that it encrypts and decrypts, what it says to its
-//! congestion controller, and a few of its own messages.
+//! Observation of a stack while it works: the packets that it encrypts and decrypts, its calls of
+//! its congestion controller, and a few of its log messages.
 //!
-//! A stack is used as it is published. It takes a cryptography and a congestion controller from outside, and
-//! says what it does through `tracing`: those are the places where one can listen. Each call into a
-//! stack ends before the next one begins, on the same thread, so what is heard lies with the thread.
+//! A stack is used as published. Its cryptography and congestion controller are replaceable, and it
+//! logs through `tracing`: it is observed at these places. Each call into a stack ends before the
+//! next one begins, on the same thread, so observations are stored per thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -19,7 +19,7 @@ use tracing_core::{dispatcher, Dispatch, Event, Metadata, Subscriber};
 
 use crate::frames::{Frame, Frames};
 
-/// Something heard.
+/// An observation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// A packet behind the handshake is about to be encrypted, or has been decrypted.
@@ -28,7 +28,7 @@ pub(crate) enum Heard {
         number: u64,
         frames: SmallVec<[HeardFrame; 2]>,
     },
-    /// Losses, as the congestion controller is told of them.
+    /// Losses, as reported to the congestion controller.
     Lost {
         sent: std::time::Instant,
         persistent: bool,
@@ -115,7 +115,7 @@ thread_local! {
     static RANDOM: Cell<(u64, [u8; 32])> = const { Cell::new((0, [0; 32])) };
 }
 
-/// Notes something that is heard.
+/// Records an observation.
 pub(crate) fn hear(what: Heard) {
     HEARD.with_borrow_mut(|heard| heard.push(what));
 }
@@ -130,7 +130,7 @@ pub(crate) fn random(bytes: &mut [u8]) {
     drawn.finalize_xof().fill(bytes);
 }
 
-/// Calls a stack, listens, and gives what was heard behind what `heard` has. `random` is how often it has asked
+/// Calls a stack, and appends its observations to `heard`. `random` is the count of its requests
 /// for random bytes, and their seed.
 pub(crate) fn listen<T>(
     random: &mut (u64, [u8; 32]),
@@ -156,7 +156,7 @@ pub(crate) fn listen<T>(
 
 /// Modules in whose messages something may matter.
 const MODULES: [&str; 2] = ["quinn_proto::connection", "noq_proto::connection"];
-/// Lines of a module that are told apart.
+/// Lines of a module that are distinguished.
 const LINES: usize = 1 << 14;
 
 /// Listens to the messages that matter. A message is known by its text only, and a line of a module always

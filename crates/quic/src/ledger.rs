@@ -1,4 +1,4 @@
-//! Which bytes of a flow's data each packet has, and what of them is acknowledged.
+//! The bytes of a flow's data in each packet, and which of them are acknowledged.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,11 +1,12 @@
 //! Real QUIC stacks as ends of a flow in the simulator: unmodified, in virtual time, with every random
 //! source pinned by a seed.
 //!
-//! A stack takes datagrams and the time, and gives datagrams and the next timeout. The driver puts its
-//! packets into datagrams of IPv4 and UDP, opens its streams, and tells the simulator what is heard of it
-//! ([`midflight_sim::Report`]): which bytes of the flow's data a datagram has, which are acknowledged, when a
-//! probe timeout fires, what becomes of a path. All of it is read where a stack lets others in: the
-//! cryptography, the congestion controller and its messages.
+//! A stack gets datagrams and the time, and returns datagrams and the next timeout. The driver puts
+//! its packets into datagrams of IPv4 and UDP, opens its streams, and reports to the simulator what
+//! is observed of it ([`midflight_sim::Report`]): which bytes of the flow's data a datagram has,
+//! which are acknowledged, when a probe timeout fires, and the state of a path. All of it is
+//! observed at a stack's replaceable parts: the cryptography, the congestion controller and its log
+//! messages.
 
 mod flow;
 #[cfg(feature = "quinn")]

@@ -131,7 +131,7 @@ impl ServerCertVerifier for Known {
     }
 }
 
-/// A calendar that stands still.
+/// A calendar that does not advance.
 #[derive(Debug)]
 struct NoCalendar;
 

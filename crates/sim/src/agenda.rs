@@ -1,17 +1,16 @@
 //! The next event among a fixed set of sources.
 //!
-//! A world has a few busy sources (links) whose next event changes all the
-//! time, and many others that hardly change: timers mostly move back before
-//! they are due, and at nodes inside the network few packets need an event.
-//! The busy ones are compared one by one, without a branch, which costs less
-//! than keeping them in order; the others are in a tree, and the first of them
-//! is compared with the busy ones.
+//! A world has a few busy sources (links) whose next event changes all the time, and many others
+//! that rarely change: most timers are postponed before they are due, and at nodes inside the
+//! network few packets need an event. The busy ones are compared one by one, without a branch,
+//! which costs less than keeping them in order; the others are in a tree, and the first of them is
+//! compared with the busy ones.
 
 use educe::Educe;
 
 use crate::moment::{Moment, Scheduled};
 
-/// When a source's next event is due, and when that was decided.
+/// When a source's next event is due, and when it was scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) due: Moment,

@@ -1,6 +1,5 @@
-//! What is known of packets before it happens, apart from arrivals in order:
-//! losses of packets that enter a link ahead of the present (see `chain`), and
-//! arrivals of packets that others overtake.
+//! Events of packets that are known in advance, apart from arrivals in order: losses of packets
+//! that enter a link ahead of time (see `chain`), and arrivals of packets that others overtake.
 //!
 //! The first of them is one source of the agenda. What is announced for the
 //! same instant happens by the keys of the agenda, then by link, then in the order of
@@ -71,7 +70,7 @@ impl Ord for Numbered {
     }
 }
 
-/// What was announced and has not happened.
+/// Announced events that have not happened yet.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Announcements {

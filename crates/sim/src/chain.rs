@@ -1,15 +1,16 @@
-//! Which links packets go through without an event between.
+//! Chains of links that packets pass without an event between.
 //!
-//! Where everything that leaves a link goes on to one link, and nothing else
-//! feeds that one, a packet's way through both is known when it enters the
-//! first: the queues are first in, first out.
+//! If all packets that leave a link go to one other link, and no other packets enter that one, a
+//! packet's times on both are known when it enters the first, because the queues are first in,
+//! first out.
 
 use smallvec::{Array, SmallVec};
 
 use crate::config::{NodeId, Routes};
 use crate::link::{LinkConfig, LinkId};
 
-/// Few links: a run that shares no past with others builds all this anew, mostly to allocate memory otherwise.
+/// A small set of links without heap memory: a run without a common beginning with others builds
+/// all this again, and most of the time would be allocation.
 type Few = SmallVec<[LinkId; 8]>;
 
 /// What packets of all flows can do on a link under any of the routes.

@@ -1,4 +1,4 @@
-//! What a world is made of and what can be done to it.
+//! The configuration of a world and the actions on it.
 
 use std::net::SocketAddrV4;
 
@@ -28,7 +28,7 @@ impl FlowId {
     }
 }
 
-/// Something that the timeline does to the network.
+/// An action of the timeline on the network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// Open a flow.
@@ -47,7 +47,8 @@ pub enum Action {
     /// From now on the link takes packets again. Without effect on a link that is not down.
     Up(LinkId),
     /// A node leaves the link: packets to or from `node` that have not reached the far end are
-    /// lost now. What others have on the link moves up, as if those packets had not been there.
+    /// lost now. Packets of other nodes on the link move up, as if those packets had not been
+    /// there.
     Purge {
         /// The link, which was declared to break.
         link: LinkId,
@@ -100,7 +101,7 @@ pub enum Action {
     NotifyStart(FlowId, StartNotice),
     /// Tell the sender of a flow of a handoff.
     Notify(FlowId, Notice),
-    /// The receiver of a flow foresees that it will leave its link.
+    /// The receiver of a flow predicts that it will leave its link.
     Foresee(FlowId),
     /// The receiver of a flow has found out that it is on another link. Of what
     /// it sends to tell the sender the network delivers so many copies.
@@ -201,17 +202,17 @@ pub struct FlowConfig<'a> {
     /// Addresses that a QUIC receiver's node may have, each with the node where what is sent there arrives; the first is what
     /// it begins with. Empty if its address stays.
     pub addresses: Vec<(SocketAddrV4, NodeId)>,
-    /// That node knows of a new address of its own, and sends a packet at once.
+    /// That node knows its new address, and sends a packet at once.
     pub migrates: bool,
 }
 
 /// Routes: at a node, for a destination, the link.
 pub type Routes<'a> = &'a [(NodeId, NodeId, LinkId)];
 
-/// A network and its flows, to which nothing has happened yet.
+/// A network and its flows before the run.
 #[derive(Debug, Default)]
 pub struct WorldConfig<'a> {
-    /// What the time between nanoseconds is.
+    /// The representation of time between nanoseconds.
     pub clock: Clock,
     /// Number of nodes.
     pub nodes: usize,
@@ -241,7 +242,7 @@ pub enum WorldError {
         to: u16,
     },
     /// A part of a sender ordered a window with which nothing could ever be sent.
-    #[error("{author} ordered a congestion window of {cwnd} segments for flow {flow} at {at}; the least is 1")]
+    #[error("{author} ordered a congestion window of {cwnd} segments for flow {flow} at {at}; at least 1 is accepted")]
     Window {
         /// The flow.
         flow: u32,

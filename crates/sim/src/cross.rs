@@ -1,6 +1,5 @@
-//! Cross traffic: packets of others that a link carries beside those of the
-//! flows, at a rate that no loss changes. They come from its start, wait and
-//! are lost like any other, and are gone at its far end.
+//! Cross traffic: packets that do not belong to flows, at a rate that losses do not change. They
+//! enter at the start of a link, wait and are lost like others, and disappear at its far end.
 
 use midflight_units::{Duration, Instant, Rate};
 

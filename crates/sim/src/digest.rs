@@ -1,8 +1,8 @@
 //! A 128-bit digest of a run: two runs with equal digests sent, received,
 //! dropped and changed the same things at the same instants.
 //!
-//! Two lanes of multiply-and-fold over 64-bit words. It tells runs apart; it
-//! is no cryptographic hash.
+//! Two lanes of multiply-and-fold over 64-bit words. It distinguishes runs; it is not a
+//! cryptographic hash.
 
 use std::fmt;
 
@@ -79,7 +79,7 @@ impl fmt::Display for Digest {
 }
 
 impl Observer for Digest {
-    // Where an event is told its kind is known: inlined, little more than the folding is left.
+    // The kind of an event is known where it is reported: inlined, little more than the folding is left.
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         let (kind, value) = match event {
@@ -152,7 +152,8 @@ impl Observer for Digest {
             Event::Sender(SenderEvent::Timeout(seq)) => (13, *seq),
             Event::Sender(SenderEvent::FastRetransmit(seq)) => (14, *seq),
             Event::Sender(SenderEvent::RecoveryExit) => (15, 0),
-            // Who is told and why does not change what happens; orders and opinions show in their effects.
+            // Notices and reasons do not change the run by themselves; orders and classifications
+            // are covered by their effects.
             Event::Sender(
                 SenderEvent::Order { .. }
                 | SenderEvent::WindowRefused { .. }

@@ -179,7 +179,7 @@ pub trait Observer {
         false
     }
 
-    /// `event` happened to `flow` at `now`. Events of no flow are told of flow 0.
+    /// `event` happened to `flow` at `now`. Events of no flow are reported for flow 0.
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
 }
 

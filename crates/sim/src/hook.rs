@@ -1,4 +1,5 @@
-//! What a node does besides forwarding packets. A node without a hook costs nothing.
+//! Hooks: processing of packets at a node in addition to forwarding. A node without a hook costs
+//! nothing.
 
 use std::fmt::Debug;
 
@@ -84,8 +85,8 @@ impl HookedPacket<'_> {
     }
 }
 
-/// What looks at packets at a node or several, keeps them back or sends some by itself, without I/O and without a
-/// clock of its own. It sees the packets of all their outgoing links in the order of time.
+/// A hook of one or several nodes: it inspects packets, holds them back or sends packets itself, without I/O and
+/// without its own clock. It gets the packets of all outgoing links of its nodes in order of time.
 pub trait NodeHook: Debug + Send + Sync {
     /// A packet is about to leave the node; `emit` takes what the node sends now by itself.
     fn on_packet(

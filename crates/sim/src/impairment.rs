@@ -1,10 +1,8 @@
-//! What a radio link does to packets that it has carried: it loses some and
-//! delivers others late.
+//! Impairments of a radio link: it loses some packets and delivers others late.
 //!
-//! Each packet that reaches the far end has a number, from 1, and each random
-//! model takes the same number of draws for every packet whatever becomes of
-//! it: under one seed the same thing happens to the n-th packet of any run. The
-//! state of [`LossModel::Gilbert`] is a function of time alone.
+//! Each packet that reaches the far end has a number, from 1, and each random model uses the same
+//! number of draws for every packet: with one seed the n-th packet has the same fate in any run.
+//! The state of [`LossModel::Gilbert`] is a function of time alone.
 
 use std::sync::Arc;
 
@@ -206,7 +204,7 @@ fn words(key: [u8; 32]) -> [u64; 4] {
     [0, 1, 2, 3].map(word)
 }
 
-/// What becomes of a packet at the far end.
+/// The fate of a packet at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     OnTime,
@@ -361,10 +359,10 @@ impl Impairing {
         })
     }
 
-    /// What becomes of the next packet, which is at the far end at `now`.
+    /// The fate of the next packet, which is at the far end at `now`.
     pub(crate) fn fate(&mut self, now: Instant) -> Fate {
         self.number += 1;
-        // All draws first: what is said of one packet shifts nothing for the next.
+        // All draws first, so that the script for one packet does not shift the draws of the next.
         let lost = self.loss.as_mut().is_some_and(|loss| loss.draw(now));
         let harq = match &mut self.reordering {
             Some((

@@ -1,12 +1,11 @@
 //! Nodes, links, routes, the timeline of a handoff, and the event loop that
 //! moves TCP flows over them.
 //!
-//! A [`World`] is plain data: it clones, and a clone given the same future
-//! runs the same course. Event order is total: time, then the double that ns-2
-//! would have for it (see `moment`), then the instant at which the event was put
-//! on the agenda, and at which the event that did so was, then a fixed order of
-//! the sources. The third key is ns-2's rule that simultaneous events run in the
-//! order in which they were scheduled.
+//! A [`World`] is plain data: it can be cloned, and a clone with the same actions makes the same
+//! run. Event order is total: time, then the double that ns-2 would have for it (see `moment`),
+//! then the instant at which the event was put on the agenda, and at which the event that did so
+//! was, then a fixed order of the sources. The third key is ns-2's rule that simultaneous events
+//! run in the order in which they were scheduled.
 
 mod agenda;
 pub mod agent;

@@ -54,8 +54,8 @@ pub(crate) struct Link {
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
     down: bool,
-    /// What is handed to it does not simply enter: it is down, paused, counted, tapped
-    /// or looked at by a hook of its node, takes a random time, or holds back after a change.
+    /// Packets do not simply enter: it is down, paused, counted, tapped or watched by a hook of its
+    /// node, takes a random time, or holds back packets after a change.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.

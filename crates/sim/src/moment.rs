@@ -2,9 +2,9 @@
 //!
 //! Time is an integer count of nanoseconds, and that is too coarse for links: on one whose packets take no
 //! whole number of nanoseconds (54 Mbit/s) a departure and an arrival that meet would come a nanosecond
-//! apart. Which of two events that are simultaneous comes first changes the run. So a world carries a
-//! finer time beside the nanoseconds, which are what that rounds to. What it is depends on what the world is
-//! compared with, its [`Clock`].
+//! apart. Which of two events that are simultaneous comes first changes the run. So a world has a
+//! finer time, which rounds to the nanoseconds. Its kind depends on the reference with which the
+//! world is compared, its [`Clock`].
 
 use std::cmp::Ordering;
 
@@ -99,9 +99,10 @@ impl Clock {
         Moment { at, fine }
     }
 
-    /// When a timer rings that was armed then, and when that was decided; ns-2's timers run in hundredths of a
-    /// second. A kernel lets timers of its wheel ring before it looks at packets of the same nanosecond, and those of
-    /// high resolution after that (TIMER_SOFTIRQ, NET_RX_SOFTIRQ, HRTIMER_SOFTIRQ).
+    /// When a timer expires that was armed then, and when that was decided; ns-2's timers run in hundredths of a
+    /// second. In a kernel the timers of its wheel expire before it handles packets of the same
+    /// nanosecond, and those of high resolution after that (TIMER_SOFTIRQ, NET_RX_SOFTIRQ,
+    /// HRTIMER_SOFTIRQ).
     pub(crate) fn timer(
         self,
         armed: Moment,

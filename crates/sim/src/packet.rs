@@ -1,4 +1,4 @@
-//! Packets as links carry them: small enough to lie in the links' queues.
+//! Packets as links carry them: small enough to be stored in the links' queues.
 
 use std::num::NonZeroU32;
 
@@ -257,7 +257,7 @@ impl Packet {
         self.kind == Kind::CrossTraffic
     }
 
-    /// What observers are told of it.
+    /// Its description for observers.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
             Kind::Ack | Kind::Acknowledgment | Kind::StackAck => {

@@ -1,14 +1,13 @@
-//! A router that takes part in Quick-Start, at one of its links: how much of
-//! the link is used, what was promised lately, and what it grants of a request.
+//! A router that takes part in Quick-Start, at one of its links: the use of the link, the recent
+//! approvals, and the rate that it grants to a request.
 //!
 //! The algorithm is that of RFC 4782 appendix D. Use is measured as the ns-2
 //! implementation of Quick-Start does: the highest of the last intervals.
 //!
-//! What is booked of a grant is the rate approved, after rounding down to what the
-//! encoding can say: appendix D rounds before it adds to the recent approvals, and no
-//! sender can use more. ns-2's router adds what it had room for before its agent rounds,
-//! so that of several requests at once only the first is approved; that is a setting
-//! ([`Routers::book_unrounded`]).
+//! It reserves the approved rate, after rounding down to a value of the encoding: appendix D rounds
+//! before it adds to the recent approvals, and no sender can use more. ns-2's router adds what it
+//! had room for before its agent rounds, so that of several requests at once only the first is
+//! approved; that is a setting ([`Routers::book_unrounded`]).
 
 use midflight_control::quick_start::{RateCode, Routers};
 use midflight_units::{Instant, Rate};

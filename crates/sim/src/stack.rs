@@ -37,7 +37,7 @@ pub trait Stack: Debug + Send + Sync {
     /// It is then, or was: a call at another time changes nothing.
     fn on_timeout(&mut self, now: Instant);
 
-    /// It is told of a handoff, as a sender is by a handoff notice.
+    /// It is notified of a handoff, as a sender is by a handoff notice.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
     /// The host is about to leave its link.
@@ -133,7 +133,7 @@ pub enum TransportEvent {
     ValidationFailed,
     /// It has more to send than three times what came over a path that is not validated.
     AmplificationLimit,
-    /// So many packets are taken for lost.
+    /// So many packets are considered lost.
     Lost {
         /// How many.
         packets: u64,
@@ -143,7 +143,7 @@ pub enum TransportEvent {
         /// How many.
         packets: u64,
     },
-    /// Everything sent over so long a time was lost that the window starts afresh.
+    /// Persistent congestion (RFC 9002 section 7.6): the window is reset.
     PersistentCongestion,
     /// A secret of its cryptography: a line of a key log.
     Secret(Arc<str>),

@@ -169,7 +169,7 @@ fn it_comes_and_goes_with_the_settings_of_a_link() {
     }
 }
 
-/// Each time it comes back it draws anew, and what a change does not mention goes on as it was.
+/// Each time it comes back it draws again, and what a change does not mention continues unchanged.
 #[test]
 fn it_does_not_replay() {
     let rate = Rate::from_mbps(2);

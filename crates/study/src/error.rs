@@ -5,7 +5,7 @@ use midflight_units::{Duration, Instant, UnitError};
 use midflight_wire::pcapng::PcapError;
 use midflight_wire::WireError;
 
-/// Why a question cannot be answered.
+/// Why a run is refused or has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// There is no such flow in a scenario.
@@ -30,7 +30,7 @@ pub enum StudyError {
         /// What was read and what is accepted.
         why: String,
     },
-    /// A model that is written well, but cannot be.
+    /// A well-formed model with impossible values.
     #[error("{what} \"{text}\" is invalid: {problem}")]
     ModelProblem {
         /// What was being read.
@@ -51,7 +51,7 @@ pub enum StudyError {
         accepted: &'static str,
     },
     /// Handoffs that overlap.
-    #[error("a handoff every {every} is too often: one may take {longest}, the sum of gap, advertisement interval, signal delay and registration; expected more time between handoffs, or shorter delays")]
+    #[error("a handoff every {every} is too frequent: one may take {longest}, the sum of gap, advertisement interval, signal delay and registration; expected more time between handoffs, or shorter delays")]
     OverlappingHandoffs {
         /// Time between two.
         every: Duration,
@@ -104,7 +104,7 @@ pub enum StudyError {
         /// When the last flow opens.
         open: Instant,
     },
-    /// What is counted for a while would be counted after the end of the run.
+    /// The window of a count would end after the run.
     #[error("the window of {window} from {from} ends after the run, which ends at {end}; expected a shorter window, or a later end")]
     WindowAfterEnd {
         /// Its length.
@@ -124,13 +124,13 @@ pub enum StudyError {
         /// The accepted range.
         accepted: &'static str,
     },
-    /// A flow whose TCP is a kernel's was to be simulated.
-    #[error("flow \"{flow}\" has the stack \"linux\", which is not simulated: midflight run, sweep, plot, report and lab run take it to the kernel; expected the stack \"midflight\" here")]
+    /// A flow with the kernel's TCP cannot be simulated.
+    #[error("flow \"{flow}\" has the stack \"linux\", which is not simulated (midflight run, sweep, plot, report and lab run use the kernel for it); expected the stack \"midflight\" here")]
     KernelStack {
         /// Its name.
         flow: String,
     },
-    /// A flow's stack cannot be had as it is asked for.
+    /// A flow's stack is not available with these options.
     #[error("flow \"{flow}\": {why}")]
     Stack {
         /// Its name.
@@ -138,8 +138,8 @@ pub enum StudyError {
         /// Why not.
         why: midflight_quic::Refused,
     },
-    /// A flow's sender was to be looked at, and it is a stack's.
-    #[error("flow \"{flow}\" runs the stack \"{stack}\", whose sender has no state to show; its events are in the trace")]
+    /// The sender's state of a flow with a stack is not available.
+    #[error("flow \"{flow}\" runs the stack \"{stack}\", whose sender's state is not available; its events are in the trace")]
     StackSender {
         /// Its name.
         flow: String,

@@ -1,4 +1,4 @@
-//! Many runs side by side, of which the caller hears and which it may stop.
+//! Many runs in parallel, with progress reports to the caller, who may stop them.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,13 +15,13 @@ const MOST_THREADS: usize = 256;
 /// Events between two looks at whether to stop.
 const EVENTS_AT_A_TIME: usize = 100_000;
 
-/// How long the caller is left without a word.
+/// The interval of the progress reports.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// How runs are made. Results do not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution {
-    /// Share what runs have in common; off runs each from the start.
+    /// Share common beginnings of runs; if off, each is run from its start.
     pub fork: bool,
     /// Threads; 0 for one on each processor.
     pub threads: usize,
@@ -37,9 +37,9 @@ impl Default for Execution {
 }
 
 /// Does `work`, which makes `total` runs, on a pool of so many threads (0 for
-/// one on each processor). `go_on` is told ten times a second and at the end, on the
-/// calling thread, how many of how many runs are done, and may answer that it is enough; it is
-/// not asked again then.
+/// one on each processor). `go_on` is called ten times a second and at the end, on the calling
+/// thread, with the number of finished runs and of all runs; if it returns false the work stops,
+/// and it is not called again.
 ///
 /// # Errors
 /// What `work` says; [`StudyError::Interrupted`] when told to stop.
@@ -85,7 +85,7 @@ pub(crate) fn in_parallel<T: Send>(
     })
 }
 
-/// Between those who run and the caller.
+/// Shared by the running threads and the caller.
 pub(crate) struct Progress<'a> {
     stop: &'a AtomicBool,
     done: &'a AtomicUsize,

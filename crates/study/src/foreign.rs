@@ -1,4 +1,4 @@
-//! Schemes that name policies from elsewhere beside the parts of the registries.
+//! Schemes with foreign policies, in addition to the parts of the registries.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::StudyError;
 use crate::scheme::{Built, Scheme, SchemeError};
 use crate::setup::Part;
 
-/// Policies from elsewhere, which schemes name beside the parts of the registries.
+/// Foreign policies, which schemes may name in addition to the parts of the registries.
 pub type Policies = Vec<Arc<dyn ForeignPolicy>>;
 
 /// Builds a scheme that may name policies from elsewhere.

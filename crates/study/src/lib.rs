@@ -1,5 +1,5 @@
-//! Questions asked of the simulator: a handoff between two access links, at
-//! many instants and with many schemes, measured; or one run, traced.
+//! Experiments with the simulator: a handoff between two access links, at many instants and with
+//! many schemes, measured; or one run, traced.
 //!
 //! ```
 //! use midflight_study::scenario::{read_scenario, Origin};

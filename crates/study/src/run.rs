@@ -1,9 +1,9 @@
-//! Runs of many setups, which share what they have in common.
+//! Runs of many setups, which share common beginnings.
 //!
-//! Setups that begin alike are one world until an instant at which they differ; there each goes on in a
-//! copy, and so again. Two setups are alike as long as the same things happen to them, and what
-//! these make use of is the same. So a policy counts from the first notice on, a link from the
-//! first route to it, and the sender of a flow from its opening.
+//! Setups with the same beginning are run as one world until an instant at which they differ; there
+//! each continues in a copy, recursively. Two setups are equal as long as their timelines and
+//! everything that these use are equal. So a policy matters from the first notice on, a link from
+//! the first route to it, and the sender of a flow from its opening.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! One run as a value: the network, its flows, and everything that happens to them from outside.
+//! One run as a value: the network, its flows, and all external events.
 //!
 //! Every question compiles to setups. Runs, traces, captures, comparisons and explanations take a setup
 //! and know nothing of the question it came from.
@@ -74,7 +74,7 @@ impl PhaseStart {
     }
 }
 
-/// An instant from which on something is measured anew.
+/// An instant at which a new measurement begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) kind: PhaseStart,
@@ -141,7 +141,7 @@ pub struct PathChange {
     pub told_wrong: bool,
 }
 
-/// A run: what there is, what happens to it from outside, what is measured of it and when it ends.
+/// A run: the network and flows, the external events, the measure and the end.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub(crate) network: Arc<Network>,

@@ -386,7 +386,7 @@ fn requests_and_responses_are_options_on_the_wire() {
     assert_eq!(sent[0][8] - received[0][8], 2, "IP TTL");
     let nonce =
         |option: &[u8]| u32::from_be_bytes([option[4], option[5], option[6], option[7]]) >> 2;
-    // The rightmost 2 x 6 bits are untouched, the next four drawn anew.
+    // The rightmost 2 x 6 bits are untouched, the next four drawn again.
     assert_eq!((nonce(&first) ^ nonce(&arrived)) & 0xFFF, 0);
     let answer = &received[1];
     let options = &answer[40..];

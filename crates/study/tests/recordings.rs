@@ -240,7 +240,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
         ("time_s,rate_mbps\n1,1\n0,1\n", "line 3: the time 0 is before that of the row above"),
         ("time_s,rate_mbps\nnow,1\n", "line 2: \"now\" in column \"time_s\" is not a time"),
         ("time_s,rate_mbps\n", "it has no rows"),
-        ("time_s,rate_mbps,bw_kbps\n0,1,1\n", "columns \"rate_mbps\" and \"bw_kbps\" are the same quantity"),
+        ("time_s,rate_mbps,bw_kbps\n0,1,1\n", "columns \"rate_mbps\" and \"bw_kbps\" have the same quantity"),
         ("0\n", "its last line is 0 ms"),
         ("1\n2\nx\n", "line 3 is \"x\""),
         ("1$[1, 2]$2$[0.1]$0.1\n", "line 1 is"),
@@ -363,7 +363,8 @@ fn the_address_includes_the_content() {
     let refused = read_scenario_with(&canonical, Origin::Json, &[], &[], &changed);
     let why = refused.err().map(|e| e.to_string()).unwrap_or_default();
     assert!(
-        why.contains("links.cell.trace.file") && why.contains("is not what it was"),
+        why.contains("links.cell.trace.file")
+            && why.contains("has changed since its hash was written"),
         "{why}"
     );
     // Another file has another hash.
@@ -436,7 +437,7 @@ fn the_uplink_follows_too() {
     );
     let why = found.err().unwrap_or_default();
     assert!(
-        why.contains("links.cell.rate") && why.contains("its trace has one too"),
+        why.contains("links.cell.rate") && why.contains("is given twice"),
         "{why}"
     );
 }
@@ -502,12 +503,12 @@ fn what_does_not_go_together_is_refused() {
         (
             "delay = \"1 ms\"\ntrace = \"a.csv\"",
             "links.cell.delay",
-            "its trace has one too",
+            "is given twice",
         ),
         (
             "loss = \"uniform 1%\"\ntrace = \"a.csv\"",
             "links.cell.loss",
-            "its trace has one too",
+            "is given twice",
         ),
         (
             "trace = \"a.csv\"\n[[changes]]\nat = \"1 s\"\nlink = \"cell\"\nrate = \"1 Mbit/s\"",

@@ -191,7 +191,7 @@ fn freeze_warns_ahead_and_what_it_holds_back_is_not_lost() {
     assert!(trace(&node, 6.0).iter().any(|r| r.event == "drop"));
 }
 
-/// A node that does not foresee a handoff still thaws, by three ACKs.
+/// A node that does not predict a handoff still thaws, by three ACKs.
 #[test]
 fn freeze_without_foresight_is_tr_acks() {
     let mut blind = paper("freeze");
@@ -471,7 +471,7 @@ fn what_cannot_be_run_is_refused() {
         ),
         (
             &|n| handoffs(n).every = ms(200),
-            "a handoff every 200 ms is too often",
+            "a handoff every 200 ms is too frequent",
         ),
         (
             &|n| {

@@ -234,7 +234,7 @@ fn an_outage_is_a_handoff_to_the_same_link() {
     assert!(lost >= Duration::from_secs(2), "{lost}");
 }
 
-/// A wrong notice changes what a sender that heeds it does, a lost one makes it the plain sender.
+/// A wrong notice changes what a sender that uses it does, a lost one makes it the plain sender.
 #[test]
 fn notices_may_lie_and_get_lost() {
     let enhanced = ("flows.bulk.scheme", "enhanced");
@@ -297,7 +297,7 @@ fn others_take_their_part_of_a_link_until_they_go() {
     }
 }
 
-/// A node that neither foresees its handoff nor is heard afterwards is a plain one.
+/// A node that neither predicts its handoff nor is heard afterwards is a plain one.
 #[test]
 fn a_nodes_own_signals_may_fail() {
     let of = |scheme, more: &[(&str, &str)]| {

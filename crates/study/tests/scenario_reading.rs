@@ -26,9 +26,9 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("set.min_rtoo", "1 s")], "rate = \"200 kbit/s\"", "set.min_rtoo: there is no setting \"min_rtoo\" (did you mean \"min_rto\"?)"),
         (&[("flows.bulk.set.min_rto", "soon")], "rate = \"200 kbit/s\"", "flows.bulk.set.min_rto: "),
         (&[("handoffs.0.to", "neww")], "rate = \"200 kbit/s\"", "there is no link \"neww\" (did you mean \"new\"?); there are old, new"),
-        (&[("handoffs.0.to", "old")], "rate = \"200 kbit/s\"", "is on \"old\" already"),
+        (&[("handoffs.0.to", "old")], "rate = \"200 kbit/s\"", "is already on \"old\""),
         (&[("handoffs.0.at", "41 s")], "rate = \"200 kbit/s\"", "the run ends at 40 s"),
-        (&[("handoffs.0.at", "1s,2s")], "rate = \"200 kbit/s\"", "at 2 s the mobile node is on \"new\" already"),
+        (&[("handoffs.0.at", "1s,2s")], "rate = \"200 kbit/s\"", "at 2 s the mobile node is already on \"new\""),
         (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; expected 0 to 1"),
         (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
         (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
@@ -44,7 +44,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
         (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "unknown variant \"tcp\", expected one of \"midflight\", \"linux\", \"quinn\""),
         (&[("flows.bulk.stack", "linux"), ("flows.bulk.scheme", "enhanced")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"enhanced\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected cubic, reno, bbr"),
-        (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" another one; expected that stack for all flows of a scenario, or for none"),
+        (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" does not; expected that stack for all flows of a scenario, or for none"),
     ];
     for (sets, line, expected) in cases {
         let text = PAPER.replace("rate = \"200 kbit/s\"", line);
@@ -199,15 +199,15 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
         (&[("flows.a/b.size", "1 MB")], "\"a/b\" is not a name"),
         (
             &[("links.sender.preset", "lte")],
-            "a link cannot be called \"sender\"",
+            "a link cannot be named \"sender\"",
         ),
         (
             &[("links.old-up.preset", "lte")],
-            "two of them the name \"old-up\"",
+            "two links would both be named \"old-up\"",
         ),
         (
             &[("flows.a.count", "2"), ("flows.a-0.size", "1 MB")],
-            "two flows are called \"a-0\"",
+            "two flows are named \"a-0\"",
         ),
         (
             &[("flows.bulc.size", "1 MB")],
@@ -224,7 +224,7 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
                 ("changes.0.link", "new"),
                 ("changes.0.pause", "1 s"),
             ],
-            "crosses the handoff at 8.2 s",
+            "overlaps the handoff at 8.2 s",
         ),
         (
             &[
@@ -232,7 +232,7 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
                 ("changes.0.at", "9 s"),
                 ("changes.0.link", "old"),
             ],
-            "crosses the handoff at 8.2 s",
+            "overlaps the handoff at 8.2 s",
         ),
     ];
     for (sets, expected) in cases {
@@ -248,7 +248,7 @@ fn a_change_of_an_asymmetric_link_says_what_becomes_of_the_uplink() {
     assert_eq!(remarks.len(), 1, "{remarks:?}");
     let said = &remarks[0];
     assert!(
-        said.starts_with("changes.0: rate = \"3 Mbit/s\" sets the uplink of cell too"),
+        said.starts_with("changes.0: rate = \"3 Mbit/s\" also sets the uplink of cell"),
         "{said}"
     );
     assert!(plan(CHANGES, &[("changes.0.up.rate", "1 Mbit/s")])

@@ -1,4 +1,4 @@
-//! What a sender reports of itself.
+//! The events that a sender reports.
 
 use midflight_control::loss::{Indicators, LossCause};
 use midflight_control::Order;
@@ -36,9 +36,9 @@ pub enum SenderEvent<'a> {
     FastRetransmit(Seq),
     /// Fast recovery ended.
     RecoveryExit,
-    /// So many duplicate ACKs have come that this segment may be lost.
+    /// The duplicate ACKs received indicate that this segment may be lost.
     LossSuspected(Seq),
-    /// What the loss classifier takes its loss for.
+    /// The cause of its loss according to the loss classifier.
     LossJudged {
         /// The segment.
         segment: Seq,
@@ -47,29 +47,29 @@ pub enum SenderEvent<'a> {
     },
     /// The suspected segment was only late.
     Reordered(Seq),
-    /// The last timeout is taken for spurious.
+    /// The last timeout is considered spurious.
     SpuriousTimeout,
-    /// The last fast retransmit is taken for spurious.
+    /// The last fast retransmit is considered spurious.
     SpuriousRetransmit,
-    /// What the loss classifier measures, after an ACK; told where [`Log::DETAILED`].
+    /// The loss classifier's measurements after an ACK; reported if [`Log::DETAILED`].
     Indicators(Indicators),
-    /// The retransmission timeout is another, back-off and bounds included, or the connection
-    /// begins with it; told where [`Log::DETAILED`].
+    /// The retransmission timeout, including back-off and bounds, has changed, or is the
+    /// connection's first; reported if [`Log::DETAILED`].
     Rto(Duration),
-    /// The smoothed round-trip time is another; told where [`Log::DETAILED`].
+    /// The smoothed round-trip time has changed; reported if [`Log::DETAILED`].
     Smoothed(Duration),
-    /// Segments are paced at another rate, in bits of data a second; told where [`Log::DETAILED`].
+    /// The pacing rate has changed, in bits of data a second; reported if [`Log::DETAILED`].
     PacingRate(f64),
-    /// An ACK has shown how fast data is delivered; told where [`Log::DETAILED`], of a sender that measures it.
+    /// A sample of the delivery rate at an ACK; reported if [`Log::DETAILED`], for a sender that measures it.
     DeliveryRate {
         /// Bits of data a second.
         rate: f64,
-        /// The application had too little to send meanwhile.
+        /// The application had too little to send during that time.
         app_limited: bool,
     },
-    /// So many duplicate ACKs are counted now; told where [`Log::DETAILED`].
+    /// The count of duplicate ACKs; reported if [`Log::DETAILED`].
     Duplicates(u32),
-    /// A deadline has come, before anything follows from it; told where [`Log::DETAILED`].
+    /// A deadline is reached, before the sender acts on it; reported if [`Log::DETAILED`].
     Woken {
         /// Whose deadline.
         by: Wake,
@@ -99,7 +99,7 @@ pub enum SenderEvent<'a> {
     },
 }
 
-/// What a QUIC sender has that others do not.
+/// Events of QUIC senders only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEvent {
     /// Its peer has another address.
@@ -113,28 +113,28 @@ pub enum PathEvent {
     Validated,
     /// The path could not be validated.
     ValidationFailed,
-    /// It has more to send than three times what came over a path that is not validated.
+    /// It has more to send than three times the bytes received over a path that is not validated.
     AmplificationLimit,
-    /// So many packets are taken for lost.
+    /// Packets are considered lost; their number.
     Lost(u64),
-    /// So many packets arrived whose data had been sent again.
+    /// Packets arrived whose data had been retransmitted; their number.
     Needless(u64),
-    /// Everything sent over so long a time was lost that the window starts afresh.
+    /// Persistent congestion: the window is reset.
     PersistentCongestion,
 }
 
-/// Who changes a sender's windows.
+/// The author of a window change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     /// The connection opens, or its SYN is acknowledged.
     Handshake,
     /// The congestion controller, at an ACK of new data.
     Controller,
-    /// The recovery from a loss that duplicate ACKs told of, from its start to its end.
+    /// The recovery from a loss indicated by duplicate ACKs, from its start to its end.
     Recovery,
     /// The retransmission timer has expired.
     Timeout,
-    /// A new path begins, with a window of its own.
+    /// A new path begins, with its own window.
     Path,
     /// An idle time has ended (RFC 5681 section 4.1).
     Idle,
@@ -199,7 +199,7 @@ impl Wake {
 
 /// Takes the events of a sender. Implementations that ignore them cost nothing.
 pub trait Log {
-    /// Whether it wants events that cost something on every ACK.
+    /// Whether it wants the events that cost time on every ACK.
     const DETAILED: bool = false;
 
     /// `event` happened at `now`.
@@ -211,7 +211,7 @@ impl Log for () {
 }
 
 impl<F: FnMut(Instant, SenderEvent<'_>)> Log for F {
-    // Where an event is told its kind is known.
+    // The kind of an event is known where it is reported.
     #[inline(always)]
     fn record(&mut self, now: Instant, event: SenderEvent<'_>) {
         self(now, event);

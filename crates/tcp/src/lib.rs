@@ -1,7 +1,6 @@
 //! A TCP sender and receiver that do no I/O, read no clock and start no
-//! thread. The caller owns time: it hands in segments, ACKs, notices and timer
-//! expiries with the present instant, and polls for what to transmit and when
-//! to call again.
+//! thread. The caller owns time: it passes in segments, ACKs, notices and timer expiries with the
+//! current instant, and polls for segments to transmit and for the time of the next call.
 //!
 //! Sequence numbers count whole segments: the SYN is segment 0, data starts at
 //! segment 1. An ACK number is the next segment expected.
@@ -33,7 +32,7 @@
 //! # Ok::<(), midflight_tcp::ConfigError>(())
 //! ```
 //!
-//! A program with a path that delays and loses is in `examples/two_endpoints.rs`.
+//! A program with a path that delays and loses packets is in `examples/two_endpoints.rs`.
 
 mod answers;
 mod config;

@@ -1,8 +1,7 @@
-//! The receiver's part in measuring a path: it notes when the segments of a
-//! train were sent and arrived, and reports what they tell when the last one is
-//! here, or that one is missing as soon as a later segment of this train or of another
-//! shows it. A segment out of place counts as missing: what overtakes another has
-//! not queued behind it.
+//! The receiver's part in measuring a path: it records when the segments of a train were sent and
+//! arrived. When the last one has arrived it reports the estimate. If a later segment of this train
+//! or of another shows that one is missing, it reports that. A segment out of order counts as
+//! missing, because a segment that overtakes another has not queued behind it.
 //!
 //! A report is made once. If its ACK is lost the sender sees the train
 //! acknowledged without one.
@@ -14,7 +13,7 @@ use midflight_units::{Instant, Rate};
 
 use crate::segment::{Segment, TrainMark};
 
-/// What a receiver keeps of the train that is arriving.
+/// The receiver's state for the arriving train.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Measurement {
@@ -23,7 +22,7 @@ pub(crate) struct Measurement {
     train: Option<TrainMark>,
     under_way: bool,
     passages: Vec<SegmentTimes>,
-    /// What the chirps before have told, in bit/s, where that is averaged.
+    /// The estimates of the earlier chirps, in bit/s, if they are averaged.
     before: Vec<u64>,
 }
 
@@ -38,7 +37,7 @@ impl Measurement {
         }
     }
 
-    /// Looks at a segment of a train; what there is to report.
+    /// Processes a segment of a train; returns the report, if there is one.
     pub(crate) fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Estimate> {
         let mark = segment.train()?;
         let mut cut_short = None;

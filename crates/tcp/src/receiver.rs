@@ -7,9 +7,9 @@
 //! reported, as many as fit. DSACK follows RFC 2883 section 4. Linux has its own rules for all of
 //! that (`linux.rs`).
 //!
-//! A simulated receiver is told of segments ([`Receiver::on_segment`]), which have one size; that of Linux counts
-//! their bytes, as its sender may cut one. One that talks to other stacks counts bytes, in the same way, as a
-//! segment may have any size ([`Receiver::on_block`]).
+//! A simulated receiver gets segments of one size ([`Receiver::on_segment`]); that of Linux counts
+//! their bytes, because its sender may split one. A receiver for other stacks counts bytes in the
+//! same way, because a segment may have any size ([`Receiver::on_block`]).
 
 mod as_linux;
 mod linux;
@@ -63,7 +63,7 @@ pub struct Receiver {
     marks: u32,
     /// Until then no duplicate ACK leaves.
     quiet_until: Option<Instant>,
-    /// Its ACKs are those of the RFCs and nothing keeps them back: the way of most segments.
+    /// Its ACKs are those of the RFCs and nothing delays them: the fast path of most segments.
     is_plain: bool,
     measurement: Measurement,
     /// What answers the SYN's request for a rate, while its ACK is delayed.

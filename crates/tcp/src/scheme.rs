@@ -55,7 +55,8 @@ pub enum SchemeError {
     Config(#[from] ConfigError),
 }
 
-/// What a TCP may have elsewhere and has not here, by the names that are asked for.
+/// Schemes that other TCPs have and midflight does not, by the names under which users look for
+/// them.
 const NOT_MODELLED: [&str; 5] = ["bbr2", "copa", "dctcp", "prague", "vegas"];
 
 /// That there is nothing of this name, with the nearest names and where all of them are.
@@ -134,13 +135,13 @@ const COMPOSED: &[Composed] = &[
     ),
     (
         "dcr-frto-ld",
-        "proposed scheme II: the same with F-RTO, which tells the loss differentiation of handoffs",
+        "proposed scheme II: the same with F-RTO, which notifies the loss differentiation of handoffs",
         "Lim & Jang 2009, section 4.2",
         &["dcr", "frto-2003", "ld-handover"],
     ),
     (
         "ehn",
-        "explicit handover notification: the mobile node marks an ACK, the sender sends everything outstanding again with its window as it was",
+        "explicit handover notification: the mobile node marks an ACK, the sender sends everything outstanding again with its old window",
         "Izumikawa, Yamaguchi & Katto, section 3",
         &["ehn-restore", "ehn-notify"],
     ),
@@ -152,13 +153,13 @@ const COMPOSED: &[Composed] = &[
     ),
     (
         "kim-copeland",
-        "the mobile node triggers, the sender takes window, threshold and timer of a new connection",
+        "the mobile node sends a mark, the sender uses window, threshold and timer of a new connection",
         "Kim & Copeland, WCNC 2004, as Lim & Jang 2009, section 2, describe it",
         &["reinitialise", "ehn-notify"],
     ),
     (
         "lmdr",
-        "the sender finds out from the mobile node's segments that it is attached elsewhere, and probes the path anew",
+        "the sender detects from the mobile node's segments that it is attached elsewhere, and probes the path like a new connection",
         "draft-swami-tcp-lmdr-07 (2006), by its abstract",
         &["lmdr-respond", "ehn-notify"],
     ),
@@ -176,13 +177,13 @@ const COMPOSED: &[Composed] = &[
     ),
     (
         "abest-vho",
-        "the same, and ssthresh set by measuring the available bandwidth",
+        "the same, with ssthresh from a measurement of the available bandwidth",
         "Daniel & Kojo, report on available bandwidth, sections 3 and 4",
         &["a1", "reordering", "a2", "a3", "a4", "initial-ssthresh", "abest"],
     ),
 ];
 
-/// What a plain sender has of each kind; no schemes of their own.
+/// The plain sender's part of each kind; these are not schemes by themselves.
 const PLAIN: [&str; 5] = ["reno", "immediate", "congestion", "none", "silent"];
 
 /// All schemes: the composed ones, then each part alone.
@@ -407,7 +408,7 @@ pub fn is_knob(name: &str) -> bool {
 }
 
 /// Sets the knob of every part that has it, to check the value even if no
-/// scheme at hand has the part; whether any has.
+/// given scheme has the part; whether any has.
 fn set_somewhere(knob: &str, value: &str) -> Result<bool, SchemeError> {
     let mut found = false;
     for info in part_infos().filter(|p| p.knobs.iter().any(|k| k.name == knob)) {
@@ -439,7 +440,7 @@ mod tests {
         for scheme in schemes() {
             let has_own_policies = |p: &&&str| POLICIES.iter().any(|info| info.name == **p);
             let policies = scheme.parts.iter().filter(has_own_policies).count();
-            // A modified LD alone has nobody to tell it of a handoff.
+            // Nothing notifies a modified LD alone of a handoff.
             let name = if scheme.name == "ld-handover" {
                 "ld-handover+frto".into()
             } else {

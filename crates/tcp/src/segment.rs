@@ -25,7 +25,7 @@ pub(crate) const SYN_OPTIONS: u8 = 8;
 /// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
 const RESPONSE_BYTES: u32 = 8;
 
-/// What stands for [`Ack::extra_bytes`] in an ACK of a QUIC receiver, which has a size of its own.
+/// The value of [`Ack::extra_bytes`] that marks an ACK of a QUIC receiver, which has its own size.
 pub(crate) const QUIC_ACK: u8 = u8::MAX;
 /// Bytes of an ACK of QUIC with one range: IPv4 and UDP (28), a short header (11), the tag (16), and the frame: type (1),
 /// largest (4), delay (2), count (1) and first range (2).
@@ -49,17 +49,18 @@ pub struct Segment {
     pub sent: Instant,
     /// What it is for.
     pub content: Content,
-    /// The data before are to be handed to the application (the PSH flag). Told only where the sender
-    /// is that of Linux.
+    /// The data before are to be passed to the application (the PSH flag). Set by the sender of
+    /// Linux only.
     pub push: bool,
     /// The ECN field of its IP header.
     pub ecn: EcnCodepoint,
     /// The sender has reduced its window because of an echo of congestion (CWR, RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// The timestamp that it echoes, in milliseconds of the receiver's clock; 0 for none. Told only to
-    /// the receiver of Linux. To that of QUIC its place has the packet number ([`Self::packet_number`]).
+    /// The timestamp that it echoes, in milliseconds of the receiver's clock; 0 for none. Used by
+    /// the receiver of Linux only. For that of QUIC it is the packet number
+    /// ([`Self::packet_number`]).
     pub echo_ms: u32,
-    /// What it carries besides; most carry nothing.
+    /// Its option, if it has one; most have none.
     pub option: Option<SegmentOption>,
 }
 
@@ -83,7 +84,7 @@ pub enum Content {
     /// The SYN, or data.
     #[default]
     Data,
-    /// It asks for the window: an acknowledged number again, without data.
+    /// A window probe: it repeats an acknowledged number, without data.
     WindowProbe,
     /// It acknowledges the receiver's SYN, and has no data.
     Acknowledgment,
@@ -119,8 +120,8 @@ impl Segment {
     }
 }
 
-/// What a segment carries besides its data. It takes the place of as many bytes
-/// of that: the segment is not larger on the wire.
+/// An option of a segment. It takes the place of as many bytes of data: the segment is not larger
+/// on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentOption {
     /// Its place in a train that the receiver shall measure (kind, length, and three numbers of 2 bytes).
@@ -283,14 +284,14 @@ pub struct Ack {
     /// The receiver's window in bytes from the ACK number on; none where the receiver does not say it and
     /// the sender goes by its setting.
     pub window: Option<NonZeroU32>,
-    /// Its own timestamp in milliseconds of the receiver's clock; 0 where nobody asks.
+    /// Its own timestamp in milliseconds of the receiver's clock; 0 if it is not used.
     pub stamp_ms: u32,
     /// Bytes that its options take beside what [`Self::bytes`] counts of them: those of a SYN, and how
     /// Linux pads.
     pub extra_bytes: u8,
 }
 
-/// What an ACK says besides its numbers: most say nothing.
+/// The option of an ACK; most have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Says {
     /// Nothing.
@@ -302,7 +303,7 @@ pub enum Says {
     Congested,
     /// Handoff mark: the receiver is on another link.
     Moved(HandoffMark),
-    /// What a train has told. Said once: if the ACK is lost, nobody learns of it.
+    /// The report of a train. It is sent once, so it is lost with the ACK.
     Measured {
         /// Number of the train.
         train: u16,

@@ -10,7 +10,7 @@ pub enum State {
     SlowStart,
     /// The window is at the threshold or above (RFC 5681 section 3.1).
     CongestionAvoidance,
-    /// Duplicate ACKs tell of a loss or of reordering; the cause is judged. Left at once.
+    /// Duplicate ACKs indicate a loss or reordering; the cause is judged. Left at once.
     Classification,
     /// The response to the duplicates is delayed (DCR).
     Delay,
@@ -29,7 +29,7 @@ pub enum Trigger {
     NewAck,
     /// A duplicate ACK.
     Duplicate,
-    /// The loss is taken for congestion.
+    /// The loss is treated as congestion.
     Congestion,
     /// The loss is taken for the radio's.
     Wireless,
@@ -37,7 +37,7 @@ pub enum Trigger {
     DelayOver,
     /// The retransmission timer has expired.
     Timeout,
-    /// A timeout or a fast retransmit is taken for spurious.
+    /// A timeout or a fast retransmit is considered spurious.
     Spurious,
     /// A handoff notice.
     Notice,

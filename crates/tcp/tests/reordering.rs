@@ -291,7 +291,7 @@ fn dcr_is_cancelled_by_an_ack_of_new_data() {
     }
 }
 
-/// While one segment is missing DCR waits; once it is taken for lost, a second
+/// While one segment is missing DCR waits; once it is considered lost, a second
 /// hole counts as one by the ordinary threshold.
 #[test]
 fn dcr_with_sack_knows_all_losses_when_the_wait_is_over() {

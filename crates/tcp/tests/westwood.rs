@@ -184,7 +184,7 @@ fn without_an_estimate_the_threshold_is_two_segments() {
     }
 }
 
-/// RTTmin of Westwood+ starts anew at a timeout: one early RTT of 100 ms counts
+/// RTTmin of Westwood+ restarts at a timeout: one early RTT of 100 ms counts
 /// at the first, 39 segments/s x 0.1 s, and no more at the second.
 #[test]
 fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {

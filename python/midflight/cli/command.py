@@ -1,4 +1,4 @@
-"""A command that refuses what is too much, given twice where it can be meant only once, or old.
+"""A command that refuses superfluous words, options given twice, and options of earlier versions.
 
 The words of a question's source, such as `handoff --old ...` of `midflight explain`, become one.
 """
@@ -45,7 +45,8 @@ class Command(TyperCommand):
     """A command of the program."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; of what is given twice the last would win silently."""
+        """Read the command line; refuse options given twice, of which the last would win
+        silently."""
         if not ctx.resilient_parsing:
             if self.name in OF_SOURCES:
                 args = self.with_source(args)
@@ -106,7 +107,7 @@ class Command(TyperCommand):
         return own
 
     def too_much(self, command: str, left: list[str]) -> str:
-        """Return what is wrong with words that are left over, and what is accepted."""
+        """Return a message for superfluous words, with what is accepted."""
         arguments = [one for one in self.params if isinstance(one, TyperArgument)]
         names = [one.metavar or str(one.name) for one in arguments]
         accepted = " ".join([command, *names])
@@ -131,11 +132,11 @@ def repeated(values: Mapping[str, Any], given: list[Any]) -> list[tuple[str, int
 
 
 def has_one_value(option: TyperOption) -> bool:
-    """Whether an option that is given twice says two things, of which one counts."""
+    """Whether an option given twice has two values, of which only one is used."""
     return not (option.multiple or option.count or (option.is_flag and not option.secondary_opts))
 
 
 def named(option: TyperOption, word: str) -> str:
-    """Return what a value is of: the key of KEY=VALUE, or else the value itself."""
+    """Return the name of a value: the key of KEY=VALUE, or else the value itself."""
     is_naming = (option.metavar or "").startswith(NAMING)
     return (word.partition("=")[0] if is_naming else word).strip()

@@ -1,4 +1,4 @@
-"""`midflight compare`: comparisons that are made as they are."""
+"""`midflight compare`: predefined comparisons."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def compare(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
-    """Compare what a handoff costs over QUIC and TCP.
+    """Compare the cost of a handoff over QUIC and TCP.
 
     The rows are the choices of seven QUIC stacks at a migration in the simulator's own sender, the
     stacks themselves that are built in, and Linux's TCP under Mobile IP and with a new connection.

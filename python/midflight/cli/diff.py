@@ -1,4 +1,4 @@
-"""`midflight diff`: the first event at which two runs part."""
+"""`midflight diff`: the first event at which two runs differ."""
 
 from __future__ import annotations
 

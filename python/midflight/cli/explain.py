@@ -1,4 +1,4 @@
-"""`midflight explain`: why something happened, from an event back to what set it off."""
+"""`midflight explain`: the chain of causes of an event."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def explain(
 
 @dataclass(frozen=True)
 class Question:
-    """Which event is to be explained: its instant and its kind, as they were written."""
+    """The event to explain: its instant and its kind, as given."""
 
     at: str | None
     at_ns: int | None
@@ -186,7 +186,7 @@ def again(
     flow: str | None,
     run: str,
 ) -> list[str]:
-    """Return the words of the command that asks of the same run."""
+    """Return the words of the command for the same run."""
     words: list[str] = []
     for option, values in (("--set", sets), ("--policy", policies)):
         words += [word for value in values or [] for word in (option, value)]
@@ -200,7 +200,7 @@ def again(
 def print_list(
     flow: str, of_run: tuple[list[Row], str], name: str, words: list[str], *, as_json: bool
 ) -> None:
-    """Print the events of a kind, and how to have one of them explained."""
+    """Print the events of a kind, and the command that explains one of them."""
     from midflight.explain import neighbour_lines
     from midflight.explain.words import clock
 

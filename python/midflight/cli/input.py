@@ -1,4 +1,4 @@
-"""What the commands read: quantities, whole numbers, links and knobs."""
+"""Readers of command-line values: quantities, whole numbers, links and knobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`midflight list`: what there is to choose from."""
+"""`midflight list`: schemes, settings, links, scenarios and more."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def has_knobs(items: list[dict[str, Any]]) -> bool:
 
 
 def setting(indent: str, knob: dict[str, Any]) -> list[str]:
-    """Return how a knob is set and what it takes."""
+    """Return how a knob is set, and its accepted values."""
     if "values" in knob:
         values = ", ".join(
             f"{profile}: {value or '-'}" for profile, value in knob["values"].items()

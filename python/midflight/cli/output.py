@@ -1,4 +1,5 @@
-"""What the commands share: errors, times, plain tables, and files that are whole or not there."""
+"""Common code of the commands: errors, times, plain tables, and files that are written completely
+or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class UserError(Exception):
-    """A mistake in what the user asked for; the message is one sentence."""
+    """A mistake in the user's input; the message is one sentence."""
 
 
 def time_text(nanoseconds: int) -> str:
@@ -43,7 +44,7 @@ REPORT_S = 10.0
 
 
 def note(text: str) -> None:
-    """Say on standard error what a user should know before trusting the result."""
+    """Print a note on standard error that matters for the interpretation of the result."""
     print(f"midflight: note: {text}", file=sys.stderr)
 
 

@@ -66,7 +66,7 @@ def plot(
             "--kind",
             metavar="KIND",
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
-            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence. Of results: median, cdf, "
+            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence. For results: median, cdf, "
             "box, interval or heatmap.  [default: both, or median]",
         ),
     ] = None,
@@ -83,7 +83,7 @@ def plot(
         typer.Option(
             "--flow",
             metavar="NAME",
-            help="The flow; of panels over time it may be repeated.  [default: the first, or all]",
+            help="The flow; for panels over time it may be repeated.  [default: the first, or all]",
         ),
     ] = None,
     run: Annotated[
@@ -107,12 +107,12 @@ def plot(
     ] = None,
     x: Annotated[
         str | None,
-        typer.Option("--x", metavar="COLUMN", help="Of results: the axis, such as handoffs.0.at."),
+        typer.Option("--x", metavar="COLUMN", help="For results: the axis, such as handoffs.0.at."),
     ] = None,
     y: Annotated[
         str | None,
         typer.Option(
-            "--y", metavar="COLUMN", help="Of results: the measurement, such as duration_ns."
+            "--y", metavar="COLUMN", help="For results: the measurement, such as duration_ns."
         ),
     ] = None,
     value: Annotated[
@@ -120,14 +120,13 @@ def plot(
         typer.Option(
             "--value",
             metavar="COLUMN",
-            help="Of results: the measurement, where --y is an axis (heatmap); or another word for "
-            "--y.",
+            help="For results: the measurement, if --y is an axis (heatmap); or a synonym of --y.",
         ),
     ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
-            "--by", metavar="COLUMN", help="Of results: a line for each value. May be repeated."
+            "--by", metavar="COLUMN", help="For results: a line for each value. May be repeated."
         ),
     ] = None,
     where: Annotated[
@@ -135,26 +134,26 @@ def plot(
         typer.Option(
             "--where",
             metavar="COLUMN=VALUE",
-            help="Of results: only the rows with this value; if repeated for a column, rows with "
+            help="For results: only the rows with this value; if repeated for a column, rows with "
             "one of the values, shown in their order.",
         ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Of a figure: a title above it.")
+        str | None, typer.Option(metavar="TEXT", help="For a figure: a title above it.")
     ] = None,
     xlabel: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Of results: replaces the name of the axis."),
+        typer.Option(metavar="TEXT", help="For results: replaces the name of the axis."),
     ] = None,
     ylabel: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Of results: replaces the name of the measurement."),
+        typer.Option(metavar="TEXT", help="For results: replaces the name of the measurement."),
     ] = None,
     size: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Of a figure: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
+            help="For a figure: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
             "such as 5 or 5x3.",
         ),
     ] = None,
@@ -163,19 +162,19 @@ def plot(
         typer.Option(
             "--style",
             metavar="STYLE",
-            help="Of a figure: plain, or paper (letters with serifs, a column wide, framed).",
+            help="For a figure: plain, or paper (serif font, a column wide, framed).",
         ),
     ] = None,
     font: Annotated[
         str | None,
-        typer.Option(metavar="FONT", help="Of a figure: the letters, sans, serif or latex."),
+        typer.Option(metavar="FONT", help="For a figure: the font, sans, serif or latex."),
     ] = None,
     csv_file: Annotated[
         str | None,
         typer.Option(
             "--csv",
             metavar="FILE",
-            help="Of a figure: write what is drawn as CSV; - is standard output.",
+            help="For a figure: write its data as CSV; - is standard output.",
         ),
     ] = None,
 ) -> None:

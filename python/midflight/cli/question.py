@@ -1,8 +1,8 @@
 """One harness for the questions of the papers: `handoff`, `startup`, `flow` and `roam`.
 
 A command states its options, how they make the keywords of the core's class, and what its summary
-has. All else is here: reading, errors, notes, tables, files, and the same options as words of a
-source for `explain`, `diff` and `plot`.
+has. Everything else is here: reading, errors, notes, tables, files, and the same options as words
+of a source for `explain`, `diff` and `plot`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def report(
         typer.Option(
             "--metric",
             metavar="COLUMN",
-            help="Of a sweep: what is measured, such as goodput_bps.  [default: the sweep's]",
+            help="For a sweep: the measurement, such as goodput_bps.  [default: the sweep's]",
         ),
     ] = None,
 ) -> None:

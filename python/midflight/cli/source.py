@@ -1,4 +1,4 @@
-"""Which run a command looks at: of a scenario, of a question, or of a paper's figure."""
+"""The run that a command shows: of a scenario, of a question, or of a paper's figure."""
 
 from __future__ import annotations
 

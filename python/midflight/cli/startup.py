@@ -55,7 +55,7 @@ def notes(values: Mapping[str, Any], given: frozenset[str]) -> Iterator[str]:
 
 
 def summary(asked: Question, table: Any) -> Sequence[Part]:
-    """Return the goodput of each scheme; it is missing where a flow did not get so far."""
+    """Return the goodput of each scheme; it is missing if a flow did not reach that packet."""
     import numpy as np
 
     from midflight.results import by_flow, jain

@@ -344,7 +344,7 @@ def read_executor(
 
 
 def execute(asked: Sweep, folder: Path, missing: list[Shard], run: Any, mine: int) -> None:
-    """Run what is missing, with a word on what is there if that is interrupted."""
+    """Run missing shards; if interrupted, print how many cells are done."""
     total = sum(len(one.cells) for one in missing)
     if total < mine:
         note(f"{counted(mine, 'cell')}, of which {mine - total} are there already")

@@ -1,4 +1,4 @@
-"""`midflight verify`: whether results come out again."""
+"""`midflight verify`: repeat recorded results and compare them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verify(
         str | None,
         typer.Option(
             metavar="N",
-            help="Of a sweep: the number of cells to repeat, evenly spread, or all.  [default: 10]",
+            help="For a sweep: cells to repeat, evenly spread, or all.  [default: 10]",
         ),
     ] = None,
     policies: PoliciesOption = None,

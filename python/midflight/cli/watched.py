@@ -114,7 +114,7 @@ class RunFiles:
         run: str,
         snaplen: str,
     ) -> None:
-        """Refuse places that cannot be meant."""
+        """Refuse invalid output places."""
         if trace is not None and (trace == "-" or trace.endswith(".csv")):
             raise UserError(
                 f'--trace "{trace}" is a file; give a folder: each flow gets a file in it'

@@ -1,4 +1,4 @@
-"""Why something happened: the chain of causes of an event, one sentence for each step.
+"""The chain of causes of an event, one sentence for each step.
 
 >>> import midflight
 >>> from midflight.explain import explain
@@ -134,7 +134,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """An event, why it was chosen, what led to it, and what happened around it."""
+    """An event, why it was chosen, its causes, and the events around it."""
 
     chosen: Row
     why_chosen: str
@@ -199,7 +199,7 @@ def explain(
 
 
 def opening(history: History, at_ns: int) -> Step:
-    """Return what the sender is once it has opened, of which few events tell."""
+    """Return the sender's state after its opening, which few events show."""
     then = history.sender(at_ns + 1)
     if not then:
         return Step(at_ns, "the handshake was complete, and the first data went", None)

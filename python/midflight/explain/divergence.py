@@ -1,4 +1,4 @@
-"""Where two runs part: the first event that one of them has and the other has not.
+"""The first difference of two runs: the first event that only one of them has.
 
 Compared is what a digest folds: what was sent, received, lost and changed, and when. Orders and
 opinions are not: they show in their effects, and are told beside them.
@@ -31,7 +31,7 @@ STEPS = 5
 
 @dataclass(frozen=True)
 class Side:
-    """What one run did where it parts from the other."""
+    """The events of one run at the first difference."""
 
     #: Its first event that the other has not; None if it has no more events.
     event: Row | None
@@ -111,7 +111,7 @@ def part(
     common: int,
     told: DivergenceFields,
 ) -> Divergence:
-    """Return what there is to say of a divergence after so many common events."""
+    """Return the description of a divergence after this number of common events."""
     time_ns, last = told["at_ns"], told["last"]
 
     def look(place: int, size: int) -> tuple[Side, list[Row]]:

@@ -1,4 +1,4 @@
-"""The events of a flow with what led to each, for `midflight explain` and `midflight diff`.
+"""The events of a flow with their causes, for `midflight explain` and `midflight diff`.
 
 A sender acts when something reaches it: an ACK, a notice, a deadline of its own. What it does at
 that instant, up to the next such event, follows from that one, its head here. Numbers are those of
@@ -219,7 +219,7 @@ class History:
         return found
 
     def _holds(self, index: int) -> None:
-        """See to it that an event is in the window."""
+        """Extend the window so that it contains an event."""
         if not self.first <= index < self.end:
             raise OutsideWindowError
 
@@ -277,7 +277,7 @@ class History:
         return self.row(self.end - 1) if len(self) else None
 
     def _reaches(self, time_ns: int) -> None:
-        """See to it that everything from an instant on is in the window."""
+        """Extend the window so that it contains everything from an instant on."""
         if self.first > 0 and (not len(self) or time_ns <= self.row(self.first).time_ns):
             raise OutsideWindowError
 
@@ -295,7 +295,7 @@ class History:
         return range(first, index + 1)
 
     def counted(self, ack: int) -> int | None:
-        """Return the how manieth duplicate the sender counts this ACK for, if for one."""
+        """Return the place of this ACK in the count of duplicates, if it is counted."""
         before = self.sender_before(ack).duplicates
         for row in self.onward(ack + 1):
             if row.time_ns != self.row(ack).time_ns or self.head(row.index) not in (ack, None):

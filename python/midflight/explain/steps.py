@@ -1,4 +1,4 @@
-"""Sentences on the events of a flow, each with where it came from."""
+"""Sentences on the events of a flow, each with its cause."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Steps:
         self.named: set[int] = set()
 
     def of(self, where: Where, *, first: bool) -> Explained:
-        """Return the sentences of a step, and what to tell of next."""
+        """Return the sentences of a step, and the next cause."""
         kind, index = where
         row = self.history.row(index)
         if kind == "missing":
@@ -105,7 +105,7 @@ class Steps:
     # ---- the event that is explained -----------------------------------
 
     def target(self, row: Row) -> Explained:
-        """Tell of the event itself; what follows are causes."""
+        """Describe the event itself; the following steps are causes."""
         outside = {
             "rcv": self.arrival,
             "drop": self.lost,
@@ -136,7 +136,7 @@ class Steps:
         return [(row.time_ns, self.what(row), row.index)], where
 
     def what(self, row: Row) -> str:
-        """Return a change inside the sender with what did it."""
+        """Return a change inside the sender with its author."""
         sender_before = self.history.sender_before(row.index)
         value = number(row.value)
         order = self.ordered(row)
@@ -185,7 +185,7 @@ class Steps:
         return plain.get(row.event, row_text(row)) + by
 
     def estimate_text(self, row: Row) -> str:
-        """Return how a sample or the back-off made the RTO or the smoothed RTT."""
+        """Return how a sample or the back-off changed the RTO or the smoothed RTT."""
         history = self.history
         together = [history.row(i) for i in history.activation(row.index)]
         before, then = history.sender(row.time_ns), history.sender(row.time_ns + 1)
@@ -206,7 +206,7 @@ class Steps:
     def sample_parts(
         self, sample_ns: int, before: dict[str, Any], then: dict[str, Any]
     ) -> list[str]:
-        """Return what a sample of the RTT made of the estimate."""
+        """Return the effect of an RTT sample on the estimate."""
         text = f"a sample of {seconds_text(sample_ns)}"
         was, now = before["srtt_ns"], then["srtt_ns"]
         if was is None:
@@ -312,7 +312,7 @@ class Steps:
     # ---- causes --------------------------------------------------------
 
     def ack_kind(self, row: Row) -> str:
-        """Return what an ACK was for the sender."""
+        """Return what an ACK meant for the sender."""
         sender_before = self.history.sender_before(row.index)
         una = row.number + 1
         said = f"; it says: {row.detail}" if row.detail else ""
@@ -333,7 +333,7 @@ class Steps:
             return f", {duplicate}{sacked}{said}"
         if una == sender_before.una:
             return f", which repeated the last one{sacked}{said}"
-        return f", which told of nothing new{sacked}{said}"
+        return f", which reported nothing new{sacked}{said}"
 
     def is_duplicate(self, row: Row) -> bool:
         sender_before = self.history.sender_before(row.index)
@@ -350,7 +350,7 @@ class Steps:
         return None if sent is None else ("row", sent.index)
 
     def ack_sent(self, row: Row) -> Explained:
-        """Tell which segment caused an ACK, and of its way."""
+        """Describe which segment caused an ACK, and its path."""
         history = self.history
         ack = f"ACK {row.number}"
         if row.detail == "signal":
@@ -376,7 +376,7 @@ class Steps:
         return [sentence], self.sending(row.segment, row.sent_ns)
 
     def signal(self, row: Row) -> list[Sentence]:
-        """Tell why a mobile node sent an ACK of its own accord."""
+        """Describe why a mobile node sent an ACK by itself."""
         text = f"the mobile node sent ACK {row.number} as a signal"
         for one in self.history.path_changes:
             began = (one["at_ns"], path_change_text(one), self.mark(one))
@@ -399,7 +399,7 @@ class Steps:
         return None if row is None else ("row", row.index)
 
     def missing(self, row: Row) -> Explained:
-        """Tell what became of the segment that an ACK left out, or which one came twice."""
+        """Describe the fate of the segment that an ACK misses, or which segment arrived twice."""
         history = self.history
         first = history.has_arrived(-1 if row.segment is None else row.segment, row.time_ns)
         if first is not None:
@@ -409,7 +409,7 @@ class Steps:
         return list(self.fate(row.number + 1, row.time_ns, f"ACK {row.number} left")), None
 
     def sent(self, row: Row, *, first: bool = False) -> Explained:
-        """Tell why a segment was sent."""
+        """Describe why a segment was sent."""
         history = self.history
         again = "again" if row.event == "rexmit" else "for the first time"
         text = f"segment {row.number} was sent {again}"
@@ -480,7 +480,7 @@ class Steps:
         return here[-1] if here else None
 
     def at_occasion(self, row: Row) -> Explained:
-        """Tell of the handoff or change that begins or ends there."""
+        """Describe the handoff or change that begins or ends there."""
         key = "at_ns" if row.event == "break" else "make_ns"
         for one in self.history.path_changes:
             if one["at_ns" if key == "at_ns" else "make_ns"] == row.time_ns:
@@ -725,7 +725,7 @@ class Steps:
             yield began[-1]["at_ns"], path_change_text(began[-1]), self.mark(began[-1])
 
     def lost(self, row: Row) -> Explained:
-        """Tell of a loss."""
+        """Describe a loss."""
         what = "segment" if row.lost is not None and row.lost[0] == "data" else "ACK"
         text = f"{what} {row.number} was {self.loss_text(row)}"
         for _, began, _ in self.why_down(row):
@@ -739,7 +739,7 @@ class Steps:
         return f"segment {row.number} was marked (CE) by the discipline of the queue of {name}"
 
     def marked(self, row: Row) -> Explained:
-        """Tell of a mark."""
+        """Describe a mark."""
         sentence = (row.time_ns, self.mark_text(row), row.index)
         return [sentence], self.sending(row.number, row.sent_ns)
 

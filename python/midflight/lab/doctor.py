@@ -1,4 +1,4 @@
-"""What the lab needs and has, and how exact and how fast its kernel is here."""
+"""Requirements of the lab, and the exactness and speed of its kernel on this machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a kernel gives on this machine."""
+    """Measurements of a kernel on this machine."""
 
     #: Wall time of a guest without traffic, from its start to its end.
     idle_s: float

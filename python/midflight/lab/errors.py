@@ -1,4 +1,4 @@
-"""What goes wrong in the lab."""
+"""Errors of the lab."""
 
 from __future__ import annotations
 

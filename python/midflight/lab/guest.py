@@ -49,7 +49,7 @@ FILES = "files"
 
 @dataclass(frozen=True)
 class Guest:
-    """What a guest is to do."""
+    """The input of a guest."""
 
     #: Lines for the driver and the guest's init (lab/guest/init.c).
     script: str
@@ -67,7 +67,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a guest has left."""
+    """The results of a guest."""
 
     #: The driver's record of packets (lab/kernel/midflight.h).
     packets: bytes

@@ -1,8 +1,8 @@
 """The machine's own kernel, in real time: scripts with network namespaces and TUN devices.
 
-The guest's first program does on this machine what it does in a guest, in namespaces of its own.
-The links are the simulator's, in a process that carries the packets (crates/lab). How late they
-were delivered is measured; a run that is late is made again.
+The guest's first program does on this machine what it does in a guest, in its own namespaces. The
+links are the simulator's, in a process that carries the packets (crates/lab). The delay of their
+delivery is measured; a run that is too late is repeated.
 """
 
 from __future__ import annotations

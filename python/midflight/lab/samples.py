@@ -1,4 +1,4 @@
-"""What the senders of a guest told of themselves at intervals: TCP_INFO as a table."""
+"""Samples of the state of a guest's senders at intervals: TCP_INFO as a table."""
 
 from __future__ import annotations
 

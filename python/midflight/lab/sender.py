@@ -1,4 +1,5 @@
-"""What runs of midflight beside a kernel: its sender in a guest, or its links on this machine.
+"""The part of midflight that runs with a kernel: its sender in a guest, or its links on this
+machine.
 
 The guest's init starts this file with the interpreter of the machine and without its packages: no
 more than the compiled module is loaded. For a sender the standard input is a packet socket, the

@@ -1,4 +1,4 @@
-"""The source of a kernel: where it is, what of it is needed, and what the lab changes in it."""
+"""The source of a kernel: its place, the needed files, and the lab's changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quartiles of what a sweep measured over one of its axes, from a folder of results or any table.
+"""Quartiles of a sweep's measurements over one of its axes, from a folder of results or any table.
 
 A table has a row for each run (and flow, and phase), a column for each axis, named by the axis's
 key, and columns of measurements (`flows.csv`, `phases.csv`).

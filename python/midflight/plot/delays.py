@@ -1,4 +1,4 @@
-"""How the one-way delays of a run's segments are distributed."""
+"""The distribution of the one-way delays of a run's segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of runs and of results share: how they are written, labelled and laid out."""
+"""Common code of the figures of runs and of results: writing, labels and layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pictures of a run show: packets, window and timer of one flow, and the handoffs."""
+"""The data of figures of a run: packets, window and timer of one flow, and the handoffs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Moment(NamedTuple):
     """Something that happens to the path at an instant, in nanoseconds.
 
     A `break` takes the link away or stops it, a `make` is the link in use from then on, a `notice`
-    is what the sender hears of it. `label` names the link.
+    reaches the sender. `label` names the link.
     """
 
     time_ns: int
@@ -94,7 +94,7 @@ class Order(NamedTuple):
 
 
 class Moments:
-    """The names of what happens to the path of a run, by when it happens, and its end."""
+    """The names of the events of a run's path by their instants, and its end."""
 
     def __init__(self, setup: Setup) -> None:
         # Of a run that ends with what it measures, the last event is its end.

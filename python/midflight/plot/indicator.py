@@ -1,4 +1,4 @@
-"""What a classifier of losses saw: round-trip times, its threshold, and how it judged."""
+"""The input and output of a loss classifier: round-trip times, its threshold, and its decisions."""
 
 from __future__ import annotations
 

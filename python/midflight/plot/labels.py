@@ -1,4 +1,4 @@
-"""Where the names of events go, so that none lies across another or across the edge of a panel."""
+"""Placement of the names of events, so that none overlaps another or the edge of a panel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What columns of results and keys of scenarios are called on axes and in legends.
+"""Names of result columns and scenario keys on axes and in legends.
 
 Columns are those of `run_plans` and of tables made elsewhere; keys are the axes of sweeps.
 """

@@ -94,8 +94,8 @@ class Sweep:
     further numbers, in the columns `t_new_extra0_ns` and so on. `flows` flows move together,
     `residents` flows use the new link from the start; flow i of either kind opens `stagger_s` times
     i after the start of the run. What is acknowledged in `window_s` from the handoff on is in
-    `acked_window`. With `start_notice` senders are told of the old link before they open. `gap_s`
-    is the time without a link of a break-before-make handoff.
+    `acked_window`. With `start_notice` senders get a notice of the old link before they open.
+    `gap_s` is the time without a link of a break-before-make handoff.
     """
 
     cell: Cell

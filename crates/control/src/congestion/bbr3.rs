@@ -240,7 +240,7 @@ impl Default for Bbr3 {
 impl Part for Bbr3 {
     const INFO: PartInfo = PartInfo {
         name: "bbr3",
-        summary: "BBR version 3: a rate and a window from bandwidth and least round-trip time, bounded by what losses show",
+        summary: "BBR version 3: a rate and a window from bandwidth and minimum round-trip time, bounded by losses",
         source: "draft-ietf-ccwg-bbr of August 2026",
         knobs: &[],
     };

@@ -12,8 +12,9 @@
 //! ProbeRTT  1 / 1, at most 4 segments for 200 ms and a round trip, when the min RTT is 10 s old
 //! ```
 //!
-//! Losses do not change the model. In the first round trip of a recovery as much is sent as is delivered; a loss
-//! ratio of 20 % in intervals of equal rate is taken for a policer (lt_bw), whose rate is kept for 48 round trips.
+//! Losses do not change the model. In the first round trip of a recovery it sends as much as is
+//! delivered. A loss ratio of 20 % in intervals of equal rate is treated as the effect of a policer
+//! (lt_bw), whose rate is kept for 48 round trips.
 //!
 //! The kernel draws the first phase of ProbeBW from its random pool. Here it is drawn from a stream of the
 //! run, or given: `bbr_linux_phases`.
@@ -219,13 +220,13 @@ impl Default for BbrLinux {
 impl Part for BbrLinux {
     const INFO: PartInfo = PartInfo {
         name: "bbr-linux",
-        summary: "BBR version 1 in the integers of Linux: a rate and a window from the bandwidth and the least round-trip time",
+        summary: "BBR version 1 in the integers of Linux: a rate and a window from the bandwidth and the minimum round-trip time",
         source: "Linux 6.12, tcp_bbr.c; Cardwell et al. 2016",
         knobs: &[Knob {
             name: "bbr_linux_phases",
             default: "random",
             accepts: "random, or the first phases of ProbeBW as up to 20 digits from 0 to 6",
-            summary: "what the kernel would have drawn for the start of each cycle of gains; what is not given is drawn from the run's seed",
+            summary: "the kernel's random phases at the start of each cycle of gains; further ones are drawn from the run's seed",
         }],
     };
 

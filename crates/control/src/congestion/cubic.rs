@@ -16,14 +16,13 @@
 //! 4.2); after a timeout cwnd_prior is still the load before it, so that W_est grows by
 //! alpha up to there. Idle time is not part of t (4.2). Slow start is Reno's: no HyStart++ (4.10 recommends one).
 //!
-//! Differs from the RFC in these things. It takes W_max from what was in flight
-//! (the sender's load) and not from cwnd, so that a window that nobody used is
-//! not remembered; where the window limits the sender they are the same. And a
-//! window that somebody else has set, a policy after a handoff or the Eifel
-//! response, begins an epoch of its own as after a slow start: the old path's
-//! W_max says nothing of it. (4.9 restores the epoch after a spurious loss.) The window grows also
-//! while the receiver limits the sender, and that time counts (5.8 leaves both out); the
-//! RTT is smoothed over samples, not over windows.
+//! Differs from the RFC in these points. W_max is the data in flight (the sender's load) and not
+//! cwnd, so that an unused window is not stored; if the window limits the sender they are equal.
+//! And a window set by another part, such as a policy after a handoff or the Eifel response, begins
+//! a new epoch as after a slow start, because the old path's W_max does not apply to it. (4.9
+//! restores the epoch after a spurious loss.) The window grows also while the receiver limits the
+//! sender, and that time counts (5.8 leaves both out); the RTT is smoothed over samples, not over
+//! windows.
 
 use midflight_units::Instant;
 
@@ -52,7 +51,7 @@ pub struct Cubic {
     step: f64,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,
-    /// When the ACK at hand came.
+    /// When the current ACK came.
     now: Instant,
 }
 
@@ -75,12 +74,12 @@ struct Epoch {
     /// From here on W_est grows by a segment a round trip.
     prior: f64,
     w_est: f64,
-    /// The window as it was left; another one is somebody else's.
+    /// The window that this controller set last; another value is from another part.
     cwnd: f64,
 }
 
 impl Cubic {
-    /// One that knows of no path yet, with the usual knobs.
+    /// One without measurements of a path, with the default knobs.
     pub const DEFAULT: Self = Self {
         fast_convergence: true,
         w_max: None,
@@ -102,13 +101,13 @@ impl Default for Cubic {
 impl Part for Cubic {
     const INFO: PartInfo = PartInfo {
         name: "cubic",
-        summary: "growth by the time since the last loss, and 0.7 of what was in flight after one",
+        summary: "growth by the time since the last loss, and 0.7 of the data in flight after one",
         source: "RFC 9438",
         knobs: &[Knob {
             name: "cubic_fast_convergence",
             default: "on",
             accepts: "on, off",
-            summary: "remember less of the window when it could not get back to where it was",
+            summary: "reduce W_max if the window did not reach the last W_max",
         }],
     };
 

@@ -13,7 +13,7 @@
 //!
 //! Differs from RFC 9438 in what Linux does not do: alpha does not become 1 beyond the old window
 //! (4.3), a spurious loss does not restore W_max and K (4.9), and what was reduced is the window and
-//! not what was in flight (4.6). A timeout forgets everything (cubictcp_state()).
+//! not what was in flight (4.6). A timeout resets everything (cubictcp_state()).
 
 use midflight_units::Instant;
 
@@ -62,7 +62,7 @@ struct Epoch {
 }
 
 impl CubicLinux {
-    /// Without any knowledge of a path.
+    /// Without measurements of a path.
     pub const DEFAULT: Self = Self {
         hystart: true,
         packets: Packets { count: 0 },
@@ -95,7 +95,7 @@ impl Part for CubicLinux {
             default: "on",
             accepts: "on, off",
             summary:
-                "leave slow start when ACKs come close together for long, or when the delay grows",
+                "end slow start at a long train of closely spaced ACKs, or when the delay grows",
         }],
     };
 

@@ -1,8 +1,8 @@
 //! Congestion control: how the window grows on ACKs and shrinks on congestion.
 //!
-//! A controller is one file here and one line in the registry below: pure
-//! arithmetic on `(cwnd, ssthresh)` in segments, and for some an estimate of
-//! the path. It never sends, and recovery decides when it is asked.
+//! A controller is one file here and one line in the registry below: pure arithmetic on `(cwnd,
+//! ssthresh)` in segments, and for some an estimate of the path. It never sends; the recovery
+//! decides when it is called.
 
 mod bbr3;
 mod bbr_linux;
@@ -59,7 +59,7 @@ pub enum AckCounting {
     },
 }
 
-/// An RTT sample, and where the sender stands at the ACK that gave it.
+/// An RTT sample, and the sender's state at its ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttNews {
     /// The present.
@@ -95,7 +95,7 @@ pub trait Congestion {
         reno::grow(window, segments, counting);
     }
 
-    /// The threshold after a loss that duplicate ACKs have told of, from the
+    /// The threshold after a loss that duplicate ACKs have reported, from the
     /// `load`, the sender's measure of what was in flight (FlightSize or the
     /// window in use).
     fn ssthresh_after_loss(&mut self, now: Instant, load: f64) -> f64;
@@ -167,7 +167,7 @@ pub trait Congestion {
     /// The retransmission timer has expired, and the segments in flight count as lost.
     fn on_loss_state(&mut self, _at: &Standing) {}
 
-    /// Whether it is told of each segment that is found to be lost.
+    /// Whether it is called for each segment that is found to be lost.
     fn hears_losses(&self) -> bool {
         false
     }

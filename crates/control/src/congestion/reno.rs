@@ -26,7 +26,7 @@ pub(super) fn grow(window: &mut Window, segments: u64, counting: AckCounting) {
 impl Part for Reno {
     const INFO: PartInfo = PartInfo {
         name: "reno",
-        summary: "additive increase, and half of what was in flight after a loss",
+        summary: "additive increase, and half of the data in flight after a loss",
         source: "RFC 5681, section 3.1",
         knobs: &[],
     };

@@ -1,6 +1,6 @@
 //! TCP Westwood (Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001;
-//! Casetti et al., Wireless Networks 8, 2002): Reno's growth, and after a loss a
-//! threshold that the measured bandwidth fills, instead of a half.
+//! Casetti et al., Wireless Networks 8, 2002): Reno's growth, and after a loss a threshold of
+//! measured bandwidth times minimum RTT instead of half the window.
 //!
 //! Each ACK gives a sample `b_k = d_k / (t_k - t_{k-1})`, with `d_k` the segments
 //! that have been delivered since the ACK before ([`Delivered`]), and the
@@ -12,19 +12,17 @@
 //! a_k   = (2 tau - dt) / (2 tau + dt),  dt = t_k - t_{k-1}
 //! ```
 //!
-//! Where no ACK comes for `tau / 2` the filter takes a virtual sample of zero.
-//! That bounds `tau` from below, for the ACKs of a working link must come sooner:
-//! with 200 kbit/s and delayed ACKs they are 120 ms apart. From above it is
-//! bounded by how soon the estimate is to follow a path that changes. The default
-//! is 0.5 s, which leaves a factor of two to the first; the authors' ns-2 code
-//! has 1 s.
-//! After three duplicate ACKs
+//! If no ACK arrives for `tau / 2` the filter takes a virtual sample of zero. That is a lower bound
+//! for `tau`, because the ACKs of a working link must arrive more often: with 200 kbit/s and
+//! delayed ACKs they are 120 ms apart. The upper bound is how fast the estimate has to follow a
+//! changing path. The default is 0.5 s, which leaves a factor of two to the first; the authors'
+//! ns-2 code has 1 s. After three duplicate ACKs
 //!
 //! ```text
 //! ssthresh = bwe RTTmin  (in whole segments, 2 at least),  cwnd = min(cwnd, ssthresh)
 //! ```
 //!
-//! so that a window below what the path carries stays as it is; after a timeout
+//! so a window below the path's capacity does not change; after a timeout
 //! `ssthresh` likewise, and `cwnd = 1`. RTTmin is the least RTT sample of the
 //! connection, the SYN's included as in the authors' ns-2 code.
 //!
@@ -149,7 +147,7 @@ impl Part for Westwood {
     const INFO: PartInfo = PartInfo {
         name: "westwood",
         summary:
-            "after a loss the window that the bandwidth of the ACKs fills, filtered from ACK to ACK",
+            "after a loss the window is bandwidth times minimum RTT, with the bandwidth filtered from ACK to ACK",
         source: "Mascolo et al., MobiCom 2001",
         knobs: &[Knob {
             name: "westwood_tau",

@@ -54,7 +54,7 @@ impl Part for WestwoodPlus {
     const INFO: PartInfo = PartInfo {
         name: "westwood-plus",
         summary:
-            "Westwood+: after a loss the window that the bandwidth fills, measured once in an RTT",
+            "Westwood+: after a loss the window is bandwidth times minimum RTT, with one bandwidth sample per RTT",
         source: "Grieco & Mascolo 2004; Linux tcp_westwood.c",
         knobs: &[],
     };
@@ -75,7 +75,7 @@ impl Congestion for WestwoodPlus {
 
     fn ssthresh_after_timeout(&mut self, _now: Instant, _load: f64) -> f64 {
         let ssthresh = self.threshold();
-        // The path may be another: RTTmin is measured anew.
+        // The path may be another: RTTmin is measured again.
         self.least_rtt = self.rtt;
         ssthresh
     }
@@ -196,7 +196,7 @@ mod tests {
         plus.on_arrival(at(10), 50);
         // 50 in 625 ms are 80 a second.
         plus.on_arrival(at(625), 1);
-        // 80 x 0.25 s, then 80 x 0.5 s: the last RTT before the timeout starts anew.
+        // 80 x 0.25 s, then 80 x 0.5 s: RTTmin starts with the last RTT before the timeout.
         assert_eq!(plus.ssthresh_after_loss(at(625), 1000.0), 20.0);
         assert_eq!(plus.ssthresh_after_timeout(at(625), 1000.0), 20.0);
         assert_eq!(plus.ssthresh_after_loss(at(625), 1000.0), 40.0);

@@ -1,4 +1,4 @@
-//! Fast retransmit at once: the third duplicate ACK tells of a loss (RFC 5681
+//! Fast retransmit at once: the third duplicate ACK indicates a loss (RFC 5681
 //! section 3.2), and the ones before may each send a new segment (RFC 3042).
 //! Threshold and limited transmit are settings of the sender; where reordering
 //! is expected they are those of the order.

@@ -1,10 +1,9 @@
-//! What a sender makes of duplicate ACKs before it takes a segment for lost.
+//! The response to duplicate ACKs before a segment is considered lost.
 //!
-//! A response is one file here and one line in the registry below. It sees
-//! each duplicate ACK outside fast recovery and says whether to go on waiting
-//! or to retransmit, how far limited transmit may go meanwhile, and what
-//! becomes of the window when the wait ends without a loss. What fast recovery
-//! then does is the recovery's and the loss classifier's affair.
+//! A response is one file here and one line in the registry below. It gets each duplicate ACK
+//! outside fast recovery and decides whether to wait or to retransmit, how much limited transmit
+//! may send in the meantime, and the window if the wait ends without a loss. Fast recovery itself
+//! is done by the recovery and the loss classifier.
 
 mod dcr;
 mod immediate;
@@ -19,7 +18,7 @@ pub use ncr::Ncr;
 use crate::part::registry;
 use crate::{Orders, SenderView};
 
-/// What a duplicate ACK leads to.
+/// The effect of a duplicate ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Nothing yet.
@@ -42,7 +41,7 @@ pub trait DupackResponse {
         view.lost_threshold()
     }
 
-    /// Whether an order to expect reordering stands in for a wait of its own.
+    /// Whether an order to expect reordering replaces its own wait.
     fn waits_as_told(&self) -> bool {
         false
     }
@@ -53,7 +52,7 @@ pub trait DupackResponse {
         Orders::none()
     }
 
-    /// When it wants to be called if nothing happens before, and when that was decided.
+    /// Its deadline, and when that was decided.
     fn deadline(&self) -> Option<(Instant, Instant)> {
         None
     }
@@ -63,7 +62,8 @@ pub trait DupackResponse {
         None
     }
 
-    /// A recovery or a timeout has begun, or SND.UNA has advanced: the duplicates are history.
+    /// A recovery or a timeout has begun, or SND.UNA has advanced: the duplicates do not count any
+    /// more.
     fn end(&mut self) {}
 }
 

@@ -32,14 +32,14 @@ impl<const CAREFUL: bool> Part for Ncr<CAREFUL> {
     const INFO: PartInfo = if CAREFUL {
         PartInfo {
             name: "ncr-careful",
-            summary: "retransmit when a window of data has left the network; meanwhile one new segment for two",
+            summary: "retransmit when a window of data has left the network; until then one new segment for two",
             source: "RFC 4653 section 3, Careful Limited Transmit",
             knobs: &[],
         }
     } else {
         PartInfo {
             name: "ncr-aggressive",
-            summary: "retransmit when a window of data has left the network; meanwhile one new segment for each",
+            summary: "retransmit when a window of data has left the network; until then one new segment for each",
             source: "RFC 4653 section 3, Aggressive Limited Transmit",
             knobs: &[],
         }
@@ -47,7 +47,7 @@ impl<const CAREFUL: bool> Part for Ncr<CAREFUL> {
 }
 
 impl<const CAREFUL: bool> Ncr<CAREFUL> {
-    /// At least what an order to expect reordering asks for.
+    /// At least the threshold of an order to expect reordering.
     fn threshold_in(view: &SenderView) -> u32 {
         let ordered = view.reordering.map_or(0, |_| view.dup_threshold);
         Self::threshold_for(view.flight_since_rewind()).max(ordered)
@@ -66,8 +66,8 @@ impl<const CAREFUL: bool> Ncr<CAREFUL> {
 
 impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
     fn on_duplicate(&mut self, view: &SenderView) -> Answer {
-        // (I.1) There is no window to keep where everything outstanding is taken for lost: what arrives
-        // then was sent before the timeout.
+        // (I.1) No window is kept if everything outstanding is considered lost: segments that
+        // arrive then were sent before the timeout.
         if view.flight_since_rewind() > 0 {
             self.flight_prev.get_or_insert(view.flight_since_rewind());
         }

@@ -3,10 +3,10 @@
 //! in the PathChirp algorithm": as soon as the queueing delay begins to rise, all segments
 //! at higher rates count with the rate at which it did; the average over the chirp is
 //! reported. Unlike pathChirp, which is the default, it does not ask whether the delay
-//! falls again. Weighed by the gaps it reports a twentieth of an idle path's rate, as the
-//! slow segments at the beginning count for most.
+//! falls again. Weighted by the gaps it reports a twentieth of an idle path's rate, because the
+//! slow segments at the beginning have the largest weight.
 //!
-//! These readings leave two things open, which are settings here:
+//! These readings do not specify two points, which are settings here:
 //!
 //! - With which weights the rates are averaged. "As in the pathChirp
 //!   algorithm" is by the gaps, which weighs the low rates most ([`abest`] with
@@ -22,7 +22,7 @@ use midflight_units::{Duration, Rate};
 
 use super::{gaps, rounded, SegmentTimes};
 
-/// What the rates of a chirp are weighed with.
+/// The weights of a chirp's rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Averaging {
     /// The gaps (Ribeiro et al. 2003, equation 4).
@@ -31,7 +31,7 @@ pub enum Averaging {
     Plain,
 }
 
-/// What a chirp across which the delay does not rise is taken for.
+/// The result of a chirp during which the delay does not rise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CleanChirp {
     /// Its highest rate.

@@ -1,10 +1,10 @@
-//! What a receiver makes of the segments of a train: the capacity of the
-//! bottleneck from packet pairs, or the available bandwidth from a chirp. Pure
-//! functions of when each segment was sent and when it arrived.
+//! Estimates from the segments of a train: the capacity of the bottleneck from packet pairs, or the
+//! available bandwidth from a chirp. Pure functions of the times at which each segment was sent and
+//! arrived.
 //!
-//! Rates are what links carry: a segment counts with its size on the wire, where
-//! the report of Daniel & Kojo writes MSS. The rate of a gap is that of the gap
-//! with which its segments left, so that a sender that was late is no error.
+//! Rates are those of links: a segment counts with its size on the wire, where the report of Daniel
+//! & Kojo writes MSS. The rate of a gap is computed from the actual sending times, so a late sender
+//! causes no error.
 
 mod chirp;
 mod packet_pair;
@@ -28,7 +28,7 @@ pub struct SegmentTimes {
     pub arrived: Instant,
 }
 
-/// What a receiver reports of a train.
+/// The receiver's report of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Number of the train.
@@ -37,7 +37,7 @@ pub struct Estimate {
     pub rate: Option<Rate>,
 }
 
-/// Which rule makes a rate of a chirp.
+/// The rule that computes a rate from a chirp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChirpRule {
     /// [`abest`] with the averaging of pathChirp.
@@ -65,7 +65,7 @@ impl ChirpRule {
 pub struct EstimatorConfig {
     /// The rule for chirps that ask for no other.
     pub chirp: ChirpRule,
-    /// What [`abest`] makes of a chirp without a rise.
+    /// The result of [`abest`] for a chirp without a rise.
     pub clean: CleanChirp,
     /// A one-way delay has risen when it has grown by more than this, the
     /// resolution of a receiver's clock.

@@ -2,8 +2,8 @@
 //! section 3, "Bottleneck capacity estimation"): segments that leave back to
 //! back arrive as far apart as the bottleneck takes for one of them.
 //!
-//! The report does not say what becomes of several pairs: their median is
-//! taken, of an even number the mean of the two in the middle.
+//! The report does not specify the result of several pairs: here it is their median, for an even
+//! number the mean of the two in the middle.
 
 use midflight_units::{Duration, Rate};
 

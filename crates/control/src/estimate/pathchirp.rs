@@ -1,7 +1,7 @@
 //! pathChirp (Ribeiro, Riedi, Baraniuk, Navratil & Cottrell 2003, section 3), as
-//! its author's receiver for ns-2 does it: excursions of the queueing delay that
-//! end tell that their rates were available where the delay rose, one that does
-//! not end tells that its first rate was not exceeded.
+//! its author's receiver for ns-2 does it: if an excursion of the queueing delay ends, its rates
+//! were available where the delay rose; if one does not end, the available bandwidth is its first
+//! rate.
 
 use midflight_units::{Duration, Rate};
 
@@ -113,7 +113,7 @@ mod tests {
 
     /// The delay rises across the first three gaps, to 900 us above its start, and is 100 us above it
     /// after the fourth: below 900 / 1.5 = 600. That excursion, of four gaps, marks the three rises
-    /// with 1, 2 and 4 Mbit/s. From the sixth gap, at 32 Mbit/s, it rises for good, so that the others
+    /// with 1, 2 and 4 Mbit/s. From the sixth gap, at 32 Mbit/s, it rises and does not fall again, so that the others
     /// count with 32: (1 x 8 + 2 x 4 + 4 x 2 + 32 x (1 + 0.5 + 0.25 + 0.125)) / 15.875 = 84 / 15.875
     /// = 5.291339 Mbit/s.
     #[test]

@@ -11,7 +11,7 @@ pub struct Congestion;
 impl Part for Congestion {
     const INFO: PartInfo = PartInfo {
         name: "congestion",
-        summary: "every loss is congestion",
+        summary: "every loss is treated as congestion",
         source: "RFC 5681",
         knobs: &[],
     };

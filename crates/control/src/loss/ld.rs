@@ -11,16 +11,14 @@
 //! and mean deviation (gains 1/8 and 1/4, the deviation from the new mean) and
 //! T_min the least RTT since the last timeout. The papers leave `k` open.
 //!
-//! The modification (section 4.2) takes a timeout for a handoff once it is
-//! found to be spurious: the first RTT of a segment sent after that timeout
-//! becomes T_avg and T_min, half of it T_dev, and for `n` round trips (1 in the
-//! paper) losses are not judged but taken for congestion. Section 4.1.2 resets
-//! to the initial values instead: a knob.
+//! The modification (section 4.2) treats a spurious timeout as a handoff: the first RTT of a
+//! segment sent after that timeout becomes T_avg and T_min, half of it T_dev, and for `n` round
+//! trips (1 in the paper) losses are not judged but treated as congestion. Section 4.1.2 resets to
+//! the initial values instead: a knob.
 //!
-//! RTTs come from every ACK of new data whose first segment was not
-//! retransmitted, which is what the timestamps option would give; the SYN, whose
-//! size is another, gives none. T_dev can reach zero on a constant path; it
-//! counts as one clock tick at least. A loss before any RTT since the last
+//! RTTs come from every ACK of new data whose first segment was not retransmitted, as with the
+//! timestamps option; the SYN, which has another size, gives none. T_dev can reach zero on a
+//! constant path; it counts as one clock tick at least. A loss before any RTT since the last
 //! timeout is not judged: it counts as congestion.
 
 use midflight_units::{Duration, Instant, Seq};
@@ -83,20 +81,20 @@ const T_MIN: Knob = Knob {
     name: "ld_t_min",
     default: "reset",
     accepts: "reset, keep",
-    summary: "T_min after a timeout: measured anew (the papers' definition) or kept (what figure 3 of 2009 seems to show)",
+    summary: "T_min after a timeout: measured again (the papers' definition) or kept (as figure 3 of 2009 seems to show)",
 };
 const TICK: Knob = Knob {
     name: "ld_tick",
     default: "10ms",
     accepts: "a time above zero",
-    summary: "least T_dev",
+    summary: "minimum T_dev",
 };
 
 impl<const HANDOFF: bool> Part for Ld<HANDOFF> {
     const INFO: PartInfo = if HANDOFF {
         PartInfo {
             name: "ld-handover",
-            summary: "loss differentiation that starts afresh after a handoff",
+            summary: "loss differentiation that is reset after a handoff",
             source: "Lim & Jang 2009, sections 4.1.2 and 4.2",
             knobs: &[
                 K,
@@ -112,7 +110,7 @@ impl<const HANDOFF: bool> Part for Ld<HANDOFF> {
                     name: "ld_in_pause",
                     default: "congestion",
                     accepts: "congestion, wireless",
-                    summary: "what a loss counts as meanwhile",
+                    summary: "the assumed cause of losses in these round trips",
                 },
                 Knob {
                     name: "ld_reset",

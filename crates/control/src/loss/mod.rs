@@ -1,9 +1,8 @@
 //! Loss classifiers: was a lost segment dropped by a full queue, or by the radio?
 //!
-//! A classifier is one file here and one line in the registry below. It sees
-//! the RTT of every ACK of new data and is asked at the duplicate ACK that
-//! would start fast retransmit. A loss that it takes for the radio's is
-//! retransmitted without reducing the window.
+//! A classifier is one file here and one line in the registry below. It gets the RTT of every ACK
+//! of new data and is called at the duplicate ACK that would start fast retransmit. If it
+//! attributes the loss to the radio, the segment is retransmitted without reducing the window.
 
 mod congestion;
 mod ld;
@@ -16,7 +15,7 @@ pub use ld::Ld;
 use crate::part::registry;
 use crate::{Listens, SenderView};
 
-/// Why a segment was lost, in the opinion of a classifier.
+/// The cause of a loss according to a classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
     /// A queue was full: reduce the window.
@@ -38,7 +37,7 @@ pub struct RttSample {
     pub snd_max: Seq,
 }
 
-/// What a classifier measures the present with, in seconds.
+/// The indicators of a classifier, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Indicators {
     /// The RTT measured last.

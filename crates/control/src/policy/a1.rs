@@ -16,7 +16,7 @@
 //! delay" is indicated; the listing also names a decrease in bandwidth. The
 //! other readings are knobs.
 //!
-//! A1 guards against growing delay only. While it holds, the RTO is as long as
+//! A1 protects against growing delay only. While it holds, the RTO is as long as
 //! the new round trip, a full queue and 200 ms, so a genuine loss that needs a
 //! timeout is noticed that much later.
 

@@ -103,7 +103,7 @@ impl Part for A2 {
             name: "a2_flight",
             default: "since-rewind",
             accepts: "since-rewind, highest",
-            summary: "FlightSize while going back after a timeout: what was sent since, or up to the highest segment",
+            summary: "FlightSize while going back after a timeout: segments sent since, or up to the highest segment",
         }],
     };
 
@@ -158,13 +158,13 @@ impl Part for A5 {
                 name: "a5_flight",
                 default: "since-rewind",
                 accepts: "since-rewind, highest",
-                summary: "FlightSize while going back after a timeout: what was sent since, or up to the highest segment",
+                summary: "FlightSize while going back after a timeout: segments sent since, or up to the highest segment",
             },
             Knob {
                 name: "a5_ratio",
                 default: "8",
                 accepts: "a whole number from 1",
-                summary: "fall of bandwidth from which the lower threshold holds",
+                summary: "factor of the bandwidth decrease from which the lower threshold applies",
             },
         ],
     };

@@ -6,7 +6,7 @@
 //! unacknowledged segment at once instead of waiting for the backed-off timer,
 //! and takes the saved threshold back: the later timeouts were caused by the
 //! disconnection, not by congestion. After a significant change of delay the
-//! RTT estimate starts afresh, and the ACK of the first segment of the new path
+//! RTT estimate is reset, and the ACK of the first segment of the new path
 //! gives a sample. The ACK of the retransmission does not: after a
 //! make-before-break handoff it may answer a copy sent before (a knob).
 //!
@@ -52,13 +52,13 @@ impl Part for A3 {
                 name: "a3_delay_ratio",
                 default: "2",
                 accepts: "a whole number from 1",
-                summary: "change of delay, either way, from which RTT estimation restarts",
+                summary: "change of delay, in either direction, from which RTT estimation restarts",
             },
             Knob {
                 name: "a3_sample",
                 default: "new-segment",
                 accepts: "new-segment, first-ack",
-                summary: "what gives the first RTT sample of the new path: a segment never sent before, or already the ACK of the retransmission",
+                summary: "the first RTT sample of the new path: from a segment not sent before, or already from the ACK of the retransmission",
             },
         ],
     };

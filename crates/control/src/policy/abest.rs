@@ -40,7 +40,7 @@
 //!   cycles; the threshold stays as it is. But a timeout or a fast recovery for what
 //!   was sent before the handoff says nothing of the new path: the first train goes after it,
 //!   as it does for a notice during a recovery, when the window is as large as that train.
-//!   A new notice begins anew.
+//!   A new notice restarts the measurement.
 //! - After a handoff a link too small to measure leaves the window alone; at the
 //!   start the window is one segment, as the report says. Up to the first estimate the window
 //!   grows as the threshold in force has it.
@@ -131,38 +131,38 @@ impl Default for Abest {
 impl Part for Abest {
     const INFO: PartInfo = PartInfo {
         name: "abest",
-        summary: "measure capacity and available bandwidth with trains, and set ssthresh to what is available",
+        summary: "measure capacity and available bandwidth with trains, and set ssthresh to the available bandwidth",
         source: "Daniel & Kojo, report on available bandwidth, section 3",
         knobs: &[
             Knob {
                 name: "abest_c2_high",
                 default: "2x",
                 accepts: "2x, 1x",
-                summary: "highest rate of the second chirp: so many times what the first found",
+                summary: "highest rate of the second chirp as a multiple of the result of the first",
             },
             Knob {
                 name: "abest_withhold",
                 default: "start",
                 accepts: "start, always",
-                summary: "after which trains nothing new goes until the report: the packet pairs at the start, or every train",
+                summary: "trains after which no new data is sent until the report: the packet pairs at the start, or every train",
             },
             Knob {
                 name: "abest_release",
                 default: "paced",
                 accepts: "paced, burst",
-                summary: "how data leaves that was withheld when the last report comes: at the estimated rate, or at once",
+                summary: "how data held back until the last report is sent: at the estimated rate, or at once",
             },
             Knob {
                 name: "abest_longest",
                 default: "16",
                 accepts: "a whole number of segments from 3 to 10000, or none",
-                summary: "most segments of a chirp",
+                summary: "maximum number of segments of a chirp",
             },
             Knob {
                 name: "abest_cycles",
                 default: "none",
                 accepts: "a whole number from 1 to 1000, or none",
-                summary: "most chirps of a measurement",
+                summary: "maximum number of chirps of a measurement",
             },
         ],
     };
@@ -212,7 +212,7 @@ impl Abest {
         matches!(self.phase, AbestState::Capacity | AbestState::Cycle { .. })
     }
 
-    /// The first unacknowledged segment is taken for lost, and the train is over.
+    /// The first unacknowledged segment is considered lost, and the train is over.
     fn train_lost(&mut self, view: &SenderView) {
         if self.is_measuring() {
             self.phase = if view.snd_una < self.since {
@@ -709,7 +709,7 @@ mod tests {
             all(&abest.on_ack(&duplicate(100), &open(4.0))),
             [pairs(1, 4)]
         );
-        // A second notice in the middle begins anew, with a number of its own.
+        // A second notice in the middle restarts it, with a new number.
         assert_eq!(all(&abest.on_notice(&handoff, &open(20.0))), [pairs(2, 4)]);
         assert!(abest
             .on_estimate(&told(1, Some(50.0), 120), &open(20.0))

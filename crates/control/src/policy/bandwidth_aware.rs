@@ -24,7 +24,8 @@ pub struct BandwidthAware {
 impl Part for BandwidthAware {
     const INFO: PartInfo = PartInfo {
         name: "bandwidth-aware",
-        summary: "on a notice slow start, up to the BDP that one packet pair finds on the new path",
+        summary:
+            "at a notice slow start, up to the BDP measured with one packet pair on the new path",
         source:
             "Tsukamoto et al. 2006, second scheme, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[],

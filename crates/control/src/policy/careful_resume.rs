@@ -1,5 +1,6 @@
-//! Careful Resume (RFC 9959): a sender that knows what a path had room for before, or is told of it by a notice, jumps to half
-//! of that once the path has shown that it is there, and steps back at once if it was too much.
+//! Careful Resume (RFC 9959): a sender that knows the capacity of a path from earlier, or from a
+//! notice, increases its window to half of that after the path has been confirmed, and retreats at
+//! once if that was too much.
 //!
 //! | phase | from | what it does |
 //! |---|---|---|
@@ -10,8 +11,9 @@
 //! | normal | the end of any | nothing |
 //!
 //! What is known is the bandwidth-delay product of the link in the notice, at the start or of a handoff: known exactly, so that it has no
-//! lifetime. Knobs put another window and round trip in their place, as saved by an earlier connection. Where several flows move
-//! together only what is a flow's share is known. Packets of another path say nothing: the round trip is that of what was sent after the notice.
+//! lifetime. Knobs replace it by another window and round trip, as saved by an earlier connection. With several
+//! flows that move together it is a flow's share. Packets of another path are ignored: the round
+//! trip is that of segments sent after the notice.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -22,7 +24,7 @@ use crate::{AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderVie
 /// Section 4.2: a round trip outside these bounds is of another path.
 const SHORTEST: u64 = 2;
 const LONGEST: u64 = 10;
-/// A saved window of less than so many initial windows is not worth a jump (section 4.1).
+/// A saved window of less than this number of initial windows is not used (section 4.1).
 const LEAST: f64 = 4.0;
 
 /// What is known of the path.
@@ -120,38 +122,38 @@ impl Default for CarefulResume {
 impl Part for CarefulResume {
     const INFO: PartInfo = PartInfo {
         name: "careful-resume",
-        summary: "a jump to half of what the path is known to hold, once it has shown itself, and a safe retreat",
+        summary: "an increase to half of the path's known capacity after one round trip has confirmed the path, and a safe retreat",
         source: "RFC 9959",
         knobs: &[
             Knob {
                 name: "resume_window",
                 default: "notice",
                 accepts: "a whole number of segments from 1 to 1000000, or notice",
-                summary: "what was saved of the path (saved_cwnd); notice takes the bandwidth-delay product of the link",
+                summary: "the saved window of the path (saved_cwnd); notice uses the bandwidth-delay product of the link",
             },
             Knob {
                 name: "resume_rtt",
                 default: "notice",
                 accepts: "a time longer than zero, or notice",
-                summary: "what was saved of its round trip (saved_rtt); notice takes that of the link",
+                summary: "the saved round trip of the path (saved_rtt); notice uses that of the link",
             },
             Knob {
                 name: "resume_after",
                 default: "window",
                 accepts: "window, sample",
-                summary: "the jump comes when the initial window is acknowledged (RFC 9959), or at the first sample of the round trip, that of the handshake too (picoquic)",
+                summary: "the increase comes when the initial window is acknowledged (RFC 9959), or at the first sample of the round trip, including that of the handshake (picoquic)",
             },
             Knob {
                 name: "resume_jump",
                 default: "50",
                 accepts: "a whole number from 1 to 100",
-                summary: "the jump in hundredths of that (RFC 9959: at most 50)",
+                summary: "the increase in hundredths of that (RFC 9959: at most 50)",
             },
             Knob {
                 name: "resume_beta",
                 default: "0.5",
                 accepts: "0.5, 0.7",
-                summary: "share of PipeSize that is the threshold after a safe retreat: 0.7 with CUBIC",
+                summary: "the threshold after a safe retreat as a share of PipeSize: 0.7 with CUBIC",
             },
         ],
     };

@@ -1,10 +1,9 @@
-//! Restoring the congestion window after a handoff (Chang & Chen 2006; by its
-//! abstract: the window of before the move is put back after it, for up to 2.3
-//! times the throughput).
+//! Restoring the congestion window after a handoff (Chang & Chen 2006; according to its abstract,
+//! the window from before the handoff is restored after it, for up to 2.3 times the throughput).
 //!
-//! What counts as the window of before is that before the first timeout or fast
-//! recovery for what is still in flight when the notice comes. If the notice
-//! comes first, nothing has been reduced yet: then the first reduction for what was in flight is undone.
+//! The restored window is that before the first timeout or fast recovery for segments that are
+//! still in flight when the notice comes. If the notice comes first, nothing has been reduced yet:
+//! then the first reduction for what was in flight is undone.
 
 use midflight_units::Seq;
 
@@ -31,7 +30,7 @@ pub struct CwndRestore {
 impl Part for CwndRestore {
     const INFO: PartInfo = PartInfo {
         name: "cwnd-restore",
-        summary: "the window of before the handoff comes back after it",
+        summary: "restore the window from before the handoff after it",
         source: "Chang & Chen 2006, by its abstract",
         knobs: &[],
     };

@@ -79,7 +79,7 @@ impl Default for Ehn {
 impl Part for Ehn {
     const INFO: PartInfo = PartInfo {
         name: "ehn-restore",
-        summary: "on a handoff mark send everything outstanding again with the window as it was; the sender's half of ehn",
+        summary: "at a handoff mark send everything outstanding again with the old window; the sender's half of ehn",
         source: "Izumikawa, Yamaguchi & Katto, section 3",
         knobs: &[
             Knob {

@@ -1,6 +1,6 @@
 //! A policy that is defined outside this crate, such as one that a user writes in Python.
 //!
-//! It has no place in the registry; whoever builds a sender hands it over.
+//! It is not in the registry; the code that builds a sender passes it in.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::congestion::ForeignCongestion;
 use crate::part::PartInfo;
 use crate::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
 
-/// What a policy from elsewhere is, besides what it does.
+/// Name, copies and kind of a foreign policy.
 pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
     /// Its name, what it does and where it is from.
     fn info(&self) -> PartInfo;
@@ -23,8 +23,8 @@ pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
     }
 }
 
-/// Any policy from elsewhere. Until its first notice it is asked nothing, so
-/// that without a notice it is the plain sender, whatever it does.
+/// Any foreign policy. It is not called before its first notice, so without a notice the sender
+/// behaves like the plain one.
 #[derive(Debug)]
 pub struct Foreign {
     policy: Box<dyn ForeignPolicy>,

@@ -6,8 +6,8 @@
 //! "unnecessarily retransmits many packets".
 //!
 //! The mobile node's side, [`crate::signal::HoNotify`], begins with a zero window, which
-//! stops the timer and sending (RFC 9293 section 3.8.6.1), and ends with a mark. Then the window is one
-//! segment and everything outstanding goes again; the threshold stays.
+//! stops the timer and sending (RFC 9293 section 3.8.6.1), and ends with a mark. Then the window is
+//! one segment and everything outstanding is retransmitted; the threshold does not change.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
@@ -22,7 +22,7 @@ pub struct HandoffOption {
 impl Part for HandoffOption {
     const INFO: PartInfo = PartInfo {
         name: "ho-resume",
-        summary: "on the mark that ends a handoff slow start, and everything outstanding goes again; the sender's half of handoff-option",
+        summary: "at the mark that ends a handoff slow start, and everything outstanding is retransmitted; the sender's half of handoff-option",
         source: "Kim & Copeland, Globecom 2003, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[],
     };

@@ -5,8 +5,8 @@
 //! unnecessarily retransmit the segments whose ACKs are delayed".
 //!
 //! The notice has the effect of a timeout (RFC 5681 section 3.1, equation 4): the
-//! threshold is half of what is in flight, the window one segment, and
-//! everything outstanding goes again. There is no back-off.
+//! threshold is half of what is in flight, the window one segment, and everything outstanding is
+//! retransmitted. There is no back-off.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
@@ -20,7 +20,7 @@ impl Part for ImmediateExpiry {
     const INFO: PartInfo = PartInfo {
         name: "immediate-expiry",
         summary:
-            "on a notice do what a timeout does: slow start, and everything outstanding goes again",
+            "at a notice act as after a timeout: slow start, and everything outstanding is retransmitted",
         source:
             "Tsukamoto et al. 2006, first scheme, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[],

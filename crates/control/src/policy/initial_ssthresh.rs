@@ -1,14 +1,13 @@
-//! The slow-start threshold is what the access link holds (Daniel & Kojo, report
-//! on available bandwidth, section 4: their "Vho" TCP): at the start of a
-//! connection, if the sender is told of the link, and after every handoff.
+//! The slow-start threshold is the capacity of the access link (Daniel & Kojo, report on available
+//! bandwidth, section 4: their "Vho" TCP): at the start of a connection, if the sender gets a
+//! notice of the link, and after every handoff.
 //!
-//! The report writes "bandwidth and delay" and reckons the BDP of its links as
-//! rate x 2 delay; so does this at the start (a knob). It does not say whether
-//! flows that start together share the threshold. After a handoff their overview
-//! (Daniel, Jarvinen & Kojo) has them share it, so here too (a knob). After a
-//! handoff the BDP is that of A2 and A3: where one of these has set the threshold
-//! to it this changes nothing, and placed after A3 this is A3's variant of the
-//! report, which takes the BDP instead of the threshold saved.
+//! The report writes "bandwidth and delay" and computes the BDP of its links as rate x 2 delay; so
+//! does this policy at the start (a knob). It does not say whether flows that start together share
+//! the threshold. After a handoff their overview (Daniel, Jarvinen & Kojo) has them share it, so
+//! here too (a knob). After a handoff the BDP is that of A2 and A3: where one of these has set the
+//! threshold to it this changes nothing, and placed after A3 this is A3's variant of the report,
+//! which takes the BDP instead of the threshold saved.
 
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
@@ -38,7 +37,8 @@ impl Default for InitialSsthresh {
 impl Part for InitialSsthresh {
     const INFO: PartInfo = PartInfo {
         name: "initial-ssthresh",
-        summary: "the initial ssthresh is what the access link holds, and so it is after a handoff",
+        summary:
+            "set ssthresh to the capacity of the access link, at the start and after a handoff",
         source: "Daniel & Kojo, report on available bandwidth, section 4",
         knobs: &[
             Knob {
@@ -52,7 +52,7 @@ impl Part for InitialSsthresh {
                 default: "flow",
                 accepts: "flow, whole",
                 summary:
-                    "whether each of several flows takes its share of the link, or each the whole",
+                    "whether each of several flows uses its share of the link, or the whole link",
             },
             Knob {
                 name: "initial_ssthresh_handoff",

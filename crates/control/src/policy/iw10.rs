@@ -2,9 +2,8 @@
 //! report on available bandwidth, section 4, compare with. After a lost SYN the
 //! window is what it is without (RFC 6928 section 2).
 //!
-//! The notice at the start of the connection only says that this is one; what it
-//! tells of the link is not looked at. With the setting `initial_window` every scheme
-//! of a comparison starts so.
+//! The notice at the start of the connection only triggers the policy; the values of the link are
+//! not used. With the setting `initial_window` every scheme of a comparison starts so.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};

@@ -23,7 +23,7 @@ impl Part for Lmdr {
     const INFO: PartInfo = PartInfo {
         name: "lmdr-respond",
         summary:
-            "on a handoff mark probe the path as a new connection does; the sender's half of lmdr",
+            "at a handoff mark probe the path like a new connection; the sender's half of lmdr",
         source: "draft-swami-tcp-lmdr-07 (2006), by its abstract",
         knobs: &[],
     };

@@ -1,11 +1,11 @@
-//! Handoff policies: what a sender that is told of a handoff does about it.
+//! Handoff policies: the reaction of a sender to a notice of a handoff.
 //!
 //! A policy is one file here and one line in the registry below. The registry
 //! gives it a name, a scheme of its own, its place in the command line, in the
 //! generated documentation and in the property tests.
 //!
-//! Until its first notice a policy may watch, but it gives no orders, so that
-//! without a notice every scheme behaves as the plain sender does.
+//! Before its first notice a policy may observe, but it gives no orders, so without a notice every
+//! scheme behaves like the plain sender.
 
 mod a1;
 mod a2;
@@ -56,7 +56,7 @@ pub struct TrainReport {
     pub rtt: Option<Duration>,
 }
 
-/// What came of a rate request, as a policy sees it.
+/// The answer to a rate request, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateAnswer {
     /// The rate that every router of the path has approved, which is not zero.
@@ -65,13 +65,13 @@ pub struct RateAnswer {
     pub round_trip: Duration,
 }
 
-/// A policy: it sees a view of its sender at ten occasions and answers with
-/// orders. What it does not override does nothing.
+/// A policy: it gets a view of its sender at ten events and returns orders. Methods that are not
+/// overridden do nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders;
 
-    /// The connection is about to open, and the sender is told of its access link.
+    /// The connection is about to open, with a notice of its access link.
     /// Called only if it listens to [`Listens::START`].
     fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
         Orders::none()
@@ -128,7 +128,7 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// What it wants to be told of. To [`Listens::ACKS`] it listens while it waits for something
+    /// The events that it listens to. To [`Listens::ACKS`] it listens while it waits for something
     /// that an ACK may bring. The others do not change. Where one listens to
     /// [`Listens::MARKS`] an ACK with a mark that repeats the last one does not count as a
     /// duplicate. To [`Listens::UNNEEDED`] it listens from the start of the connection on: the

@@ -1,5 +1,5 @@
-//! One train at the start of a connection, whose report changes nothing: for
-//! holding what a receiver estimates against the truth.
+//! One train at the start of a connection, whose report has no effect: it compares the receiver's
+//! estimate with the truth.
 //!
 //! The window becomes the train's length for it, so that all of it may go.
 
@@ -35,7 +35,8 @@ impl Default for ProbeTrain {
 impl Part for ProbeTrain {
     const INFO: PartInfo = PartInfo {
         name: "probe-train",
-        summary: "one train of segments at the start, for holding what the receiver estimates against the truth",
+        summary:
+            "one train of segments at the start, to compare the receiver's estimate with the truth",
         source: "the trains of Daniel & Kojo, report on available bandwidth, section 3",
         knobs: &[
             Knob {

@@ -2,16 +2,16 @@
 //! (Sarolahti, Korhonen, Daniel & Kojo 2006; the "QS" of Daniel & Kojo, report on
 //! available bandwidth, section 4).
 //!
-//! Told of a link, the sender asks the routers of the path for a rate. If all
-//! approve, it sends a window of what a round trip holds at that rate, paced (section
-//! 4.4). When the first of these segments is acknowledged the window becomes what
-//! was used of it. If one of them is lost, the window is what it would be without
-//! Quick-Start and there are no more requests (sections 4.6 and 4.8).
+//! After a notice of a link the sender requests a rate from the routers of the path. If all
+//! approve, it sends the window for a round trip at that rate, paced (section 4.4). When the first
+//! of these segments is acknowledged the window becomes what was used of it. If one of them is
+//! lost, the window is what it would be without Quick-Start and there are no more requests
+//! (sections 4.6 and 4.8).
 //!
-//! Told of a handoff or of the end of an outage, it asks with the first segment that goes,
-//! which after an outage is a retransmission: what the RFC forbids is to ask once more with
-//! a SYN that is sent again (section 4.7.2). If the answer finds the sender resending after
-//! a timeout, that is paced, and new segments after it.
+//! After a notice of a handoff or of the end of an outage, the first segment carries the request.
+//! After an outage that is a retransmission; the RFC forbids only a second request with a
+//! retransmitted SYN (section 4.7.2). If the answer arrives during retransmission after a timeout,
+//! the retransmissions are paced, and new segments after them.
 //!
 //! The RFC advises against requests after a handoff "at the current time", for want
 //! of a notice of it; here there is one. The threshold is set to the approved window,
@@ -82,26 +82,26 @@ impl Part for QuickStart {
     const INFO: PartInfo = PartInfo {
         name: "quick-start",
         summary:
-            "at the start and after a handoff, ask the routers for a rate and pace a window at it",
+            "at the start and after a handoff, request a rate from the routers and pace a window at it",
         source: "RFC 4782; Sarolahti, Korhonen, Daniel & Kojo 2006",
         knobs: &[
             Knob {
                 name: "quick_start_request",
                 default: "link",
                 accepts: "link, most",
-                summary: "ask for the rate of the access link, or for the highest there is",
+                summary: "request the rate of the access link, or the highest possible one",
             },
             Knob {
                 name: "quick_start_ssthresh",
                 default: "window",
                 accepts: "window, keep",
-                summary: "set ssthresh to the approved window, or leave it alone: slow start then goes on above it, without the limit of RFC 3742",
+                summary: "set ssthresh to the approved window, or do not change it: slow start then continues above the window, without the limit of RFC 3742",
             },
             Knob {
                 name: "quick_start_resend",
                 default: "paced",
                 accepts: "paced, wait",
-                summary: "an approved rate that finds the sender resending after a timeout paces that too, or waits until it is over, a round trip at most",
+                summary: "an approved rate that arrives during retransmission after a timeout also paces the retransmissions, or waits for their end, at most a round trip",
             },
             Knob {
                 name: "quick_start_routers",
@@ -114,20 +114,20 @@ impl Part for QuickStart {
                 default: "85%",
                 accepts: "a whole percentage from 1% to 100%",
                 summary:
-                    "share of a link's rate up to which its router approves, what is used included",
+                    "share of a link's rate up to which its router approves requests, including the used rate",
             },
             Knob {
                 name: "quick_start_booking",
                 default: "encoded",
                 accepts: "encoded, unrounded",
-                summary: "what a router takes off for later requests: the rate it has approved (RFC 4782), or what it had room for before rounding to the encoding (ns-2)",
+                summary: "what a router reserves for a request: the rate it has approved (RFC 4782), or the available rate before rounding to the encoding (ns-2)",
             },
             Knob {
                 name: "quick_start_interval",
                 default: "200ms",
                 accepts: "a time above zero",
                 summary:
-                    "over which a router measures what is used and remembers what it has approved",
+                    "interval over which a router measures the use of its link and counts its approvals",
             },
         ],
     };
@@ -186,7 +186,7 @@ impl QuickStart {
     }
 
     /// Takes the approved window as soon as it can be paced: not in a fast recovery, nor
-    /// while duplicate ACKs may tell of a loss. After a timeout what is resent is paced
+    /// while duplicate ACKs may indicate a loss. After a timeout what is resent is paced
     /// first, unless set otherwise: an approved rate is of the path as it is now. It is to be
     /// used within a round trip, or not at all (RFC 4782 section 4.4).
     fn use_grant(&mut self, mut orders: Orders, view: &SenderView) -> Orders {

@@ -1,9 +1,8 @@
 //! RAPID (Konda & Kaur, "RAPID: Shrinking the Congestion-Control Timescale", INFOCOM
-//! 2009): a sender without a window of its own. It sends chirps, one right after the
-//! other, whose average rate is R; the receiver reports of each what pathChirp makes of
-//! it, AB, and R follows.
+//! 2009): a sender without a window. It sends chirps, one right after the other, whose average rate
+//! is R; the receiver reports the result of pathChirp for each, AB, and R follows.
 //!
-//! The paper was not at hand. From the comparison of schemes by Daniel & Kojo (report on
+//! The paper was not available. From the comparison of schemes by Daniel & Kojo (report on
 //! available bandwidth, section 2): the rates within a chirp rise exponentially, its
 //! average rate is what was estimated before, the estimate is pathChirp's, and a gigabit
 //! path is reached in four round trips. As the paper is cited elsewhere, and not checked:
@@ -31,9 +30,9 @@
 //! - R becomes AB up to the report of the first whole chirp, or a loss. Chirps grow up to that
 //!   size in any case: whole ones at the low rate of a start-up, or half of it, take seconds.
 //! - R halves once for what was outstanding, when fast retransmit or a timeout tells of a
-//!   loss, which may be of a later segment than the chirp at hand. After a timeout, too: it
+//!   loss, which may be of a later segment than the current chirp. After a timeout, too: it
 //!   is the one response that is told of, and after a short outage the rate is known; or
-//!   the start-up begins anew (`rapid_timeout`).
+//!   the start-up restarts (`rapid_timeout`).
 //! - Resending is TCP's, and chirps go on when it is over: in fast recovery from half of what
 //!   was outstanding on, after a timeout in slow start up to what the halved R makes in a
 //!   round trip. TCP's own threshold, halved again by each timeout of an outage, is of
@@ -43,9 +42,8 @@
 //! - The window is the receiver's, and the threshold plays no part. What the window holds
 //!   back waits.
 //! - It begins with the notice at the start of a connection, of which it takes nothing else, and
-//!   is a plain sender without one. Of others it has no use, and does nothing. It may begin
-//!   its start-up anew, or have the next whole chirp set its rate as in the start-up
-//!   (`rapid_notice`).
+//!   is a plain sender without one. Other notices have no effect, unless `rapid_notice` makes it
+//!   restart its start-up, or lets the next whole chirp set its rate as in the start-up.
 //!
 //! What follows for short queues: a chirp whose average is the link's rate needs 16 places, as
 //! most of its segments come at higher rates, one after the other, at its end.
@@ -69,7 +67,7 @@ const LEAST_SSTHRESH: f64 = 2.0;
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RapidState {
-    /// Nobody has told it to start.
+    /// It has not got its notice.
     Idle,
     /// The SYN is not yet acknowledged.
     Opening,
@@ -152,7 +150,7 @@ impl Default for Rapid {
 impl Part for Rapid {
     const INFO: PartInfo = PartInfo {
         name: "rapid",
-        summary: "chirps one after the other, whose average rate follows what the receiver reports of them",
+        summary: "continuous chirps, whose average rate follows the receiver's reports",
         source: "Konda & Kaur 2009, as far as Daniel & Kojo's report on available bandwidth and others describe it",
         knobs: &[
             Knob {
@@ -177,37 +175,37 @@ impl Part for Rapid {
                 name: "rapid_tau",
                 default: "200 ms",
                 accepts: "a time longer than zero",
-                summary: "in which a rate that is too low becomes what is available",
+                summary: "time in which a rate that is too low reaches the available rate",
             },
             Knob {
                 name: "rapid_eta",
                 default: "3",
                 accepts: "a whole number from 1 to 100",
-                summary: "part of the difference by which a rate that is too high is lowered at each report",
+                summary: "part of the difference by which a rate that is too high is reduced at each report",
             },
             Knob {
                 name: "rapid_startup",
                 default: "range",
                 accepts: "range, spread",
-                summary: "what chirps of fewer segments have in common with a whole one",
+                summary: "what shorter chirps have in common with a full-length one: their range of rates or their spread",
             },
             Knob {
                 name: "rapid_estimate",
                 default: "reported",
                 accepts: "reported, below",
-                summary: "take the rate that is reported, at which the delay rose, or the next lower one of the chirp",
+                summary: "use the reported rate, at which the delay rose, or the next lower one of the chirp",
             },
             Knob {
                 name: "rapid_timeout",
                 default: "halve",
                 accepts: "halve, restart",
-                summary: "what a timeout does: half the rate, or the start-up begins anew",
+                summary: "effect of a timeout: half the rate, or a new start-up",
             },
             Knob {
                 name: "rapid_notice",
                 default: "ignore",
                 accepts: "ignore, restart, jump",
-                summary: "what a notice does: nothing, the start-up begins anew, or the next chirp sets the rate at once",
+                summary: "effect of a notice: none, a new start-up, or the next chirp sets the rate at once",
             },
         ],
     };
@@ -342,7 +340,7 @@ impl Rapid {
         self.chirp(orders, view)
     }
 
-    /// A segment is taken for lost; the sender has sent up to `sent`.
+    /// A segment is considered lost; the sender has sent up to `sent`.
     fn lost(&mut self, sent: Seq, view: &SenderView) {
         if view.snd_una >= self.recover {
             self.recover = sent;

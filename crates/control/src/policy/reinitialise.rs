@@ -5,7 +5,7 @@
 //! and retransmission timer.
 //!
 //! This is read as: window, threshold and timer of a new connection, and nothing
-//! else. What is in flight stays there, and ACKs of the old path grow the window. A mark
+//! else. Data in flight is not retransmitted, and ACKs of the old path grow the window. A mark
 //! counts once, whatever its repeats.
 
 use super::rlci::as_new;
@@ -22,7 +22,7 @@ pub struct Reinitialise {
 impl Part for Reinitialise {
     const INFO: PartInfo = PartInfo {
         name: "reinitialise",
-        summary: "on a handoff mark take the window, the threshold and the timer of a new connection; the sender's half of kim-copeland",
+        summary: "at a handoff mark use the window, the threshold and the timer of a new connection; the sender's half of kim-copeland",
         source: "Kim & Copeland, WCNC 2004, as Lim & Jang 2009, section 2, describe it",
         knobs: &[],
     };

@@ -4,23 +4,22 @@
 //! table row "Packet reordering"; Daniel & Kojo, report on available bandwidth,
 //! section 3.1).
 //!
-//! On the notice the sender is told how many duplicates to wait for, while each
-//! of them sends a new segment, up to two windows in flight. When everything
-//! sent before the notice is acknowledged, or the timer expires, that is over.
-//! A fast retransmit up to then, or up to one RTO before the notice, that DSACKs
-//! show to be unneeded is taken back, but not to more than the new link's share.
+//! At the notice the policy orders how many duplicates to wait for, while each of them sends a new
+//! segment, up to two windows in flight. This ends when everything sent before the notice is
+//! acknowledged, or the timer expires. A fast retransmit up to then, or up to one RTO before the
+//! notice, that DSACKs show to be unneeded is undone, but to at most the flow's share of the new
+//! link.
 //!
-//! The paper that defines the algorithm (WiMob 2008) was not to be had. The
-//! `derived` rule is one made from its abstract: as many duplicates as segments
-//! can overtake. The `improved` one asks less of the sender, and more of what it
-//! knows (`docs/reordering.md` derives and measures both):
+//! The paper that defines the algorithm (WiMob 2008) was not available. The `derived` rule is made
+//! from its abstract: as many duplicates as segments can overtake. The `improved` rule uses more of
+//! the sender's information (`docs/reordering.md` derives and measures both):
 //!
 //! - Time. The ACK of a segment must have come one round trip of the old path
 //!   after it was sent, with the way back over the new link; of a segment without
 //!   it, duplicates mean what they usually do, and so they do of all when it is
 //!   that long after the notice.
 //! - Order. The old link keeps the order of its segments, so that SACKed ones
-//!   among them tell of a loss as ever; those on the new link tell nothing.
+//!   among them indicate a loss as ever; those on the new link tell nothing.
 //! - Pace. While the old link is busy it delivers a segment every `SDpkt_old`,
 //!   each of which ends the duplicates before; in between the new link delivers
 //!   no more than the ratio of the rates, and one. More are a loss.
@@ -55,7 +54,7 @@ struct Handoff {
     edge: Seq,
     /// When reordering had ended, if it has.
     over: Option<Instant>,
-    /// Fast retransmits before this are not its doing.
+    /// Fast retransmits before this are not due to the handoff.
     since: Instant,
     /// The flow's share of the new link's BDP, in segments.
     share: f64,
@@ -82,7 +81,7 @@ impl Default for ExpectReordering {
 impl Part for ExpectReordering {
     const INFO: PartInfo = PartInfo {
         name: "reordering",
-        summary: "after a handoff to less delay wait for overtaken segments, and take an unneeded fast retransmit back",
+        summary: "after a handoff to less delay wait for overtaken segments, and undo an unneeded fast retransmit",
         source: "after Daniel, Jarvinen & Kojo 2008 (WiMob), of which the abstract is known; docs/reordering.md",
         knobs: &[
             Knob {
@@ -193,7 +192,7 @@ impl ExpectReordering {
 
 impl HandoffPolicy for ExpectReordering {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        // In RTO recovery everything outstanding is taken for lost already.
+        // In RTO recovery everything outstanding is considered lost already.
         let waiting = view.flight_since_rewind() > 0 && !view.in_rto_recovery;
         if !notice.delay_decreases() || !waiting {
             return Orders::none();

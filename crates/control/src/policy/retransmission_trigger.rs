@@ -1,6 +1,6 @@
 //! The unconditional retransmission trigger (Schuetz, Eggert, Schmid, Brunner
-//! 2005): retransmit when connectivity is restored, whatever the state of the
-//! sender. Over a make-before-break handoff the retransmission is unnecessary.
+//! 2005): retransmit when connectivity is restored, in every state of the sender. Over a
+//! make-before-break handoff the retransmission is unnecessary.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};

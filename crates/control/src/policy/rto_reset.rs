@@ -19,7 +19,7 @@ pub struct RtoReset;
 impl Part for RtoReset {
     const INFO: PartInfo = PartInfo {
         name: "rto-reset",
-        summary: "after a handoff to less delay take the timer of a new connection until the new path gives a sample",
+        summary: "after a handoff to less delay use the timer of a new connection until the new path gives a sample",
         source: "Kim & Copeland, VTC 2004, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[],
     };

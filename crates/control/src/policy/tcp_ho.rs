@@ -13,7 +13,7 @@ use super::HandoffPolicy;
 use crate::part::{whole, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
 
-/// The handoff at hand, and the number of samples.
+/// The current handoff, and the number of samples.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpHo {
     samples: u32,

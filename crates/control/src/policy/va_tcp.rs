@@ -16,7 +16,7 @@ use super::{HandoffPolicy, TrainReport};
 use crate::part::{Part, PartInfo};
 use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
 
-/// The handoff at hand.
+/// The current handoff.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VaTcp {
     pair: Pair,
@@ -29,7 +29,7 @@ pub struct VaTcp {
 impl Part for VaTcp {
     const INFO: PartInfo = PartInfo {
         name: "va-tcp",
-        summary: "losses of the old link cost no window; window and threshold become the BDP that a packet pair finds",
+        summary: "losses of the old link do not reduce the window; window and threshold become the BDP measured with a packet pair",
         source: "Lin & Chang 2007, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[],
     };

@@ -48,7 +48,7 @@ pub struct RtoConfig {
     pub min: Duration,
     /// Upper bound, applied after the back-off (RFC 6298 (2.5): at least 60 s).
     pub max: Duration,
-    /// The clock by which timers ring.
+    /// The clock by which timers expire.
     pub clock: Jiffies,
 }
 

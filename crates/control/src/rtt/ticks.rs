@@ -70,8 +70,8 @@ impl Ticks {
             .map(|ticks| Duration::from_nanos(ticks as u64 * self.tick))
     }
 
-    /// Moves the mean into the deviation, so that the next sample starts
-    /// afresh while the timeout in force stays.
+    /// Moves the mean into the deviation, so that the next sample starts a new estimate while the timeout in
+    /// force stays.
     pub fn distrust(&mut self) {
         self.rttvar_x4 += self.srtt_x8 >> 3;
         self.srtt_x8 = 0;

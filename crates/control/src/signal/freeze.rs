@@ -1,5 +1,5 @@
 //! Freeze-TCP (Goff, Moronski, Phatak & Gupta, INFOCOM 2000): the mobile node
-//! foresees that it will leave its link and advertises a zero window, so that
+//! predicts that it will leave its link and advertises a zero window, so that
 //! the sender stops its timer and keeps its window (persist mode, RFC 9293
 //! section 3.8.6.1). Back on a network it repeats its last ACK three times with
 //! the whole window.
@@ -37,7 +37,7 @@ impl Default for Freeze {
 impl Part for Freeze {
     const INFO: PartInfo = PartInfo {
         name: "freeze",
-        summary: "a zero window ahead of a handoff that is foreseen, three ACKs with the whole window after it",
+        summary: "a zero window before a predicted handoff, three ACKs with the whole window after it",
         source: "Goff et al. 2000 (Freeze-TCP)",
         knobs: &[
             Knob {

@@ -28,7 +28,7 @@ impl Default for HoNotify {
 impl Part for HoNotify {
     const INFO: PartInfo = PartInfo {
         name: "ho-notify",
-        summary: "a zero window ahead of a handoff that is foreseen, a marked ACK with the whole window after it; the mobile node's half of handoff-option",
+        summary: "a zero window before a predicted handoff, a marked ACK with the whole window after it; the mobile node's half of handoff-option",
         source: "Kim & Copeland, Globecom 2003, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[Knob {
             name: "ho_warning",

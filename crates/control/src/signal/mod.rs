@@ -4,7 +4,7 @@
 //! the receiver, so that any sender can face it: what goes out are repeats of
 //! the last ACK with a window, a handoff mark or nothing special, and what the
 //! sender makes of them is TCP's affair (persist mode, fast retransmit) or that
-//! of a policy that heeds marks.
+//! of a policy that uses marks.
 
 mod ehn;
 mod freeze;
@@ -50,7 +50,7 @@ pub enum Advertised {
 /// of the TCP header, or an option).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoffMark {
-    /// Number of the handoff, from 1: repeats of a mark are told by it.
+    /// Number of the handoff, from 1, by which repeats of a mark are recognised.
     pub number: u32,
     /// When it left the mobile node, which a timestamp option would tell a
     /// sender whose clock agrees with the node's.
@@ -60,7 +60,7 @@ pub struct HandoffMark {
 /// What a mobile node tells its sender, and when.
 pub trait HandoffSignal {
     /// How long before the node leaves its link it wants to warn the sender;
-    /// none if it foresees nothing.
+    /// none if it predicts nothing.
     fn warning(&self) -> Option<Duration> {
         None
     }

@@ -29,13 +29,13 @@ impl Default for Nodupack {
 impl Part for Nodupack {
     const INFO: PartInfo = PartInfo {
         name: "nodupack",
-        summary: "the receiver sends no duplicate ACKs for a while after a handoff",
+        summary: "the receiver sends no duplicate ACKs for some time after a handoff",
         source: "Hansmann & Frank 2003, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[Knob {
             name: "nodupack_time",
             default: "500ms",
             accepts: "a time",
-            summary: "for how long after a handoff segments out of order are not answered",
+            summary: "how long after a handoff segments out of order are not acknowledged",
         }],
     };
 

@@ -10,7 +10,7 @@ pub struct Silent;
 impl Part for Silent {
     const INFO: PartInfo = PartInfo {
         name: "silent",
-        summary: "a mobile node that tells its sender nothing",
+        summary: "a mobile node that sends no signal",
         source: "RFC 9293",
         knobs: &[],
     };

@@ -2,9 +2,9 @@
 //! to have arrived twice, nothing was lost and the window is taken back (RFC
 //! 4015 section 3.1, step 9, as for a timeout that is found spurious late).
 //!
-//! The algorithm gives up for the window at hand when a segment was resent more
+//! The algorithm gives up for the current window when a segment was resent more
 //! than once (A.3) or when the report could mean that all ACKs were lost (A.1),
-//! and for good when a segment arrived twice that was sent once (A.4). It needs
+//! and permanently when a segment arrived twice that was sent once (A.4). It needs
 //! a receiver that reports duplicates (RFC 2883).
 
 //! What tells, [`UnneededTracker`], is apart from the answer, [`DsackUndo`]: a
@@ -59,7 +59,7 @@ pub struct DsackUndo(UnneededTracker);
 impl Part for DsackUndo {
     const INFO: PartInfo = PartInfo {
         name: "dsack-undo",
-        summary: "take a recovery back when every retransmission proves unnecessary",
+        summary: "undo a recovery if every retransmission was unnecessary",
         source: "RFC 3708 section 3; RFC 2883; RFC 4015 section 3.1",
         knobs: &[],
     };
@@ -125,7 +125,7 @@ impl UnneededTracker {
         });
     }
 
-    /// ACKs tell nothing of the recovery at hand any more.
+    /// ACKs tell nothing of the current recovery any more.
     pub fn forget(&mut self) {
         self.episode = None;
     }

@@ -42,13 +42,13 @@ impl Part for Eifel {
     const INFO: PartInfo = PartInfo {
         name: "eifel",
         summary:
-            "Eifel: tell spurious timeouts and fast retransmits by timestamps, and take them back",
+            "Eifel: detect spurious timeouts and fast retransmits by timestamps, and undo them",
         source: "RFC 3522 section 3.2; RFC 4015 section 3.1",
         knobs: &[Knob {
             name: "eifel_fast_retransmits",
             default: "undo",
             accepts: "undo, believe",
-            summary: "take back spurious fast retransmits too, or timeouts only (RFC 4015)",
+            summary: "undo spurious fast retransmits too, or timeouts only (RFC 4015)",
         }],
     };
 

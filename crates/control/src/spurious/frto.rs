@@ -76,7 +76,7 @@ impl<const STANDARD: bool> Part for Frto<STANDARD> {
     const INFO: PartInfo = if STANDARD {
         PartInfo {
             name: "frto",
-            summary: "F-RTO: find out whether a timeout was spurious by sending new data",
+            summary: "F-RTO: detect a spurious timeout by sending new data",
             source: "RFC 5682 sections 2 and 3",
             knobs: &[
                 Knob {
@@ -96,7 +96,7 @@ impl<const STANDARD: bool> Part for Frto<STANDARD> {
     } else {
         PartInfo {
             name: "frto-2003",
-            summary: "F-RTO without the guards that the standard added",
+            summary: "F-RTO without the standard's additional checks",
             source: "Sarolahti et al. 2003; Lim & Jang 2009, section 4.2",
             knobs: &[Knob {
                 name: "frto_2003_response",
@@ -128,7 +128,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
         STANDARD && view.sack && self.sack != Some(false)
     }
 
-    /// Whether it was told to be SACK-enhanced.
+    /// Whether it is set to be SACK-enhanced.
     pub fn wants_sack(&self) -> bool {
         self.sack == Some(true)
     }

@@ -73,20 +73,20 @@ impl Default for FrtoNs2 {
 impl Part for FrtoNs2 {
     const INFO: PartInfo = PartInfo {
         name: "frto-ns2",
-        summary: "F-RTO as ns-2 has it",
+        summary: "F-RTO as in ns-2",
         source: "ns-2.35, frto_enabled_ and sfrto_enabled_",
         knobs: &[
             Knob {
                 name: "frto_ns2_version",
                 default: "basic",
                 accepts: "basic, sack",
-                summary: "ns-2's frto_enabled_, or sfrto_enabled_, which looks at SACK blocks",
+                summary: "ns-2's frto_enabled_, or sfrto_enabled_, which uses SACK blocks",
             },
             Knob {
                 name: "frto_ns2_response",
                 default: "outstanding",
                 accepts: "outstanding, reduced, one",
-                summary: "window after a spurious timeout (spurious_response_ 1, 2, 3): what is outstanding, half the window of before, or one segment",
+                summary: "window after a spurious timeout (spurious_response_ 1, 2, 3): the outstanding segments, half the window before it, or one segment",
             },
         ],
     };
@@ -108,7 +108,7 @@ impl Part for FrtoNs2 {
 }
 
 impl FrtoNs2 {
-    /// Whether it was told to look at SACK blocks.
+    /// Whether it is set to use SACK blocks.
     pub fn wants_sack(&self) -> bool {
         self.sack
     }

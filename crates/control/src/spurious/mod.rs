@@ -38,7 +38,7 @@ pub trait SpuriousDetector {
     fn on_retransmission(&mut self, _segment: Seq) {}
 
     /// Everything outstanding goes again, for another reason than a timeout or
-    /// a loss: ACKs tell nothing of the recovery at hand any more.
+    /// a loss: ACKs tell nothing of the current recovery any more.
     fn forget(&mut self) {}
 
     /// [`Listens::RETRANSMISSIONS`] while it waits for something that an ACK may bring.

@@ -10,7 +10,7 @@ pub struct None;
 impl Part for None {
     const INFO: PartInfo = PartInfo {
         name: "none",
-        summary: "every timeout is taken for a loss",
+        summary: "every timeout is treated as a loss",
         source: "RFC 6298",
         knobs: &[],
     };

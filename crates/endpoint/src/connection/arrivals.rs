@@ -1,4 +1,4 @@
-//! A segment of the other side: whether it is acceptable, its ACK, window and SACK blocks, and its
+//! Processing of a segment from the peer: acceptability, its ACK, window and SACK blocks, and its
 //! data (RFC 9293 section 3.10.7, RFC 5961).
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The stack's congestion controllers, listened to.
+//! The stack's congestion controllers, observed.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use super::proto::RttEstimator;
 use crate::flow::Congestion;
 use crate::hearing::{hear, Heard, WindowChange};
 
-/// Makes controllers that are listened to, and heed a notice.
+/// Makes controllers that are listened to, and use a notice.
 pub(super) struct Listened {
     congestion: Congestion,
     /// Bytes with which the next path begins; 0 for the stack's own window.
@@ -133,8 +133,8 @@ impl Controller for Listening {
         self.inner.window()
     }
 
-    /// BBR's pacing rate is the one thing that its generator, which cannot be seeded, has a say in; the stack
-    /// paces by its window (`pacing.rs`), so it is no part of what happens.
+    /// BBR's pacing rate is the only value that depends on its generator, which cannot be seeded;
+    /// the stack paces by its window (`pacing.rs`), so the rate does not affect the run.
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = self.inner.metrics();
         if self.congestion == Congestion::Bbr {

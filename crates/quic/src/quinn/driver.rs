@@ -83,7 +83,7 @@ impl ConnectionIdGenerator for SeededIds {
     }
 }
 
-/// A calendar that stands still: tokens are all that is dated, and nobody comes back with one.
+/// A calendar that does not advance: only tokens have dates, and they are never used.
 struct NoCalendar;
 
 impl TimeSource for NoCalendar {
@@ -150,7 +150,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Passes on what connection and endpoint have to tell each other, and lets the application do what it can.
+    /// Passes events between connection and endpoint, and runs the application.
     fn serve(&mut self) {
         let Some((handle, mut connection)) = self.connection.take() else {
             return;
@@ -226,7 +226,7 @@ impl Inner {
             return;
         };
         while let Ok(Some(_)) = chunks.next(usize::MAX) {}
-        // The connection says itself when it wants to send its credit.
+        // The connection decides itself when to send its credit.
         let _ = chunks.finalize();
     }
 
@@ -246,7 +246,7 @@ pub(crate) struct Driver {
     inner: Inner,
     local: SocketAddrV4,
     migrates: bool,
-    /// See [`Listened`]; none if it heeds no notice.
+    /// See [`Listened`]; none if it uses no notice.
     notice: Option<Arc<AtomicU64>>,
     /// Where the client is, as the server has it.
     peer: Option<SocketAddr>,
@@ -257,7 +257,7 @@ pub(crate) struct Driver {
     reports: VecDeque<Report>,
     buf: Vec<u8>,
     due: Option<Instant>,
-    /// The window was told before.
+    /// The window reported last.
     has_window: bool,
     /// When the last recovery began, until something is acknowledged that was sent since.
     recovery: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Cryptography that is listened to, and one that hides nothing.
+//! Observed cryptography, and a null cryptography.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl ServerConfig for ListenedServer {
     }
 }
 
-/// Keys that hide nothing. Packets are as long as with AES-GCM: a tag of zeros follows.
+/// Keys without encryption. Packets have the same size as with AES-GCM, with a tag of zeros.
 struct NullKey;
 
 impl PacketKey for NullKey {

@@ -1,5 +1,5 @@
-//! What a link does with packets for a node that has left it: a base station keeps them, and forwards them to the next
-//! one (3GPP TS 36.300 section 10.1.2.3, data forwarding over X2).
+//! Packets for a node that has left its link: the base station keeps them and forwards them to the
+//! next one (3GPP TS 36.300 section 10.1.2.3, data forwarding over X2).
 
 use super::Link;
 use crate::config::NodeId;

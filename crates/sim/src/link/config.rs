@@ -1,4 +1,4 @@
-//! What a link is made of, and what can be read off it.
+//! The configuration of a link, and its observable state.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ pub struct LinkConfig {
     pub may_pause: bool,
     /// What is handed to it is counted; see [`crate::World::link_counts`].
     pub counted: bool,
-    /// What is handed to it is told to who watches, as [`crate::Event::Entered`].
+    /// Packets that enter it are reported to observers, as [`crate::Event::Entered`].
     pub tapped: bool,
     /// The node takes a random time over each packet before it transmits it.
     pub overhead: Option<Overhead>,

@@ -1,5 +1,5 @@
-//! A link whose queue has a discipline: nothing waits in the ring, and what the transmitter sends next is
-//! decided when it is free.
+//! A link whose queue has a discipline: no packet waits in the ring, and the next packet is chosen
+//! when the transmitter is free.
 
 use super::Link;
 use crate::agenda::Key;

@@ -1,4 +1,4 @@
-//! A link that stands still and goes on, or goes on with other parameters.
+//! A link that pauses and resumes, possibly with other parameters.
 
 use super::{Link, Transit};
 use crate::agenda::Key;

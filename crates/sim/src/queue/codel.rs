@@ -29,7 +29,7 @@ pub(super) static CODEL: QueueKind = QueueKind {
     make: |config| Box::new(CoDel::new(config)),
 };
 
-/// What `CoDel` remembers of a queue (RFC 8289 section 5.1).
+/// `CoDel`'s state of a queue (RFC 8289 section 5.1).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// When the delay will have been above the target for an interval; none while it is below.

@@ -1,7 +1,8 @@
 //! FQ-CoDel (RFC 8290): a queue for each flow with `CoDel` over it, served in turn by bytes, new flows first.
 //!
-//! Which queue a flow has is its number, not a hash: flows share one only where there are more of them than queues (the
-//! RFC's hash lets two of ten flows share one of 1024 in 4 % of all cases). Cross traffic has a queue of its own.
+//! The queue of a flow follows from its number, not from a hash: flows share one only where there
+//! are more of them than queues (the RFC's hash lets two of ten flows share one of 1024 in 4 % of
+//! all cases). Cross traffic has a queue of its own.
 
 use std::collections::VecDeque;
 
@@ -214,7 +215,8 @@ mod tests {
         );
     }
 
-    /// A flow that comes anew goes before those that wait, but not twice before them.
+    /// A flow that becomes active again is served before those that wait, but not twice before
+    /// them.
     #[test]
     fn sparse_flows_go_first_once() {
         let mut queue = config(&FQ_CODEL).make();

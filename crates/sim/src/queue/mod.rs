@@ -1,4 +1,4 @@
-//! Managed queues: what waits before a link's transmitter is in the hands of a discipline, which may drop or
+//! Managed queues: a discipline manages the packets before a link's transmitter; it may drop or
 //! mark packets early, or serve flows in turn.
 //!
 //! A link without one is drop-tail, and there a packet's departure is known when it is accepted (`link.rs`). With a
@@ -58,7 +58,7 @@ impl QueueKind {
     }
 }
 
-/// What can be said of a discipline.
+/// The parameters of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueParameters {
     /// Delay in the queue that it aims at.
@@ -139,7 +139,7 @@ impl Effects {
     }
 }
 
-/// What waits before a transmitter.
+/// The packets before a transmitter.
 pub(crate) trait Discipline: fmt::Debug + Send + Sync {
     /// A packet comes.
     fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects);

@@ -1,5 +1,5 @@
-//! PIE (RFC 8033): a packet that comes is dropped with a probability that a controller sets every 15 ms from the
-//! delay in the queue and its change.
+//! PIE (RFC 8033): an arriving packet is dropped with a probability that a controller sets every 15
+//! ms from the delay in the queue and its change.
 //!
 //! The delay is that of the packet that left last, by its time of arrival (section 4.3, the second way, which Linux has
 //! too), and zero while the queue is empty. With derandomization (5.4), the cap of an adjustment (5.5), the burst
@@ -17,7 +17,7 @@ use crate::random::{stream, Stream};
 
 pub(super) static PIE: QueueKind = QueueKind {
     name: "pie",
-    summary: "drops what comes with a probability that holds the delay at 15 ms",
+    summary: "drops arriving packets with a probability that keeps the delay at 15 ms",
     source: "RFC 8033",
     default: QueueParameters {
         target: Duration::from_millis(15),

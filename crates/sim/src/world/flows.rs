@@ -242,7 +242,7 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The sender is told of a handoff. What it is told of another path than that which it knows of waits until it does.
+    /// The sender is notified of a handoff. What it is told of another path than that which it knows of waits until it does.
     pub(super) fn notify(&mut self, flow: FlowId, notice: Notice) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {

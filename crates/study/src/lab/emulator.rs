@@ -1,7 +1,7 @@
 //! The links of a setup between real network devices: a simulated world in which the ends of each flow are
-//! devices. Packets that come from one enter the world at the instant at which they are read; what the
-//! world delivers is to be written to the other. What happened to each is noted as the driver of a guest
-//! notes it.
+//! devices. Packets from a device enter the world at the instant at which they are read; packets
+//! that the world delivers are written to the other device. The fate of each is recorded as by the
+//! driver of a guest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,9 @@
-//! A multihomed mobile side: beside the mobile node, which has one link at a time, a node with an interface
-//! of its own on each access link.
+//! A multihomed mobile side: in addition to the mobile node, which has one link at a time, a node
+//! with an interface on each access link.
 //!
-//! Every interface is a node of the driver behind the access link. What breaks the link for the mobile node
-//! breaks it for that interface, from the same instant on and with the same losses.
+//! Every interface is a node of the driver behind the access link. A break of the link for the
+//! mobile node also breaks it for that interface, from the same instant on and with the same
+//! losses.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
-//! The links of a guest against those of the simulator: what the guest's devices sent is sent again, at
-//! the same instants, over the same links in a simulated world, and everything must come out as in the
-//! record.
+//! Comparison of a guest's links with the simulator's: the packets that the guest's devices sent
+//! are sent at the same instants over the same links in a simulated world, and the results must be
+//! those in the record.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -22,10 +22,10 @@ use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
 /// Instants of guest and simulator are the same up to this: both round to nanoseconds, from picoseconds
 /// and from doubles.
 const TOLERANCE: Duration = Duration::from_nanos(1);
-/// Most differences that are told.
+/// Maximum number of reported differences.
 const MOST_TOLD: usize = 10;
 
-/// What became of a packet, as far as the run went.
+/// The fate of a packet up to the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(Instant),
@@ -265,8 +265,8 @@ fn world_of<O: Observer>(
     Ok(world)
 }
 
-/// What links and senders were at intervals in a run that a kernel made: the links are the simulator's,
-/// over which the packets are sent again, and a sender is what it told of itself with each packet.
+/// Samples of links and senders in a run of a kernel: the links are the simulator's, over which the
+/// packets are replayed, and a sender's state is that reported with each packet.
 ///
 /// # Errors
 /// [`LabError::Record`]; [`LabError::Study`] as for [`crate::samples`].

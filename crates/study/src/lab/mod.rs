@@ -1,5 +1,5 @@
-//! Runs of setups on a real Linux kernel in virtual time: what the kernel is told, and what is read of
-//! its record.
+//! Runs of setups on a real Linux kernel in virtual time: the input of the kernel, and the
+//! evaluation of its record.
 //!
 //! A guest gets a script ([`lab_script`]) and gives a record of all packets ([`records`]). The record is
 //! replayed as the events of a simulated run, so that measures, traces and digests are the same

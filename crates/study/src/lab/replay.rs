@@ -1,9 +1,9 @@
 //! A record as the events of a simulated run, for the same measures, traces and digests.
 //!
 //! The kernel counts bytes and the simulator segments: byte 1 of the stream begins segment 1, and the SYN
-//! is segment 0. What changes inside a sender is known whenever it sends a packet, from the state that
-//! the driver notes: a timeout is where its count of them has grown, a fast retransmit the first segment
-//! that is sent again in a recovery.
+//! is segment 0. Changes of a sender's state are known when it sends a packet, from the state in
+//! the record: a timeout is an increase of its counter, a fast retransmit the first retransmission
+//! of a recovery.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ impl<W: RunObserver> Replayed for (Digest, Observed<W>) {
     }
 }
 
-/// What a guest has left of a run.
+/// The results of a guest's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
     /// The driver's record of packets.
@@ -280,7 +280,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         };
         does(twin, log).map_err(|why| LabError::Record {
             at: offset,
-            what: format!("the sender of flow {flow} cannot be followed: {why}"),
+            what: format!("the sender of flow {flow} cannot be replayed: {why}"),
         })
     }
 

@@ -37,7 +37,7 @@ const MOST_NAME: usize = 15;
 /// Bytes of data in a full segment of Ethernet's 1500, without and with timestamps (RFC 7323).
 const PAYLOAD: [u64; 2] = [1460, 1448];
 
-/// What a guest is told beside the setup.
+/// Input of a guest in addition to the setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
     /// Congestion controls, by the kernel's names: one for all flows, or one for each; none for those that
@@ -160,7 +160,7 @@ fn check_link(link: &LinkConfig) -> Result<(), LabError> {
     let name = &link.name;
     if link.schedule.is_some() {
         // The driver's changes end a transmission at the rate that it began with.
-        let what = format!("link \"{name}\", which follows a trace: its driver's links have one rate while they send a packet");
+        let what = format!("link \"{name}\", which has a trace: the links of the lab's driver have one rate during a transmission");
         return Err(refused(
             what,
             "a link without a trace, or the simulator (midflight run)",
@@ -181,11 +181,11 @@ fn check_link(link: &LinkConfig) -> Result<(), LabError> {
     for impairments in std::iter::once(&link.impairments).chain(later) {
         if matches!(impairments.reordering, Some(Reordering::Swap { .. })) {
             let what = format!("the reordering by swap of link \"{name}\"");
-            return Err(refused(what, "packets that the link layer sends again"));
+            return Err(refused(what, "reordering by the link layer (linkrtx)"));
         }
         if matches!(impairments.reordering, Some(Reordering::Harq { .. })) {
             let what = format!("the delivery in order (harq) of link \"{name}\"");
-            return Err(refused(what, "packets that the link layer sends again"));
+            return Err(refused(what, "reordering by the link layer (linkrtx)"));
         }
         if !impairments.script.is_empty() {
             let what = format!("losses of link \"{name}\" by the packet's number");

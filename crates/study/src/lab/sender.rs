@@ -1,9 +1,9 @@
-//! A sender of ours beside the kernel: it speaks real bytes to a receiver of the kernel's.
+//! Our sender with the kernel: it exchanges real segments with the kernel's receiver.
 //!
-//! It is driven twice. In the guest it waits for datagrams and instants ([`drive`]) and keeps when it did
-//! something; what it did it does again, told what arrived at the same instants, when the record of the
-//! guest is replayed ([`ReplayedSender`]). So the guest hands nothing over but instants, and the events of the
-//! sender are those of a simulated one.
+//! It runs twice. In the guest it waits for datagrams and instants ([`drive`]) and records when it
+//! acted. When the record of the guest is replayed, it gets the same datagrams at the same instants
+//! and repeats its actions ([`ReplayedSender`]). So the guest records only instants, and the events
+//! of the sender are those of a simulated one.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -61,7 +61,7 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     }
     if !matches!(built.profile.receiver.signal, AnyHandoffSignal::Silent(_)) {
         return Err(refused(
-            format!("scheme \"{scheme}\" of flow \"{name}\": its receiver has a handoff signal, and the kernel's has none"),
+            format!("scheme \"{scheme}\" of flow \"{name}\": its receiver has a handoff signal, which the kernel's does not"),
             "a scheme of the sender alone, such as enhanced",
         ));
     }
@@ -75,7 +75,7 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What a sender is told of a handoff, and when.
+/// What a sender is notified of a handoff, and when.
 #[derive(Clone, Copy, Debug)]
 enum SenderNotice {
     Start(StartNotice),
@@ -352,10 +352,10 @@ impl<'a> ReplayedSender<'a> {
             self.turn(log)?;
         }
         let Some(datagram) = self.sent.pop_front() else {
-            return Err("it does not send what the record has".into());
+            return Err("it sends no segment where the record has one".into());
         };
         if datagram.get(..headers.len()) != Some(headers) {
-            return Err("it sends another segment than the record has".into());
+            return Err("it sends a segment that differs from the record".into());
         }
         Ok(())
     }

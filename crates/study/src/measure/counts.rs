@@ -1,4 +1,4 @@
-//! What is measured of a long-lived flow, interval by interval.
+//! Measurements of a long-lived flow, interval by interval.
 
 use educe::Educe;
 use midflight_control::loss::LossCause;
@@ -9,7 +9,7 @@ use midflight_units::{Instant, Ring, Seq};
 use super::Measure;
 use crate::setup::{link_id, Mark, Setup};
 
-/// Why a sender came to suspect a loss, or what it took the suspicion for.
+/// The true cause of a suspected loss, or the cause according to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A full queue dropped the segment.
@@ -51,14 +51,14 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Those after which a segment sent before them was acknowledged: nothing had been lost.
     pub spurious_timeouts: u32,
-    /// Series of timeouts of one segment that the sender took for spurious. A
-    /// series counts once, where its last timeout does.
+    /// Series of timeouts of one segment that the sender found spurious. A series counts once, in
+    /// the interval of its last timeout.
     pub detected_timeouts: u32,
     /// Fast retransmits.
     pub fast_rexmits: u32,
     /// Fast retransmits of a segment that was not lost.
     pub false_fast_rexmits: u32,
-    /// Fast retransmits that the sender took for spurious.
+    /// Fast retransmits that the sender found spurious.
     pub undone_fast_rexmits: u32,
     /// Data packets lost to a full queue.
     pub drops_queue: u64,
@@ -78,8 +78,8 @@ pub struct FlowRow {
     pub drops_break: u64,
     /// First transmissions that arrived behind a higher segment.
     pub reordered: u64,
-    /// Suspected losses by cause and by what they were taken for, both in the
-    /// order of [`Cause::ALL`].
+    /// Suspected losses by true cause and by the sender's classification, both in the order of
+    /// [`Cause::ALL`].
     pub confusion: [[u32; 3]; 3],
     /// Suspected losses that a timeout came before an answer to, by cause.
     pub unanswered: [u32; 3],

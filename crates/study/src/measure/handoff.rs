@@ -1,4 +1,4 @@
-//! What is measured of a handoff. The definitions are those of the reference
+//! Measurements of a handoff. The definitions are those of the reference
 //! data: `docs/ns2-behaviour.md`, section "Columns".
 
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use crate::setup::{Mark, Setup};
 /// Counting stops at the first of these intervals after the make that sees the run complete.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Where in its life the sender is when the handoff starts.
+/// The phase of the sender when the handoff starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderPhase {
     /// Slow start, nothing lost.
@@ -94,14 +94,13 @@ pub struct HandoffRow {
     pub fast_rexmits: u32,
     /// Fast recoveries entered for a segment that was not lost.
     pub false_fast_rexmits: u32,
-    /// How late losses are noticed: from the loss of a data segment to its next
-    /// transmission, the longest. A loss before the handoff counts if the segment
-    /// went again after it; a loss of what is acknowledged already does not count.
+    /// How late losses are detected: the longest time from the loss of a data segment to its next
+    /// transmission. A loss before the handoff counts if the segment went again after it; a loss of
+    /// what is acknowledged already does not count.
     pub loss_wait_max: Option<Duration>,
     /// The same, the mean over all losses.
     pub loss_wait_mean: Option<Duration>,
-    /// Losses that only the timer told of: the segment had not been sent again
-    /// when it expired.
+    /// Losses that only the timer detected: the segment had not been sent again when it expired.
     pub losses_timed_out: u32,
     /// Smallest slow-start threshold after the handoff.
     pub ssthresh_min: f64,
@@ -473,7 +472,7 @@ impl After {
 }
 
 impl Observer for HandoffMetrics {
-    // Where an event is told its kind is known: inlined, what does not concern it goes.
+    // The kind of an event is known where it is reported: inlined, code for other kinds is removed.
     #[inline(always)]
     fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
         let after = (self.begun && now < self.after.freeze).then_some(&mut self.after);

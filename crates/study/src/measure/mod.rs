@@ -1,5 +1,5 @@
-//! What is measured of a run. Each kind of measure is one file: it sees every event, is told of the marks
-//! of the timeline, and says when it has seen enough, which ends the run.
+//! Measurements of a run. Each kind of measure is one file: it gets every event and the marks of
+//! the timeline, and says when the measurement is complete, which ends the run.
 
 mod counts;
 mod handoff;

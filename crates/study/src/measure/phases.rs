@@ -1,4 +1,4 @@
-//! What is measured of each flow of a scenario, from one handoff or change to the next.
+//! Measurements of each flow of a scenario, from one handoff or change to the next.
 
 use educe::Educe;
 use midflight_sim::{Digest, Endpoints, Event, FlowId, Observer};
@@ -8,7 +8,7 @@ use super::counts::{FlowMetrics, FlowRow};
 use super::{Measure, Measured};
 use crate::setup::{FlowSetup, Mark, PhaseStart, Setup};
 
-/// What is measured of a flow from one handoff or change to the next.
+/// Measurements of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseOutcome {
     /// Counts, with start and end of the phase.

@@ -1,4 +1,4 @@
-//! What is measured of a roaming node and of fixed ones, interval by interval.
+//! Measurements of a roaming node and of fixed ones, interval by interval.
 
 use midflight_sim::{Digest, DropCause, Endpoints, Event, FlowId, Observer, Payload};
 use midflight_tcp::SenderEvent;
@@ -44,7 +44,7 @@ pub struct RoamingRow {
 /// Measures all flows.
 #[derive(Clone, Debug)]
 pub(crate) struct CellVisits {
-    /// The interval at hand, a row for each node.
+    /// The current interval, a row for each node.
     now: Vec<RoamingRow>,
     /// Up to where each was acknowledged when it began.
     acked: Vec<Seq>,

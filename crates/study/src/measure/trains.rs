@@ -1,4 +1,4 @@
-//! What a flow finds out of a path by trains, beside what is true.
+//! A flow's estimates of a path from trains, and the true values.
 
 use midflight_control::estimate::Estimate;
 use midflight_control::Measure as Measurement;

@@ -7,8 +7,8 @@
 //!                       ...
 //! ```
 //!
-//! The interfaces of the mobile node (Wir) are nodes: nothing is lost between them and it but what a
-//! break takes. Flows of nodes that stay end at an interface.
+//! The interfaces of the mobile node (Wir) are nodes: nothing is lost between them and it except in
+//! a break. Flows of nodes that stay end at an interface.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Access {
     }
 }
 
-/// What the timeline may do to an access link.
+/// The actions that the timeline may have for an access link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PossibleActions {
     pub(crate) breaks: bool,

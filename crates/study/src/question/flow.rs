@@ -40,7 +40,7 @@ pub struct FlowHandoff {
     pub pause: Duration,
     /// The radio link after it.
     pub second: Radio,
-    /// How long after the pause the sender is told; none if never.
+    /// The delay of the notice after the pause; none for no notice.
     pub notice_delay: Option<Duration>,
 }
 
@@ -151,7 +151,7 @@ impl LongFlow {
         build(&self.scheme, &self.profile, &self.knobs, &self.policies)
     }
 
-    /// The handoff of which the sender is told, and how long after it.
+    /// The handoff in the notice, and the delay of the notice.
     fn notice(&self) -> Option<(&FlowHandoff, Duration)> {
         let handoff = self.handoff.as_ref()?;
         Some((handoff, handoff.notice_delay?))

@@ -6,12 +6,11 @@
 //!             BS2 ==new== Wir2
 //! ```
 //!
-//! Wir1 and Wir2 are the mobile node's two interfaces: nothing is lost between
-//! them and MN but what a break takes. Several flows from CN to MN move together
-//! (Daniel, Järvinen & Kojo, poster on TCP with vertical handoffs; Daniel & Kojo,
-//! report on available bandwidth, section 4.2), and a notice says how many. Residents
-//! are flows of other nodes, which the new link has from the start: from CN too, they
-//! end at Wir2. No notice counts them, since the mobile node knows of its own only.
+//! Wir1 and Wir2 are the mobile node's two interfaces: nothing is lost between them and MN except
+//! in a break. Several flows from CN to MN move together (Daniel, Järvinen & Kojo, poster on TCP
+//! with vertical handoffs; Daniel & Kojo, report on available bandwidth, section 4.2), and a notice
+//! says how many. Residents are flows of other nodes, which the new link has from the start: from
+//! CN too, they end at Wir2. No notice counts them, since the mobile node knows of its own only.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -60,7 +59,7 @@ pub struct Flows {
     pub residents: u32,
     /// The moving flow `i` opens at `i` times this, and so does the resident `i`.
     pub stagger: Duration,
-    /// Whether each moving flow is told of the old link before it opens.
+    /// Whether each moving flow gets a notice of the old link before it opens.
     pub start_notice: bool,
 }
 
@@ -274,7 +273,7 @@ impl Handoff {
         timeline
     }
 
-    /// When the senders are told, for a handoff that starts at `at`.
+    /// When the senders get their notices, for a handoff that starts at `at`.
     fn notice(&self, at: Instant) -> Option<Instant> {
         self.notice_delay.map(|delay| self.make(at) + delay)
     }
@@ -510,7 +509,7 @@ impl Prepared<'_> {
         let path_changes =
             |at: &Option<Instant>| at.iter().map(|&at| handoff.path_change(at)).collect();
         let path_changes: Vec<Arc<[PathChange]>> = instants.iter().map(path_changes).collect();
-        // What schemes have in common is made once.
+        // The common part of schemes is built once.
         let mut networks: Vec<(Option<Routers>, Arc<Network>)> = Vec::new();
         let mut timelines: Vec<(Option<Duration>, Timelines)> = Vec::new();
         let mut setups = Vec::with_capacity(self.moving.len() * instants.len());
@@ -558,9 +557,9 @@ fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnc
 }
 
 /// Runs sweeps together; one table for each, with rows in the order scheme,
-/// instant, flow, as given. `go_on` is told now and then, on the calling thread, how
-/// many of how many runs are done, and may answer that it is enough; it is not
-/// asked again then.
+/// instant, flow, as given. `go_on` is called from time to time, on the calling thread, with the
+/// number of finished runs and of all runs; if it returns false the runs stop, and it is not called
+/// again.
 ///
 /// # Errors
 /// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.

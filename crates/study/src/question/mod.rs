@@ -1,4 +1,4 @@
-//! The questions of the papers. Each compiles to setups, and says what is measured of them.
+//! The questions of the papers. Each compiles to setups with their measures.
 
 mod flow;
 mod handoff;

@@ -1,4 +1,4 @@
-//! Questions with a run for each number: what runs of a question share is made once.
+//! Questions with a run for each number: the common part of a question's runs is built once.
 
 use std::sync::Arc;
 

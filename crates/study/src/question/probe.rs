@@ -1,5 +1,5 @@
-//! What a flow finds out of a path by trains, beside what is true: one
-//! bottleneck of known rate, delay and queue, and cross traffic that takes a known share of it.
+//! A flow's estimates of a path from trains, and the true values: one bottleneck of known rate,
+//! delay and queue, and cross traffic that takes a known share of it.
 //!
 //! ```text
 //! sender     --\
@@ -9,10 +9,10 @@
 //!
 //! The cross traffic is TCP with a window of one segment, many flows that
 //! send a segment a round trip each: as long as the bottleneck's queue is short beside that
-//! round trip, they send at a constant rate whatever the flow does. A long queue slows
-//! them down, and what a full one drops makes one of them fall silent for a second. Started at equal distances they are
-//! one even stream, started at random they are an irregular one of the same mean. What they took in
-//! truth is measured.
+//! round trip, they send at a constant rate whatever the flow does. A long queue slows them down,
+//! and a drop at a full queue stops one of them for a second. Started at equal distances they are
+//! one even stream, started at random an irregular one of the same mean. Their actual share is
+//! measured.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::setup::{flow_id, FlowSetup, Part, Setup, Timeline};
 /// A path and what measures it.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// The bottleneck; the sender is told that this is its access link.
+    /// The bottleneck, which is the access link in the sender's notice.
     pub bottleneck: LinkInfo,
     /// Most packets at the bottleneck, the one in transmission included.
     pub limit: u32,
@@ -43,7 +43,7 @@ pub struct Probe {
     pub share: f64,
     /// Cross traffic starts at random instead of at equal distances.
     pub irregular: bool,
-    /// Number of flows that the sender is told of.
+    /// Number of flows in the sender's notice.
     pub told_flows: u32,
     /// Segments to send.
     pub segments: u64,

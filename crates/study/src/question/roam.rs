@@ -7,13 +7,11 @@
 //!                               \--access-- base station --wireless-- fixed nodes
 //! ```
 //!
-//! A handoff is a timeline. The node leaves its station: what arrives for it
-//! there from then on is lost, and nothing it sends gets out. After the blackout
-//! it can hear the next station, whose next advertisement tells it where it is.
-//! It can send again, sends its signal, and registers with its agent, which is
-//! at the sender's end of the backbone: packets that the agent gets after the
-//! registration go to the new station. Packets on their way to the old one are
-//! lost.
+//! A handoff is a timeline. The node leaves its station: packets that arrive for it there from then
+//! on are lost, and it cannot send. After the gap it is in range of the next station and detects
+//! the move by that station's next advertisement. Then it can send again, sends its signal, and
+//! registers with its agent, which is at the sender's end of the backbone: packets that the agent
+//! gets after the registration go to the new station. Packets on their way to the old one are lost.
 
 use std::sync::Arc;
 
@@ -37,14 +35,14 @@ use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup
 pub struct RoamingHandoffs {
     /// Time between two of them, and before the first.
     pub every: Duration,
-    /// Time between two router advertisements of a base station: the node hears
-    /// the first one after a time drawn uniformly from zero to this.
+    /// Time between two router advertisements of a base station: the node receives the first one
+    /// after a time drawn uniformly from zero to this.
     pub advertisement: Duration,
-    /// How long the node hears no station at all.
+    /// How long the node is in range of no station.
     pub blackout: Duration,
-    /// What becomes of what the node tells its sender.
+    /// The fate of the node's signals to its sender.
     pub signal: SignalFate,
-    /// How well a node that warns its sender foresees a handoff.
+    /// How well a node that warns its sender predicts a handoff.
     pub foresight: HandoffPrediction,
 }
 
@@ -59,7 +57,7 @@ pub struct SignalFate {
     pub delay: Duration,
 }
 
-/// How well a node foresees a handoff.
+/// How well a node predicts a handoff.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoffPrediction {
     /// How much later the warning comes than the node means it to.

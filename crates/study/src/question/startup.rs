@@ -2,10 +2,10 @@
 //! used it for a while (Daniel & Kojo, report on available bandwidth, section 4.1).
 //!
 //! The network is that of a handoff ([`crate::Handoff`]), none of which takes
-//! place. Every sender is told of the link right before its flow opens, with the
-//! number of flows that start with it: newcomers of the newcomers, residents of
-//! the residents, since whoever tells a sender knows of its own node's flows only.
-//! Flows go on after the last segment that is timed; no sender knows that it is.
+//! place. Every sender gets a notice of the link right before its flow opens, with the number of
+//! flows that start with it: for newcomers the number of newcomers, for residents that of
+//! residents, because the source of the notice knows the flows of its own node only. Flows continue
+//! after the last timed segment; senders do not know which one it is.
 
 use std::sync::Arc;
 

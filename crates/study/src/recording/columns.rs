@@ -279,7 +279,7 @@ fn columns(
             Some((meaning, ..)) if named.is_empty() => {
                 let other = columns.iter().find(|column| column.meaning == meaning);
                 let other = other.map_or("", |other| other.name.as_str());
-                return Err(format!("columns \"{other}\" and \"{name}\" are the same quantity; expected one, or columns that say which"));
+                return Err(format!("columns \"{other}\" and \"{name}\" have the same quantity; expected one, or a choice by columns"));
             }
             _ => unused.push(name.as_str()),
         }
@@ -394,7 +394,7 @@ pub(super) fn read(
             return Err(format!("line {line}: \"{written}\" in column \"{name}\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02"));
         };
         if times.last().is_some_and(|last| at < *last) {
-            return Err(format!("line {line}: the time {} is before that of the row above; expected times that do not go back", short(written)));
+            return Err(format!("line {line}: the time {} is before that of the row above; expected times in ascending order", short(written)));
         }
         times.push(at);
         for (column, values) in columns.iter().zip(&mut values) {
@@ -478,10 +478,10 @@ fn finish(
     cells: &[String],
 ) -> Result<Recording, String> {
     let times = from_first(times).map_err(|row| {
-        format!("row {row} is before the one above it; expected times that do not go back")
+        format!("row {row} is before the one above it; expected times in ascending order")
     })?;
     if times.is_empty() {
-        return Err("it has no rows; expected some".into());
+        return Err("it has no rows; expected at least one".into());
     }
     found.span = span(&times);
     let twice = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
@@ -510,7 +510,7 @@ fn finish(
         .filter(|(pair, _)| pair[0] != pair[1]);
     found.handovers = changes.map(|(_, at)| (*at, "cell")).collect();
     if !found.has_any() {
-        return Err("no row has a rate, a delay or a loss; expected some".into());
+        return Err("no row has a rate, a delay or a loss; expected at least one".into());
     }
     Ok(found)
 }

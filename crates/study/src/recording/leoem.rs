@@ -100,7 +100,7 @@ pub(super) fn read(text: &str) -> Result<Recording, String> {
     }
     found.span = Duration::from_secs(text.lines().count() as u64);
     let Some(first) = found.down.delay.first().copied() else {
-        return Err("it has no frame with a path; expected one".into());
+        return Err("no frame has a path; expected at least one".into());
     };
     // Where it begins without a path the delay is that of the first one.
     found.down.delay[0] = (Duration::ZERO, first.1);

@@ -1,5 +1,5 @@
-//! Recordings of paths: what a link's rate, delay and loss were over time, read from the files of
-//! measurements and of other emulators, and the schedules that are made of them.
+//! Recordings of paths: a link's rate, delay and loss over time, read from files of measurements
+//! and of other emulators, and the schedules made from them.
 
 mod columns;
 mod leoem;
@@ -133,7 +133,7 @@ impl Recording {
             Format::LeoccDelay => lines::leocc_delay(text),
             Format::Pensieve => lines::pensieve(text),
             Format::LeoEm => leoem::read(text),
-            Format::Model => Err("a model is no file; expected model = \"starlink\"".into()),
+            Format::Model => Err("a model is not a file; expected model = \"starlink\"".into()),
         }
     }
 
@@ -209,7 +209,7 @@ fn short(text: &str) -> String {
 
 /// That a throughput was measured, which is no link's rate.
 fn goodput_remark(what: &str) -> String {
-    format!("{what} is the throughput that a transfer had, which is at most the rate of the link: what is run over it is not what was measured")
+    format!("{what} is the throughput of a transfer, which is at most the rate of the link: results with it as the rate differ from the measurement")
 }
 
 /// The name among others that is nearest, for a message.

@@ -261,7 +261,7 @@ impl Recording {
             let found = Curve::new(&points, shape, period);
             found
                 .map(Some)
-                .map_err(|e| format!("it cannot be followed: {e}"))
+                .map_err(|e| format!("a link cannot follow it: {e}"))
         };
         let delay = curve(&recorded.delay, shape, cut.between)?;
         let loss = curve(&recorded.loss, shape, cut.between)?;
@@ -318,7 +318,7 @@ impl Recording {
         };
         let mean_delay = delay.as_ref().map(mean);
         let schedule = Schedule::new(service, delay, loss, outage);
-        let schedule = schedule.map_err(|e| format!("it cannot be followed: {e}"))?;
+        let schedule = schedule.map_err(|e| format!("a link cannot follow it: {e}"))?;
         // With outages alone the rate is the link's own.
         let is_recorded = !(recorded.rate.is_empty() && recorded.opportunities.is_empty());
         let mean_rate = mean_rate.filter(|_| is_recorded);
@@ -341,6 +341,6 @@ impl Recording {
         let times = window.instants(&of.opportunities);
         let period = window.period().unwrap_or(LONG);
         let found = Opportunities::new(&times, bytes as u32, period);
-        found.map_err(|e| format!("it cannot be followed: {e}"))
+        found.map_err(|e| format!("a link cannot follow it: {e}"))
     }
 }

@@ -1,4 +1,4 @@
-//! Access links in both directions: what presets leave, and what changes make of them.
+//! Access links in both directions: presets with their overrides, and changes.
 
 use midflight_units::Duration;
 
@@ -77,7 +77,7 @@ pub(super) fn traced(
     trace.hash.clone_from(&found.hash);
     let both = |quantity: &str| {
         let why = format!(
-            "the link has a {quantity} of its own, and its trace has one too; expected one of them"
+            "the {quantity} is given twice, by the link and by its trace; expected one of them"
         );
         problem(format!("{key}.{quantity}"), why)
     };
@@ -95,7 +95,7 @@ pub(super) fn traced(
     }
     if let (Some(up), Some(way)) = (&found.up, &link.up) {
         let of_way = |quantity: &str| {
-            let why = format!("the uplink has a {quantity} of its own, and its trace has one too; expected one of them");
+            let why = format!("the {quantity} of the uplink is given twice, here and in its trace; expected one of them");
             problem(format!("{key}.up.{quantity}"), why)
         };
         if way.rate.is_some() && up.rate.is_some() {
@@ -234,7 +234,7 @@ pub(super) fn check_queue(
         let Some(queue) = queue else { continue };
         let key = format!("{key}.{of}");
         if let Some((kind, _)) = before.queue {
-            let why = format!("the {way} keeps its discipline, {}, through changes: \"{queue}\" cannot replace it; expected no {of} here", kind.name);
+            let why = format!("a change cannot replace the discipline {} of the {way} by \"{queue}\"; expected no {of} here", kind.name);
             return problem(key, why);
         }
         if matches!(queue.value, Queue::Managed(_)) {
@@ -245,8 +245,8 @@ pub(super) fn check_queue(
     Ok(())
 }
 
-/// What a change sets upwards without saying so, where the link's two ways were not alike: a
-/// sentence each.
+/// Remarks on values of the uplink that a change sets implicitly although the two directions
+/// differed: a sentence each.
 pub(super) fn remarks_on_up<'a>(
     before: &'a Directions,
     after: &'a Directions,
@@ -255,7 +255,7 @@ pub(super) fn remarks_on_up<'a>(
     let own = change.up.as_ref();
     let link = &change.link;
     let say = move |key: &str, was: String, is: String| {
-        format!("{key} = \"{is}\" sets the uplink of {link} too, which had another {key} than the downlink, {was}; to leave it write up = {{ {key} = \"{was}\" }}, to agree up = {{ {key} = \"{is}\" }}")
+        format!("{key} = \"{is}\" also sets the uplink of {link}, whose {key} was {was} and not that of the downlink; write up = {{ {key} = \"{was}\" }} to keep it, or up = {{ {key} = \"{is}\" }} to confirm the change")
     };
     let rate = (change.rate.is_some() && own.is_none_or(|up| up.rate.is_none()))
         .then_some((before.up.rate, after.up.rate))

@@ -291,7 +291,7 @@ impl Plan {
         self.moving().filter(move |(_, flow)| flow.opens <= at)
     }
 
-    /// The mobile node foresees that it will lose its link at `at`, for the flows that `foreseen` says.
+    /// The mobile node predicts that it will lose its link at `at`, for the flows that `foreseen` selects.
     fn foresee(&self, timeline: &mut Timeline, at: Instant, foreseen: impl Fn(usize) -> bool) {
         for (number, flow) in self.open_at(at).filter(|(number, _)| foreseen(*number)) {
             if let Some(warning) = self.parts[flow.part]
@@ -307,7 +307,7 @@ impl Plan {
         }
     }
 
-    /// The mobile node finds itself on a link at `at`; its senders are told, by itself where
+    /// The mobile node finds itself on a link at `at`; its senders get a notice, from the node where
     /// `signalled` says so.
     fn arrive(
         &self,
@@ -329,7 +329,7 @@ impl Plan {
         }
     }
 
-    /// What a flow is told of a link that replaces another at `at`, and when, if it hears it.
+    /// A flow's notice of a link that replaces another at `at`, and its time, if it arrives.
     fn told(
         &self,
         (old, new): (LinkInfo, LinkInfo),

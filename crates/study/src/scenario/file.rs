@@ -14,49 +14,50 @@ use super::queue::Queue;
 use super::trace::TraceFile;
 use super::written::{Cross, Gap, Instants, Names, Share, Size, Stagger, Value, Written};
 
-/// Flows of a mobile node that moves between access links, and of its neighbours.
+/// Flows of a mobile node that moves between access links, and of other nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioFile {
-    /// What it is, in one line.
+    /// A title of one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it shows, and where its numbers are from.
+    /// What it shows, and the source of its numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "quic" (QUIC by its RFCs), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
+    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "quic" (QUIC as in its
+    /// RFCs), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
     #[serde(default = "default::profile")]
     pub profile: String,
     /// Settings of the profile and knobs of the schemes' parts for all flows, by
     /// their names (`midflight list settings`, `midflight list policies` ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
-    /// The run ends when every flow with a size is done, or here.
+    /// The run ends when every flow with a size is done, or at this time.
     #[serde(default = "default::end")]
     pub end: Written<Duration>,
-    /// Seed of everything random. Schemes meet the same losses under the same seed.
+    /// Seed of all random numbers. With the same seed schemes have the same losses.
     #[serde(default = "default::seed")]
     pub seed: u64,
     /// How many runs, numbered from 0; each draws its own random numbers.
     #[serde(default = "default::runs")]
     #[schemars(range(min = 1))]
     pub runs: u64,
-    /// How long the transfer of so many packets takes after each handoff is measured:
-    /// packets that were never sent before the new link was in use.
+    /// The number of new packets whose transfer is timed after each handoff: packets that were not
+    /// sent before the new link was in use.
     #[serde(default = "default::packets")]
     #[schemars(range(min = 1))]
     pub packets: u64,
-    /// When the run is over before its end.
+    /// The condition that stops the run before its end.
     #[serde(default)]
     pub stop: Stop,
-    /// Whether senders are told of handoffs and changes. Without that every scheme
-    /// that waits for notices is the plain sender.
+    /// Whether senders get notices of handoffs and changes. Without them every scheme that waits
+    /// for notices behaves like the plain sender.
     #[serde(default = "default::yes")]
     pub notices: bool,
-    /// The link that the mobile node starts on; the first one if it is left out.
+    /// The first link of the mobile node. Default: the first link in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// What nodes on the path do besides forwarding (`midflight list agents`): each base station, or the router where the
+    /// The agent of nodes on the path (`midflight list agents`): of each base station, or of the router if the
     /// agent is made for that. Its knobs are in `set`. "none" is the same as no agent.
     #[serde(default, skip_serializing_if = "has_no_agent")]
     pub agent: Option<String>,
@@ -73,7 +74,7 @@ pub struct ScenarioFile {
     /// Changes of a link's own parameters, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeFile>,
-    /// Axes of a sweep over this scenario; a single run is without them.
+    /// Axes of a sweep over this scenario; a single run ignores them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepFile>,
 }
@@ -88,7 +89,7 @@ pub struct WiredFile {
     /// One-way delay of each; a path has two of them.
     #[serde(default = "default::wired_delay")]
     pub delay: Written<Duration>,
-    /// Room at each.
+    /// Queue of each.
     #[serde(default = "default::wired_queue")]
     pub queue: Written<Queue>,
 }
@@ -108,7 +109,7 @@ impl Default for WiredFile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFile {
-    /// A well-known link (`midflight list links`), of which the other keys change parts.
+    /// A well-known link (`midflight list links`); the other keys override its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Rate towards the mobile node, headers included.
@@ -117,26 +118,26 @@ pub struct LinkFile {
     /// One-way delay towards the mobile node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Written<Duration>>,
-    /// Room at its transmitter; "bdp" if it is left out.
+    /// Queue at its transmitter. Default: "bdp".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Written<Queue>>,
-    /// What it loses on the way to the mobile node.
+    /// Losses on the way to the mobile node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Written<LossModel>>,
-    /// What it delivers late.
+    /// Packets that it delivers late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Written<Reordering>>,
-    /// What it carries of others, who send on whatever is lost.
+    /// Cross traffic, which does not react to losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross: Option<Written<Cross>>,
-    /// A recording that its rate, delay and loss follow, as far as that has them.
+    /// A recording of rate, delay and loss that the link follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceFile>,
-    /// What its base station does besides forwarding, in place of the scenario's `agent`; "none" for nothing.
+    /// What its base station does in addition to forwarding, in place of the scenario's `agent`; "none" for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The way from the mobile node; what is left out is as above, but for loss, reordering and
-    /// cross traffic, of which it then has none.
+    /// The uplink, from the mobile node. Keys that are left out are as in the downlink, except loss,
+    /// reordering and cross traffic, which are then none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<WayFile>,
 }
@@ -151,29 +152,29 @@ pub struct WayFile {
     /// One-way delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Written<Duration>>,
-    /// Room at its transmitter.
+    /// Queue at its transmitter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Written<Queue>>,
-    /// What it loses.
+    /// Losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Written<LossModel>>,
-    /// What it delivers late.
+    /// Packets that it delivers late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Written<Reordering>>,
-    /// What it carries of others.
+    /// Cross traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross: Option<Written<Cross>>,
 }
 
-/// When a run is over before its end.
+/// The condition that stops a run before its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// When every flow with a size is done.
     #[default]
     Done,
-    /// Also when, after the last handoff or change, so many `packets` of each of the mobile
-    /// node's flows that had opened are timed, or the flow is done.
+    /// Also when, after the last handoff or change, the `packets` of each open flow of the mobile
+    /// node are timed, or the flow is done.
     Measured,
 }
 
@@ -188,7 +189,7 @@ pub enum Direction {
     Up,
 }
 
-/// Whose TCP a flow has at its ends, or whose QUIC.
+/// The stack at the ends of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stack {
@@ -201,24 +202,24 @@ pub enum Stack {
     Quinn,
 }
 
-/// How the server of a flow over QUIC comes to know that the client's address is another.
+/// How the server of a flow over QUIC learns that the client's address has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Migration {
-    /// The client knows of it, and sends something at once.
+    /// The client knows it, and sends a packet at once.
     #[default]
     Active,
-    /// The client does not: the server finds out when the client sends something anyway.
+    /// The client does not know it: the server learns it from the client's next packet.
     Passive,
 }
 
-/// What of the mobile node's address a handoff changes.
+/// The part of the mobile node's address that a handoff changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rebind {
     /// All of it.
     Address,
-    /// The port, as a translator of addresses does.
+    /// The port, as a NAT does.
     Port,
     /// Nothing, as under Mobile IP.
     None,
@@ -251,7 +252,7 @@ fn is_midflight(stack: &Stack) -> bool {
     *stack == Stack::Midflight
 }
 
-/// One flow, or several alike.
+/// One flow, or several equal ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowFile {
@@ -259,100 +260,99 @@ pub struct FlowFile {
     /// a congestion control of the kernel; "sack" then stands for "cubic".
     #[serde(default = "default::scheme")]
     pub scheme: String,
-    /// Profile of its sender and receiver, if it is another than that of the scenario.
+    /// Profile of its sender and receiver. Default: that of the scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Whose TCP it has: the simulator's or that of a Linux kernel (`midflight lab build`), then for all flows; or
-    /// whose QUIC: "quinn". The rows of flows over QUIC come last.
+    /// Its stack: the simulator's, a Linux kernel's (`midflight lab build`), then for all flows, or the QUIC
+    /// stack "quinn". The rows of flows over QUIC come last.
     #[serde(default, skip_serializing_if = "is_midflight")]
     pub stack: Stack,
-    /// Of QUIC, the congestion control at both ends: "cubic", "bbr" or "newreno"; the stack's own choice if it is
-    /// left out.
+    /// For QUIC: the congestion control at both ends, "cubic", "bbr" or "newreno". Default: the stack's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc: Option<String>,
-    /// Of QUIC, after how long without a packet a connection is over; the stack's own choice if it is left out.
+    /// For QUIC: the idle timeout of a connection. Default: the stack's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Written<Duration>>,
-    /// Of QUIC, how many streams carry the data, in equal shares; 1 if it is left out.
+    /// For QUIC: the number of streams, which carry equal shares of the data. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub streams: Option<u64>,
-    /// Of QUIC, whether packets are encrypted, by TLS 1.3. Without that they are as long and can be read.
+    /// For QUIC: whether packets are encrypted, with TLS 1.3. Without encryption they have the same size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
-    /// Of QUIC, also of the profile "quic", how the server comes to know of another address of the client; "active" if it is left out.
+    /// For QUIC, including the profile "quic": how the server learns the client's new address. Default: "active".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
-    /// Of a QUIC stack, whether a path that comes after a handoff notice begins with half of the bandwidth-delay product
-    /// that the notice tells, by a controller that is given to the stack.
+    /// For a QUIC stack: whether after a handoff notice the new path begins with half of the bandwidth-delay product in
+    /// the notice, as the initial window of the stack's controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<bool>,
-    /// Which way its data go.
+    /// The direction of its data.
     #[serde(default)]
     pub direction: Direction,
-    /// How much it sends.
+    /// The amount of data that it sends.
     #[serde(default = "default::size")]
     pub size: Written<Size>,
     /// When it opens.
     #[serde(default = "default::zero")]
     pub start: Written<Duration>,
-    /// How many of it there are.
+    /// The number of equal flows.
     #[serde(default = "default::one")]
     #[schemars(range(min = 1, max = 1000))]
     pub count: u32,
-    /// Each of them opens so much after the one before: always the same, or at random by the scenario's seed.
+    /// The time between the openings of two of them: constant, or random, from the scenario's seed.
     #[serde(default = "default::together")]
     pub stagger: Written<Stagger>,
-    /// The link of another node that stays there: cross traffic. Without it the flow is the
-    /// mobile node's and moves along.
+    /// The link of another node, which stays there: competing traffic. Without it the flow is the
+    /// mobile node's and moves with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// Whether the sender is told of its link right before it opens.
+    /// Whether the sender gets a notice of its link right before it opens.
     #[serde(default)]
     pub start_notice: bool,
-    /// Settings of this flow alone, over those of the scenario.
+    /// Settings of this flow only, which override those of the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
 }
 
-/// The mobile node leaves its link for another, or for a while.
+/// The mobile node moves to another link, or loses its link for some time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandoffFile {
-    /// When it starts. A list or a range is as many handoffs.
+    /// When it starts. A list or a range gives several handoffs.
     pub at: Written<Instants>,
-    /// The link to go to; several are taken in turn. With a gap it may be the same link: an outage.
+    /// The new link; several are used in turn. With a gap it may be the same link: an outage.
     pub to: Names,
-    /// Time without a link (break before make); without it, or with "none", the routes switch at an
-    /// instant and what is under way still arrives (make before break).
+    /// Time without a link (break before make). Without it, or with "none", the routes switch at one
+    /// instant and packets on the old link still arrive (make before break).
     #[serde(default, skip_serializing_if = "has_no_gap")]
     pub gap: Option<Written<Gap>>,
-    /// What of the mobile node's address changes, for flows over QUIC; those over TCP keep theirs. "address" if it is
-    /// left out and the link is another, otherwise "none".
+    /// For flows over QUIC, the part of the mobile node's address that changes; flows over TCP keep their address.
+    /// Default: "address" if the link is another, otherwise "none".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebind: Option<Rebind>,
-    /// In a gap the base station that is left keeps the packets that it has for the node and those on the air, and
+    /// In a gap the old base station keeps the packets that it has for the node and those on the air, and
     /// packets that arrive while it keeps fewer than the limit of its queue. It forwards them to the next station (X2).
-    /// Without that they are lost.
+    /// Without it they are lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forward: bool,
-    /// What senders are told.
+    /// The notice to senders.
     #[serde(default)]
     pub notice: NoticeFile,
-    /// What becomes of signals that the node makes itself.
+    /// Faults of the node's own signals.
     #[serde(default)]
     pub signal: SignalFile,
 }
 
-/// What becomes of a mobile node's own signals of a handoff, which the schemes with Freeze-TCP,
-/// TR-ACKs and EHN have.
+/// Faults of a mobile node's own signals of a handoff, in the schemes with Freeze-TCP, TR-ACKs and
+/// EHN.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignalFile {
-    /// How often the node does not foresee the handoff.
+    /// How often the node does not predict the handoff.
     #[serde(default = "default::never")]
     pub missed: Written<Share>,
-    /// How often what it sends to tell of the new link is lost.
+    /// How often the signal that it sends on the new link is lost.
     #[serde(default = "default::never")]
     pub lost: Written<Share>,
 }
@@ -372,26 +372,26 @@ fn has_no_gap(gap: &Option<Written<Gap>>) -> bool {
     gap.as_ref().is_none_or(|gap| gap.value.0.is_none())
 }
 
-/// No agent, left out or said.
+/// Whether there is no agent.
 #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
 fn has_no_agent(agent: &Option<String>) -> bool {
     agent.as_ref().is_none_or(|name| name == "none")
 }
 
-/// What a sender is told of a handoff or of a change, and when.
+/// The content and the time of a sender's notice of a handoff or a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticeFile {
-    /// How long after the new link is in use it reaches the sender.
+    /// Its delay after the new link is in use.
     #[serde(default = "default::zero")]
     pub delay: Written<Duration>,
     /// How often it is lost.
     #[serde(default = "default::never")]
     pub lost: Written<Share>,
-    /// The rate that it says the new link has; the true one if it is left out.
+    /// The rate of the new link in the notice. Default: the true one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says_rate: Option<Written<Rate>>,
-    /// The one-way delay that it says the new link has; the true one if it is left out.
+    /// The one-way delay of the new link in the notice. Default: the true one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says_delay: Option<Written<Duration>>,
 }
@@ -407,18 +407,18 @@ impl Default for NoticeFile {
     }
 }
 
-/// A link stands still for a while, holds what is on it, and goes on with other parameters.
+/// A link changes its parameters, with or without a pause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeFile {
-    /// When it starts. A list or a range is as many changes.
+    /// When it starts. A list or a range gives several changes.
     pub at: Written<Instants>,
     /// The link.
     pub link: String,
-    /// How long it stands still. Nothing is lost by that but what its queue has no room for.
+    /// How long the link pauses. Only packets for which its queue has no room are lost.
     #[serde(default = "default::zero")]
     pub pause: Written<Duration>,
-    /// Its new rate; as before if it is left out, like all that follows.
+    /// Its new rate. Default for this and the following keys: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Written<Rate>>,
     /// Its new one-way delay.
@@ -436,10 +436,10 @@ pub struct ChangeFile {
     /// Its new cross traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross: Option<Written<Cross>>,
-    /// The way from the mobile node, where it does not change alike.
+    /// The uplink, if it does not change in the same way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<WayFile>,
-    /// What the mobile node's senders are told, if it is on this link; nothing if it is left out.
+    /// The notice to the mobile node's senders, if it is on this link. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<NoticeFile>,
 }
@@ -451,8 +451,8 @@ pub struct SweepFile {
     /// Values by key: a list, or a range of times or numbers "from : to : step". A key is the path
     /// to a value of the scenario, such as "flows.download.scheme" or "handoffs.0.at".
     pub axes: IndexMap<String, serde_json::Value>,
-    /// The axis whose values are compared pair by pair, under the same random numbers; the first
-    /// one is what the others are compared with.
+    /// The axis whose values are compared in pairs, with the same random numbers; the others are
+    /// compared with the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Runs of many scenarios, which share what they have in common.
+//! Runs of many scenarios, which share common beginnings.
 
 use std::ops::Range;
 

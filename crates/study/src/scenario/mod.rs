@@ -1,5 +1,5 @@
-//! Scenarios of a user's own: links, flows, handoffs and changes in a file with
-//! units ([`ScenarioFile`]), or the same as JSON.
+//! Scenarios: links, flows, handoffs and changes in a file with units ([`ScenarioFile`]), or the
+//! same as JSON.
 //!
 //! Data flow one way: text with overrides, to the file's types ([`read_scenario`]), to a
 //! checked plan ([`Plan`]), to a world, to what is measured of it ([`run_scenarios`]).

@@ -1,4 +1,4 @@
-//! What a scenario says, checked and with everything that it leaves out.
+//! A scenario, checked and with all defaults.
 
 mod events;
 
@@ -101,7 +101,7 @@ pub(super) struct PlannedHandoff {
     /// What the station that is left has for the node goes to the next one.
     pub(super) forward: bool,
     pub(super) telling: Option<EventDescription>,
-    /// How often the node does not foresee it, and how often its signal is lost.
+    /// How often the node does not predict it, and how often its signal is lost.
     pub(super) missed: f64,
     pub(super) signal_lost: f64,
 }
@@ -183,13 +183,14 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
         .iter()
         .find(|n| file.links.contains_key(**n))
     {
-        let why = format!("a link cannot be called \"{name}\": captures have a place of that name; expected another");
+        let why = format!("a link cannot be named \"{name}\", because captures have a place with that name; expected another name");
         return problem("links", why);
     }
     let mut made: Vec<String> = link_names(file.links.keys().map(String::as_str));
     made.sort_unstable();
     if let Some([twice, ..]) = made.windows(2).find(|pair| pair[0] == pair[1]) {
-        let why = format!("the links' names give two of them the name \"{twice}\" in traces; expected names that do not go on like others");
+        let why =
+            format!("two links would both be named \"{twice}\" in traces; expected other names");
         return problem("links", why);
     }
     Ok(())
@@ -203,7 +204,7 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
     let other = stacks().find(|(_, flow)| !is_kernel(flow));
     if let (Some((one, kernel)), Some((other, _))) = (of_kernel, other) {
         let stack = kernel.stack.name();
-        let why = format!("flow \"{one}\" has the stack \"{stack}\" and flow \"{other}\" another one; expected that stack for all flows of a scenario, or for none");
+        let why = format!("flow \"{one}\" has the stack \"{stack}\" and flow \"{other}\" does not; expected that stack for all flows of a scenario, or for none");
         return problem(format!("flows.{other}.stack"), why);
     }
     let of_kernel = file
@@ -278,7 +279,7 @@ impl Plan {
                 let remark = |said: &String| format!("{key}.trace: {said}");
                 trace_remarks.extend(traced.remarks.iter().map(remark));
                 if let Some(ends) = traced.ends.filter(|ends| *ends < end) {
-                    trace_remarks.push(format!("{key}.trace: its last values hold from {} s on, and the run may go on until {} s", ends.as_secs_f64(), end.as_secs_f64()));
+                    trace_remarks.push(format!("{key}.trace: the trace ends at {} s and its last values stay; the run may last until {} s", ends.as_secs_f64(), end.as_secs_f64()));
                 }
             }
             let name = name.clone();
@@ -409,7 +410,7 @@ impl Plan {
                 Size::Bytes(bytes) => {
                     let Some(payload) = payload_bytes(&built.profile) else {
                         let bytes = built.profile.sender.segment_bytes;
-                        let why = format!("segments of {bytes} bytes have no room for data; expected larger ones (setting segment_bytes)");
+                        let why = format!("segments of {bytes} bytes have no room for data; expected larger segments (setting segment_bytes)");
                         return problem(format!("{key}.size"), why);
                     };
                     Some(1 + bytes.div_ceil(u64::from(payload)))
@@ -463,7 +464,7 @@ impl Plan {
         let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
         names.sort_unstable();
         if let Some([twice, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            let why = format!("two flows are called \"{twice}\"; several alike are numbered behind their name, so expected another name");
+            let why = format!("two flows are named \"{twice}\", because the flows of a count are numbered after their name; expected another name");
             return problem("flows", why);
         }
         Ok((flows, parts))
@@ -627,7 +628,7 @@ impl Plan {
         Instant::ZERO + self.file.end.value
     }
 
-    /// Instants at which something is measured anew: when a handoff or a change of the
+    /// Instants at which something is measured again: when a handoff or a change of the
     /// mobile node's link starts.
     pub(super) fn marks(&self) -> Vec<(Instant, PhaseStart)> {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;

@@ -131,7 +131,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "5g-sa",
-        summary: "5G with a core of its own, 270 Mbit/s",
+        summary: "standalone 5G, 270 Mbit/s",
         source: "rate down: Ookla, global median of the fourth quarter of 2025; up: Narayanan et al., SIGCOMM 2021, data of its artifact; delay: Rischke et al., IEEE Access 9, 2021, abstract (4 to 10 ms)",
         down_kbps: 270_000,
         up_kbps: 35_000,
@@ -176,7 +176,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "leo",
-        summary: "low satellites (Starlink), 178 Mbit/s down and 17 Mbit/s up; losses (0.4 %, in bursts) are left to you",
+        summary: "low-orbit satellites (Starlink), 178 Mbit/s down and 17 Mbit/s up; without its losses (0.4 %, in bursts)",
         source: "Michel et al., IMC 2022, figure 5 and table 2 (rates, queues); Mohan et al., WWW 2024 (40 ms of round trip)",
         down_kbps: 178_000,
         up_kbps: 17_000,

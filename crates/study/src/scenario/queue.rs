@@ -1,4 +1,4 @@
-//! The queue of a link as it is written: a size, or a discipline with what is said of it.
+//! The queue of a link as it is written: a size, or a discipline with its options.
 
 use std::borrow::Cow;
 
@@ -232,7 +232,7 @@ impl Quantity for Queue {
     const EXAMPLE: &'static str = "bdp";
 
     fn about() -> Cow<'static, str> {
-        format!("Room at a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or what it sends in a time, \"50 ms\". Or a discipline, {}, and its options in any order: {}.", names("\"", ", "), examples()).into()
+        format!("Queue of a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or the amount that it sends in a time, \"50 ms\". Or a discipline, {}, and its options in any order: {}.", names("\"", ", "), examples()).into()
     }
 
     fn pattern() -> Cow<'static, str> {

@@ -1,4 +1,4 @@
-//! Flows over QUIC: what a scenario says of them, and the addresses of their clients.
+//! Flows over QUIC: their keys in a scenario, and the addresses of their clients.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl QuicFlow {
         }
         let not_ours = |part: &str, what: &str| {
             let name = stack.name();
-            let why = format!("{what} of the simulator's own sender, and this flow's stack is \"{name}\"; expected the flow without it");
+            let why = format!("{what} of the simulator's own sender, but the flow has the stack \"{name}\"; expected a flow without it");
             problem(at(part), why)
         };
         if flow.scheme != PLAIN {
@@ -199,8 +199,8 @@ impl Plan {
         }
     }
 
-    /// An address that outlives a change of links belongs to no link: what is sent there takes the node's route,
-    /// as under Mobile IP.
+    /// An address that stays the same in a handoff does not belong to a link: packets to it take
+    /// the node's route, as under Mobile IP.
     fn home_address(&self, number: usize, epoch: usize) -> (Ipv4Addr, NodeId) {
         let [high, low] = (number as u16 + 1).to_be_bytes();
         let ip = Ipv4Addr::new(172, 16 + (epoch % 16) as u8, high, low);

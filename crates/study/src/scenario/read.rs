@@ -1,7 +1,7 @@
 //! From a text to a scenario: TOML or JSON, with values that are set on top.
 //!
-//! Everything becomes one tree of JSON values first, so that a value that was set goes the same
-//! way as one from the file, and an error names the path to it and where that was written.
+//! Everything becomes one tree of JSON values first, so that an override is handled like a value
+//! from the file, and an error names the path to it and its place in the input.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -181,7 +181,7 @@ fn set<'a>(
         let near = known.and_then(|k| nearest(name, k.keys().map(String::as_str)));
         if let Some(near) = near {
             let what = list.trim_end_matches('s');
-            return refuse(format!("there is no {what} \"{name}\" (did you mean \"{near}\"?); a new one needs a name that is less like it"));
+            return refuse(format!("there is no {what} \"{name}\" (did you mean \"{near}\"?); expected an existing name, or a new one that is not similar to it"));
         }
     }
     let mut at = tree;
@@ -219,7 +219,7 @@ fn set<'a>(
                         }
                         &mut list[entry]
                     }
-                    _ => return refuse(format!("\"{part}\" is not the number of an entry; expected 0 to {length}, where the last makes a new one")),
+                    _ => return refuse(format!("\"{part}\" is not the number of an entry; expected 0 to {length}, where {length} adds an entry")),
                 }
             }
             Json::Object(table) => {

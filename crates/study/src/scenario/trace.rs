@@ -32,7 +32,7 @@ pub struct TraceFile {
     /// A file of one-way delays for both directions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<String>,
-    /// Format of the first file and of the uplink's; by their first lines if it is left out.
+    /// Format of the first file and of the uplink's; by default recognised from their first lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
     /// Columns of a file by what they have, or the values themselves by names with units.
@@ -56,13 +56,13 @@ pub struct TraceFile {
     /// And up to here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Written<Duration>>,
-    /// So much into that the run begins.
+    /// Where in that part the run begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<Written<Duration>>,
     /// Whether it begins again at its end; a Mahimahi file does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<bool>,
-    /// What rates are multiplied with.
+    /// A factor for rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
     /// Between rows.
@@ -124,7 +124,7 @@ struct Table {
     up: Option<String>,
     /// A file of one-way delays for both directions, 10 ms per line (LeoCC).
     delay: Option<String>,
-    /// Format of the first file and of the uplink's; by their first lines if it is left out.
+    /// Format of the first file and of the uplink's; by default recognised from their first lines.
     format: Option<Format>,
     /// Columns of the file by what they have (time, rate, delay, loss, `up_rate`, `up_delay`, `up_loss`, cell), each the
     /// column's name with its unit behind it where the name has none; or, without a file, lists of values by names with units such as
@@ -132,29 +132,29 @@ struct Table {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     columns: BTreeMap<String, ColumnFile>,
-    /// The name of a model that draws the path, instead of a file (`midflight list models`).
+    /// The name of a model that generates the trace, instead of a file (`midflight list models`).
     #[schemars(extend("examples" = model_names()))]
     model: Option<String>,
-    /// The seed from which the model draws; 1 if it is left out.
+    /// The seed of the model. Default: 1.
     seed: Option<u64>,
-    /// How much of a path the model draws; 600 s if it is left out.
+    /// The length of the generated trace. Default: 600 s.
     length: Option<Written<Duration>>,
     /// Settings of the model, as texts with units.
     #[serde(default)]
     set: BTreeMap<String, String>,
     /// The part of the recording from here on.
     from: Option<Written<Duration>>,
-    /// And up to here; to its end if it is left out.
+    /// The part of the recording up to here. Default: its end.
     until: Option<Written<Duration>>,
-    /// So much into that the run begins.
+    /// Where in that part the run begins.
     offset: Option<Written<Duration>>,
-    /// Whether it begins again at its end, as a Mahimahi file does; else its last values hold.
+    /// Whether it starts again at its end, as a Mahimahi file does; otherwise its last values stay.
     repeat: Option<bool>,
-    /// What rates are multiplied with.
+    /// A factor for rates.
     scale: Option<f64>,
-    /// What is there between two rows: the values of the first (step), or those on the line between them (linear).
+    /// The values between two rows: those of the first (step), or interpolated (linear).
     interpolation: Option<Between>,
-    /// What becomes of packets while the rate is zero: they wait (hold), or are lost (drop).
+    /// Packets while the rate is zero: they wait (hold), or are lost (drop).
     outage: Option<OutageKind>,
     /// Hash of the files' content; written by midflight.
     hash: Option<String>,
@@ -372,7 +372,7 @@ impl TraceFile {
             if is_given {
                 return Err(wrong(
                     key,
-                    "it is of a model, and none is named; expected model".into(),
+                    "this is an option of models, and there is no model; expected model".into(),
                 ));
             }
         }
@@ -383,7 +383,7 @@ impl TraceFile {
         if !has_file && self.format.is_some() {
             return Err(wrong(
                 "format",
-                "there is no file that has a format; expected a file".into(),
+                "a format without a file; expected a file".into(),
             ));
         }
         let find = |key: &str, name: &Option<String>| match name {
@@ -526,11 +526,11 @@ impl TraceFile {
         match (&self.hash, &traced.hash) {
             (Some(written), Some(found)) if written != found => Err(Problem {
                 key: "file".into(),
-                why: "the file is not what it was when this was written: its hash is another one; expected the same file, or no hash".into(),
+                why: "the file has changed since its hash was written; expected the same file, or no hash".into(),
             }),
             (Some(_), None) => Err(Problem {
                 key: "hash".into(),
-                why: "there is no file of which this is the hash; expected a file".into(),
+                why: "a hash without a file; expected a file".into(),
             }),
             _ => Ok(()),
         }

@@ -136,7 +136,7 @@ impl Quantity for Gap {
     const EXAMPLE: &'static str = "500 ms";
 
     fn about() -> Cow<'static, str> {
-        "A time, or \"none\": without a gap.".into()
+        "A time, or \"none\" for no gap.".into()
     }
 
     fn pattern() -> Cow<'static, str> {
@@ -171,7 +171,7 @@ impl Quantity for Stagger {
     const EXAMPLE: &'static str = "500 ms";
 
     fn about() -> Cow<'static, str> {
-        "A time, or \"poisson 2 s\": at random, with exponential times of that mean between.".into()
+        "A time, or \"poisson 2 s\": random, with exponential times of that mean between.".into()
     }
 
     fn pattern() -> Cow<'static, str> {
@@ -286,7 +286,7 @@ impl Quantity for Size {
     const EXAMPLE: &'static str = "3 MB";
 
     fn about() -> Cow<'static, str> {
-        "How much a flow sends: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\".".into()
+        "The amount of data of a flow: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\".".into()
     }
 
     fn pattern() -> Cow<'static, str> {
@@ -357,7 +357,7 @@ impl Quantity for LossModel {
     const EXAMPLE: &'static str = "uniform 0.5%";
 
     fn about() -> Cow<'static, str> {
-        "Packets that a link loses: \"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time).".into()
+        "Losses of a link: \"uniform 0.5%\", \"burst 0.5% 3\" (probability of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; probability of a change after that time).".into()
     }
 
     fn pattern() -> Cow<'static, str> {
@@ -374,7 +374,7 @@ impl Quantity for Reordering {
     const EXAMPLE: &'static str = "linkrtx 5% 100ms";
 
     fn about() -> Cow<'static, str> {
-        "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later), \"linkrtx 5% 100ms\" (sent again by the link layer, so much later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails so often, and one more takes so long; what comes behind waits) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).".into()
+        "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most 1 s later), \"linkrtx 5% 100ms\" (retransmitted by the link layer 100 ms later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails with this probability, and another takes this time; following packets wait) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).".into()
     }
 
     fn pattern() -> Cow<'static, str> {
@@ -395,7 +395,7 @@ impl Quantity for Cross {
     const EXAMPLE: &'static str = "poisson 2 Mbit/s";
 
     fn about() -> Cow<'static, str> {
-        "Packets of others that a link carries at a rate that no loss changes: \"cbr 2 Mbit/s\" (evenly), \"poisson 2 Mbit/s\" (exponential gaps), \"on-off 8 Mbit/s 100ms 300ms\" (evenly in bursts: rate of a burst, mean length of a burst and of the silence between, exponential), \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with Pareto lengths of this shape), or \"none\". A packet has 1500 B, or what stands behind: \"cbr 64 kbit/s 200 B\".".into()
+        "Cross traffic of a link, which does not react to losses: \"cbr 2 Mbit/s\" (evenly), \"poisson 2 Mbit/s\" (exponential gaps), \"on-off 8 Mbit/s 100ms 300ms\" (evenly in bursts: rate of a burst, mean length of a burst and of a pause, exponential), \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with Pareto lengths of this shape), or \"none\". A packet has 1500 B, or the size at the end: \"cbr 64 kbit/s 200 B\".".into()
     }
 
     fn pattern() -> Cow<'static, str> {

@@ -1,5 +1,5 @@
-//! What runs have in common at their beginning: which parts of a setup may be left open while several runs are one,
-//! where they part, and how a copy is given what it leaves open.
+//! Common beginnings of runs: which parts of a setup may be left open while several runs are one,
+//! where they fork, and how a copy gets its open parts.
 
 use super::{flow_id, link_id, Entry, Flags, FlowSetup, Setup, Step, Touched};
 use crate::error::StudyError;
@@ -342,7 +342,7 @@ pub(crate) fn common_beginning<'a, O: Observer>(
     observer: O,
 ) -> Result<(World<O>, Open), StudyError> {
     let mut open = first.open();
-    // What a sender keeps for a policy that heeds it, it keeps for all.
+    // What a sender keeps for a policy that uses it, it keeps for all.
     let mut parts = all.flat_map(|setup| setup.flows.iter());
     open.watch = parts.any(|flow| flow.part.heeds_unneeded());
     Ok((first.empty(&open, observer)?, open))

@@ -1,10 +1,10 @@
-//! What a run looks like on the wire: a capture in pcapng at each of several
-//! places at once, for Wireshark and its kin.
+//! The packets of a run on the wire: a pcapng capture at each of several places, for Wireshark and
+//! similar tools.
 //!
 //! The sender's and the receiver's captures have the watched flow, those at
-//! access links what every flow hands to the link and what comes from it. What
-//! a packet cannot show is in comments: orders with their reasons, timeouts,
-//! breaks and makes with the next packet, and with a lost packet what became of it.
+//! access links what every flow hands to the link and what comes from it. Comments have information
+//! that is not in packets: orders with their reasons, timeouts, breaks and makes at the next
+//! packet, and at a lost packet its fate.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

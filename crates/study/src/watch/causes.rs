@@ -1,5 +1,5 @@
-//! A list of events with what led to each: which copy of a segment arrived or was
-//! lost, which segment an ACK answers and when it left, since when a timer ran.
+//! A list of events with their causes: which copy of a segment arrived or was lost, which segment
+//! an ACK answers and when it was sent, when a timer was set.
 //!
 //! To the events of a trace it adds `ack_sent` (an ACK leaves the receiver; `delayed`
 //! when its timer sent it, `signal` when the node had something to say), `wake` (a
@@ -8,7 +8,7 @@
 //!
 //! A long run has millions of events and a question is about a few of them: what is
 //! [kept](Keep) is bounded, and each event carries the sender before it ([`SenderBefore`]),
-//! so that nothing has to be derived from the events that are not kept.
+//! so nothing has to be derived from events that are not kept.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Two runs side by side: where they part.
+//! Two runs in parallel: the first difference.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ const COMPARED: [&str; 18] = [
 ];
 const WITH_DETAIL: [&str; 5] = ["ack", "rcv", "drop", "mark", "node_send"];
 
-/// Orders that are told of each side.
+/// Orders that are listed for each side.
 const MOST_ORDERS: usize = 8;
 
 /// Two runs side by side.

@@ -1,4 +1,4 @@
-//! The events of a flow with what led to each, and its sender at any instant.
+//! The events of a flow with their causes, and its sender at any instant.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

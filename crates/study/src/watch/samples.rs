@@ -1,9 +1,9 @@
-//! The links and the senders of a run, looked at at equal intervals: queues, rates, windows and what is in
-//! flight over time.
+//! Samples of the links and the senders of a run at equal intervals: queues, rates, windows and
+//! data in flight over time.
 //!
-//! A queue between two samples is not lost: its least and its greatest length are those of eight looks in
-//! each interval. Without an interval of the reader's choice a run has between 4,096 and twice as many
-//! samples, whatever its length (but for very short ones): when there are more, each two become one.
+//! Queues between two samples are covered: the least and the greatest length are those of eight
+//! observations in each interval. Without a given interval a run of any length has between 4,096
+//! and twice as many samples (fewer if it is very short): when there are more, each two become one.
 
 use std::sync::Arc;
 

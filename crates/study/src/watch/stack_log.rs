@@ -1,4 +1,4 @@
-//! What the stack of a flow writes of itself.
+//! The log of a flow's own stack.
 
 use std::sync::Arc;
 

@@ -95,7 +95,7 @@ impl Recorder {
         }
     }
 
-    /// The same with opinions on losses and timeouts told of every sender.
+    /// The same with every sender's classifications of losses and timeouts.
     pub(crate) fn with_opinions(self) -> Self {
         Self {
             opinions: true,
@@ -301,7 +301,7 @@ impl Observer for Recorder {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        // What concerns all flows is told of flow 0.
+        // Events of all flows are reported for flow 0.
         let of_all = matches!(event, Event::Break | Event::Make);
         if flow.index() != self.flow && !of_all {
             return;

@@ -1,4 +1,4 @@
-//! Which parts and settings go together.
+//! Which parts and settings work together.
 
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::AnyLossClassifier;
@@ -7,7 +7,7 @@ use midflight_control::spurious::AnySpuriousDetector;
 use super::{AckRules, ConfigError, Profile, RecoveryKind};
 
 impl Profile {
-    /// Whether the parts can do what they are for with these settings.
+    /// Whether the parts work with these settings.
     ///
     /// # Errors
     /// [`ConfigError::Combination`] says what is missing.
@@ -27,7 +27,7 @@ impl Profile {
             AnyDupackResponse::NcrCareful(_) | AnyDupackResponse::NcrAggressive(_) if !sack => {
                 return refuse(
                     parts.dupack_response.info().name,
-                    "RFC 4653 needs SACK to know what has left the network; choose recovery sack1 or sack",
+                    "RFC 4653 needs SACK to count the segments that have left the network; choose recovery sack1 or sack",
                 );
             }
             _ => {}
@@ -35,14 +35,14 @@ impl Profile {
         if parts.congestion.controls() && !recovery.asks_for_bursts {
             return refuse(
                 parts.congestion.info().name,
-                "it sets the window in a recovery too, by what is delivered; choose recovery linux",
+                "it also sets the window during a recovery, from the delivered data; choose recovery linux",
             );
         }
         let is_quic = matches!(rx.acks, AckRules::Quic { .. });
         if is_quic != (self.sender.recovery == RecoveryKind::Quic) {
             return refuse(
                 self.sender.recovery.info().name,
-                "recovery quic reads ranges of packet numbers and others do not; choose recovery quic with acks quic, or neither",
+                "only recovery quic reads ranges of packet numbers; choose recovery quic with acks quic, or neither",
             );
         }
         if let (true, Some(reason)) = (parts.congestion.controls(), recovery.refuses_control) {
@@ -53,7 +53,7 @@ impl Profile {
         {
             return refuse(
                 "ecn",
-                "of senders and receivers those of Linux know it; choose recovery linux and acks linux, or the profile linux",
+                "only the sender and the receiver of Linux support it; choose recovery linux and acks linux, or the profile linux",
             );
         }
         match (parts.dupack_response, recovery.refuses_responses) {
@@ -72,7 +72,7 @@ impl Profile {
             AnyLossClassifier::LdHandover(_) if !tells_handoffs => {
                 return refuse(
                     "ld-handover",
-                    "it learns of a handoff from a timeout that proves spurious at once; add frto-2003, frto, frto-ns2 or eifel",
+                    "it detects a handoff by a spurious timeout; add frto-2003, frto, frto-ns2 or eifel",
                 );
             }
             _ => {}
@@ -80,7 +80,7 @@ impl Profile {
         match parts.spurious_detector {
             AnySpuriousDetector::Eifel(_) if !rx.timestamps => refuse(
                 "eifel",
-                "it tells transmissions apart by their timestamps; set timestamps=on",
+                "it distinguishes transmissions by their timestamps; set timestamps=on",
             ),
             AnySpuriousDetector::DsackUndo(_) if !sack => refuse(
                 "dsack-undo",

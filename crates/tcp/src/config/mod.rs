@@ -38,22 +38,22 @@ pub enum RestartAfterIdle {
     Halving,
 }
 
-/// What ends slow start besides a loss and the threshold.
+/// What ends slow start, apart from a loss and the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStart {
-    /// What the congestion controller has for it, such as CUBIC's HyStart in Linux.
+    /// The congestion controller's own rule, such as CUBIC's HyStart in Linux.
     Controller,
     /// HyStart++ (RFC 9406) in its place, with every controller that leaves its growth to slow start.
     HyStartPlus,
 }
 
-/// Whose proportional rate reduction the recovery of Linux has.
+/// The variant of proportional rate reduction in the recovery of Linux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrrRules {
-    /// That of the kernel, by the window before.
+    /// The kernel's, in proportion to the window before.
     #[default]
     Linux,
-    /// RFC 9937, by what was in flight.
+    /// RFC 9937, in proportion to the data in flight.
     Rfc9937,
 }
 
@@ -66,12 +66,12 @@ pub enum InitialWindow {
     Rfc6928,
 }
 
-/// Whose rules say when the receiver acknowledges, and which window it offers.
+/// The rules by which the receiver acknowledges and advertises its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckRules {
-    /// RFC 5681 section 4.2, with a window that stands still: the setting `receiver_window`.
+    /// RFC 5681 section 4.2, with a fixed window: the setting `receiver_window`.
     Rfc,
-    /// Linux 6.12: quick ACKs, delayed ACKs that adapt, compressed SACK, a window that grows.
+    /// Linux 6.12: quick ACKs, adaptive delayed ACKs, compressed SACK, window autotuning.
     Linux {
         /// Its clock.
         clock: Jiffies,
@@ -79,13 +79,14 @@ pub enum AckRules {
         mss: u32,
         /// Its receive buffer.
         buffer: ReceiveBuffer,
-        /// How much later than due a compressed ACK may leave (net.ipv4.tcp_comp_sack_slack_ns): its timer rings
+        /// How much later than due a compressed ACK may leave (net.ipv4.tcp_comp_sack_slack_ns): its timer expires
         /// then, unless another does before.
         slack: Duration,
     },
     /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ranges of packet numbers, and no SACK.
     Quic {
-        /// So many packets may wait for their ACK (the threshold of draft-ietf-quic-ack-frequency).
+        /// How many packets may wait for their ACK (the threshold of
+        /// draft-ietf-quic-ack-frequency).
         threshold: u32,
     },
 }
@@ -99,7 +100,8 @@ pub struct ReceiveBuffer {
     pub most: u32,
 }
 
-/// What the windows of any socket may need at least (net.core.rmem_max), and the largest shift.
+/// The receive buffer for which any socket's window scale must be sufficient (net.core.rmem_max),
+/// and the largest shift.
 const SOCKET_BUFFER: u32 = 212_992;
 const MOST_SHIFT: u32 = 14;
 
@@ -125,7 +127,7 @@ const HEADERS: u32 = 40;
 /// The timestamps option with padding.
 const TIMESTAMPS: u32 = 12;
 
-/// Whose rules Tahoe, Reno and NewReno follow.
+/// The rules that Tahoe, Reno and NewReno follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryRules {
     /// RFC 5681 and RFC 6582.
@@ -183,8 +185,8 @@ pub struct SenderConfig {
     pub initial_window_after_syn_timeout: f64,
     /// Timeouts of the SYN that lead to that window (RFC 6928 section 2: more than one).
     pub syn_timeouts_for_small_window: u32,
-    /// Timeout with which data starts after a timeout of the SYN (RFC 6298
-    /// (5.7): 3 s); none to go on with what there is.
+    /// Timeout with which data starts after a timeout of the SYN (RFC 6298 (5.7): 3 s); none to
+    /// keep the current one.
     pub rto_after_syn_timeout: Option<Duration>,
     /// What an idle time longer than the RTO does to the window.
     pub restart_after_idle: RestartAfterIdle,
@@ -194,7 +196,7 @@ pub struct SenderConfig {
     pub slow_start: SlowStart,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
-    /// Receiver's window, in segments, where the receiver does not tell it.
+    /// Receiver's window, in segments, if the receiver does not advertise one.
     pub receiver_window: u64,
     /// The sender acknowledges by segments without data: the SYN-ACK before data goes (RFC 9293 section 3.5), and
     /// ACKs that others have overtaken (RFC 7323 section 5.3).
@@ -202,7 +204,7 @@ pub struct SenderConfig {
     /// Segments are paced even if the controller does not ask for it: at the rate of tcp_update_pacing_rate() of
     /// Linux.
     pub pacing: bool,
-    /// Explicit congestion notification is agreed on (RFC 3168): data carry ECT(0).
+    /// Explicit congestion notification is negotiated (RFC 3168): data carry ECT(0).
     pub ecn: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
@@ -210,14 +212,14 @@ pub struct SenderConfig {
     pub recovery_rules: RecoveryRules,
     /// Which partial ACKs restart NewReno's timer (RFC 6582 section 4).
     pub newreno_timer: PartialAckTimer,
-    /// A partial ACK takes from NewReno's window what it acknowledges (RFC 6582
-    /// section 3.2 step 3) instead of all that duplicates have added (RFC 2582's
+    /// A partial ACK reduces NewReno's window by the segments that it acknowledges (RFC 6582
+    /// section 3.2 step 3) instead of by all that duplicates have added (RFC 2582's
     /// predecessors, and ns-2 before May 2003).
     pub newreno_deflation: bool,
     /// Duplicate ACKs that start fast retransmit (RFC 5681: 3).
     pub dup_threshold: u32,
-    /// An ACK that does nothing but open the window counts as a duplicate: RFC
-    /// 5681 section 2 (e) says no, ns-2 does not look at windows.
+    /// A pure window update counts as a duplicate ACK: RFC 5681 section 2 (e) says no, ns-2 ignores
+    /// advertised windows.
     pub count_window_updates: bool,
     /// With SACK a duplicate ACK counts even if it brings no SACK news: RFC 5681
     /// section 2 against RFC 6675 section 2.
@@ -228,34 +230,36 @@ pub struct SenderConfig {
     pub ack_counting: AckCounting,
     /// What a congestion event halves.
     pub response_load: ResponseLoad,
-    /// A further timeout of the same segment leaves the threshold alone (RFC
-    /// 5681 section 3.1). ns-2 halves again, which takes it to two segments.
+    /// A further timeout of the same segment does not change the threshold (RFC 5681 section 3.1).
+    /// ns-2 halves again, down to two segments.
     pub hold_ssthresh_on_repeat: bool,
     /// Timer.
     pub rto: RtoConfig,
     /// Source of RTT samples.
     pub rtt_sampling: RttSampling,
     /// Every retransmission of the timed segment cancels its timing (Karn; RFC
-    /// 6298 section 3). ns-2 cancels at a fast retransmit and a timeout only,
-    /// not when recovery resends the segment as a later hole.
+    /// 6298 section 3). ns-2 cancels at a fast retransmit and a timeout only, not when recovery
+    /// retransmits the segment as a later hole.
     pub karn_every_retransmission: bool,
     /// End of RTO recovery, for policies that ask.
     pub rto_recovery_end: RtoRecoveryEnd,
     /// What a QUIC sender does when its peer has another address.
     pub migration: Migration,
-    /// The last packet that a QUIC sender's window has room for goes (RFC 9002 section 7); quinn 0.11 keeps it back.
+    /// A QUIC sender sends the last packet that fits into its window (RFC 9002 section 7); quinn
+    /// 0.11 does not.
     pub fills_window: bool,
-    /// Longest delay of an ACK that a QUIC receiver has told (max_ack_delay, RFC 9000 section 18.2): its own.
+    /// Longest delay of an ACK as announced by a QUIC receiver (max_ack_delay, RFC 9000 section
+    /// 18.2).
     pub max_ack_delay: Duration,
 }
 
-/// The parts of a sender other than its policies, as they are before it opens. A sender takes a copy, and that copy is
-/// the only one it has.
+/// The parts of a sender other than its policies, in their state before it opens. A sender takes a
+/// copy, which is its only one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderParts {
-    /// How the window grows, and how far it shrinks on congestion.
+    /// How the window grows, and how much congestion reduces it.
     pub congestion: AnyCongestion,
-    /// What duplicate ACKs lead to.
+    /// The response to duplicate ACKs.
     pub dupack_response: AnyDupackResponse,
     /// What a loss is taken for.
     pub loss_classifier: AnyLossClassifier,
@@ -264,7 +268,7 @@ pub struct SenderParts {
 }
 
 impl SenderConfig {
-    /// Bytes of data in a segment, where timestamps take their part.
+    /// Bytes of data in a segment, after the timestamps option.
     pub fn payload_bytes(&self) -> u32 {
         if self.recovery == RecoveryKind::Quic {
             return self.segment_bytes.saturating_sub(QUIC_OVERHEAD).max(1);
@@ -285,7 +289,7 @@ impl SenderConfig {
             }
     }
 
-    /// Whether a window that is not used shrinks by halves.
+    /// Whether an unused window is halved.
     pub(crate) fn restarts_after_idle(&self) -> bool {
         self.restart_after_idle == RestartAfterIdle::Halving
     }
@@ -311,7 +315,7 @@ impl SenderConfig {
             }
             let of = |time: &Duration| u128::from(time.as_nanos());
             let later = of(step) * number as u128 % of(tick).max(1);
-            // What a tick is added to or taken off is the same phase.
+            // Phases that differ by whole ticks are equal.
             *phase = Duration::from_nanos(((of(phase) + later) % of(tick).max(1)) as u64);
         }
         self
@@ -321,8 +325,8 @@ impl SenderConfig {
 /// The parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
-    /// When it acknowledges. Linux has rules of its own for all that follows up to `timestamps`, but for
-    /// whether there are SACK blocks.
+    /// When it acknowledges. Linux has its own rules in place of the fields up to `timestamps`,
+    /// except for whether there are SACK blocks.
     pub acks: AckRules,
     /// Longest delay of an ACK; none to acknowledge every segment.
     pub delayed_ack: Option<Duration>,
@@ -337,14 +341,14 @@ pub struct ReceiverConfig {
     pub dsack: bool,
     /// Echo timestamps (RFC 7323).
     pub timestamps: bool,
-    /// What the node tells its sender around its own handoffs.
+    /// The node's signals to its sender at its own handoffs.
     pub signal: AnyHandoffSignal,
     /// What it makes of trains.
     pub estimator: EstimatorConfig,
 }
 
 impl ReceiverConfig {
-    /// The receive buffer of Linux; where ACKs are not those of Linux the one that it would have.
+    /// The receive buffer of Linux; without Linux's ACKs, the one that Linux would have.
     pub(crate) fn buffer(&self) -> ReceiveBuffer {
         match self.acks {
             AckRules::Linux { buffer, .. } => buffer,
@@ -374,11 +378,11 @@ pub struct Profile {
     pub parts: SenderParts,
     /// Receiver.
     pub receiver: ReceiverConfig,
-    /// In the papers' network a break spares what the node has queued for the old link: ns-2's loss
-    /// model sits between the node and that queue.
+    /// In the papers' network a break does not lose packets that the node has queued for the old
+    /// link: ns-2's loss model is between the node and that queue.
     pub spares_uplink: bool,
-    /// Links count whole picoseconds, and the ends of flows act at whole nanoseconds, as in the lab with
-    /// kernels; otherwise both have IEEE doubles of seconds, as in ns-2.
+    /// Links count time in whole picoseconds, and the ends of flows act at whole nanoseconds, as in
+    /// the lab; otherwise both use IEEE doubles of seconds, as in ns-2.
     pub counts_picoseconds: bool,
 }
 /// A setting or profile that is not accepted.
@@ -402,7 +406,7 @@ pub enum ConfigError {
         /// What would be accepted.
         accepts: &'static str,
     },
-    /// Parts or settings that do not go together.
+    /// Parts or settings that do not work together.
     #[error("{part} does not go together with this sender: {reason}")]
     Combination {
         /// The part.

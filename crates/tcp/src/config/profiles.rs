@@ -16,7 +16,7 @@ use super::{
     RtoRecoveryEnd, RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK,
 };
 
-/// Reno, duplicate ACKs taken for losses, losses taken for congestion, and no check of either.
+/// Reno, duplicate ACKs treated as losses, losses treated as congestion, and no check of either.
 const PLAIN: SenderParts = SenderParts {
     congestion: AnyCongestion::Reno(Reno),
     dupack_response: AnyDupackResponse::Immediate(Immediate),
@@ -27,7 +27,7 @@ const PLAIN: SenderParts = SenderParts {
 /// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
 pub(super) const NS2: Profile = Profile {
     name: "ns2",
-    summary: "ns-2 Sack1 with delayed ACK, as the papers ran it",
+    summary: "ns-2's Sack1 with delayed ACKs, as in the papers",
     sender: SenderConfig {
         segment_bytes: 1500,
         syn_bytes: 40,
@@ -204,7 +204,7 @@ pub(super) const LINUX: Profile = Profile {
 /// QUIC by its RFCs: 9000 and 9002, with CUBIC of RFC 9438.
 pub(super) const QUIC: Profile = Profile {
     name: "quic",
-    summary: "QUIC: RFC 9002 with CUBIC, pacing, and migration by RFC 9000",
+    summary: "QUIC: RFC 9002 with CUBIC, pacing, and migration as in RFC 9000",
     sender: SenderConfig {
         segment_bytes: 1228,
         syn_bytes: 1228,

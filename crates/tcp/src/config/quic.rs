@@ -1,4 +1,4 @@
-//! What RFC 9000 and RFC 9002 leave to a QUIC stack: what it does when its peer has another address.
+//! The choices that RFC 9000 and RFC 9002 leave to a QUIC stack when its peer has another address.
 
 use midflight_units::Duration;
 
@@ -10,45 +10,45 @@ pub(crate) const UDP_HEADERS: u32 = 28;
 /// A datagram with a frame that validates a path has at least so many bytes (RFC 9000 section 8.2.1), and those of IPv4 and UDP.
 pub(crate) const PATH_FRAME_BYTES: u32 = 1200 + UDP_HEADERS;
 
-/// What becomes of the congestion controller at a migration.
+/// What a migration does to the congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerAfter {
-    /// It begins anew (RFC 9000 section 9.4).
+    /// It is reset (RFC 9000 section 9.4).
     Reset,
     /// It goes on.
     Keep,
-    /// It begins anew on a path that is not known, and goes on where it was on one that is.
+    /// It is reset on an unknown path, and continues with its earlier state on a known one.
     Restore,
 }
 
-/// What becomes of the estimate of the round-trip time at a migration.
+/// What a migration does to the estimate of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttAfter {
-    /// It begins anew (RFC 9000 section 9.4).
+    /// It is reset (RFC 9000 section 9.4).
     Reset,
     /// It goes on.
     Keep,
-    /// It goes on, and becomes that of the answer to the PATH_CHALLENGE.
+    /// It is kept until the answer to the PATH_CHALLENGE gives a new one.
     Challenge,
 }
 
-/// What becomes of the packets that are in flight at a migration.
+/// What a migration does to the packets in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlightAfter {
     /// They count in the window of the new path, and so do their losses.
     Keep,
     /// They do not count there. Those that are lost are sent again without a reduction.
     Drop,
-    /// The same, and their data are sent again at once.
+    /// The same, and their data are retransmitted at once.
     Retransmit,
 }
 
-/// What is kept where only the peer's port is another.
+/// What is kept if only the peer's port changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortOnly {
     /// Everything (RFC 9000 section 9.4 allows it).
     Keep,
-    /// Nothing: it is a path like another.
+    /// Nothing: it is handled as a new path.
     Reset,
     /// The controller.
     Controller,
@@ -57,9 +57,10 @@ pub enum PortOnly {
 /// When data go to a new address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// As soon as it is seen, at most three times what came from there until it is validated (RFC 9000 section 9.3).
+    /// As soon as it is detected, at most three times the bytes received from there until it is
+    /// validated (RFC 9000 section 9.3).
     Before,
-    /// When it is validated; until then to the old one.
+    /// When it is validated; until then data are sent to the old one.
     After,
 }
 
@@ -99,7 +100,7 @@ const RFC: Migration = Migration {
     switch: Switch::Before,
 };
 
-/// What seven stacks do, by their source.
+/// The choices of seven stacks, from their source code.
 pub const MIGRATIONS: &[(&str, Migration)] = &[
     ("rfc9000", RFC),
     (

@@ -1,4 +1,4 @@
-//! What a receiver does with segments as that of Linux: tcp_rcv_established(), tcp_validate_incoming(),
+//! How the receiver of Linux processes segments: tcp_rcv_established(), tcp_validate_incoming(),
 //! tcp_data_queue(). When it acknowledges, and with which window, is in `linux.rs`.
 
 use midflight_units::Instant;
@@ -27,7 +27,7 @@ impl Receiver {
         });
         let mut ack = self.take_as_linux(now, &segment);
         if let (Some(says), false) = (says, self.closed) {
-            // What a measurement has told is not delayed.
+            // A measurement report is not delayed.
             let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
             told.says = says;
         }
@@ -107,7 +107,7 @@ impl Receiver {
     ) -> Option<(Option<Ack>, Option<Ack>, bool)> {
         let (block, next) = (data.block, self.next);
         let again = self.has_all(block);
-        // A duplicate that was to be told of is not any more.
+        // A duplicate that was to be reported is not reported any more.
         self.linux.as_deref_mut()?.acks.dsack = None;
         let place = if block.right <= next {
             Place::Old
@@ -141,7 +141,7 @@ impl Receiver {
         Some((first, second, matches!(place, Place::InOrder { .. })))
     }
 
-    /// The SYN, or data of which nothing need be new, where sequence numbers count bytes.
+    /// The SYN, or data that may be old, if sequence numbers count bytes.
     #[cold]
     pub(super) fn on_block_of_linux(
         &mut self,

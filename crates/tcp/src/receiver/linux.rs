@@ -105,7 +105,7 @@ pub(super) struct LinuxAcks {
     waiting: Waiting,
     /// What the application has not read.
     unread: Unread,
-    /// What data are taken for full segments (rcv_mss).
+    /// What data are treated as full segments (rcv_mss).
     mss: u64,
     // Delayed ACKs: icsk_ack.
     quick: u64,
@@ -124,7 +124,7 @@ pub(super) struct LinuxAcks {
     demands_cwr: bool,
     /// The tick of the delayed ACK, if one is due.
     due: Option<u64>,
-    /// The kernel's timer: for which tick, when it rings, and when it was set. It runs on when an ACK
+    /// The kernel's timer: for which tick, when it expires, and when it was set. It runs on when an ACK
     /// has left.
     timer: Option<(u64, Instant, Instant)>,
     // Compressed SACK.
@@ -367,7 +367,7 @@ impl LinuxAcks {
         }
     }
 
-    /// The books of an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
+    /// Bookkeeping for an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
     pub(super) fn sent(&mut self, held: Held) -> Option<NonZeroU32> {
         // That of a SYN-ACK is not shifted.
         let mut window = self.window.min(FIRST_WINDOW);
@@ -586,7 +586,7 @@ impl LinuxAcks {
         self.clock.of_micros(rto)
     }
 
-    /// Data leave, with an ACK: soon after data have arrived they are taken for an answer
+    /// Data leave, with an ACK: soon after data have arrived they are treated as an answer
     /// (tcp_event_data_sent()).
     pub(super) fn answers(&mut self, now: Instant) {
         let since = self.clock.count(now).saturating_sub(self.last_data);

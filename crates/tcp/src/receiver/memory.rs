@@ -1,6 +1,7 @@
-//! What the packets of a receiver of Linux take of its receive buffer: each comes in a buffer of its own,
-//! of half a page or of as many as it needs, as from the drivers of many network cards. One that continues
-//! another goes into it as far as there is room, and gives its structures back (tcp_try_coalesce()).
+//! The memory of packets in the receive buffer of Linux. Each packet has its own buffer, of half a
+//! page or of as many pages as it needs, as from the drivers of many network cards. A packet that
+//! continues another is merged into it if there is room, and its structures are freed
+//! (tcp_try_coalesce()).
 
 use std::collections::VecDeque;
 

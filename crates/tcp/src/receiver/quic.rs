@@ -1,6 +1,7 @@
-//! When a QUIC receiver acknowledges, and what (RFC 9000 section 13.2): ranges of packet numbers, of every second packet, of
-//! one that is out of order at once, and of any after max_ack_delay. And where its packets come from, if its node has
-//! got another address (section 9).
+//! When a QUIC receiver acknowledges, and what (RFC 9000 section 13.2): it sends ranges of packet
+//! numbers for every second packet, for a packet out of order at once, and for any packet after
+//! max_ack_delay. Also the source address of its packets, if its node has got another address
+//! (section 9).
 
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
@@ -14,7 +15,8 @@ use crate::segment::{
 const MOST_RANGES: usize = 64;
 /// Ranges that an ACK has at most.
 const TOLD_RANGES: usize = 4;
-/// Until something comes to a new address its packet is repeated: the probe timeout of a new path (RFC 9002 section 6.2.2).
+/// The packet from a new address is repeated until an answer arrives: the probe timeout of a new
+/// path (RFC 9002 section 6.2.2).
 const REPEAT: Duration = Duration::from_millis(999);
 
 /// A packet that has arrived.

@@ -1,5 +1,6 @@
-//! A connection whose SYN-ACK no ACK has answered (`struct request_sock`): the receiver of Linux sends the
-//! SYN-ACK again when its timer rings (reqsk_timer_handler()) and when the SYN comes again (tcp_check_req()).
+//! A connection whose SYN-ACK is not acknowledged (`struct request_sock`): the receiver of Linux
+//! sends the SYN-ACK again when its timer expires (reqsk_timer_handler()) and when the SYN comes
+//! again (tcp_check_req()).
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant};
@@ -50,7 +51,7 @@ impl Request {
         is_answered
     }
 
-    /// The timer rings: the SYN-ACK leaves again, unless the connection is given up.
+    /// The timer expires: the SYN-ACK leaves again, unless the connection is given up.
     pub(super) fn time_out(self, clock: Jiffies, now: Instant) -> Option<Self> {
         let goes_on = self.timeouts < TIMEOUTS;
         goes_on.then(|| Self::after(clock, now, self.timeouts + 1, self.answers))

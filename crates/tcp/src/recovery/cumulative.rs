@@ -1,5 +1,5 @@
-//! What the kinds of recovery without SACK share: duplicate ACKs are counted
-//! as they come, and the window alone releases segments.
+//! The common part of the recoveries without SACK: every duplicate ACK counts, and only the window
+//! allows segments.
 
 use midflight_units::Seq;
 
@@ -22,8 +22,8 @@ pub(super) struct Cumulative {
 }
 
 impl Cumulative {
-    /// Counts a duplicate ACK (RFC 5681 section 2); whether it is the one that
-    /// tells of a loss. The ones before may send a new segment (RFC 3042).
+    /// Counts a duplicate ACK (RFC 5681 section 2); returns whether it is the one that indicates a
+    /// loss. The earlier ones may send a new segment (RFC 3042).
     pub(super) fn duplicate(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
         core.loss.count_duplicate();
         let news = self.is_news(core);
@@ -37,8 +37,8 @@ impl Cumulative {
         core.books.una() > self.recover
     }
 
-    /// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the
-    /// segments that the duplicates say have left the network.
+    /// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the segments that have
+    /// left the network according to the duplicates.
     pub(super) fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.begin();
         core.set_pipe_by_duplicates();

@@ -1,5 +1,5 @@
-//! Loss recovery: which ACKs mean loss, what is resent when, and when new
-//! segments may go. A kind of recovery is one file here and one line in the registry below.
+//! Loss recovery: which ACKs indicate a loss, what is retransmitted when, and when new segments may
+//! be sent. A kind of recovery is one file here and one line in the registry below.
 
 mod cumulative;
 mod linux;
@@ -21,8 +21,7 @@ use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, RecoveryRequest, SlotKind};
 
-/// What a kind of recovery does. Every method finds the shared state already
-/// at the present.
+/// The methods of a kind of recovery. The shared state is up to date when they are called.
 pub(crate) trait LossRecovery {
     /// An ACK has arrived; it is not beyond what was sent.
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log);
@@ -39,11 +38,11 @@ pub(crate) trait LossRecovery {
     fn on_resend(&mut self, _core: &mut Core, _seq: Seq) {}
     /// The receiver's window is open, and this kind of recovery has not seen the ACK that said so.
     fn on_window_open(&mut self) {}
-    /// The gate of a pacer has opened for a burst that waits.
+    /// The pacer allows a waiting burst.
     fn on_gate(&mut self, _core: &mut Core) {}
-    /// Segments that were expected late are overdue by now: look again at what is lost.
+    /// Segments that were expected late are overdue now: check for losses again.
     fn on_patience_over(&mut self, _core: &mut Core) {}
-    /// What it knows of the segments in flight, where it keeps a list of them.
+    /// Its state of the segments in flight, if it keeps a list of them.
     fn tally(&self) -> Option<Tally> {
         None
     }
@@ -61,7 +60,7 @@ pub(crate) trait LossRecovery {
 pub struct Tally {
     /// The state: open, disorder, CWR, recovery or loss, from 0.
     pub state: u8,
-    /// Segments that are SACKed, taken for lost, and sent again and not known to have arrived.
+    /// Segments that are SACKed, considered lost, and sent again and not known to have arrived.
     pub sacked: u64,
     /// See [`Self::sacked`].
     pub lost: u64,
@@ -79,28 +78,28 @@ pub struct Tally {
     pub min_rtt: Option<u64>,
 }
 
-/// What a kind of recovery is called, and what goes with it.
+/// The name of a kind of recovery, and the parts that work with it.
 pub(crate) struct RecoveryInfo {
     /// Name, source and what it does.
     pub(crate) part: PartInfo,
     /// It needs a receiver that reports what it has above the cumulative ACK.
     pub(crate) uses_sack: bool,
-    /// Why no response to duplicate ACKs but the immediate one goes with it, if so.
+    /// Why only the immediate response to duplicate ACKs works with it, if so.
     pub(crate) refuses_responses: Option<&'static str>,
-    /// Why no detector of spurious retransmissions goes with it, if so.
+    /// Why no detector of spurious retransmissions works with it, if so.
     pub(crate) refuses_detectors: Option<&'static str>,
-    /// Why no loss classifier goes with it, if so.
+    /// Why no loss classifier works with it, if so.
     pub(crate) refuses_classifiers: Option<&'static str>,
-    /// Why no controller that sets the window by itself goes with it, if so.
+    /// Why no controller that sets the window itself works with it, if so.
     pub(crate) refuses_control: Option<&'static str>,
-    /// It keeps its estimate of what is in flight outside fast recovery too.
+    /// It maintains its estimate of the data in flight outside fast recovery too.
     pub(crate) always_has_pipe: bool,
-    /// It tells the congestion controller itself when an idle time ends.
+    /// It notifies the congestion controller itself when an idle time ends.
     pub(crate) tells_idle_end: bool,
-    /// It asks at the start of each burst whether the pacer lets it leave, and leaves the window to a controller that
-    /// sets it by itself.
+    /// It asks the pacer at the start of each burst, and lets a controller set the window.
     pub(crate) asks_for_bursts: bool,
-    /// In fast recovery it looks again when a segment that was expected late is overdue.
+    /// In fast recovery it checks for losses again when a segment that was expected late is
+    /// overdue.
     pub(crate) waits_for_overdue: bool,
 }
 
@@ -137,7 +136,7 @@ impl RecoveryInfo {
 
 /// A kind of recovery that can be chosen by its name.
 pub(crate) trait RecoveryPart: Default {
-    /// What it is called, and what goes with it.
+    /// Its name, and the parts that work with it.
     const INFO: RecoveryInfo;
 }
 

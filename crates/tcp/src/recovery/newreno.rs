@@ -1,6 +1,6 @@
 //! NewReno (RFC 6582): fast recovery lasts until everything that was
-//! outstanding at its start is acknowledged; each partial ACK tells of one more
-//! loss.
+//! outstanding at its start is acknowledged; each partial ACK indicates
+//! one more loss.
 
 use midflight_units::Seq;
 
@@ -11,7 +11,7 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, RecoveryRequest};
 
-/// State of a NewReno sender beside the shared one.
+/// State of a NewReno sender in addition to the shared state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewReno {
     cumulative: Cumulative,
@@ -43,7 +43,7 @@ impl NewReno {
         let segments = core.accept_keeping_timer(ack, log);
         core.loss.set_dupacks(dupacks);
         let restarted = std::mem::replace(&mut self.timer_restarted, true);
-        // Frozen by a closed window, it is set anew in either case.
+        // Frozen by a closed window, it is restarted in either case.
         let every = core.config.newreno_timer == PartialAckTimer::Every || core.is_closed();
         if every || !restarted {
             core.restart_timer();
@@ -63,7 +63,7 @@ impl NewReno {
 impl RecoveryPart for NewReno {
     const INFO: RecoveryInfo = RecoveryInfo::new(
         "newreno",
-        "fast recovery until the recovery point; each partial ACK tells of one more loss",
+        "fast recovery until the recovery point; each partial ACK indicates one more loss",
         "RFC 6582",
     );
 }

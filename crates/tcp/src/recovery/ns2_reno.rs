@@ -37,7 +37,7 @@ enum Reduction {
     Duplicates,
 }
 
-/// State of one of these senders beside the shared one.
+/// State of one of these senders in addition to the shared state.
 #[derive(Clone, Debug)]
 pub(crate) struct Ns2Reno {
     agent: Agent,

@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(board.next_hole(), Some(15));
     }
 
-    /// ns-2's list, searched from its start at each step and counted anew.
+    /// ns-2's list, searched from its start at each step and recounted.
     #[derive(Default)]
     struct Reference {
         blocks: Vec<Block>,

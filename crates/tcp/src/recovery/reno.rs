@@ -9,7 +9,7 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, RecoveryRequest};
 
-/// State of a Reno sender beside the shared one.
+/// State of a Reno sender in addition to the shared state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno {
     cumulative: Cumulative,

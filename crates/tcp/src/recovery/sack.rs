@@ -1,11 +1,10 @@
 //! SACK-based loss recovery (RFC 6675), with names as in its sections 2 to 5.
 //! After a timeout the SACK information is dropped, as RFC 2018 section 8 asks,
 //! and what later ACKs report is skipped while going back (RFC 6675 section
-//! 5.1). While the sender goes back, what lies beyond SND.NXT is taken for not
-//! sent: HighData is SND.NXT, so that a loss on the way back starts a recovery
-//! of its own. Only what has gone again and is SACKed then speaks for that: segments
-//! of before the timeout, which may be late over an old path, are skipped, but
-//! say nothing of what was sent behind them.
+//! 5.1). While the sender goes back, segments beyond SND.NXT are treated as not sent: HighData is
+//! SND.NXT, so a loss during that time starts another recovery. Only SACKs of retransmitted
+//! segments indicate such a loss: segments sent before the timeout, which may be late on an old
+//! path, are skipped, but give no information about segments sent after them.
 
 use educe::Educe;
 use midflight_units::{Ring, Seq};
@@ -15,8 +14,8 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
 use crate::sender::{Core, RecoveryRequest};
 
-/// SACKed segments. What RFC 6675 counts of them is kept up to date with each change, so that
-/// an ACK takes the same time however many there are.
+/// SACKed segments. RFC 6675's counts are updated with each change, so that the time for an ACK
+/// does not depend on their number.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct Scoreboard {
@@ -212,7 +211,7 @@ impl Scoreboard {
     }
 }
 
-/// State of an RFC 6675 sender beside the shared one. Sequence numbers are one
+/// State of an RFC 6675 sender in addition to the shared state. Sequence numbers are one
 /// past the RFC's where the RFC names the last octet.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
@@ -678,7 +677,7 @@ mod tests {
     }
 
     proptest! {
-        /// After every ACK in a recovery the pipe is that which is counted anew.
+        /// After every ACK in a recovery the pipe is that which is recounted.
         #[test]
         fn the_pipe_that_is_kept_is_the_pipe_counted_anew(
             threshold in prop_oneof![Just(3_u32), 1_u32..60],

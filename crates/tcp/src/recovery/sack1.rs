@@ -16,7 +16,7 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, RecoveryRequest};
 
-/// State of a Sack1 sender beside the shared one.
+/// State of a Sack1 sender in addition to the shared state.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Sack1 {

@@ -1,6 +1,6 @@
-//! Tahoe (Jacobson 1988): a third duplicate ACK is answered like a timeout,
-//! without waiting for it: half the threshold, a window of one segment, and
-//! everything from the first unacknowledged segment again.
+//! Tahoe (Jacobson 1988): a third duplicate ACK has the effect of a timeout: the threshold is
+//! halved, the window is one segment, and everything from the first unacknowledged segment on is
+//! retransmitted.
 
 use midflight_units::Seq;
 
@@ -10,7 +10,7 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, RecoveryRequest};
 
-/// State of a Tahoe sender beside the shared one.
+/// State of a Tahoe sender in addition to the shared state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe {
     cumulative: Cumulative,
@@ -34,7 +34,7 @@ impl Tahoe {
 impl RecoveryPart for Tahoe {
     const INFO: RecoveryInfo = RecoveryInfo {
         refuses_classifiers: Some(
-            "recovery tahoe answers every loss by sending the whole window again, and has no way to keep it; choose reno, newreno, sack1 or sack",
+            "recovery tahoe retransmits the whole window after every loss and cannot keep the window; choose reno, newreno, sack1 or sack",
         ),
         ..RecoveryInfo::new("tahoe", "fast retransmit, then slow start", "Jacobson 1988")
     };

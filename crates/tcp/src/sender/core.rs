@@ -55,7 +55,7 @@ use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::sizes::Sizes;
 use crate::state::Trigger;
 
-/// What orders ask of a recovery's own books.
+/// What orders request from a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecoveryRequest {
     /// Look again at what may be sent.
@@ -89,7 +89,7 @@ pub(crate) struct Core {
     /// How fast data is delivered, where a part listens to that; and what the last ACK has told.
     deliveries: Option<Box<Deliveries>>,
     rate: Option<RateSample>,
-    /// What validates paths, and where the segment at hand goes.
+    /// What validates paths, and where the current segment goes.
     challenges: Challenges,
     /// A rate asked for, and one to report.
     asking: Option<RateRequest>,
@@ -102,7 +102,7 @@ pub(crate) struct Core {
     syn_timeouts: u32,
     /// The segment for which the timer last expired, and the threshold after the first expiry for it.
     first_timeout: Option<(Seq, f64)>,
-    /// The response to duplicates has set the window for the ACK at hand.
+    /// The response to duplicates has set the window for the current ACK.
     window_answered: bool,
     policies: Vec<Policy>,
     /// What any part listens to.
@@ -110,7 +110,7 @@ pub(crate) struct Core {
     response: AnyDupackResponse,
     /// What an order says of reordering to come, and when it was given.
     reordering: Option<(Reordering, Instant)>,
-    /// Duplicates that usually tell of a loss are taken for reordering so far.
+    /// Duplicates that usually indicate a loss are treated as reordering so far.
     patient: bool,
     /// Segments below this do not overtake each other; while reordering is expected.
     pub(crate) in_order_below: Option<Seq>,
@@ -122,13 +122,13 @@ pub(crate) struct Core {
     /// A loss is suspected, and what it is taken for.
     judged: Option<LossCause>,
     detector: AnySpuriousDetector,
-    /// Follows retransmissions for policies that heed unneeded ones.
+    /// Tracks retransmissions for policies that use reports of unneeded ones.
     unneeded: Option<Box<UnneededWatch>>,
     /// How many new segments may go before the next order.
     pub(crate) probe: Option<u32>,
     /// What applied orders ask of the recovery.
     request: Option<RecoveryRequest>,
-    /// What else has led to the present state, beside what happened last.
+    /// What has led to the present state, apart from the last event.
     noted: Option<Trigger>,
 }
 
@@ -234,7 +234,7 @@ impl Core {
         self.books.flight_size()
     }
 
-    /// What is in flight, when each duplicate ACK has told of a segment that has left the network.
+    /// What is in flight, if each duplicate ACK indicates a segment that has left the network.
     pub(crate) fn set_pipe_by_duplicates(&mut self) {
         let pipe = self.flight_size() as i64 - i64::from(self.loss.dupacks());
         self.loss.set_pipe(pipe);
@@ -359,7 +359,7 @@ impl Core {
 
     /// The load that a congestion event halves. While the sender goes back
     /// after a timeout, FlightSize is what it has sent since: what was
-    /// outstanding before is taken for lost, and is not in flight. Segments of
+    /// outstanding before is considered lost, and is not in flight. Segments of
     /// limited transmit do not count (RFC 5681 section 3.2 step 2).
     fn load(&self) -> f64 {
         match self.config.response_load {
@@ -372,7 +372,7 @@ impl Core {
         }
     }
 
-    /// Sets `ssthresh` for a loss that duplicate ACKs have told of. Returns the
+    /// Sets `ssthresh` for a loss that duplicate ACKs have reported. Returns the
     /// window for fast recovery, where the controller does not leave that to the
     /// kind of recovery.
     pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
@@ -394,7 +394,7 @@ impl Core {
     }
 
     /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
-    /// retransmission is lost: SND.UNA has stood still while new data went, so
+    /// retransmission is lost: SND.UNA has not advanced while new data was sent, so
     /// FlightSize counts what has long arrived. In flight was at most the
     /// window that recovery aimed at. The window in use counts as it is without
     /// what duplicates have added, which is `deflated`.
@@ -584,7 +584,7 @@ impl Core {
         segments
     }
 
-    /// The same without setting the timer anew.
+    /// The same without restarting the timer.
     #[inline(always)]
     pub(crate) fn accept_keeping_timer(&mut self, ack: &Ack, log: &mut impl Log) -> u64 {
         let first = self.books.una();
@@ -613,7 +613,7 @@ impl Core {
 
     // ---- transmission ---------------------------------------------------
 
-    /// Hands out segment `seq` and keeps the books of it.
+    /// Hands out segment `seq` and updates the state of the segments.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, seq: Seq) -> Segment {
         let idle = !self.books.is_outstanding();

@@ -16,7 +16,7 @@ use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
 ///
-/// Hand in what happens ([`Self::open`], [`Self::on_ack`], [`Self::on_notice`],
+/// Pass in events ([`Self::open`], [`Self::on_ack`], [`Self::on_notice`],
 /// [`Self::on_timer`]); after each, take segments from
 /// [`Self::poll_transmit`] until there is none, then ask
 /// [`Self::poll_timer`] when to call [`Self::on_timer`]. Early or repeated
@@ -48,14 +48,14 @@ impl Sender {
         }
     }
 
-    /// Replaces the policies, for a run that forks from a common past. Only
-    /// before the first notice, as long as policies have only watched.
+    /// Replaces the policies, for a run that forks from a common beginning. Only before the first
+    /// notice, as long as policies have only observed.
     pub fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
         self.core.set_policies(policies);
     }
 
-    /// Follows retransmissions from here on, as a sender does whose policies heed
-    /// unneeded ones: for the common past of runs that will have such policies.
+    /// Tracks retransmissions from here on, as for policies that use reports of unneeded ones: for
+    /// the common beginning of runs that will have such policies.
     pub fn watch_retransmissions(&mut self) {
         self.core.watch_retransmissions();
     }
@@ -451,7 +451,7 @@ fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) 
     }
 }
 
-/// What a log that wants to know is told of when it changes.
+/// Values whose changes are reported to a detailed log.
 #[derive(Clone, Copy)]
 struct Snapshot {
     state: State,

@@ -40,7 +40,7 @@ fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders(
     }
 }
 
-/// Every signal, with a sender that heeds marks and one that does not.
+/// Every signal, with a sender that uses marks and one that does not.
 #[test]
 fn every_signal_of_a_node_that_moves_ends_its_flow() {
     for profile_index in 0..PROFILES.len() {

@@ -28,7 +28,7 @@ STUDY = Study(
     ),
     summary=(
         "One bulk TCP flow, one handoff between two access links, 200 handoff instants in each of "
-        "192 cells, regular TCP against a sender that is told of the handoff."
+        "192 cells, regular TCP and a sender that gets a notice of the handoff."
     ),
     reading=(
         "In the quartile plots markers are medians and bars run from the lower to the upper "

@@ -193,8 +193,7 @@ def no_slower(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "LH-9",
-    "A sender that is told of the new link, as in 2008, would still be faster than the kernel's "
-    "CUBIC.",
+    "A sender that gets a notice, as in 2008, would still be faster than the kernel's CUBIC.",
     "The median time for 100 segments of the simulated scheme enhanced is below that of CUBIC; a "
     "part for each cell",
     figures=("1", "2"),

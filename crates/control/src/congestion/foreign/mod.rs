@@ -1,12 +1,12 @@
 //! A controller that is defined outside this crate, such as one that a user writes in Python.
 //!
-//! It has no place in the registry: it is a policy from elsewhere that says it is one
-//! ([`crate::Listens::CONTROL`], [`crate::policy::ForeignPolicy::controller`]), so that it may heed
+//! It is not in the registry: it is a foreign policy that declares itself a controller
+//! ([`crate::Listens::CONTROL`], [`crate::policy::ForeignPolicy::controller`]), so that it may use
 //! notices as well. The sender asks it in place of the controller of its settings.
 
 use crate::SenderView;
 
-/// What it decides. What is none stays as it is.
+/// Its decision. Values that are none do not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Control {
     /// The congestion window, at least one segment.
@@ -17,19 +17,19 @@ pub struct Control {
     pub pacing_rate: Option<f64>,
 }
 
-/// The hooks of a controller from elsewhere. Each is asked when the sender's books are up to date; the
-/// view has the rate sample of the ACK at hand.
+/// The hooks of a foreign controller. Each is called when the sender's state is up to date; the
+/// view has the rate sample of the current ACK.
 pub trait ForeignCongestion {
-    /// It sets the window in a recovery as well, and is asked at the ACKs there. Otherwise the recovery
-    /// brings the window down to the threshold.
+    /// It also sets the window during a recovery, and is called at the ACKs of the recovery.
+    /// Otherwise the recovery reduces the window to the threshold.
     fn steers_recovery(&self) -> bool;
 
     /// The connection is open, with its initial window.
     fn on_open(&mut self, view: &SenderView) -> Control;
 
-    /// An ACK has been processed, and what is lost is not yet sent again. With the recovery of Linux every ACK,
-    /// of whose answer only the rate counts where the recovery reduces the window; with others those of new data
-    /// outside fast recovery.
+    /// An ACK has been processed, and lost segments are not yet retransmitted. With the recovery of
+    /// Linux it is called at every ACK, and while the recovery reduces the window only the rate of
+    /// its answer is used; with others at ACKs of new data outside fast recovery.
     fn on_ack(&mut self, view: &SenderView) -> Control;
 
     /// A loss is found, and the sender reduces its window. No threshold for half the window.
@@ -39,6 +39,6 @@ pub trait ForeignCongestion {
     /// reduced, or expired before for the same segment, the sender keeps the threshold that it has.
     fn on_timeout(&mut self, view: &SenderView) -> Control;
 
-    /// The last recovery or timeout has proved to be unneeded; window and threshold are those of before.
+    /// The last recovery or timeout was spurious; window and threshold are those from before it.
     fn on_undo(&mut self, view: &SenderView) -> Control;
 }

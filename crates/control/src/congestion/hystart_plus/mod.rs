@@ -33,7 +33,7 @@ struct Css {
     rounds: u32,
 }
 
-/// What it remembers of the present round and the one before.
+/// State of the current round and the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HyStartPlus {
     /// windowEnd: SND.NXT when the round began.

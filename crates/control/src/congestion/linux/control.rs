@@ -1,11 +1,11 @@
-//! What a controller is told, and answers, that sets the window and the rate of sending by itself (cong_control()
-//! of Linux), as BBR does. No recovery reduces the window for it.
+//! Input and output of a controller that sets the window and the sending rate itself
+//! (cong_control() of Linux), like BBR. No recovery reduces the window for it.
 
 use midflight_units::{Instant, Seq};
 
 use crate::jiffies::Jiffies;
 
-/// Where a sender stands in its recovery from losses: the states of Linux, in its order.
+/// The state of a sender's loss recovery: the states of Linux, in the same order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossPhase {
     /// Nothing is suspected.
@@ -21,7 +21,7 @@ pub enum LossPhase {
     Loss,
 }
 
-/// Where the sender stands when the controller is asked. Counts are in segments.
+/// The sender's state when the controller is called. Counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The present.
@@ -65,11 +65,11 @@ pub struct LostSegment {
     pub app_limited: bool,
 }
 
-/// What such a controller answers.
+/// The answer of such a controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steer {
     /// Bytes of data a second at which bursts leave.
     pub rate: u64,
-    /// What is sent until what is in flight has been delivered says nothing of the path.
+    /// Samples are application-limited until the data in flight have been delivered.
     pub ignore_samples: bool,
 }

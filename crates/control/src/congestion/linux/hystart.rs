@@ -9,7 +9,7 @@ use midflight_units::{Instant, Seq};
 
 use super::super::{RttNews, Window};
 
-/// Below this window nothing is looked at, in packets.
+/// Below this window HyStart does nothing, in packets.
 const LOW_WINDOW: f64 = 16.0;
 /// ACKs of a train are no further apart, in microseconds.
 const TRAIN_GAP: u64 = 2000;

@@ -3,7 +3,7 @@
 
 use super::super::Window;
 
-/// What is left over from the last growth.
+/// The remainder of the last growth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::congestion) struct Packets {
     /// Packets delivered that have not yet made the window larger (snd_cwnd_cnt).

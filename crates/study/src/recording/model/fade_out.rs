@@ -1,5 +1,5 @@
-//! A link that fades before its break: its rate falls on a line and its losses grow, then there is nothing for a
-//! while, then it is back.
+//! A link that fades before its break: its rate decreases linearly and its losses increase, then
+//! there is no link for some time, and then it is back.
 
 use midflight_control::part::Knob;
 
@@ -7,20 +7,20 @@ use super::{push, rate, share, time, Drawing, Model};
 
 pub(super) const FADE_OUT: Model = Model {
     name: "fade-out",
-    summary: "a link that fades, is gone, and comes back, again and again",
+    summary: "a link that repeatedly fades, breaks, and comes back",
     source: "our choice",
     knobs: &[
         Knob {
             name: "rate",
             default: "30 Mbit/s",
             accepts: "a rate",
-            summary: "without fading",
+            summary: "rate without fading",
         },
         Knob {
             name: "last",
             default: "1 Mbit/s",
             accepts: "a rate",
-            summary: "right before the break",
+            summary: "rate right before the break",
         },
         Knob {
             name: "loss",
@@ -44,7 +44,7 @@ pub(super) const FADE_OUT: Model = Model {
             name: "gone-for",
             default: "3 s",
             accepts: "a time, or two with a colon between",
-            summary: "how long it is gone, uniform",
+            summary: "how long there is no link, uniform",
         },
         Knob {
             name: "every",

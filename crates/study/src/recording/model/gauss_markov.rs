@@ -7,7 +7,7 @@ use super::{push, rate, time, Drawing, Model};
 
 pub(super) const GAUSS_MARKOV: Model = Model {
     name: "gauss-markov",
-    summary: "a rate that wanders around its mean and forgets where it was",
+    summary: "a rate that varies around its mean (autoregressive process)",
     source: "a first-order autoregressive process (Liang and Haas, INFOCOM 1999, for a node's speed); the numbers are our choice",
     knobs: &[
         Knob {
@@ -26,19 +26,19 @@ pub(super) const GAUSS_MARKOV: Model = Model {
             name: "memory",
             default: "5 s",
             accepts: "a time of at least a step",
-            summary: "after which 1/e of a deviation is left",
+            summary: "time after which 1/e of a deviation is left",
         },
         Knob {
             name: "step",
             default: "100 ms",
             accepts: "a time of at least 1 ms",
-            summary: "from one rate to the next",
+            summary: "time from one rate to the next",
         },
         Knob {
             name: "least",
             default: "1 Mbit/s",
             accepts: "a rate",
-            summary: "the rate is never less",
+            summary: "minimum rate",
         },
     ],
     draw,

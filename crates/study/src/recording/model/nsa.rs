@@ -1,5 +1,5 @@
-//! 5G without a core of its own (NSA): data go over NR while there is some, and over the LTE anchor otherwise. Each
-//! change of the secondary cell interrupts the data for a moment.
+//! Non-standalone 5G (NSA): data go over NR while it is available, and over the LTE anchor
+//! otherwise. Each change of the secondary cell interrupts the data for a moment.
 
 use midflight_control::part::Knob;
 
@@ -7,7 +7,7 @@ use super::{push, rate, time, Drawing, Model};
 
 pub(super) const NSA: Model = Model {
     name: "5g-nsa",
-    summary: "NR that comes and goes over an LTE anchor",
+    summary: "an NR link that is added to an LTE anchor and released again",
     source: "two states with exponential times; rates and delays of the presets 5g-nsa and lte; times and gap are our choice",
     knobs: &[
         Knob {

@@ -1,5 +1,5 @@
-//! Starlink's schedule: satellites are assigned anew at 12, 27, 42 and 57 s of each minute, everywhere at once. From
-//! there on the path has another rate and another delay, and for a moment losses.
+//! Starlink's schedule: satellites are reassigned at 12, 27, 42 and 57 s of each minute, everywhere
+//! at once. From then on the path has another rate and delay, and losses for a short time.
 //!
 //! The path begins at second 0 of a minute; `offset` of a trace begins it elsewhere.
 
@@ -9,7 +9,7 @@ use super::{push, rate, share, time, Drawing, Model};
 
 pub(super) const STARLINK: Model = Model {
     name: "starlink",
-    summary: "rate and delay drawn anew every 15 s, with a burst of losses",
+    summary: "new random rate and delay every 15 s, with a burst of losses",
     source: "instants: StarQUIC 2024 and arXiv 2307.00402; rates and delays: uniform as in arXiv 2510.25498; the uplink and the losses are our choice",
     knobs: &[
         Knob {
@@ -40,13 +40,13 @@ pub(super) const STARLINK: Model = Model {
             name: "burst",
             default: "5% : 50%",
             accepts: "a share such as 20%, or two with a colon between",
-            summary: "losses right behind a boundary",
+            summary: "losses right after a boundary",
         },
         Knob {
             name: "burst-for",
             default: "50 ms : 150 ms",
             accepts: "a time up to 7.5 s, or two with a colon between",
-            summary: "how long",
+            summary: "length of these losses",
         },
     ],
     draw,

@@ -1,4 +1,4 @@
-//! The handoffs and changes of a scenario, checked one against the other and put in order of time.
+//! The handoffs and changes of a scenario, checked for overlaps and sorted by time.
 
 use midflight_units::Instant;
 
@@ -36,7 +36,7 @@ impl Plan {
             for (i, &at) in handoff.at.value.0.iter().enumerate() {
                 let target = to[i % to.len()];
                 if target == on && gap.is_none() {
-                    let why = format!("at {at} the mobile node is on \"{}\" already; expected another link, or a gap for an outage", name(on));
+                    let why = format!("at {at} the mobile node is already on \"{}\"; expected another link, or a gap for an outage", name(on));
                     return problem(key("to"), why);
                 }
                 if at == Instant::ZERO {
@@ -62,7 +62,7 @@ impl Plan {
                     .last()
                     .filter(|last| at < last.make() || at == last.at)
                 {
-                    let why = format!("the handoff at {at} comes before the one at {} is complete, at {}; expected handoffs one after the other in the order of time", last.at, last.make());
+                    let why = format!("the handoff at {at} begins before the one at {} is complete at {}; expected handoffs in order of time that do not overlap", last.at, last.make());
                     return problem(key("at"), why);
                 }
                 if this.make() >= end {
@@ -95,7 +95,7 @@ impl Plan {
             let link = find(&key("link"), &change.link, "link", known)?;
             if file.links[link].trace.is_some() {
                 let why = format!(
-                    "\"{}\" has a trace, which says how it changes; expected a link without one",
+                    "\"{}\" has a trace, which defines its changes; expected a link without one",
                     change.link
                 );
                 return problem(key("link"), why);
@@ -103,7 +103,7 @@ impl Plan {
             let pause = change.pause.value;
             for &at in &change.at.value.0 {
                 if let Some(last) = changes.last().filter(|last| at < last.at) {
-                    let why = format!("the change at {at} is written behind the one at {}; expected changes in the order of time", last.at);
+                    let why = format!("the change at {at} is written after the one at {}; expected changes in order of time", last.at);
                     return problem(key("at"), why);
                 }
                 if at == Instant::ZERO {
@@ -115,12 +115,12 @@ impl Plan {
                 };
                 let near = moves.partition_point(|m| m.make() < at);
                 if let Some(step) = moves[near..].iter().take(2).find(crosses) {
-                    let why = format!("the change of \"{}\" at {at} crosses the handoff at {}, which leaves that link or comes to it; expected a change that is over before, or begins after the handoff is complete", change.link, step.at);
+                    let why = format!("the change of \"{}\" at {at} overlaps the handoff at {}, which leaves that link or arrives at it; expected a change that is complete before the handoff, or begins after the handoff is complete", change.link, step.at);
                     return problem(key("at"), why);
                 }
                 let under_way = |c: &Change| at <= c.at + c.pause;
                 if let Some(last) = last_of[link].filter(under_way) {
-                    let why = format!("at {at} the change of \"{}\" at {} is not over before {}; expected a later one", change.link, last.at, last.at + last.pause);
+                    let why = format!("at {at} the change of \"{}\" at {} is not complete before {}; expected a later change", change.link, last.at, last.at + last.pause);
                     return problem(key("at"), why);
                 }
                 if at + pause >= end {

@@ -1,4 +1,4 @@
-//! The SACK blocks that the receiver of Linux remembers and says.
+//! The SACK blocks that the receiver of Linux stores and reports.
 
 use super::{Held, LinuxAcks, BLOCKS, BLOCKS_EXPECTED};
 use crate::segment::SackBlock;
@@ -63,7 +63,7 @@ impl LinuxAcks {
         self.blocks = kept;
     }
 
-    /// The blocks that an ACK says, a duplicate first; that is said once.
+    /// The blocks of an ACK, a duplicate first, which is reported once.
     pub(in crate::receiver) fn take_blocks(
         &mut self,
         most: usize,

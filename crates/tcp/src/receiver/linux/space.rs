@@ -1,4 +1,5 @@
-//! What the receiver of Linux measures: the RTT, and how much the application reads of it, by which its buffer grows.
+//! The measurements of the receiver of Linux: the RTT, and how much the application reads in an
+//! RTT, which determines the growth of the buffer.
 
 use midflight_units::{Instant, Seq};
 

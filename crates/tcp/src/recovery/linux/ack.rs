@@ -26,12 +26,12 @@ pub(super) struct News {
     pub(super) congested: bool,
     /// A segment up to `high` that was never sent again has arrived.
     pub(super) original: bool,
-    /// It tells of a duplicate that a retransmission has made, and that one is the probe.
+    /// It reports a duplicate that a retransmission has made, and that one is the probe.
     pub(super) dsack: bool,
     dsack_of_probe: bool,
     /// Retransmissions are found to be lost.
     pub(super) lost_again: bool,
-    /// The timer shall be set anew.
+    /// The timer shall be restarted.
     pub(super) set_timer: bool,
     /// Lowest segment that has arrived late.
     late: Option<Seq>,
@@ -334,7 +334,7 @@ impl Linux {
         } else if let (Some((_, last)), true) = (news.sacked_sent, is_sampled) {
             let head = self.board.head().map(|head| head.sent);
             let first = news.sacked_sent.map_or(last, |(first, _)| first);
-            // Of data sent after the head: otherwise the timeout could be put off for ever.
+            // Of data sent after the head: otherwise the timeout could be postponed for ever.
             news.set_timer = head.is_some_and(|head| first < head);
         }
         if let Some(latest) = samples.latest {

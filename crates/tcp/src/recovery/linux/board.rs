@@ -274,7 +274,7 @@ impl Board {
         self.unlist(seq);
     }
 
-    /// A DSACK tells that a retransmission of it has arrived.
+    /// A DSACK reports that a retransmission of it has arrived.
     pub(super) fn retransmission_arrived(&mut self, seq: Seq) {
         if let Some(entry) = self.get_mut(seq).filter(|e| e.is_resent()) {
             entry.tags &= !RESENT;

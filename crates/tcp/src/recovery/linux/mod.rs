@@ -79,7 +79,7 @@ struct Probe {
     is_resent: bool,
 }
 
-/// The state beside the shared one.
+/// The state in addition to the shared state.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Linux {
@@ -103,9 +103,9 @@ pub(crate) struct Linux {
     probe: Option<Probe>,
     /// Segments acknowledged or SACKed.
     delivered: u64,
-    /// The same before the ACK at hand, or before the timer at hand.
+    /// The same before the current ACK, or before the current timer.
     delivered_before: u64,
-    /// Duplicates that DSACKs have told of, and all retransmissions.
+    /// Duplicates that DSACKs have reported, and all retransmissions.
     dsacked: u64,
     resent: u64,
     /// Blocks of the last ACK, which need not be looked at again.
@@ -126,7 +126,7 @@ impl Linux {
         self.min_rtt.get().unwrap_or(u64::from(u32::MAX))
     }
 
-    /// What a controller that sets the window by itself is told.
+    /// The input of a controller that sets the window itself.
     fn inside(&self) -> Inside {
         Inside {
             phase: match self.state {
@@ -203,10 +203,10 @@ impl Linux {
 impl RecoveryPart for Linux {
     const INFO: RecoveryInfo = RecoveryInfo {
         refuses_responses: Some(
-            "recovery linux tells losses by time (RACK) and does not count duplicates; the profiles rfc and ns2 do",
+            "recovery linux detects losses by time (RACK) and does not count duplicates; the profiles rfc and ns2 do",
         ),
         refuses_detectors: Some(
-            "recovery linux has F-RTO, Eifel and DSACK undo of its own; the profiles rfc and ns2 do not",
+            "recovery linux has its own F-RTO, Eifel and DSACK undo; the profiles rfc and ns2 do not",
         ),
         always_has_pipe: true,
         tells_idle_end: true,

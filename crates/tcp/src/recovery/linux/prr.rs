@@ -1,9 +1,10 @@
 //! The window of a recovery: proportional rate reduction, as the kernel has it (tcp_init_cwnd_reduction(),
 //! tcp_cwnd_reduction()), or as RFC 9937 section 6.
 //!
-//! They differ in two things. The kernel counts in proportion to the window before the recovery, the RFC to RecoverFS,
-//! what was in flight; they are the same where the window was in full use. And as long as nothing has been sent,
-//! the kernel lets a segment go with every ACK, the RFC where none would go otherwise.
+//! They differ in two points. The kernel reduces in proportion to the window before the recovery,
+//! the RFC to RecoverFS, the data in flight; these are equal if the window was fully used. And as
+//! long as nothing has been sent, the kernel allows a segment for every ACK, the RFC only if none
+//! would be sent otherwise.
 
 use crate::config::PrrRules;
 
@@ -27,7 +28,7 @@ pub(super) struct Delivery {
 }
 
 impl Prr {
-    /// One with this window before, or this many in flight without those that had been SACKed before the ACK at hand.
+    /// One with this window before, or this many in flight without those that had been SACKed before the current ACK.
     pub(super) fn begin(rules: PrrRules, cwnd: u64, recover_fs: u64) -> Self {
         let prior = match rules {
             PrrRules::Linux => cwnd,

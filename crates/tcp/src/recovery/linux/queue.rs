@@ -1,9 +1,8 @@
-//! What the application has written: the send buffer and its autotuning, and the pieces that data lie in.
-//! The application writes whenever the kernel lets it.
+//! The data that the application has written: the send buffer with its autotuning, and the pieces
+//! that hold the data. The application writes whenever the kernel accepts data.
 //!
-//! A piece is one of the kernel's socket buffers. Where it ends shows in two ways: a burst before such
-//! an end is not held back, and the last segment of some pieces tells the receiver to hand on what it has
-//! (PSH), which is acknowledged at once.
+//! A piece is one of the kernel's socket buffers. Its end has two effects: a burst before it is not
+//! held back, and the last segment of some pieces has PSH, so the receiver acknowledges it at once.
 
 use std::collections::VecDeque;
 

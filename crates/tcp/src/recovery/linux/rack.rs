@@ -1,5 +1,5 @@
 //! RACK as in tcp_recovery.c (RFC 8985 section 6.2): a segment is lost if one that was sent later
-//! has arrived, and it should have by now. What reordering is waited for adapts to DSACKs.
+//! has arrived and its own reordering window is over. The reordering window adapts to DSACKs.
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
@@ -20,7 +20,7 @@ pub(super) struct Rack {
     rtt: u64,
     /// Something has arrived since the queue was last looked at.
     pub(super) advanced: bool,
-    /// A DSACK tells of reordering that was not waited for.
+    /// A DSACK indicates reordering that was not waited for.
     pub(super) dsack_seen: bool,
     steps: u32,
     persist: u8,

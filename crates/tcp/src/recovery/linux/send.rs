@@ -1,4 +1,5 @@
-//! What goes next: tcp_write_xmit(), tcp_xmit_retransmit_queue(), and how the window is used.
+//! What is sent next: tcp_write_xmit(), tcp_xmit_retransmit_queue(), and how fully the window is
+//! used.
 
 use midflight_units::{Instant, Seq};
 
@@ -105,7 +106,7 @@ impl Usage {
 }
 
 impl Linux {
-    /// The next segment, and the books of it.
+    /// The next segment, and the bookkeeping for it.
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
             self.queue.leaves_again(seq, 1);
@@ -339,7 +340,7 @@ impl Linux {
         }
     }
 
-    /// The books of a retransmission (tcp_retransmit_skb()); a probe's are smaller.
+    /// Bookkeeping for a retransmission (tcp_retransmit_skb()); a probe's are smaller.
     pub(super) fn resend(&mut self, core: &Core, seq: Seq, is_probe: bool) {
         self.board
             .resend(seq, core.stamp(), self.delivered, is_probe);
@@ -378,7 +379,7 @@ impl Linux {
         seq
     }
 
-    /// The books of a new segment (tcp_event_new_data_sent()).
+    /// Bookkeeping for a new segment (tcp_event_new_data_sent()).
     fn send_new(&mut self, core: &mut Core) -> Seq {
         let seq = self.board.nxt();
         if self.sending.sent == 0 {

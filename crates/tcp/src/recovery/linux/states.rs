@@ -1,4 +1,4 @@
-//! States and what undoes them: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
+//! States and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
 use super::ack::echoes_before;
 use super::prr::{Delivery, Prr};
@@ -396,7 +396,7 @@ impl Linux {
         }
     }
 
-    /// tcp_enter_cwr(): the receiver tells of congestion.
+    /// tcp_enter_cwr(): the receiver reports congestion.
     fn enter_cwr(&mut self, core: &mut Core, log: &mut impl Log) {
         self.undo.ssthresh = None;
         if self.state < Ca::Cwr {

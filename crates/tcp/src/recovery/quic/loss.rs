@@ -1,4 +1,5 @@
-//! Which packets are lost (RFC 9002 section 6.1), probe timeouts (6.2) and the answer to losses (7).
+//! Which packets are lost (RFC 9002 section 6.1), probe timeouts (6.2) and the response to losses
+//! (7).
 
 use midflight_units::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Loss recovery of QUIC (RFC 9002), and what a sender does when its peer has another address (RFC 9000 section 9).
+//! Loss recovery of QUIC (RFC 9002), and the sender's reaction to another address of its peer (RFC
+//! 9000 section 9).
 //!
 //! | file | does | where that is defined |
 //! |---|---|---|
@@ -32,7 +33,7 @@ use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, Source};
 use crate::sender::{Core, RecoveryRequest, SlotKind};
 
-/// The state beside the shared one.
+/// The state in addition to the shared state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quic {
     packets: Packets,

@@ -1,5 +1,5 @@
-//! Where the peer is: validation of its address, the limit on what goes there before (RFC 9000 section 8), and what
-//! becomes of the sender when the peer has another one (section 9).
+//! The address of the peer: its validation, the limit of bytes sent before that (RFC 9000 section
+//! 8), and the changes to the sender when the peer has another address (section 9).
 
 use midflight_units::{Duration, Instant};
 
@@ -29,7 +29,7 @@ pub(super) struct PathState {
     /// RTT before the first sample, if it is not that of the handshake.
     initial_rtt: Option<Duration>,
     validation: Option<Validation>,
-    /// That the limit has stopped the sender was told.
+    /// The limit has stopped the sender, and that has been reported.
     limit_told: bool,
 }
 

@@ -4,7 +4,7 @@
 use educe::Educe;
 use midflight_units::{Instant, Ring, Seq};
 
-/// What is known of an outstanding segment.
+/// The state of an outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
     /// Nanoseconds, shifted by one to make room for the other.

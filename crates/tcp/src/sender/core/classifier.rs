@@ -1,4 +1,4 @@
-//! The loss classifier is asked here: what is the cause of a loss that is suspected?
+//! Calls of the loss classifier: the cause of a suspected loss.
 
 use midflight_control::loss::{LossCause, RttSample};
 use midflight_control::SenderView;

@@ -1,4 +1,4 @@
-//! Controllers other than Reno are told here of what Reno does not ask for.
+//! Calls of controllers other than Reno, for events that Reno does not need.
 
 use midflight_control::congestion::{
     AckCounting, AnyCongestion, Control, ForeignCongestion, LossPhase, Reno, RttNews, Standing,
@@ -25,7 +25,7 @@ pub(super) fn grow(
 }
 
 impl Path {
-    /// What HyStart++ lets an ACK of so many segments count for, and how it is counted.
+    /// For how many segments an ACK counts with HyStart++, and how it is counted.
     #[cold]
     pub(super) fn counted(
         &mut self,
@@ -230,7 +230,7 @@ impl Core {
         self.steer(at, log, |c, window, standing| c.on_open(window, standing));
     }
 
-    /// The rate sample of the ACK at hand is made.
+    /// The rate sample of the current ACK is made.
     pub(crate) fn control(&mut self, at: Inside, log: &mut impl Log) {
         if self.has_foreign_controller() {
             self.ask_foreign(log, |f, view| f.on_ack(view));
@@ -255,7 +255,7 @@ impl Core {
         asks
     }
 
-    /// Tells the window, which was set where nobody was told.
+    /// Reports the window, which was set without a report.
     pub(crate) fn tell_window(&self, log: &mut impl Log) {
         let (to, by) = (self.cwnd(), Author::Controller);
         log.record(self.now, SenderEvent::Cwnd { to, by });
@@ -267,7 +267,7 @@ impl Core {
         self.path.congestion.on_loss_state(&standing);
     }
 
-    /// The controller is told of each segment that is found to be lost.
+    /// The controller is called for each segment that is found to be lost.
     pub(crate) fn hears_losses(&self) -> bool {
         self.path.controls && self.path.congestion.hears_losses()
     }

@@ -1,5 +1,5 @@
-//! Segments that a window has cut: what they are inside the sender, which numbers what it sends, and on the wire,
-//! where a number stands for a full segment's bytes ([`crate::sizes`]).
+//! Segments split at the edge of a window: their numbers inside the sender, which counts what it
+//! sends, and on the wire, where a number represents a full segment's bytes ([`crate::sizes`]).
 
 use midflight_units::Seq;
 

@@ -1,5 +1,5 @@
-//! How fast data is delivered is followed here, for a controller that sends at a rate of its own and for policies
-//! that listen to it.
+//! Tracks the delivery rate, for controllers that set a sending rate and for policies that listen
+//! to it.
 
 use midflight_control::Listens;
 use midflight_units::{Duration, Seq};
@@ -54,7 +54,7 @@ impl Core {
         }
     }
 
-    /// Makes the rate sample of the ACK at hand, if anybody listens and it is not made yet. A recovery that finds
+    /// Makes the rate sample of the current ACK, if anybody listens and it is not made yet. A recovery that finds
     /// losses and measures round trips at the ACK makes it itself; `latest` is the round trip of what was sent
     /// last, in microseconds like `min_rtt`.
     pub(crate) fn take_rate(

@@ -1,5 +1,5 @@
-//! The detector of spurious retransmissions is asked here, and the watch that
-//! follows retransmissions for policies.
+//! Calls of the detector of spurious retransmissions, and of the watch that tracks retransmissions
+//! for policies.
 
 use midflight_control::spurious::{Unneeded, UnneededTracker};
 use midflight_control::{AckNews, Listens, Orders, SenderView};
@@ -8,7 +8,7 @@ use midflight_units::Seq;
 use super::Core;
 use crate::event::Log;
 
-/// What is followed for policies that heed unneeded retransmissions.
+/// The retransmissions tracked for policies that use reports of unneeded ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnneededWatch {
     pub(super) retransmissions: UnneededTracker,

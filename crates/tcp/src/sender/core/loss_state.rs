@@ -1,5 +1,5 @@
-//! What the kinds of recovery keep in common of a suspected loss: duplicate ACKs, the estimate of
-//! what is in flight, and whether the sender is in fast recovery or has timed out.
+//! The loss state that all kinds of recovery share: duplicate ACKs, the estimate of the data in
+//! flight, and whether the sender is in fast recovery or has timed out.
 
 use midflight_units::Seq;
 
@@ -144,7 +144,7 @@ impl LossState {
         self.timed_out &= segments == 0;
     }
 
-    /// Nothing is lost, or all is taken for lost: no recovery is under way.
+    /// Nothing is lost, or all is considered lost: no recovery is under way.
     pub(super) fn reset(&mut self) {
         self.resend = None;
         self.timed_out = false;

@@ -132,8 +132,8 @@ impl Core {
         applied
     }
 
-    /// Ends the recovery at hand, in which nothing was lost. What it was ordered
-    /// for may be over: then the duplicates at hand are not its echoes, and count on.
+    /// Ends the current recovery, in which nothing was lost. What it was ordered
+    /// for may be over: then the current duplicates are not its echoes, and count on.
     fn take_back(&mut self, counting: bool) {
         self.noted = Some(Trigger::Spurious);
         let recovering = self.loss.in_fast_recovery()

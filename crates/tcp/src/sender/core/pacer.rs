@@ -1,13 +1,14 @@
-//! Pacing: a gate that a burst passes no earlier than the rate allows (tcp_pacing_check(),
+//! Pacing: a burst is not sent earlier than the rate allows (tcp_pacing_check(),
 //! tcp_update_skb_after_send()).
 //!
-//! A burst takes its bytes divided by the rate from when it leaves, and the next may leave then. One that is late
-//! makes up for it by at most half of its own time, unless an order gives the rate. As with the queueing discipline fq the first ten
-//! segments of a connection are not paced. What a timer has sent again passes without being asked, and still
-//! takes its time; so does a train, which has gaps of its own.
+//! After a burst the next one waits for the time of the burst's bytes at the rate. A late burst
+//! shortens that by at most half, unless an order gives the rate. As with the queueing discipline
+//! fq the first ten segments of a connection are not paced. Retransmissions after a timeout and
+//! trains, which have their own gaps, do not wait, but the bursts after them do.
 //!
-//! The recovery of Linux asks at the start of each burst. Every other kind has bursts of one segment, which are
-//! asked for here. A sender without a gate takes its usual course ([`Core::held`]) and pays nothing.
+//! The recovery of Linux asks the pacer at the start of each burst. Every other kind has bursts of
+//! one segment, which are checked here. A sender without pacing does not reach this code
+//! ([`Core::held`]).
 
 use midflight_control::Pacing;
 use midflight_units::{Duration, Instant, Rate};
@@ -141,7 +142,7 @@ impl Core {
         let leaves = before.max(now);
         pacer.sent += segments;
         let takes = pacer.takes(bytes, own_rate);
-        // What is late makes up for it.
+        // A late burst shortens the wait.
         let credit = leaves.since(before).as_nanos().min(takes / 2);
         let wait = (takes - credit).max(pacer.takes_by_order(now, wire));
         pacer.departure = leaves + Duration::from_nanos(wait);

@@ -1,5 +1,5 @@
 //! What belongs to a path: the windows and the controller that sets them, the round-trip time and
-//! the timeout that follows from it, and the rate of bursts. A path that starts afresh is a new value.
+//! the timeout that follows from it, and the rate of bursts. A path that is reset is a new value.
 
 use educe::Educe;
 use midflight_control::congestion::{AnyCongestion, HyStartPlus};
@@ -19,7 +19,8 @@ pub(crate) struct Path {
     pub(super) congestion: AnyCongestion,
     /// What ends the first slow start, if that is not the controller.
     pub(super) hystart: Option<HyStartPlus>,
-    /// The controller is Reno and nothing else ends slow start: the way of most packets, without a detour to ask it.
+    /// The controller is Reno and nothing else ends slow start: the fast path, without calls of
+    /// other controllers.
     pub(super) reno: bool,
     /// The controller sets the window and the rate by itself.
     pub(super) controls: bool,
@@ -50,7 +51,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// A path of which nothing is known.
+    /// A path without any measurements.
     pub(super) fn new(config: &SenderConfig, congestion: &AnyCongestion) -> Self {
         let mut congestion = *congestion;
         let hystart = (config.slow_start == SlowStart::HyStartPlus).then(HyStartPlus::default);

@@ -1,5 +1,5 @@
-//! What the receiver says of itself: its window, and the timestamp that the next segments echo; and the
-//! ACKs that it gets: that of its SYN, and those that answer ACKs which others have overtaken.
+//! The peer's state as the sender knows it: its window, and the timestamp that the next segments
+//! echo. Also the ACKs to be sent to it: that of its SYN, and those that answer overtaken ACKs.
 
 use std::num::NonZeroU32;
 

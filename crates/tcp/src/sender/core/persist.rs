@@ -1,13 +1,13 @@
 //! A closed window (persist mode, RFC 9293 section 3.8.6.1): nothing goes but
 //! probes of the window, at intervals that double from the retransmission
-//! timeout; the retransmission timer stands still and the congestion window
+//! timeout; the retransmission timer is stopped and the congestion window
 //! stays (RFC 1122 section 4.2.2.17: the connection must stay open).
 //!
 //! Differs from RFC 9293, which would have a probe carry an octet or resend what
 //! is outstanding: a probe repeats an acknowledged number without data, as
 //! today's hosts do, and nothing is resent while the window is closed, as
-//! Freeze-TCP relies on. A delayed response to duplicates that comes due
-//! meanwhile is dropped, the duplicates were of before.
+//! Freeze-TCP relies on. A delayed response to duplicates that is due during that time is dropped,
+//! because the duplicates are from before.
 
 use midflight_control::Listens;
 use midflight_units::Instant;
@@ -37,7 +37,7 @@ impl Core {
                 self.close_window();
                 !again
             }
-            // Answers to probes tell of no loss.
+            // Answers to probes indicate no loss.
             (true, true) => !again,
             (true, false) => {
                 self.timers.end_persist(self.now);

@@ -1,4 +1,4 @@
-//! The handoff policies are asked here, at each event that concerns them.
+//! Calls of the handoff policies, at each event that they listen to.
 
 use midflight_control::loss::LossCause;
 use midflight_control::policy::Policy;
@@ -89,7 +89,7 @@ impl Core {
         applied
     }
 
-    /// Gives the notice at the start of the connection to the policies that heed it.
+    /// Gives the notice at the start of the connection to the policies that use it.
     pub(crate) fn consult_start(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
         self.now = now;
         self.ask(Some(Listens::START), log, |p, view| {
@@ -161,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Asks the policies that heed handoff marks about one, unless the ACK is old.
+    /// Asks the policies that use handoff marks about one, unless the ACK is old.
     fn consult_mark(&mut self, ack: &AckNews, log: &mut impl Log) {
         if ack.mark.is_some() && ack.ack >= ack.una_before && ack.una_before > 0 {
             let state = self.state();

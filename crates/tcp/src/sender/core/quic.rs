@@ -1,4 +1,5 @@
-//! What only a QUIC sender has: packets that validate a path, and the address that a packet goes to.
+//! State of QUIC senders only: packets that validate a path, and the destination address of a
+//! packet.
 
 use midflight_control::congestion::AnyCongestion;
 use smallvec::SmallVec;

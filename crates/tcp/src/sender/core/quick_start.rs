@@ -1,5 +1,5 @@
-//! A sender's part in Quick-Start (RFC 4782 section 4): it asks for a rate with a
-//! segment, tells the policies what came of that, and reports the rate approved.
+//! A sender's part in Quick-Start (RFC 4782 section 4): it requests a rate with a segment, passes
+//! the answer to the policies, and reports the approved rate.
 
 use midflight_control::policy::RateAnswer;
 use midflight_control::quick_start::{approved, Denial, Nonce, RateCode, Request, Response};
@@ -33,7 +33,7 @@ impl RateRequest {
     }
 }
 
-/// Bits that look like chance (the finalizer of splitmix64; Steele, Lea & Flood
+/// Pseudo-random bits (the finalizer of splitmix64; Steele, Lea & Flood
 /// 2014): a receiver of the simulation does not try to guess them.
 fn scramble(seed: u64) -> u64 {
     let mut bits = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -146,7 +146,7 @@ impl Core {
         next.is_some()
     }
 
-    /// A request whose own segment has timed out is taken for denied.
+    /// A request whose own segment has timed out is treated as denied.
     pub(super) fn rate_timed_out(&mut self, log: &mut impl Log) {
         let Some(RateRequest {
             sent: Some((seq, at, _)),

@@ -1,4 +1,4 @@
-//! What an order says of reordering to come, and what that makes of duplicate ACKs.
+//! An order to expect reordering, and its effect on duplicate ACKs.
 
 use midflight_control::Reordering;
 use midflight_units::{Instant, Seq};

@@ -1,5 +1,5 @@
-//! The response to duplicate ACKs is asked here: whether to go on waiting or to
-//! retransmit, and until when.
+//! Calls of the response to duplicate ACKs: whether to wait longer or to retransmit, and until
+//! when.
 
 use midflight_control::dupack::Answer;
 use midflight_units::{Instant, Seq};

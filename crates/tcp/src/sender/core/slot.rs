@@ -1,5 +1,5 @@
-//! What only the recovery of Linux asks of the shared state: its timers, which take turns in one
-//! slot, and the windows it sets by itself.
+//! Methods of the shared state that only the recovery of Linux uses: its timers, which share one
+//! slot, and the windows that it sets itself.
 
 use midflight_units::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! The timers of a sender: retransmission, persist, and the delay of the response to duplicate
 //! ACKs. Each deadline is kept with the instant at which it was set.
 //!
-//! The retransmission timer is a slot. Where the recovery has other timers (a probe of the tail,
-//! the reordering window of RACK) they take turns in it: only one of them runs at a time. While the
+//! The retransmission timer is a slot. Where the recovery has other timers (a tail loss probe, the
+//! reordering window of RACK) they share it: only one of them runs at a time. While the
 //! window is closed the slot is frozen and the persist timer runs in its place.
 
 use midflight_control::jiffies::Jiffies;
@@ -186,7 +186,7 @@ impl Timers {
         self.running = Some((now + wait, now));
     }
 
-    /// The window is open. The retransmission timer goes on where it stood: started afresh at each
+    /// The window is open. The retransmission timer goes on where it stood: restarted at each
     /// opening, a timer with a long back-off would never expire between two handoffs.
     pub(super) fn end_persist(&mut self, now: Instant) {
         if let Some(persist) = self.persist.take() {

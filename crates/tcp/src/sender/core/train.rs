@@ -1,4 +1,4 @@
-//! A train under way: new segments that leave at stated gaps.
+//! The active train: new segments that are sent with given gaps.
 //!
 //! Its segments are the next ones of the data, in order; a train that only paces takes
 //! what a timeout resends as it comes, one that is measured nothing that was sent before. It begins when the window has
@@ -6,8 +6,8 @@
 //! window or what there is to send is smaller. What follows its last segment is as usual,
 //! also while its report is awaited, unless it says otherwise ([`Then::AwaitReport`]).
 //! Departures are counted from the one before: a caller that is late does not make the
-//! next gap shorter. Whatever resends, probes, closes the window or tells of a handoff
-//! ends it, and sending goes on as usual. While duplicate ACKs are counted, a train that
+//! next gap shorter. Whatever resends, probes, closes the window or reports a handoff
+//! ends it, and sending continues as usual. While duplicate ACKs are counted, a train that
 //! has not begun or that waits for its report holds nothing back: what goes then may be
 //! what tells a loss.
 //!
@@ -26,7 +26,7 @@ use crate::event::Log;
 use crate::segment::{Ack, Segment, SegmentOption, TrainMark};
 use crate::state::Trigger;
 
-/// What a sender keeps of the train under way.
+/// The sender's state of the active train.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ActiveTrain {
     /// With the number of segments that it has in truth, once it has begun.

@@ -1,4 +1,4 @@
-//! What a sender shows of itself.
+//! The sender's state as policies see it.
 
 use midflight_control::SenderView;
 use midflight_units::{Duration, Seq};

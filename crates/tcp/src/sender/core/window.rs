@@ -9,7 +9,7 @@ use crate::event::{Author, Log, SenderEvent};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowState {
     window: Window,
-    /// The receiver's window: the setting's, or what it tells.
+    /// The receiver's window: the setting's, or the advertised one.
     receiver_window: u64,
     /// The whole segments of `cwnd`, at most the receiver's window.
     usable: u64,
@@ -99,7 +99,7 @@ impl WindowState {
         self.set_ssthresh_kept(to, by, now, log);
     }
 
-    /// The same, where a recovery under way goes on as it was.
+    /// The same, but a recovery in progress continues unchanged.
     pub(super) fn set_ssthresh_kept(
         &mut self,
         to: f64,
@@ -113,7 +113,7 @@ impl WindowState {
         }
     }
 
-    /// The window that the controller does not let the fast recovery at hand end above.
+    /// The window that the controller does not let the current fast recovery end above.
     pub(super) fn limit_recovery(&mut self, limit: Option<f64>) {
         self.recovery_limit = limit;
     }
