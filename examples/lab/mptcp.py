@@ -2,7 +2,8 @@
 
 The server sends so many bytes to who connects. With "mptcp" the client asks the kernel to open a
 subflow from each of its other addresses too, with "backup" subflows that are used when the first
-fails. It prints how many bytes came, over how many seconds, and the longest time without any.
+fails. It prints how many bytes came, over how many seconds, and the longest time without any. Given
+an instant it ends when 20 MB have come since, and prints how long 1 MB and 20 MB took from there.
 """
 
 import ipaddress
@@ -13,6 +14,8 @@ import sys
 import time
 
 PORT = 80
+#: Bytes that are timed after an instant.
+MARKS = (1_000_000, 20_000_000)
 IPPROTO_MPTCP = 262
 #: Constants of Linux's linux/genetlink.h and linux/mptcp_pm.h.
 NETLINK_GENERIC, GENL_ID_CTRL, GET_FAMILY, FAMILY_ID, FAMILY_NAME = 16, 16, 3, 1, 2
@@ -68,29 +71,36 @@ def serve(protocol: int, size: int) -> None:
         connection.recv(1)
 
 
-def get(protocol: int) -> None:
-    """Read until the server closes."""
+def get(protocol: int, since: float | None) -> None:
+    """Read until the server closes, or until enough has come since an instant, in seconds."""
     begun = last = time.monotonic()
-    size, stall = 0, 0.0
+    size, stall, before, marks = 0, 0.0, 0, list(MARKS) if since is not None else []
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol) as connection:
         connection.connect((os.environ["SERVER"], PORT))
-        while data := connection.recv(1 << 20):
+        while data := connection.recv(1 << 20 if since is None else 1 << 16):
             now = time.monotonic()
             size, stall, last = size + len(data), max(stall, now - last), now
+            if since is None:
+                continue
+            before = size if now - begun < since else before
+            while marks and size - before >= marks[0]:
+                print(f"{marks.pop(0)} bytes {now - begun - since:.3f} s after {since} s")
+            if not marks:
+                break
     print(f"{size} bytes in {last - begun:.3f} s, the longest stall {stall:.3f} s")
 
 
-def main(role: str, kind: str, size: str = "3000000") -> None:
-    """Be the server or the client, with "tcp", "mptcp" or "backup"."""
+def main(role: str, kind: str, number: str = "") -> None:
+    """Be the server (of so many bytes) or the client, with "tcp", "mptcp" or "backup"."""
     protocol = 0 if kind == "tcp" else IPPROTO_MPTCP
     if role == "server":
-        serve(protocol, int(size))
+        serve(protocol, int(number or 3_000_000))
         return
     others = os.environ["CLIENTS"].split()[1:]
-    for number, address in enumerate(others if protocol else [], 1):
+    for place, address in enumerate(others if protocol else [], 1):
         flags = SUBFLOW | (BACKUP if kind == "backup" else 0)
-        add_subflow(address, f"mf{number}", flags)
-    get(protocol)
+        add_subflow(address, f"mf{place}", flags)
+    get(protocol, float(number) if number else None)
 
 
 if __name__ == "__main__":
