@@ -274,6 +274,9 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     false_fast = summary.false_fast_line()
     if false_fast is not None:
         lines.append(false_fast)
+    delivery = summary.delivery_line()
+    if delivery is not None:
+        lines.append(delivery)
     phases = summary.phase_cells()
     if phases is not None:
         lines += [

@@ -269,7 +269,7 @@ pub struct SenderParts {
 
 impl SenderConfig {
     /// Bytes of data in a segment, after the timestamps option.
-    pub(crate) fn payload_bytes(&self) -> u32 {
+    pub fn payload_bytes(&self) -> u32 {
         if self.recovery == RecoveryKind::Quic {
             return self.segment_bytes.saturating_sub(QUIC_OVERHEAD).max(1);
         }
