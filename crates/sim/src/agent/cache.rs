@@ -62,7 +62,8 @@ impl Cache {
         let by_sender = self.highest.is_some_and(|highest| begins <= highest);
         self.highest = self.highest.max(Some(begins));
         if let Some(kept) = self.kept.get_mut(&begins) {
-            (kept.segment, kept.handed, kept.by_sender) = (*segment, now, true);
+            (kept.segment, kept.by_sender) = (*segment, true);
+            (kept.came, kept.handed) = (now, now);
             return;
         }
         if self.kept.len() < self.most {

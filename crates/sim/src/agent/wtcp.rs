@@ -247,6 +247,24 @@ mod tests {
         assert_eq!(play.ack(42, 4), [Seen::Up(4)]);
     }
 
+    /// The sender sends segment 2 again at 50 ms: what the station adds at 120 ms counts from there, or a timestamp of the
+    /// future would have all later segments discarded (PAWS).
+    #[test]
+    fn what_the_sender_sends_again_has_come_then() {
+        let mut play = station();
+        play.data(1, 1);
+        play.data(2, 2);
+        play.ack(20, 2);
+        play.data(50, 2);
+        assert_eq!(play.agent.next_timeout(), Some(at(120)));
+        assert_eq!(play.wake(), [Seen::Down(2)]);
+        let sent = match play.left[0] {
+            Carried::Data(segment) => segment.sent,
+            Carried::Ack(_) => Instant::NEVER,
+        };
+        assert_eq!(sent, at(70));
+    }
+
     /// After a local timeout one segment goes at a time, until an ACK comes.
     #[test]
     fn a_burst_of_losses_closes_the_window_of_the_station() {
