@@ -33,14 +33,17 @@ TOLERANCE_PERCENT = 3
 WORKLOADS = {
     "bulk": 1,
     "bulk-rfc": 1,
+    "bulk-linux": 1,
     "bulk-scheduled": 10,
     "loss-burst": 1,
     "handoff": 20,
+    "handoff-linux": 20,
     "flows-10": 1,
     "flows-100": 1,
     "set-up": 5000,
     "grid-part": 1,
     "cell": 1,
+    "cell-linux": 1,
     "changes": 1,
 }
 

@@ -134,9 +134,11 @@ def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
             "bulk",
             "bulk-undigested",
             "bulk-rfc",
+            "bulk-linux",
             "bulk-scheduled",
             "loss-burst",
             "handoff",
+            "handoff-linux",
             "flows-10",
             "flows-100",
             "flows-1000",
@@ -146,9 +148,11 @@ def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
         ("bulk", "bulk flow, a packet", 40),
         ("bulk-undigested", "the same without a digest", None),
         ("bulk-rfc", "bulk flow, profile rfc, a packet", None),
+        ("bulk-linux", "bulk flow, profile linux, a packet", None),
         ("bulk-scheduled", "bulk flow over links by a schedule, a packet", None),
         ("loss-burst", "burst of losses, a packet", None),
         ("handoff", "handoff, a packet", 60),
+        ("handoff-linux", "handoff, profile linux, a packet", None),
         ("flows-10", "10 flows, a packet", 80),
         ("flows-100", "100 flows, a packet", 80),
         ("flows-1000", "1000 flows, a packet", None),
@@ -156,11 +160,15 @@ def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
         beside = ns2[name].samples if name in ns2 else None
         yield Row(label, "ns", packet[name], target, ns2=beside)
     over_ten = statistics.median(packet["flows-10"])
+    over_ns2 = statistics.median(packet["bulk"])
+    yield Row("bulk flow, linux over ns2", "", [t / over_ns2 for t in packet["bulk-linux"]], 1.3)
     yield Row("1000 flows over 10 flows", "", [t / over_ten for t in packet["flows-1000"]], 2)
 
     set_up = Benchmark.read("run/set-up")
     yield Row("setting a run up", "µs", set_up.scaled(1e-3), 10)
     yield Row("a cell of a sweep", "µs", Benchmark.read("run/cell").scaled(1e-3))
+    cells = Benchmark.read("run/cell-linux")
+    yield Row("a cell of a sweep, profile linux", "µs", cells.scaled(1e-3))
     yield Row("a change of a link", "µs", Benchmark.read("run/changes").scaled(1e-3))
     one, two = Benchmark.read("run/grid"), Benchmark.read("run/grid-two-threads")
     grid = [Row("", "s", g.scaled(g.elements * 1e-9)) for g in (one, two)]

@@ -452,7 +452,13 @@ def stalls() -> str:
 def budget() -> str:
     """Return the instructions that each workload may take."""
     text = (ROOT / "crates/bench/budget.toml").read_text(encoding="utf-8")
-    of = {"set-up": "run", "grid-part": "run", "cell": "run", "changes": "change"}
+    of = {
+        "set-up": "run",
+        "grid-part": "run",
+        "cell": "run",
+        "cell-linux": "run",
+        "changes": "change",
+    }
     about = {"grid-part": " (every twelfth link pair)"}
     rows = [
         [f"`{name}`{about.get(name, '')}", of.get(name, "packet"), f"{count:,}"]

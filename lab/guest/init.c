@@ -2,9 +2,10 @@
 /*
  * The first and only program of a guest of midflight's lab.
  *
- * It reads /script, makes a network namespace for each end of a flow, hands the links to the driver,
+ * It reads /script, makes a network namespace with a device for each end of a flow,
  * opens the flows at their instants, waits until those that have an end are done or the time is up,
- * writes the record of all packets and the kernel's counters to /out, and powers off.
+ * writes the kernel's counters to /out, and powers off. What its devices send goes to a process beside the
+ * guest, which has the links and keeps the record of all packets.
  *
  * It is static and needs no shell: a guest takes a twentieth of a second from its start to its end.
  * A flow is two processes that each do one system call for many megabytes, because under ARCH=um a
@@ -652,6 +653,13 @@ static void wait_for_end(void)
 	}
 }
 
+/* The driver tells its last packets. */
+static void end_driver(void)
+{
+	command("end");
+	flush();
+}
+
 static void write_results(void)
 {
 	char path[64];
@@ -659,7 +667,7 @@ static void write_results(void)
 	if (is_host)
 		end_links();
 	else
-		copy("/dev/midflight", "out/packets");
+		end_driver();
 	end_ours();
 	for (unsigned node = 0; node < NODES; node++) {
 		if (!namespaces[node])

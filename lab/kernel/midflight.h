@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * What /dev/midflight gives: records one behind the other, in the order in which they were made,
- * little-endian. Instants are nanoseconds from the start of the script.
+ * What goes between the driver of the guest and the process that has its links, and what that keeps as record
+ * of all packets: entries one behind the other, in the order of time, little-endian. Instants are nanoseconds
+ * from the start of the script.
  */
 #ifndef MIDFLIGHT_H
 #define MIDFLIGHT_H
@@ -17,6 +18,8 @@ enum mf_event {
 	MF_LOST_BREAK = 4,	/* at a link: it is down, or the node has left */
 	MF_LOST_RADIO = 5,	/* at a link's far end */
 	MF_LOST_ROUTE = 6,	/* at a node without a route */
+	MF_LOST_EARLY = 7,	/* at a link: its queue's discipline has dropped it */
+	MF_MARKED = 8,		/* at a link: its queue's discipline has marked it (ECN) */
 };
 
 struct mf_record {
@@ -51,5 +54,30 @@ struct mf_state {
 	__u32 mss;
 	__u32 snd_una;
 };
+
+/* The driver tells what was sent, as records, up to an instant. */
+struct mf_told {
+	__u64 now_ns;
+	__u32 bytes;		/* of the records that follow */
+	__u32 flags;
+};
+
+#define MF_TOLD_LAST 1u		/* the run is over */
+
+/* It is answered when the links have something to do next, and what became of packets by now. */
+struct mf_answer {
+	__u64 next_ns;		/* the greatest number is never */
+	__u32 fates;		/* that follow */
+	__u32 unused;
+};
+
+struct mf_fate {
+	__u32 packet;
+	__u16 node;		/* where it is delivered */
+	__u16 flags;
+};
+
+#define MF_FATE_LOST 1u
+#define MF_FATE_MARKED 2u	/* it is delivered with "congestion experienced" */
 
 #endif

@@ -841,14 +841,22 @@ class Setup:
 
         It is as `stall` has it. `turns` is as for `lab_tables`.
         """
-    def lab_links(self, record: bytes) -> dict[str, Any]:
-        """Send the packets of this run as a kernel made it over the simulator's own links.
+    def lab_serve(self, file: int, *, multihomed: bool = False) -> bytes:
+        """Have the links of this run for a guest, whose driver is at the other end of a socket.
 
-        Each packet that a device of the guest sent is sent at the same instant. `packets` is how
-        many there are; `same` how many of them were delivered, or lost at the same link for the
-        same cause, at the same instant (to 1 ns); `lost` how many of these were lost;
-        `most_apart_ns` the most that the same ones are apart; `differences` the first ten that are
-        not, a sentence each. Raises `MidflightError` for a record that is not one of this run.
+        `file` is the number of that socket, which stays open; `multihomed` is as for
+        `lab_script`. Returns the record of packets when the guest has ended. Raises
+        `MidflightError` for a run whose links cannot be emulated, OSError for a socket that fails.
+        """
+    def lab_links(self, record: bytes, *, multihomed: bool = False) -> dict[str, Any]:
+        """Send the packets of this run as a kernel made it over its links again.
+
+        Each packet that a device sent is sent at the same instant. `multihomed` is as for
+        `lab_script`. `packets` is how many there are; `same` how many of them were delivered, or
+        lost at the same link for the same cause, at the same instant; `lost` how many of these were
+        lost; `most_late_ns` how much later than the links say a packet was given to its device at
+        most; `differences` the first ten that are not the same, a sentence each. Raises
+        `MidflightError` for a record that is not one of this run.
         """
     def lab_capture(
         self, record: bytes, *, flow: str | None = None, about: str = "Linux"
@@ -1137,7 +1145,10 @@ def run_plans(
     node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
     one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
     the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-    began; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
+    began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
+    arrived (a flow has not finished before), and `acked_ahead`, most segments that were
+    acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
+    the run; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
     workloads measure (`midflight list workloads --json` has the columns), in the row of the first
     flow of each; no value elsewhere.
 

@@ -126,8 +126,8 @@ class Means:
 
     def add(self, row: Mapping[str, Any]) -> None:
         for name, mean in self.columns.items():
-            # Results that were stored before there were disciplines lack their counts.
-            mean.add(row[name] if name not in _MANAGED else row.get(name, 0))
+            # Results that were stored before there were disciplines and agents lack their counts.
+            mean.add(row[name] if name not in _LATER else row.get(name, 0))
 
     def __getitem__(self, name: str) -> Mean:
         return self.columns[name]
@@ -163,8 +163,11 @@ _MANAGED = {
     "node_kept": "kept-by-nodes",
 }
 _FALSE = ("false_fast_rexmits", "fast_rexmits")
+#: What became of data that nodes acknowledged by themselves.
+_DELIVERY = ("delivered_ns", "acked_ahead", "acked_missing")
+_LATER = (*_MANAGED, *_DELIVERY)
 _COUNTS = (*_TIMEOUTS, *_DROPS, *_MANAGED)
-_OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_COUNTS, *_FALSE)
+_OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_COUNTS, *_FALSE, *_DELIVERY)
 _OF_PHASES = ("first_new_ns", "all_new_ns", "acked", *_COUNTS)
 
 
@@ -246,6 +249,20 @@ class RunSummary:
             else "",
         ]
         return "".join(said)
+
+    def delivery_line(self) -> str | None:
+        """Return what was acknowledged and had not arrived, or None if nothing was."""
+        said = []
+        for name, found in self.flows.items():
+            took, ahead, missing = (found[key].value for key in _DELIVERY)
+            if not ahead:
+                continue
+            there = "" if not took else f", and all data had arrived after {time_cell(took)} s"
+            lost = f", {count_cell(missing)} never did" if missing else ""
+            said.append(f"{count_cell(ahead)} of {name}{lost}{there}")
+        if not said:
+            return None
+        return f"Segments acknowledged before they had arrived, at most at once: {'; '.join(said)}."
 
     def false_fast_line(self) -> str | None:
         """Return which flows sent segments again that were only late, or None if none did."""

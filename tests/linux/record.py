@@ -1,24 +1,29 @@
 """Make the records of `crates/tcp/tests/kernel` anew: python tests/linux/record.py [NAME...].
 
-Each file has the script of a guest of the lab in its comments. It is run on a kernel that
-`midflight lab build` made, and what the sender and the receiver of its flow sent and got is written
-below. Without a change of the kernel or of the script the files stay as they are.
+Each file has a scenario in its comments. It is run on a kernel that `midflight lab build` made, and
+what the sender and the receiver of its flow sent and got is written below. Without a change of the
+kernel or of the scenario the files stay as they are.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from midflight.lab.guest import Guest, run_guests
 from midflight.lab.store import choose
+from midflight.scenario import Scenario
 
 KERNEL = Path(__file__).parents[2] / "crates/tcp/tests/kernel"
 #: What the tests' clock of milliseconds shows at the beginning: its phase.
 PHASE_MS = 66_810_864
+#: When the run begins on the guest's clock: what that phase belongs to.
+ORIGIN_NS = 2_000_000_000
 SENT, DELIVERED = 1, 2
 ABOUT = """\
 # sent NS SEGMENT CWND SSTHRESH SRTT_US RTTVAR_US RTO_US PUSH: a segment leaves, 0 is the SYN
@@ -141,14 +146,17 @@ def main(names: list[str]) -> None:
     kernel = choose()
     for file in files:
         comments = [line for line in file.read_text().splitlines() if line.startswith("#")]
-        script = [line[4:] for line in comments if line.startswith("#   ")]
+        lines_of_scenario = [line[4:] for line in comments if line.startswith("#   ")]
+        values = tomllib.loads("\n".join(lines_of_scenario))
+        setup = Scenario.from_dict(values).plan().setup(0)
+        script = re.sub(r"(?m)^origin .*$", f"origin {ORIGIN_NS}", setup.lab_script())
         title = comments[0]
-        where = "in the lab (lab/kernel/README.md), by this script:"
+        where = "in the lab (docs/lab.md), by this scenario:"
         about = f"# Linux {kernel.version}, HZ {kernel.hz}, {where}"
-        (ran,) = run_guests(kernel, [Guest("\n".join(script) + "\n", seed="1.0")])
+        (ran,) = run_guests(kernel, [Guest(script, "1.0", setup.lab_serve)])
         lines = list(lines_of(ran.packets))
         most = max(int(line.split()[2]) for line in lines if line.startswith("sent"))
-        text = [title, about, *(f"#   {line}" for line in script), ABOUT.rstrip()]
+        text = [title, about, *(f"#   {line}" for line in lines_of_scenario), ABOUT.rstrip()]
         file.write_text("\n".join([*text, f"segments {most + 1}", *lines]) + "\n")
         print(f"{file.name}: {len(lines)} lines")
 

@@ -84,9 +84,10 @@ def test_files_of_a_run_are_the_kernels(tmp_path: Path) -> None:
     assert {one.name for one in places["pcap"].iterdir()} == {"sender.pcapng", "receiver.pcapng"}
 
 
-def script(congestion: str, *sysctls: tuple[str, str]) -> str:
+def guest(congestion: str, *sysctls: tuple[str, str], seed: str = "1") -> Guest:
     setup = read_plan("wifi-to-lte").setup(0)
-    return setup.lab_script(congestion=[congestion], sysctls=sysctls)
+    script = setup.lab_script(congestion=[congestion], sysctls=sysctls)
+    return Guest(script, seed, setup.lab_serve)
 
 
 @contextmanager
@@ -104,7 +105,7 @@ def busy() -> Iterator[None]:
 
 @pytest.mark.parametrize("congestion", ["cubic", "bbr", "reno"])
 def test_a_run_is_the_same_again_and_on_a_busy_machine(kernel: Kernel, congestion: str) -> None:
-    guests = [Guest(script(congestion))] * 3
+    guests = [guest(congestion)] * 3
     found = list(run_guests(kernel, guests))
     with busy():
         found += run_guests(kernel, guests[:1])
@@ -115,12 +116,12 @@ def test_a_run_is_the_same_again_and_on_a_busy_machine(kernel: Kernel, congestio
 
 
 def test_another_seed_is_another_run(kernel: Kernel) -> None:
-    one, other = run_guests(kernel, [Guest(script("bbr"), seed) for seed in ("1", "2")])
+    one, other = run_guests(kernel, [guest("bbr", seed=seed) for seed in ("1", "2")])
     assert one.packets != other.packets
 
 
 def test_packets_are_delivered_when_the_links_say(kernel: Kernel) -> None:
-    (ran,) = run_guests(kernel, [Guest(script("cubic"))])
+    (ran,) = run_guests(kernel, [guest("cubic")])
     assert max(late_ns(ran.packets)) <= 10
     found = events(ran.packets)
     # The handoff breaks the old link under the download, whose queue has overflowed in slow start.
@@ -131,7 +132,7 @@ def test_packets_are_delivered_when_the_links_say(kernel: Kernel) -> None:
 
 def test_settings_of_the_kernel_reach_both_ends(kernel: Kernel) -> None:
     plain, without = run_guests(
-        kernel, [Guest(script("cubic")), Guest(script("cubic", ("net.ipv4.tcp_sack", "0")))]
+        kernel, [guest("cubic"), guest("cubic", ("net.ipv4.tcp_sack", "0"))]
     )
     names = [{one.counter for one in counters(ran.files)} for ran in (plain, without)]
     assert "TCPSackRecovery" in names[0]
@@ -149,7 +150,7 @@ def test_what_the_kernel_refuses_is_one_sentence(
     kernel: Kernel, congestion: str, sysctl: tuple[str, str] | None, said: str
 ) -> None:
     with pytest.raises(LabError, match=f"the guest failed: {said}"):
-        list(run_guests(kernel, [Guest(script(congestion, *([sysctl] if sysctl else [])))]))
+        list(run_guests(kernel, [guest(congestion, *([sysctl] if sysctl else []))]))
 
 
 def test_a_sender_that_the_kernel_lacks_is_refused() -> None:
@@ -347,6 +348,34 @@ FEATURES: dict[str, dict[str, Any]] = {
         "links.two.queue": "80 ms",
         "handoffs": [{"at": "0.9 s", "to": "two"}],
     },
+    "a trace with an outage": {
+        "links.one": {"delay": "15 ms", "queue": "40 packets"},
+        "links.one.trace": {
+            "time_s": [0, 0.4, 0.7, 1.2],
+            "rate_mbps": [8, 0, 3, 11],
+            "loss": [0, 0, 0.01, 0],
+        },
+    },
+    "a break of a trace that takes what waits": {
+        "links.one": {"delay": "15 ms", "queue": "40 packets"},
+        "links.one.trace": {"columns": {"time_s": [0, 0.6, 0.7], "rate_mbps": [8, 0, 3]}}
+        | {"outage": "drop", "repeat": True},
+    },
+    "the queue codel": {"links.one.queue": "codel"},
+    "the queue codel that marks": {
+        "links.one.queue": "codel ecn",
+        "set": {"ecn": "on"},
+    },
+    "the queue fq-codel of two flows": {
+        "links.one.queue": "fq-codel",
+        "flows.other": {"size": "800 kB", "start": "100 ms"},
+    },
+    "the queue pie": {"links.one.queue": "pie"},
+    "reordering by swap": {"links.one.reorder": "swap 5%"},
+    "delivery in order": {"links.one.reorder": "harq 10% 8 ms"},
+    "a break that forwards": {
+        "handoffs": [{"at": "0.9 s", "to": "two", "gap": "150 ms", "forward": True}]
+    },
     "a queue of one packet": {"links.one.queue": "1 packets", "end": "6 s"},
     "rates that make no nanoseconds": {
         "links.one.rate": "7333333 bit/s",
@@ -380,15 +409,16 @@ def test_the_links_of_a_guest_are_those_of_the_simulator(kernel: Kernel, name: s
     found = links_of(kernel, FEATURES[name])
     assert found["differences"] == []
     assert found["same"] == found["packets"] > 200
-    # In the simulator a packet that finds no room after a change delays those behind by 1 ns.
-    assert found["most_apart_ns"] <= (60 if name.startswith("changes of") else 1)
+    assert found["most_late_ns"] <= 10
     # What a scenario is there for has happened.
     if "losses" in name or "gilbert" in name:
         assert found["lost_radio"] > 5
     if "break" in name and "make before" not in name:
         assert found["lost_break"] > 0
     if "queue" in name:
-        assert found["lost_queue"] > 0
+        assert found["lost_queue"] + found["lost_early"] + found["marked"] > 0
+    if "marks" in name:
+        assert found["marked"] > 0
 
 
 def some_scenario(number: int) -> dict[str, Any]:
@@ -445,9 +475,8 @@ def test_any_scenario_has_the_links_of_the_simulator(kernel: Kernel) -> None:
     ]
     packets = sum(one["packets"] for one in found)
     assert packets > 30_000
-    # Where a packet meets the beginning of another's transmission to a nanosecond.
-    assert sum(one["same"] for one in found) > 0.999 * packets
-    assert sum(not one["differences"] for one in found) >= 25
+    assert sum(one["same"] for one in found) == packets
+    assert max(one["most_late_ns"] for one in found) <= 10
 
 
 def test_samples_tell_what_packets_tell_and_change_nothing(kernel: Kernel) -> None:

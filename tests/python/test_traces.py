@@ -180,16 +180,6 @@ def test_check_prints_what_was_read(
     assert 'there is no column "none"' in capsys.readouterr().err
 
 
-def test_the_lab_refuses_a_trace(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The driver's links have one rate while they send a packet."""
-    from midflight.lab.store import kernels
-
-    if not kernels():
-        pytest.skip("no kernel")
-    assert main(["lab", "run", str(drive)]) == 2
-    assert "which has a trace" in capsys.readouterr().err
-
-
 def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The key and the line of a file that is not there."""
     shutil.move(drive.with_suffix(".csv"), drive.with_suffix(".old"))

@@ -5,8 +5,8 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use midflight_bench::{
-    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan, scheduled,
-    ten_hours,
+    bottleneck, bulk_linux, bulk_rfc, cells, cells_with, changing, grid, handoff, loss_burst, run,
+    run_plan, scheduled, ten_hours,
 };
 use midflight_sim::{Digest, Observer, World};
 use midflight_study::StudyError;
@@ -38,6 +38,7 @@ fn main() -> Result<(), StudyError> {
     packets(&mut group, "bulk", 60, || bottleneck::<Digest>(1))?;
     packets(&mut group, "bulk-undigested", 60, || bottleneck::<()>(1))?;
     packets(&mut group, "bulk-rfc", 60, bulk_rfc::<Digest>)?;
+    packets(&mut group, "bulk-linux", 60, bulk_linux::<Digest>)?;
     let schedule = ten_hours().unwrap_or_else(|e| unreachable!("{e}"));
     packets(&mut group, "bulk-scheduled", 60, || {
         scheduled::<Digest>(&schedule)
@@ -45,7 +46,9 @@ fn main() -> Result<(), StudyError> {
     packets(&mut group, "loss-burst", 10, || {
         loss_burst::<Digest>(1000, 8333)
     })?;
-    packets(&mut group, "handoff", 30, || handoff::<Digest>("sack"))?;
+    for (name, profile) in [("handoff", "ns2"), ("handoff-linux", "linux")] {
+        packets(&mut group, name, 30, || handoff::<Digest>(profile, "sack"))?;
+    }
     for flows in [10, 100, 1000] {
         let name = format!("flows-{flows}");
         packets(&mut group, &name, 60, || bottleneck::<Digest>(flows))?;
@@ -55,7 +58,7 @@ fn main() -> Result<(), StudyError> {
     let mut group = criterion.benchmark_group("run");
     group.throughput(Throughput::Elements(1));
     group.bench_function("set-up", |b| {
-        b.iter(|| handoff::<Digest>("enhanced").map(|world| world.next_event()));
+        b.iter(|| handoff::<Digest>("ns2", "enhanced").map(|world| world.next_event()));
     });
     group
         .sampling_mode(SamplingMode::Flat)
@@ -66,6 +69,7 @@ fn main() -> Result<(), StudyError> {
     group.bench_function("grid-two-threads", |b| b.iter(|| grid(2, 1)));
     group.throughput(Throughput::Elements(cells(1)?));
     group.bench_function("cell", |b| b.iter(|| cells(1)));
+    group.bench_function("cell-linux", |b| b.iter(|| cells_with("linux")));
     group.throughput(Throughput::Elements(8000));
     group.bench_function("changes", |b| b.iter(|| run_plan(&changing(8000)?)));
     group.finish();

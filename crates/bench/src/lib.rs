@@ -186,11 +186,11 @@ impl Path {
 }
 
 /// The handoff from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s with a
-/// scheme, with an immediate notice to the sender.
+/// profile and a scheme, with an immediate notice to the sender.
 ///
 /// # Errors
 /// [`StudyError::Scheme`].
-pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyError> {
+pub fn handoff<O: Observer + Default>(profile: &str, scheme: &str) -> Result<World<O>, StudyError> {
     let sweep = Sweep {
         handoff: Handoff {
             old: link(6400, 9),
@@ -204,7 +204,7 @@ pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyErr
         at: vec![Instant::from_nanos(8_200_000_000)],
         schemes: vec![scheme.into()],
         resident_scheme: "sack".into(),
-        profile: "ns2".into(),
+        profile: profile.into(),
         knobs: Vec::new(),
         policies: Vec::new(),
         packets: 100,

@@ -18,6 +18,9 @@ pub struct Jiffies {
 
 const NANOS: u64 = 1_000_000_000;
 const MICROS: u64 = 1_000_000;
+/// The clock of the profile `linux`.
+const USUAL_HZ: u32 = 250;
+const USUAL_TICK: u64 = NANOS / USUAL_HZ as u64;
 /// Buckets of a level less one, and how much coarser each level is, as powers of two.
 const LEVEL: u64 = 63;
 const COARSER: u32 = 3;
@@ -39,18 +42,32 @@ impl Jiffies {
         }
     }
 
+    #[inline]
     fn tick(self) -> u64 {
-        NANOS / self.per_second()
+        match self.hz {
+            USUAL_HZ => USUAL_TICK,
+            _ => NANOS / self.per_second(),
+        }
     }
 
     /// The tick that has begun last.
+    #[inline]
     pub fn count(self, now: Instant) -> u64 {
-        (now.as_nanos() + self.phase.as_nanos()) / self.tick()
+        let shown = now.as_nanos() + self.phase.as_nanos();
+        match self.hz {
+            // By a constant the compiler multiplies instead.
+            USUAL_HZ => shown / USUAL_TICK,
+            _ => shown / self.tick(),
+        }
     }
 
     /// Whole ticks, rounded up (usecs_to_jiffies()).
+    #[inline]
     pub fn of_micros(self, micros: u64) -> u64 {
-        (micros * self.per_second()).div_ceil(MICROS)
+        match self.hz {
+            USUAL_HZ => micros.div_ceil(USUAL_TICK / 1000),
+            _ => (micros * self.per_second()).div_ceil(MICROS),
+        }
     }
 
     /// The length of so many ticks.
@@ -82,17 +99,36 @@ impl Jiffies {
 
     #[inline]
     fn rings_beyond(self, now: Instant, after: Duration, turned: u64) -> Instant {
+        let ticks = || self.of_micros(after.as_nanos() / 1000);
         if self.hz == 0 {
             return now + after;
         }
-        let ticks = self.of_micros(after.as_nanos() / 1000);
-        let due = self.count(now) + ticks;
-        let ahead = |level: u32| ticks.saturating_sub(turned) >= LEVEL << (COARSER * level);
-        let level = (0..LEVELS - 1).take_while(|&level| ahead(level)).count() as u32;
+        self.edge(self.count(now), ticks(), turned)
+    }
+
+    /// When a timer rings that is set in tick `begun` to ring in so many, where the wheel has turned by `turned` since.
+    #[inline]
+    fn edge(self, begun: u64, ticks: u64, turned: u64) -> Instant {
+        let (due, ahead) = (begun + ticks, ticks.saturating_sub(turned));
+        let level = if ahead < LEVEL {
+            0
+        } else {
+            let reaches = |level: &u32| ahead >= LEVEL << (COARSER * level);
+            (0..LEVELS - 1).take_while(reaches).count() as u32
+        };
         let shift = COARSER * level;
         let edge = ((due >> shift) + 1) << shift;
         let at = edge * self.tick();
         Instant::from_nanos(at.saturating_sub(self.phase.as_nanos()))
+    }
+
+    /// As [`Self::rings`], in so many ticks from `begun`, in which `now` is.
+    #[inline]
+    pub fn rings_in(self, now: Instant, begun: u64, ticks: u64) -> Instant {
+        match self.hz {
+            0 => now + self.length(ticks),
+            _ => self.edge(begun, ticks, 0),
+        }
     }
 }
 

@@ -9,31 +9,30 @@ impl Three {
     /// Takes a sample; one as good as an earlier one takes its place.
     fn sample(&mut self, now: u64, window: u64, value: u64, as_good: impl Fn(u64, u64) -> bool) {
         let new = (now, value);
-        let Some(mut best) = self.0 else {
+        let Some(best) = &mut self.0 else {
             self.0 = Some([new; 3]);
             return;
         };
         if as_good(value, best[0].1) || now - best[2].0 > window {
-            self.0 = Some([new; 3]);
+            *best = [new; 3];
             return;
         }
         if as_good(value, best[1].1) {
-            best = [best[0], new, new];
+            *best = [best[0], new, new];
         } else if as_good(value, best[2].1) {
             best[2] = new;
         }
         let age = now - best[0].0;
         if age > window {
-            best = [best[1], best[2], new];
+            *best = [best[1], best[2], new];
             if now - best[0].0 > window {
-                best = [best[1], new, new];
+                *best = [best[1], new, new];
             }
         } else if best[1].0 == best[0].0 && age > window / 4 {
-            best = [best[0], new, new];
+            *best = [best[0], new, new];
         } else if best[2].0 == best[1].0 && age > window / 2 {
             best[2] = new;
         }
-        self.0 = Some(best);
     }
 
     fn get(&self) -> Option<u64> {

@@ -132,7 +132,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::TotalRetrans,
         "tcpi_total_retrans",
-        "segments sent again, in all",
+        "retransmitted segments in total",
     ),
     (
         Field::CaState,
@@ -155,7 +155,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "bytes written and not sent",
     ),
     (Field::Sacked, "tcpi_sacked", "segments that are SACKed"),
-    (Field::Lost, "tcpi_lost", "segments taken for lost"),
+    (Field::Lost, "tcpi_lost", "segments considered lost"),
     (Field::Retrans, "tcpi_retrans", "retransmissions in flight"),
     (
         Field::ReordSeen,
@@ -180,7 +180,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::Options,
         "tcpi_options",
-        "timestamps 1, SACK 2, window scale 4, ECN 8, added",
+        "the sum of timestamps 1, SACK 2, window scale 4, ECN 8",
     ),
     (Field::SegsOut, "tcpi_segs_out", "segments sent"),
     (Field::SegsIn, "tcpi_segs_in", "segments that have arrived"),
@@ -214,22 +214,22 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::MinRtt,
         "tcpi_min_rtt",
-        "least RTT, microseconds; 4294967295 before the first sample",
+        "minimum RTT, microseconds; 4294967295 before the first sample",
     ),
     (
         Field::LastDataSent,
         "tcpi_last_data_sent",
-        "milliseconds since data was sent last",
+        "milliseconds since data was last sent",
     ),
     (
         Field::LastDataRecv,
         "tcpi_last_data_recv",
-        "milliseconds since data has arrived last",
+        "milliseconds since data last arrived",
     ),
     (
         Field::LastAckRecv,
         "tcpi_last_ack_recv",
-        "milliseconds since an ACK has arrived last",
+        "milliseconds since an ACK last arrived",
     ),
 ];
 

@@ -41,7 +41,7 @@ impl From<Errno> for HostError {
     unsafe_code,
     reason = "the program that starts this one hands files over by number"
 )]
-unsafe fn file(number: RawFd) -> BorrowedFd<'static> {
+pub(crate) unsafe fn file(number: RawFd) -> BorrowedFd<'static> {
     // SAFETY: the caller's promise.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
@@ -94,6 +94,23 @@ impl Handed {
         Ok(())
     }
 
+    /// Writes what is to be delivered by an instant.
+    fn deliver(
+        &self,
+        emulator: &mut Emulator,
+        by: Instant,
+        now: impl Fn() -> Instant,
+    ) -> Result<(), HostError> {
+        for fate in emulator.run(by)? {
+            let Some((node, bytes)) = &fate.delivered else {
+                continue;
+            };
+            self.write(*node, bytes)?;
+            emulator.delivered(&fate, now().since(fate.at));
+        }
+        Ok(())
+    }
+
     /// Sleeps until an instant of the clock or a packet; whether the run goes on.
     fn wait(&self, due_ns: u64) -> Result<bool, HostError> {
         let left = due_ns.saturating_sub(clock_ns());
@@ -135,23 +152,15 @@ pub fn emulate(
         if at >= end {
             break;
         }
-        for delivery in emulator.run(at)? {
-            handed.write(delivery.node, &delivery.bytes)?;
-            let late = now().since(delivery.due);
-            emulator.delivered(&delivery, late);
-        }
+        handed.deliver(&mut emulator, at, now)?;
         for &(node, device) in &handed.devices {
             loop {
                 match rustix::io::read(device, &mut buffer[..]) {
                     Ok(length) => {
                         let at = now();
-                        emulator.take(at, node, &buffer[..length]);
                         // Packets are stamped one by one.
-                        for delivery in emulator.run(at)? {
-                            handed.write(delivery.node, &delivery.bytes)?;
-                            let late = now().since(delivery.due);
-                            emulator.delivered(&delivery, late);
-                        }
+                        emulator.take(at, node, &buffer[..length])?;
+                        handed.deliver(&mut emulator, at, now)?;
                     }
                     Err(Errno::AGAIN | Errno::IO) => break,
                     Err(Errno::INTR) => {}

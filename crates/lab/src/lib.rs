@@ -3,7 +3,9 @@
 #![cfg(target_os = "linux")]
 
 mod device;
+mod guest;
 mod host;
 
 pub use device::Device;
+pub use guest::{serve, Driver};
 pub use host::{emulate, Handed, HostError};

@@ -4,7 +4,7 @@ use midflight_control::workload::all_measures;
 use midflight_study::scenario::{
     read_scenario_with, run_some, scenario_schema, Origin, ScenarioRun, PRESETS,
 };
-use midflight_study::{Execution, FlowOutcome, FlowRow, PhaseOutcome};
+use midflight_study::{Delivery, Execution, FlowOutcome, FlowRow, PhaseOutcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -142,7 +142,10 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
 /// one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
 /// the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-/// began; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
+/// began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
+/// arrived (a flow has not finished before), and `acked_ahead`, most segments that were
+/// acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
+/// the run; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
 /// workloads measure (`midflight list workloads --json` has the columns), in the row of the first
 /// flow of each; no value elsewhere.
 ///
@@ -261,6 +264,15 @@ fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<
     let stalled_at = |r: &Row<'_, &FlowOutcome>| r.of.stalled_at.as_nanos();
     t.int("stalled_at_ns", integers(rows, stalled_at));
     add_counts(&mut t, &totals.iter().collect::<Vec<_>>());
+    let delivered = |r: &Row<'_, &FlowOutcome>| {
+        let at = r.of.delivery.and_then(|delivery| delivery.at);
+        nanos(at.map(|at| at.since(r.of.opened)))
+    };
+    t.maybe_int("delivered_ns", rows.iter().map(delivered).collect());
+    let of_delivery =
+        |count: fn(&Delivery) -> u64| integers(rows, |r| r.of.delivery.as_ref().map_or(0, count));
+    t.int("acked_ahead", of_delivery(|delivery| delivery.ahead));
+    t.int("acked_missing", of_delivery(|delivery| delivery.missing));
     add_workloads(&mut t, told, rows);
     t.text("digest", text(&|r| r.run.digest.to_string()));
     t.build()

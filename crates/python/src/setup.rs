@@ -60,6 +60,18 @@ fn emulate(
     midflight_lab::emulate(emulator, &handed, origin).map_err(said)
 }
 
+#[cfg(target_os = "linux")]
+fn serve(emulator: lab::Emulator, file: i32) -> Result<Vec<u8>, String> {
+    let said = |error: midflight_lab::HostError| error.to_string();
+    let driver = midflight_lab::Driver::new(file).map_err(said)?;
+    midflight_lab::serve(emulator, &driver).map_err(said)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn serve(_: lab::Emulator, _: i32) -> Result<Vec<u8>, String> {
+    Err("the lab is for Linux".into())
+}
+
 #[cfg(not(target_os = "linux"))]
 fn emulate(_: lab::Emulator, _: &[(u16, i32)], _: i32, _: Instant) -> Result<Vec<u8>, String> {
     Err("the lab is for Linux".into())
@@ -295,10 +307,29 @@ impl Setup {
         stop: i32,
         origin_ns: u64,
     ) -> PyResult<Cow<'static, [u8]>> {
-        let emulator = lab::Emulator::new(&self.setup).map_err(refuse)?;
+        let emulator = lab::Emulator::new(&self.setup, false).map_err(refuse)?;
         let origin = Instant::from_nanos(origin_ns);
         let carried = py.detach(|| emulate(emulator, &devices, stop, origin));
         carried.map(Cow::Owned).map_err(PyOSError::new_err)
+    }
+
+    /// Have the links of this run for a guest, whose driver is at the other end of a socket.
+    ///
+    /// `file` is the number of that socket, which stays open; `multihomed` is as for `lab_script`.
+    /// Returns the record of packets when the guest has ended. Raises `MidflightError` for a run whose
+    /// links cannot be emulated, OSError for a socket that fails.
+    #[pyo3(signature = (file, *, multihomed = false))]
+    fn lab_serve(
+        &self,
+        py: Python<'_>,
+        file: i32,
+        multihomed: bool,
+    ) -> PyResult<Cow<'static, [u8]>> {
+        let served = py.detach(|| {
+            let emulator = lab::Emulator::new(&self.setup, multihomed).map_err(refuse)?;
+            serve(emulator, file).map_err(PyOSError::new_err)
+        });
+        served.map(Cow::Owned)
     }
 
     /// Return the bytes of data in a full segment of each flow as a kernel sent it.
@@ -364,21 +395,28 @@ impl Setup {
         stall.map(|stall| stall_entry(py, stall)).transpose()
     }
 
-    /// Send the packets of this run as a kernel made it over the simulator's own links.
+    /// Send the packets of this run as a kernel made it over its links again.
     ///
-    /// Each packet that a device of the guest sent is sent at the same instant. `packets` is how
-    /// many there are; `same` how many of them were delivered, or lost at the same link for the
-    /// same cause, at the same instant (to 1 ns); `lost` how many of these were lost;
-    /// `most_apart_ns` the most that the same ones are apart; `differences` the first ten that are
-    /// not, a sentence each. Raises `MidflightError` for a record that is not one of this run.
-    fn lab_links<'py>(&self, py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyDict>> {
-        let check = py.detach(|| lab::check_links(&self.setup, record));
+    /// Each packet that a device sent is sent at the same instant. `multihomed` is as for
+    /// `lab_script`. `packets` is how many there are; `same` how many of them were delivered, or lost
+    /// at the same link for the same cause, at the same instant; `lost` how many of these were lost;
+    /// `most_late_ns` how much later than the links say a packet was given to its device at most;
+    /// `differences` the first ten that are not the same, a sentence each. Raises `MidflightError`
+    /// for a record that is not one of this run.
+    #[pyo3(signature = (record, *, multihomed = false))]
+    fn lab_links<'py>(
+        &self,
+        py: Python<'py>,
+        record: &[u8],
+        multihomed: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let check = py.detach(|| lab::check_links(&self.setup, record, multihomed));
         let check = check.map_err(refuse)?;
         let entry = PyDict::new(py);
         entry.set_item("packets", check.packets)?;
         entry.set_item("same", check.same)?;
         entry.set_item("lost", check.lost)?;
-        entry.set_item("most_apart_ns", check.most_apart.as_nanos())?;
+        entry.set_item("most_late_ns", check.most_late.as_nanos())?;
         entry.set_item("differences", check.differences)?;
         Ok(entry)
     }

@@ -135,7 +135,7 @@ impl Observer for Digest {
             }
             Event::EmptyAck { segment, arrived } => (24, segment.seq << 1 | u64::from(*arrived)),
             Event::DatagramSent(datagram) => (21, self.content(datagram)),
-            Event::DatagramArrived(datagram) => (22, datagram.number),
+            Event::DatagramArrived { datagram, .. } => (22, datagram.number),
             Event::Transport(event) => {
                 for byte in event.name().bytes().chain(event.detail().bytes()) {
                     self.add(byte.into());

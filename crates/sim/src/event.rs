@@ -114,7 +114,12 @@ pub enum Event<'a> {
         datagram: &'a Datagram,
     },
     /// A datagram reached the other end, which has not yet looked at it.
-    DatagramArrived(&'a Datagram),
+    DatagramArrived {
+        /// The datagram.
+        datagram: &'a Datagram,
+        /// The last link on its way.
+        link: LinkId,
+    },
     /// A packet was lost.
     Dropped {
         /// What it carried.

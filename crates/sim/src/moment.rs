@@ -17,7 +17,7 @@ use midflight_units::{Duration, Instant, Rate};
 /// ms against packets of 60 ms). So a world that is compared with ns-2 has ns-2's double, computed by the same
 /// operations in the same order.
 ///
-/// The links between the kernels of the lab count whole picoseconds (`lab/kernel/midflight.c`), and a kernel
+/// The links between the kernels of the lab count whole picoseconds, and a kernel
 /// acts at whole nanoseconds: when a packet reaches it, the fraction is gone. A double holds picoseconds
 /// exactly up to 9007 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Clock {
     }
 
     /// What settles the order of packets that arrive at one time over several links. In the lab it is when their
-    /// transmissions began, and then the links' numbers (mf_next()).
+    /// transmissions began, and then the links' numbers.
     #[inline]
     pub(crate) fn arrival(self, start: Scheduled, link: u16) -> Scheduled {
         match self {

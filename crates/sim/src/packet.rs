@@ -9,7 +9,7 @@ use midflight_units::{Instant, Seq};
 
 use crate::config::{FlowId, NodeId};
 use crate::event::{Carried, Payload};
-use crate::stack::{Carries, Datagram};
+use crate::stack::{ecn, Carries, Datagram};
 
 /// A packet on its way. The datagram or the options of one that has some lie in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +176,7 @@ impl Packet {
         (segment, cause): (Seq, Instant),
         options: &mut PacketOptions,
     ) -> Self {
+        let flags = Flags(ecn(&datagram.bytes) as u8);
         let kind = match datagram.carries {
             Carries::Data { .. } => Kind::StackData,
             Carries::Ack => Kind::StackAck,
@@ -196,7 +197,7 @@ impl Packet {
             options: options.insert_datagram(datagram),
             to,
             kind,
-            flags: Flags::default(),
+            flags,
         }
     }
 

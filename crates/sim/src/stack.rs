@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
 use midflight_control::Notice;
-use midflight_tcp::SenderEvent;
+use midflight_tcp::{EcnCodepoint, SenderEvent};
 use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
@@ -236,6 +236,34 @@ pub(crate) fn destination(datagram: &[u8]) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from(octets))
 }
 
+/// The ECN field of an IPv4 datagram (RFC 3168 section 5).
+pub(crate) fn ecn(datagram: &[u8]) -> EcnCodepoint {
+    match datagram {
+        [first, service, ..] if first >> 4 == 4 => match service & 3 {
+            0 => EcnCodepoint::NotCapable,
+            1 => EcnCodepoint::LowLatency,
+            2 => EcnCodepoint::Capable,
+            _ => EcnCodepoint::Congestion,
+        },
+        _ => EcnCodepoint::NotCapable,
+    }
+}
+
+/// Writes "congestion experienced" into an IPv4 datagram and its header's checksum (RFC 1624, equation 3).
+pub(crate) fn mark(datagram: &mut [u8]) {
+    let [first, service, _, _, _, _, _, _, _, _, high, low, ..] = datagram else {
+        return;
+    };
+    let before = u16::from_be_bytes([*first, *service]);
+    *service |= 3;
+    let after = u16::from_be_bytes([*first, *service]);
+    let of = u16::from_be_bytes([*high, *low]);
+    let sum = u32::from(!of) + u32::from(!before) + u32::from(after);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    [*high, *low] = (!(sum as u16)).to_be_bytes();
+}
+
 /// Which bytes there are, from 0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByteSet {
@@ -352,6 +380,26 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        for service in [0_u8, 1, 2, 3, 0xb9] {
+            let mut bytes = [
+                0x45, service, 5, 220, 1, 2, 0x40, 0, 64, 6, 0, 0, 10, 77, 0, 1,
+            ];
+            let sum = |bytes: &[u8]| {
+                let words = bytes.chunks_exact(2);
+                let all: u32 = words.map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
+                (all & 0xffff) + (all >> 16)
+            };
+            let right = !(sum(&bytes) as u16);
+            bytes[10..12].copy_from_slice(&right.to_be_bytes());
+            mark(&mut bytes);
+            assert_eq!(ecn(&bytes), EcnCodepoint::Congestion);
+            assert_eq!(bytes[1] >> 2, service >> 2);
+            assert_eq!(sum(&bytes), 0xffff);
         }
     }
 

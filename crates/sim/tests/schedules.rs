@@ -91,7 +91,7 @@ struct Fates(Vec<(u64, Instant, Option<DropCause>)>);
 impl Observer for Fates {
     fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
         match *event {
-            Event::DatagramArrived(datagram) => self.0.push((datagram.number, now, None)),
+            Event::DatagramArrived { datagram, .. } => self.0.push((datagram.number, now, None)),
             Event::Dropped {
                 payload: Payload::Datagram(number),
                 cause,

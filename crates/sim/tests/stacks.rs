@@ -128,7 +128,7 @@ impl Observer for Counts {
                 assert_eq!(datagram.sent, now);
                 assert_eq!(datagram.number + 1, self.sent.iter().sum::<u64>());
             }
-            Event::DatagramArrived(datagram) => {
+            Event::DatagramArrived { datagram, .. } => {
                 self.arrived += 1;
                 self.last = now;
                 assert!(now > datagram.sent);

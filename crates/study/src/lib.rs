@@ -50,8 +50,8 @@ pub use error::{nearest, StudyError};
 pub use execution::Execution;
 pub use foreign::Policies;
 pub use measure::{
-    Cause, FlowOutcome, FlowRow, HandoffRow, PhaseOutcome, ProbeRun, RoamingRow, SenderPhase,
-    StartupRow, TrainRow, WorkloadOutcome,
+    Cause, Delivery, FlowOutcome, FlowRow, HandoffRow, PhaseOutcome, ProbeRun, RoamingRow,
+    SenderPhase, StartupRow, TrainRow, WorkloadOutcome,
 };
 pub use midflight_quic::QuicStack;
 pub use midflight_sim::ForgedAck;

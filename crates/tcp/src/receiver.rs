@@ -248,23 +248,23 @@ impl Receiver {
         if self.quiet_until.is_some() {
             let is_above = self.place(segment.seq, segment.offset) > self.next;
             return self.in_quiet(now, is_above, |receiver| {
-                receiver.answer_segment(now, segment)
+                receiver.answer_segment(now, &segment)
             });
         }
-        self.answer_segment(now, segment)
+        self.answer_segment(now, &segment)
     }
 
-    fn answer_segment(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+    fn answer_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
             return self.on_segment_of_linux(now, segment);
         }
         if self.quic.is_some() {
-            return self.on_packet_of_quic(now, segment);
+            return self.on_packet_of_quic(now, *segment);
         }
         if segment.option.is_some() {
-            return self.measure(now, segment);
+            return self.measure(now, *segment);
         }
-        self.take(now, arrival(&segment), false)
+        self.take(now, arrival(segment), false)
     }
 
     /// Takes an ACK of the sender without data; Linux answers one that is older than what has been acknowledged.
@@ -366,8 +366,9 @@ impl Receiver {
             ecn: crate::segment::EcnCodepoint::NotCapable,
             cwr: false,
         };
-        let (first, second, _) = self.take_data_as_linux(now, &data)?;
-        self.hand_out(first.into_iter().chain(second))
+        let mut ack = None;
+        self.take_data_as_linux(now, &data, &mut ack);
+        ack
     }
 
     /// The application has read what has come in order; the ACK that Linux sends then, if one is due.

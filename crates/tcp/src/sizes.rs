@@ -8,6 +8,7 @@
 use midflight_units::Seq;
 
 /// The first byte of a full segment. The SYN is byte 0, data begins with byte 1 and segment 1.
+#[inline]
 pub(crate) fn first_byte(segment: Seq, unit: u64) -> u64 {
     match segment {
         0 => 0,
@@ -16,6 +17,7 @@ pub(crate) fn first_byte(segment: Seq, unit: u64) -> u64 {
 }
 
 /// The full segment that a byte would be of, and which byte of it.
+#[inline]
 pub(crate) fn segment_of(byte: u64, unit: u64) -> (Seq, u16) {
     match byte {
         0 => (0, 0),
@@ -60,7 +62,17 @@ impl Sizes {
     }
 
     /// The first byte of a segment.
+    #[inline(always)]
     pub(crate) fn byte(&self, segment: Seq) -> u64 {
+        if self.are_full() {
+            return first_byte(segment, self.full);
+        }
+        self.byte_after_short(segment)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn byte_after_short(&self, segment: Seq) -> u64 {
         let after = self.short.partition_point(|short| short.0 < segment);
         match after.checked_sub(1).and_then(|at| self.short.get(at)) {
             Some(&(short, end)) => end + (segment - short - 1) * self.full,

@@ -1,7 +1,7 @@
 //! The profile `linux` beside the kernel: what a Linux kernel's sender got in the lab is fed to ours at its
 //! instants, and it sends what the kernel sent, when it did, with its windows and estimates. The same for
 //! the receiver: its ACKs, when they leave, their windows and SACK blocks. Files in `tests/kernel/` have
-//! the records and the scripts that made them; `tests/linux/record.py` makes them again.
+//! the records and the scenarios that made them; `tests/linux/record.py` makes them anew.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use midflight_tcp::{
 };
 use midflight_units::{Duration, Instant};
 
-/// Ticks of the kernel's clock when a script begins: 2 s after its start, which is at tick -75000.
+/// Ticks of the kernel's clock when a run begins: 2 s after its start, which is at tick -75000.
 const PHASE: &str = "66810864 ms";
 /// The kernel's clock rings a nanosecond late, and counts in microseconds.
 const LATE_NS: u64 = 1000;
@@ -262,7 +262,7 @@ beside_the_kernel! {
     a_handoff_to_a_shorter_path: "to-a-shorter-path" with "cubic-linux",
     a_break: "break" with "cubic-linux",
     lost_syns: "lost-syns" with "cubic-linux",
-    bbr: "bbr" with "bbr-linux:00",
+    bbr: "bbr" with "bbr-linux:61",
     bbr_with_losses: "bbr-losses" with "bbr-linux:5",
-    bbr_over_a_handoff_to_a_longer_path_and_a_break: "bbr-to-a-longer-path" with "bbr-linux:6",
+    bbr_over_a_handoff_to_a_longer_path_and_a_break: "bbr-to-a-longer-path" with "bbr-linux:4",
 }

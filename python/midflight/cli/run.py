@@ -281,6 +281,9 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     false_fast = summary.false_fast_line()
     if false_fast is not None:
         lines.append(false_fast)
+    delivery = summary.delivery_line()
+    if delivery is not None:
+        lines.append(delivery)
     for workload, cells in summary.workload_cells().items():
         lines += ["", workload_line(workload), "", align(cells)]
     phases = summary.phase_cells()

@@ -1,8 +1,9 @@
 """The lab: scenarios on the TCP of the Linux kernel itself, in virtual time.
 
 A kernel for ARCH=um (User-Mode Linux, an ordinary process) is built from its source with a driver
-of the scenario's links (`build`), kept in the user's cache (`store`) and started once for each run
-(`guest`). `docs/lab.md` says what is exact, what is not, and what it costs.
+of network devices (`build`), kept in the user's cache (`store`) and started once for each run
+(`guest`); their links are the simulator's, in this process. `docs/lab.md` says what is exact, what
+is not, and what it costs.
 """
 
 from __future__ import annotations

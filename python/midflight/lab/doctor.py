@@ -11,24 +11,17 @@ from midflight.lab.guest import Guest, cores, run_guests
 from midflight.lab.record import late_ns
 from midflight.lab.source import DEBIAN, HOW_TO_GET
 from midflight.lab.store import Kernel, choose, guest_init, kernels, store_folder
+from midflight.scenario import Scenario
 
 __all__ = ["Finding", "Measured", "findings", "measure"]
 
-#: Two nodes with links of 100 Mbit/s and 10 ms, whose delay changes to 50 ms; CUBIC for 5 s.
-LINKS = """\
-nodes 2
-link 0 0 1 100000000 10000000 200
-link 1 1 0 100000000 10000000 200
-route 0 1 0
-route 1 0 1
-at 2000000000 change 0 100000000 50000000 400
-at 2000000000 change 1 100000000 50000000 400
-namespace 0
-namespace 1
-"""
-FLOW = "flow 0 0 1 0 0 cubic\n"
-END = "origin 2000000000\nend {}\ngo\n"
-BULK_NS, IDLE_NS = 5 * 10**9, 10**9
+#: A link of 100 Mbit/s and 10 ms, whose delay changes to 50 ms; CUBIC for 5 s.
+SCENARIO = {
+    "end": "5 s",
+    "links": {"link": {"rate": "100 Mbit/s", "delay": "10 ms", "queue": "200 packets"}},
+    "flows": {"download": {"stack": "linux"}},
+    "changes": [{"at": "2 s", "link": "link", "delay": "50 ms", "queue": "400 packets"}],
+}
 #: How long a guest of these may take.
 LIMIT_S = 60.0
 
@@ -99,9 +92,11 @@ def measure(kernel: Kernel) -> Measured:
 
     Raises `LabError` if it does not boot.
     """
-    idle_script = LINKS + END.format(IDLE_NS)
-    script = LINKS + FLOW + END.format(BULK_NS)
-    guests = [Guest(idle_script), *(Guest(script, seed) for seed in ("1", "1", "2"))]
+    setup = Scenario.from_dict(SCENARIO).plan().setup(0)
+    script = setup.lab_script()
+    idle_script = "".join(f"{one}\n" for one in script.splitlines() if one[:5] != "flow ")
+    what = [(idle_script, "1"), (script, "1"), (script, "1"), (script, "2")]
+    guests = [Guest(text, seed, setup.lab_serve) for text, seed in what]
     idle, first, again, other = run_guests(kernel, guests, limit_s=LIMIT_S, at_once=1)
     late = list(late_ns(first.packets))
     return Measured(

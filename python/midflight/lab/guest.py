@@ -13,8 +13,10 @@ import os
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,6 +57,9 @@ class Guest:
     script: str
     #: The seed of the kernel's random numbers: any word.
     seed: str = "1"
+    #: Has its links: is called with the number of a socket to its driver, in a thread of its own,
+    #: and returns the record of packets (`Setup.lab_serve`). Without it nothing arrives.
+    links: Callable[[int], bytes] | None = None
     #: Whether it sees the host's files, read-only.
     sees_host: bool = False
     #: What midflight's sender is told in the guest, as JSON (lab/sender.py); nothing without one.
@@ -69,13 +74,33 @@ class Guest:
 class Ran:
     """The results of a guest."""
 
-    #: The driver's record of packets (lab/kernel/midflight.h).
+    #: The record of packets (lab/kernel/midflight.h).
     packets: bytes
     #: The other files of its result folder by their names: counters and outputs.
     files: Mapping[str, bytes]
     wall_s: float
     #: CPU time of its process.
     cpu_s: float
+
+
+class Links(threading.Thread):
+    """The links of a guest, beside its process and on its core: one waits for the other."""
+
+    def __init__(self, serve: Callable[[int], bytes], socket: socket.socket, core: int) -> None:
+        super().__init__(daemon=True)
+        self.serve, self.socket, self.core = serve, socket, core
+        self.record = b""
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Serve until the guest has ended."""
+        try:
+            # Of this thread alone.
+            os.sched_setaffinity(0, {self.core})
+            with self.socket:
+                self.record = self.serve(self.socket.fileno())
+        except Exception as error:
+            self.error = error
 
 
 @dataclass
@@ -88,6 +113,7 @@ class Running:
     said: int
     core: int
     begun: float
+    links: Links | None = None
     ended: float | None = None
     cpu_s: float = 0.0
 
@@ -228,18 +254,26 @@ def start(kernel: Kernel, guest: Guest, folder: Path, core: int) -> Running:
 
     # What it says needs no disk.
     said = os.memfd_create("said")
-    process = subprocess.Popen(
-        command_line(guest),
-        executable=kernel.path,
-        cwd=folder,
-        env={"TMPDIR": str(folder), "HOME": str(folder)},
-        stdin=subprocess.DEVNULL,
-        stdout=said,
-        stderr=said,
-        start_new_session=True,
-        preexec_fn=in_child,
-    )
-    return Running(guest, folder, process, said, core, time.monotonic())
+    ours, its = socket.socketpair()
+    with its:
+        process = subprocess.Popen(
+            command_line(guest),
+            executable=kernel.path,
+            cwd=folder,
+            env={"TMPDIR": str(folder), "HOME": str(folder)},
+            stdin=its.fileno(),
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            preexec_fn=in_child,
+        )
+    running = Running(guest, folder, process, said, core, time.monotonic())
+    if guest.links is None:
+        ours.close()
+    else:
+        running.links = Links(guest.links, ours, core)
+        running.links.start()
+    return running
 
 
 def wait(running: Iterable[Running], limit_s: float) -> list[Running]:
@@ -275,6 +309,8 @@ def end(running: Running) -> None:
         os.killpg(running.process.pid, signal.SIGKILL)
     if not running.is_over:
         running.process.wait()
+    if running.links is not None:
+        running.links.join()
     with suppress(OSError):
         os.close(running.said)
 
@@ -284,7 +320,11 @@ def what_is_left(running: Running) -> Ran:
 
     Raises `LabError` with the reason if it did not come to its end.
     """
-    out = running.folder / OUT
+    out, links = running.folder / OUT, running.links
+    if links is not None:
+        links.join()
+        if links.error is not None:
+            raise LabError(f"the links of {running.guest.name} failed: {links.error}")
     if not (out / "done").is_file():
         raise LabError(f"{running.guest.name} failed: {reason(running)}")
     assert running.ended is not None
@@ -296,7 +336,8 @@ def what_is_left(running: Running) -> Ran:
         }
     except OSError as error:
         raise LabError(f"cannot read the results of {running.guest.name}: {error}") from error
-    return Ran(files.pop("packets"), files, running.ended - running.begun, running.cpu_s)
+    packets = files.pop("packets", b"") if links is None else links.record
+    return Ran(packets, files, running.ended - running.begun, running.cpu_s)
 
 
 def reason(running: Running) -> str:

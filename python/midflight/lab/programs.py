@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from midflight.lab.errors import LabError
@@ -44,7 +45,7 @@ class Programs:
     client: Program
     #: What they wrote in their folder, by name.
     files: Mapping[str, bytes]
-    #: The driver's record of packets, and the counters of the kernel.
+    #: The record of packets, and the counters of the kernel.
     packets: bytes
     counters: Sequence[CounterRow]
     wall_s: float
@@ -78,7 +79,8 @@ def run_programs(
         told = json.dumps({"scenario": scenario, "run": setup.run or 0})
     else:
         script = program_script(setup, server, client, congestion, sysctls, multihomed)
-    guest = Guest(script, seed, sees_host=True, scenario=told, files=files or {})
+    links = partial(setup.lab_serve, multihomed=multihomed)
+    guest = Guest(script, seed, links, sees_host=True, scenario=told, files=files or {})
     (ran,) = run_guests(kernel, [guest], limit_s=limit_s)
     every = {name: data for name, data in ran.files.items() if name.startswith(f"{FILES}/")}
     return Programs(

@@ -1,4 +1,4 @@
-"""The results of a guest: the driver's record of packets, and the counters of the kernel."""
+"""What a guest leaves: the record of packets, and the counters of the kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["EVENTS", "CounterRow", "counters", "events", "late_ns"]
 
-#: A record of the driver (lab/kernel/midflight.h), and its events by their numbers.
+#: An entry of the record (lab/kernel/midflight.h), and its events by their numbers.
 RECORD = struct.Struct("<QIHBBIi")
 EVENTS = {
     1: "sent",
@@ -18,6 +18,8 @@ EVENTS = {
     4: "lost_break",
     5: "lost_radio",
     6: "lost_route",
+    7: "lost_early",
+    8: "marked",
 }
 #: Files of counters, as /proc/net has them, and the node at the end of their names.
 KINDS = ("netstat", "snmp")

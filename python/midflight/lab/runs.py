@@ -259,7 +259,7 @@ class LabRuns:
             told = json.dumps({"scenario": self.scenario, "run": run})
             script = f"{sender_line()}\n{script}"
         name = f"the guest of run {run}{f' with {of_all}' if of_all else ''}"
-        return Guest(script, seed=seed, scenario=told, name=name)
+        return Guest(script, seed, setup.lab_serve, scenario=told, name=name)
 
     def pieces(
         self, *, threads: int = 0, progress: Callable[[int, int], object] | None = None

@@ -21,6 +21,8 @@ STUDIES: dict[str, str] = {
     "daniel-overview": "midflight.studies.daniel_overview",
     "daniel-abest": "midflight.studies.daniel_abest",
     "careful-resume": "midflight.studies.careful_resume",
+    "related-work": "midflight.studies.related_work",
+    "leo-schedule": "midflight.studies.leo_schedule",
     "linux-handoffs": "midflight.studies.linux_handoffs",
 }
 #: Those of them that need a kernel (`midflight lab build`).

@@ -35,10 +35,21 @@ COLUMNS = (
     "drops_queue",
     "drops_break",
     "acked",
+    "fast_rexmits",
+    "delivered_ns",
+    "acked_ahead",
+    "acked_missing",
     "digest",
 )
 #: Columns of phases that are added up.
-COUNTS = ("timeouts", "spurious_timeouts", "rexmits", "drops_queue", "drops_break", "acked")
+COUNTS = (
+    *("timeouts", "spurious_timeouts", "rexmits", "drops_queue", "drops_break", "acked"),
+    "fast_rexmits",
+)
+#: Columns of the flow as they are.
+OF_FLOW = (
+    *("duration_ns", "stall_ns", "goodput_bps", "delivered_ns", "acked_ahead", "acked_missing"),
+)
 #: What is known of runs that are traced only; none of others.
 TRACED = ("unused_ns", "needless")
 
@@ -176,7 +187,7 @@ def measured(
     row = {
         "at_ns": at_ns,
         "t_new_ns": phases.column("all_new_ns")[after[0]] if changes else None,
-        **{name: flows.column(name)[0] for name in ("duration_ns", "stall_ns", "goodput_bps")},
+        **{name: flows.column(name)[0] for name in OF_FLOW},
         **counts,
         **(dict.fromkeys(TRACED) if trace is None else traced(trace, at_ns, make_ns)),
         "digest": flows.column("digest")[0],

@@ -18,7 +18,7 @@ type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
 static TEN_HOURS: LazyLock<LinkSchedule> =
     LazyLock::new(|| ten_hours().unwrap_or_else(|e| unreachable!("{e}")));
 
-const WORKLOADS: [Workload; 20] = [
+const WORKLOADS: [Workload; 21] = [
     ("bulk", "packets", || run(bottleneck::<Digest>(1)?, 60)),
     ("bulk-undigested", "packets", || {
         run(bottleneck::<()>(1)?, 60)
@@ -45,7 +45,12 @@ const WORKLOADS: [Workload; 20] = [
     ("cell", "runs", || cells(1)),
     ("cell-rfc", "runs", || cells_with("rfc")),
     ("cell-linux", "runs", || cells_with("linux")),
-    ("handoff", "packets", || run(handoff::<Digest>("sack")?, 30)),
+    ("handoff", "packets", || {
+        run(handoff::<Digest>("ns2", "sack")?, 30)
+    }),
+    ("handoff-linux", "packets", || {
+        run(handoff::<Digest>("linux", "sack")?, 30)
+    }),
     ("flows-10", "packets", || run(bottleneck::<Digest>(10)?, 60)),
     ("flows-100", "packets", || {
         run(bottleneck::<Digest>(100)?, 60)
@@ -54,7 +59,7 @@ const WORKLOADS: [Workload; 20] = [
         run(bottleneck::<Digest>(1000)?, 60)
     }),
     ("set-up", "runs", || {
-        let world = handoff::<Digest>("enhanced")?;
+        let world = handoff::<Digest>("ns2", "enhanced")?;
         std::hint::black_box(world.next_event());
         Ok(1)
     }),

@@ -25,6 +25,10 @@ pub(super) fn acknowledges(ack: &Ack) -> Edge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) segment: Segment,
+    /// When it came first.
+    pub(super) came: Instant,
+    /// It has not been handed to the link yet.
+    pub(super) is_held: bool,
     /// When it was handed to the link last.
     pub(super) handed: Instant,
     /// How often the node has sent it by itself.
@@ -58,12 +62,15 @@ impl Cache {
         let by_sender = self.highest.is_some_and(|highest| begins <= highest);
         self.highest = self.highest.max(Some(begins));
         if let Some(kept) = self.kept.get_mut(&begins) {
-            (kept.segment, kept.handed, kept.by_sender) = (*segment, now, true);
+            (kept.segment, kept.by_sender) = (*segment, true);
+            (kept.came, kept.handed) = (now, now);
             return;
         }
         if self.kept.len() < self.most {
             let kept = Kept {
                 segment: *segment,
+                came: now,
+                is_held: false,
                 handed: now,
                 resent: 0,
                 by_sender,
@@ -84,6 +91,11 @@ impl Cache {
 
     pub(super) fn get_mut(&mut self, begins: Edge) -> Option<&mut Kept> {
         self.kept.get_mut(&begins)
+    }
+
+    /// Where the highest segment that has passed begins.
+    pub(super) fn highest(&self) -> Option<Edge> {
+        self.highest
     }
 
     /// The first that is kept.
@@ -131,15 +143,18 @@ impl LocalTimer {
         }
     }
 
-    /// A segment handed to the link at `handed` is acknowledged now.
-    pub(super) fn sample(&mut self, now: Instant, handed: Instant) {
-        self.rto.sample(&Sampled {
-            rtt: now.since(handed),
-            sent: handed,
-            per_window: 1,
-            una: 0,
-            nxt: 0,
-        });
+    /// New data are acknowledged now, which ends the back-off; where that gives a sample, of what was handed to the
+    /// link at `handed`.
+    pub(super) fn on_new_ack(&mut self, now: Instant, handed: Option<Instant>) {
+        if let Some(handed) = handed {
+            self.rto.sample(&Sampled {
+                rtt: now.since(handed),
+                sent: handed,
+                per_window: 1,
+                una: 0,
+                nxt: 0,
+            });
+        }
         self.rto.end_back_off();
     }
 

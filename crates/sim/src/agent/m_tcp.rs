@@ -5,8 +5,8 @@
 //! goes on with the old rate.
 //!
 //! Only what the mobile node has acknowledged is acknowledged, so the end-to-end semantics stay. The supervisor's own TCP
-//! towards the node retransmits what the radio loses: at the third duplicate ACK, and one segment after each silence. What
-//! the node had not acknowledged when it went is sent again when it is back.
+//! towards the node retransmits what the radio loses: at the third duplicate ACK. After a silence, and when the
+//! node is back, what it had not acknowledged is sent again in slow start: one segment, or ten, and two for each ACK.
 //!
 //! The paper's text was not to be had; this is what I03 and ANCHORS describe. Differs from it because our senders count
 //! segments: what is kept back is the ACK of the last segment, not of the last byte. If there is nothing left to wait for, the
@@ -24,6 +24,10 @@ use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
 
+/// Segments that are sent again at once when the mobile node is back, as an initial window (RFC 6928), and then for each ACK.
+const AT_ONCE: usize = 10;
+/// See [`AT_ONCE`].
+const PER_ACK: usize = 2;
 /// Duplicate ACKs after which a segment is sent again, as TCP's.
 const DUPLICATES: u32 = 3;
 
@@ -48,6 +52,8 @@ struct Flow {
     /// What the sender has been told.
     told: Edge,
     duplicates: u32,
+    /// What was kept is sent again, two segments for each ACK, until this is acknowledged; when that began.
+    recovery: Option<(Edge, Instant)>,
     /// The mobile node has a link, as far as is known.
     has_link: bool,
     /// The window is closed.
@@ -125,6 +131,25 @@ impl Flow {
         out.send(self.site, id, sender, Carried::Ack(ack));
     }
 
+    /// Sends some of what was handed over before the recovery began.
+    fn resend(&mut self, now: Instant, id: FlowId, most: usize, out: &mut Outbox<'_>) {
+        let Some((_, since)) = self.recovery else {
+            return;
+        };
+        let due = self.cache.values_mut().filter(|kept| kept.handed < since);
+        for kept in due.take(most) {
+            (kept.resent, kept.handed) = (kept.resent + 1, now);
+            out.send(self.site, id, self.mobile, Carried::Data(kept.segment));
+        }
+    }
+
+    /// What is kept is sent again, some of it now.
+    fn recover(&mut self, now: Instant, id: FlowId, most: usize, out: &mut Outbox<'_>) {
+        let highest = self.cache.highest().unwrap_or_default();
+        self.recovery = Some((highest, now));
+        self.resend(now, id, most, out);
+    }
+
     fn close(&mut self, id: FlowId, out: &mut Outbox<'_>) {
         self.is_closed = true;
         self.tell(id, Says::ZeroWindow, out);
@@ -163,6 +188,7 @@ impl Agent for MTcp {
             // Data come when the SYN is acknowledged.
             told: (1, 0),
             duplicates: 0,
+            recovery: None,
             has_link: true,
             is_closed: false,
         });
@@ -221,13 +247,16 @@ impl Agent for MTcp {
             }
             return Verdict::Drop;
         }
-        if let Some(handed) = flow.cache.forget_below(edge) {
-            flow.timer.sample(now, handed);
-        }
+        let handed = flow.cache.forget_below(edge);
+        flow.timer.on_new_ack(now, handed);
         (flow.last, flow.duplicates) = (Some((*ack, passing.to)), 0);
         // Silence ends what is kept back, too.
         flow.timer.restart(now);
         flow.open(id, out);
+        if flow.recovery.is_some_and(|(highest, _)| edge > highest) {
+            flow.recovery = None;
+        }
+        flow.resend(now, id, PER_ACK, out);
         let before = kept_back(ack);
         if flow.told >= acknowledges(&before) {
             return Verdict::Drop;
@@ -251,10 +280,7 @@ impl Agent for MTcp {
                 continue;
             }
             flow.open(id, out);
-            for kept in flow.cache.values_mut() {
-                (kept.resent, kept.handed) = (kept.resent + 1, now);
-                out.send(flow.site, id, mobile, Carried::Data(kept.segment));
-            }
+            flow.recover(now, id, AT_ONCE, out);
             if !flow.cache.is_empty() {
                 flow.timer.restart(now);
             }
@@ -273,7 +299,7 @@ impl Agent for MTcp {
             if flow.timer.due().is_none_or(|due| due > now) {
                 continue;
             }
-            let Some(kept) = flow.cache.first_mut() else {
+            if flow.cache.is_empty() {
                 flow.timer.stop();
                 let is_told = flow
                     .last
@@ -283,11 +309,9 @@ impl Agent for MTcp {
                     flow.tell(id, Says::Nothing, out);
                 }
                 continue;
-            };
-            (kept.resent, kept.handed) = (kept.resent + 1, now);
-            let what = Carried::Data(kept.segment);
+            }
             flow.close(id, out);
-            out.send(flow.site, id, flow.mobile, what);
+            flow.recover(now, id, 1, out);
             flow.timer.back_off(now);
         }
     }
@@ -346,6 +370,7 @@ mod tests {
         let back = [Seen::Up(3), Seen::Down(3), Seen::Down(4), Seen::Down(5)];
         assert_eq!(play.attach(900, Attached::Elsewhere), back);
         assert_eq!(play.ack(940, 6), [Seen::Up(5)]);
+        assert_eq!(play.data(941, 6), [Seen::Down(6)]);
     }
 
     /// A silence of the least time, 200 ms, is as a loss of the link, until an ACK comes.

@@ -6,16 +6,28 @@
 //! itself. One agent serves all nodes where it is deployed, so that a handover of state is a move within it.
 
 mod cache;
+mod elfn;
+mod i_tcp;
 mod m_tcp;
+mod pep;
+mod rtt_equaliser;
 mod snoop;
+mod split;
+mod wtcp;
 
 use std::fmt::Debug;
 
 use midflight_control::part::registry;
 use midflight_units::Instant;
 
+pub use elfn::Elfn;
+pub use i_tcp::ITcp;
 pub use m_tcp::MTcp;
+pub use pep::Pep;
+pub use rtt_equaliser::RttEqualiser;
 pub use snoop::Snoop;
+pub use split::Ends;
+pub use wtcp::Wtcp;
 
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
@@ -62,7 +74,9 @@ pub struct Passing {
     pub down: bool,
     /// Its flow.
     pub flow: FlowId,
-    /// The node that it goes to.
+    /// The node that it comes from, and the one that it goes to.
+    pub from: NodeId,
+    /// See [`Self::from`].
     pub to: NodeId,
 }
 
@@ -92,6 +106,9 @@ pub trait Agent: Debug {
     fn place(&self) -> Place {
         Place::Stations
     }
+
+    /// The sender and receiver that it has for a flow, if it needs any.
+    fn equip(&mut self, _flow: FlowId, _ends: &Ends) {}
 
     /// A segment of a flow passes.
     fn on_segment(
@@ -125,6 +142,11 @@ registry! {
     AnyAgent of Agent, listed in AGENTS:
     Snoop: Snoop,
     MTcp: MTcp,
+    ITcp: ITcp,
+    Pep: Pep,
+    Wtcp: Wtcp,
+    Elfn: Elfn,
+    RttEqualiser: RttEqualiser,
 }
 
 /// An agent at the nodes where it is deployed.
@@ -134,8 +156,8 @@ pub struct Deployment {
     pub agent: AnyAgent,
     /// Its nodes.
     pub sites: Vec<Site>,
-    /// Flows whose packets it cannot read, and lets pass.
-    pub unreadable: Vec<FlowId>,
+    /// Of each flow its sender's and its receiver's node; none of those whose packets it cannot read, and lets pass.
+    pub flows: Vec<Option<(NodeId, NodeId)>>,
 }
 
 impl NodeHook for Deployment {
@@ -150,14 +172,15 @@ impl NodeHook for Deployment {
         let (Some(what), Some(site)) = (packet.carried(), site) else {
             return Verdict::Forward;
         };
-        if self.unreadable.contains(&flow) {
+        let Some((sender, receiver)) = self.flows.get(flow.index()).copied().flatten() else {
             return Verdict::Forward;
-        }
+        };
         let passing = Passing {
             now,
             site,
             down: self.sites[site].down.contains(&packet.link()),
             flow,
+            from: if to == receiver { sender } else { receiver },
             to,
         };
         let sites = &self.sites;

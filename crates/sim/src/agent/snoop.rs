@@ -178,9 +178,8 @@ impl Agent for Snoop {
                 }
             }
             _ => {
-                if let Some(handed) = flow.cache.forget_below(edge) {
-                    flow.timer.sample(now, handed);
-                }
+                let handed = flow.cache.forget_below(edge);
+                flow.timer.on_new_ack(now, handed);
                 flow.last = Some((*ack, passing.to));
                 if flow.cache.is_empty() {
                     flow.timer.stop();
@@ -256,7 +255,12 @@ impl Agent for Snoop {
             if flow.timer.due().is_none_or(|due| due > now) {
                 continue;
             }
-            match flow.cache.first_mut().filter(|kept| kept.resent < retries) {
+            match flow.cache.first_mut() {
+                // It is of no use: a receiver discards copies that are older than what it has (PAWS).
+                Some(kept) if kept.resent >= retries => {
+                    kept.by_sender = true;
+                    flow.timer.stop();
+                }
                 Some(kept) => {
                     (kept.resent, kept.handed) = (kept.resent + 1, now);
                     out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));
@@ -332,10 +336,10 @@ mod tests {
         assert_eq!(play.agent.next_timeout(), Some(at(130)));
         assert_eq!(play.wake(), [Seen::Down(2)]);
         assert_eq!(play.agent.next_timeout(), Some(at(330)));
-        // No sample of what was sent twice: it is not known which copy it answers.
+        // No sample of what was sent twice, as it is not known which copy it answers; but the back-off is over.
         assert_eq!(play.ack(335, 4), [Seen::Up(4)]);
         play.data(400, 4);
-        assert_eq!(play.agent.next_timeout(), Some(at(600)));
+        assert_eq!(play.agent.next_timeout(), Some(at(500)));
     }
 
     #[test]

@@ -88,6 +88,19 @@ impl Played {
         }
     }
 
+    /// Gives it the ends of a profile.
+    pub(super) fn equip(&mut self, profile: &str) {
+        let Ok(profile) = midflight_tcp::profile(profile) else {
+            unreachable!()
+        };
+        let ends = super::Ends {
+            sender: profile.sender,
+            parts: profile.parts,
+            receiver: profile.receiver,
+        };
+        self.agent.equip(FLOW, &ends);
+    }
+
     fn told(&mut self, first: Option<Carried>, emit: Vec<crate::hook::Emitted>) -> Vec<Seen> {
         let emitted = emit.into_iter().map(|one| one.what);
         self.left = first.into_iter().chain(emitted).collect();
@@ -101,6 +114,7 @@ impl Played {
             site: self.site,
             down,
             flow: FLOW,
+            from: if down { SERVER } else { MOBILE },
             to: if down { MOBILE } else { SERVER },
         };
         let (mut emit, sites) = (Vec::new(), &self.sites);

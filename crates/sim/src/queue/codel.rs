@@ -26,6 +26,7 @@ pub(super) static CODEL: QueueKind = QueueKind {
     },
     period: "interval",
     is_random: false,
+    serves_flows: false,
     make: |config| Box::new(CoDel::new(config)),
 };
 

@@ -28,6 +28,7 @@ pub(super) static FQ_CODEL: QueueKind = QueueKind {
     },
     period: "interval",
     is_random: false,
+    serves_flows: true,
     make: |config| Box::new(FqCoDel::new(config)),
 };
 

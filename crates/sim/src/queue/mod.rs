@@ -36,6 +36,8 @@ pub struct QueueKind {
     pub period: &'static str,
     /// Whether it draws random numbers.
     pub is_random: bool,
+    /// Whether each flow has a queue of its own.
+    pub serves_flows: bool,
     make: fn(&QueueConfig) -> Box<dyn Discipline>,
 }
 

@@ -29,6 +29,7 @@ pub(super) static PIE: QueueKind = QueueKind {
     },
     period: "update",
     is_random: true,
+    serves_flows: false,
     make: |config| Box::new(Pie::new(config)),
 };
 

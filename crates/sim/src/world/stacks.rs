@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use midflight_tcp::{Ack, SackBlocks, Says, SenderEvent, Wake};
+use midflight_tcp::{Ack, EcnCodepoint, SackBlocks, Says, SenderEvent, Wake};
 use midflight_units::{Instant, Seq};
 
 use super::apps::Place;
@@ -15,7 +15,8 @@ use crate::link::LinkId;
 use crate::moment::Scheduled;
 use crate::packet::Packet;
 use crate::stack::{
-    destination, ByteSet, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack, StackConfig,
+    destination, mark, ByteSet, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack,
+    StackConfig,
 };
 
 /// A flow of datagrams.
@@ -225,11 +226,17 @@ impl<O: Observer> World<O> {
 
     /// A datagram is at the end that it goes to.
     pub(super) fn deliver_datagram(&mut self, packet: &Packet, link: LinkId) {
-        let Some(datagram) = packet.open_datagram(&mut self.options) else {
+        let Some(mut datagram) = packet.open_datagram(&mut self.options) else {
             return;
         };
+        if packet.ecn() == EcnCodepoint::Congestion {
+            mark(&mut datagram.bytes);
+        }
         let (now, flow) = (self.moment.at, packet.flow);
-        let event = Event::DatagramArrived(&datagram);
+        let event = Event::DatagramArrived {
+            datagram: &datagram,
+            link,
+        };
         self.observer.record(now, flow, &event);
         let number = flow.index() - self.flows.len();
         if let (

@@ -36,7 +36,7 @@ impl<O: Observer> World<O> {
     }
 
     /// The end of a flow acts now. In the lab that is at a whole nanosecond, and what it sends comes to a link
-    /// before anything that was decided during the run (`known` in `lab/kernel/midflight.c`).
+    /// before anything that was decided during the run.
     #[inline(always)]
     pub(super) fn reach_end(&mut self) {
         if self.clock == Clock::Picoseconds {

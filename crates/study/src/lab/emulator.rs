@@ -1,27 +1,33 @@
-//! The links of a setup between real network devices: a simulated world in which the ends of each flow are
-//! devices. Packets from a device enter the world at the instant at which they are read; packets
-//! that the world delivers are written to the other device. The fate of each is recorded as by the
-//! driver of a guest.
+//! The links of a setup between the network devices of kernels: a simulated world in which the ends of each
+//! flow are devices. Packets that come from one enter the world at the instant at which they were sent; what
+//! the world delivers is for the other. What happened to each is noted in a record (`lab/kernel/midflight.h`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{
-    Clock, End, Event, FlowId, LinkId, Observer, Outgoing, Payload, Stack, StackConfig, World,
-    WorldConfig,
+    Clock, End, Event, FlowId, LinkConfig, NodeId, Observer, Outgoing, Payload, Stack, StackConfig,
+    World, WorldConfig,
 };
 use midflight_units::{Duration, Instant};
 
-use super::record::Writer;
+use super::homes::Homes;
+use super::record::{records, RecordEvent, Writer};
+use super::sender::FIRST_PORT;
 use super::{is_of_links, refused, LabError};
 use crate::error::StudyError;
+use crate::network::cell::SERVER;
 use crate::setup::{Setup, Step};
+
+/// Connections between two devices, beside the flows of the setup, that queues tell apart where one has a queue for
+/// each flow.
+const OTHERS: usize = 32;
 
 /// Packets of a device that have not yet entered the world.
 type Inbox = Arc<Mutex<VecDeque<Box<[u8]>>>>;
 
 /// An end of a flow: a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Outside(Inbox);
 
 impl Stack for Outside {
@@ -45,15 +51,198 @@ impl Stack for Outside {
     }
 }
 
-/// A packet that is to be written to a device now.
+/// An end of a flow of the world.
+#[derive(Debug)]
+struct Door {
+    flow: FlowId,
+    end: End,
+    inbox: Inbox,
+}
+
+/// What goes from one device to another: a flow of the world for each of the setup, and for other connections.
+#[derive(Debug, Default)]
+struct Way {
+    flows: BTreeMap<usize, Door>,
+    others: Vec<Door>,
+}
+
+/// The links of a setup, and who watches them; time is the caller's.
+#[derive(Debug)]
+pub(super) struct Links<O> {
+    pub(super) world: World<O>,
+    /// By the nodes that packets go from and to.
+    ways: BTreeMap<(u16, u16), Way>,
+    /// The nodes of the ends of each flow of the world.
+    nodes: Vec<[u16; 2]>,
+    /// What other connections have as ports, by the nodes of their ends, in the order of their first packets.
+    ports: BTreeMap<(u16, u16), Vec<(u16, u16)>>,
+}
+
+/// Where an IPv4 packet goes, and its protocol's ports; none of another packet.
+fn read(packet: &[u8]) -> Option<(u16, (u16, u16))> {
+    let word = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
+    let first = *packet.first()?;
+    if first >> 4 != 4 {
+        return None;
+    }
+    let target = word(18)?.checked_sub(1)?;
+    let at = usize::from(first & 15) * 4;
+    let ports = word(at).zip(word(at + 2)).unwrap_or_default();
+    Some((target, ports))
+}
+
+impl<O: Observer> Links<O> {
+    /// Those of a setup, for a multihomed node if that is given.
+    pub(super) fn new(setup: &Setup, homes: Option<&Homes>, observer: O) -> Result<Self, LabError> {
+        let network = &setup.network;
+        if !network.hooks.is_empty() {
+            let what = "nodes that read segments, such as routers for Quick-Start";
+            return Err(refused(what, "a scheme without them"));
+        }
+        let (mut links, mut routes) = (network.links.clone(), network.routes.clone());
+        let mut pairs: Vec<[u16; 2]> = Vec::new();
+        for flow in setup.flows.iter() {
+            let pair = [flow.from.0, flow.to.0];
+            let back = [flow.to.0, flow.from.0];
+            if !pairs.contains(&pair) && !pairs.contains(&back) {
+                pairs.push(pair);
+            }
+        }
+        if let Some(homes) = homes {
+            links.extend(homes.links());
+            routes.extend(homes.routes());
+            pairs.extend(homes.nodes().map(|home| [SERVER.0, home]));
+        }
+        let by_flow = |link: &LinkConfig| link.queue.as_ref().is_some_and(|q| q.kind.serves_flows);
+        let others = if links.iter().any(by_flow) { OTHERS } else { 1 };
+        let own = setup.flows.iter().enumerate();
+        let own = own.map(|(number, flow)| ([flow.from.0, flow.to.0], Some(number)));
+        let rest = pairs
+            .iter()
+            .flat_map(|&pair| std::iter::repeat_n((pair, None), others));
+        let (mut ways, mut stacks, mut nodes) =
+            (BTreeMap::<(u16, u16), Way>::new(), Vec::new(), Vec::new());
+        for (place, ([client, server], number)) in own.chain(rest).enumerate() {
+            let inboxes = [Inbox::default(), Inbox::default()];
+            let flow = World::<()>::flow_id(place as u32);
+            for (end, (from, to)) in [
+                (End::Client, (client, server)),
+                (End::Server, (server, client)),
+            ] {
+                let inbox = inboxes[usize::from(end == End::Server)].clone();
+                let (way, door) = (ways.entry((from, to)), Door { flow, end, inbox });
+                match number {
+                    Some(number) => {
+                        way.or_default().flows.insert(number, door);
+                    }
+                    None => way.or_default().others.push(door),
+                }
+            }
+            nodes.push([client, server]);
+            stacks.push(StackConfig {
+                nodes: [client, server].map(NodeId),
+                ends: inboxes.map(|inbox| Box::new(Outside(inbox)) as Box<dyn Stack>),
+                addresses: Vec::new(),
+                data: None,
+            });
+        }
+        let config = WorldConfig {
+            clock: Clock::Picoseconds,
+            nodes: homes.map_or(network.nodes, |homes| homes.sizes()[0]),
+            links: &links,
+            routes: &routes,
+            alternatives: &network.alternatives,
+            flows: Vec::new(),
+            stacks,
+            hooks: Vec::new(),
+            apps: Vec::new(),
+        };
+        let mut world = World::new(config, observer).map_err(StudyError::from)?;
+        for (at, step) in setup.timeline.iter() {
+            let Step::Act(action) = step else { continue };
+            if is_of_links(action) {
+                world.schedule(*at, *action).map_err(StudyError::from)?;
+                if let Some(also) = homes.and_then(|homes| homes.also(action)) {
+                    world.schedule(*at, also).map_err(StudyError::from)?;
+                }
+            }
+        }
+        world.hold_routes_until(Instant::NEVER);
+        Ok(Self {
+            world,
+            ways,
+            nodes,
+            ports: BTreeMap::new(),
+        })
+    }
+
+    /// Lets happen what is due before an instant.
+    pub(super) fn go_on(&mut self, before: Instant) -> Result<(), LabError> {
+        loop {
+            let next = self.world.next_event();
+            if next.at() >= before {
+                return Ok(());
+            }
+            self.world.process(next).map_err(StudyError::from)?;
+        }
+    }
+
+    /// The device of a node sends a packet; whether it goes anywhere. Nothing that is due later has happened yet.
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        node: u16,
+        packet: Box<[u8]>,
+    ) -> Result<bool, LabError> {
+        let Some((to, ports)) = read(&packet) else {
+            return Ok(false);
+        };
+        let Some(way) = self.ways.get(&(node, to)) else {
+            return Ok(false);
+        };
+        let number = |port: u16| port.checked_sub(FIRST_PORT).map(usize::from);
+        let own = [number(ports.1), number(ports.0)];
+        let own = own.into_iter().flatten().find_map(|n| way.flows.get(&n));
+        let door = own.or_else(|| {
+            // Both directions of a connection are of one flow.
+            let (pair, ports) = if node < to {
+                ((node, to), ports)
+            } else {
+                ((to, node), (ports.1, ports.0))
+            };
+            let seen = self.ports.entry(pair).or_default();
+            let known = seen.iter().position(|one| *one == ports);
+            let place = known.unwrap_or(seen.len());
+            if known.is_none() {
+                seen.push(ports);
+            }
+            way.others.get(place % way.others.len().max(1))
+        });
+        let Some(Door { flow, end, inbox }) = door else {
+            return Ok(false);
+        };
+        let waiting = || inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting().push_back(packet);
+        self.world.wake(*flow, *end, now);
+        while !waiting().is_empty() {
+            let next = self.world.next_event();
+            self.world.process(next).map_err(StudyError::from)?;
+        }
+        Ok(true)
+    }
+}
+
+/// What became of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The node of the device.
-    pub node: u16,
-    /// The packet.
-    pub bytes: Box<[u8]>,
-    /// When it was due.
-    pub due: Instant,
+pub struct Fate {
+    /// Its number among all.
+    pub packet: u32,
+    /// When.
+    pub at: Instant,
+    /// The node to whose device it is to be given, and all of it as it is then; none of one that is lost.
+    pub delivered: Option<(u16, Box<[u8]>)>,
+    /// A queue has marked it: "congestion experienced".
+    pub is_marked: bool,
     /// Where its record is, for [`Emulator::delivered`].
     place: usize,
 }
@@ -63,56 +252,61 @@ pub struct Delivery {
 struct Seen {
     /// The nodes of the ends of each flow.
     nodes: Vec<[u16; 2]>,
-    /// Number of a packet among all, and the link that it is on, by flow and number there.
-    underway: BTreeMap<(usize, u64), (u32, u16)>,
+    /// Numbers among all of packets that are underway, by flow and number there, and whether they are marked.
+    underway: BTreeMap<(usize, u64), (u32, bool)>,
+    /// How many there were.
     packets: u32,
     record: Writer,
-    deliveries: Vec<Delivery>,
+    fates: Vec<Fate>,
 }
 
 impl Seen {
-    fn node(&self, flow: FlowId, end: End) -> u16 {
-        let [client, server] = self.nodes[flow.index()];
-        if end == End::Client {
-            client
-        } else {
-            server
-        }
+    fn lost(&mut self, packet: u32, at: Instant) {
+        self.fates.push(Fate {
+            packet,
+            at,
+            delivered: None,
+            is_marked: false,
+            place: 0,
+        });
     }
 }
 
 impl Observer for Seen {
-    fn taps(&self, _link: LinkId) -> bool {
-        true
-    }
-
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        let key = |number: u64| (flow.index(), number);
         match event {
             Event::DatagramSent(datagram) => {
-                let packet = self.packets;
-                self.packets += 1;
-                let key = (flow.index(), datagram.number);
-                self.underway.insert(key, (packet, u16::MAX));
-                let node = self.node(flow, datagram.from);
-                self.record.sent(now, packet, node, &datagram.bytes);
+                // The one that was counted last.
+                let packet = (self.packets.wrapping_sub(1), false);
+                self.underway.insert(key(datagram.number), packet);
             }
-            Event::DatagramEntered { link, datagram, .. } => {
-                let key = (flow.index(), datagram.number);
-                if let Some((_, on)) = self.underway.get_mut(&key) {
-                    *on = link.index() as u16;
-                }
-            }
-            Event::DatagramArrived(datagram) => {
-                let node = self.node(flow, datagram.from.other());
-                let key = (flow.index(), datagram.number);
-                if let Some((packet, link)) = self.underway.remove(&key) {
+            Event::DatagramArrived { datagram, link } => {
+                let [client, server] = self.nodes[flow.index()];
+                let node = match datagram.from {
+                    End::Client => server,
+                    End::Server => client,
+                };
+                let link = link.index() as u16;
+                if let Some((packet, is_marked)) = self.underway.remove(&key(datagram.number)) {
                     let place = self.record.delivered(now, packet, node, link);
-                    self.deliveries.push(Delivery {
-                        node,
-                        bytes: datagram.bytes.clone(),
-                        due: now,
+                    self.fates.push(Fate {
+                        packet,
+                        at: now,
+                        delivered: Some((node, datagram.bytes.clone())),
+                        is_marked,
                         place,
                     });
+                }
+            }
+            Event::Marked {
+                payload: Payload::Datagram(number),
+                link,
+                ..
+            } => {
+                if let Some((packet, is_marked)) = self.underway.get_mut(&key(*number)) {
+                    *is_marked = true;
+                    self.record.marked(now, *packet, link.index() as u16);
                 }
             }
             Event::Dropped {
@@ -121,9 +315,10 @@ impl Observer for Seen {
                 cause,
                 ..
             } => {
-                if let Some((packet, _)) = self.underway.remove(&(flow.index(), *number)) {
+                if let Some((packet, _)) = self.underway.remove(&key(*number)) {
                     let place = link.index() as u16;
                     self.record.lost(now, packet, place, *cause);
+                    self.lost(packet, now);
                 }
             }
             _ => {}
@@ -131,81 +326,30 @@ impl Observer for Seen {
     }
 }
 
-/// The links of a setup; time is the caller's.
+/// The links of a setup, and the record of what they carry.
 #[derive(Debug)]
 pub struct Emulator {
-    world: World<Seen>,
-    /// By the nodes that a packet goes from and to: flow, end, and where it waits.
-    ways: BTreeMap<(u16, u16), (FlowId, End, Inbox)>,
+    links: Links<Seen>,
     end: Instant,
 }
 
 impl Emulator {
-    /// Those of a setup.
+    /// Those of a setup; if it is `multihomed`, with a node that has an interface on each access link.
     ///
     /// # Errors
     /// [`LabError`] for what the world refuses.
-    pub fn new(setup: &Setup) -> Result<Self, LabError> {
-        if !setup.network.hooks.is_empty() {
-            let what = "routers that answer rate requests (Quick-Start)";
-            return Err(refused(what, "a scheme without them"));
-        }
-        let mut nodes: Vec<[u16; 2]> = Vec::new();
-        for flow in setup.flows.iter() {
-            let pair = [flow.from.0, flow.to.0];
-            let back = [flow.to.0, flow.from.0];
-            if !nodes.contains(&pair) && !nodes.contains(&back) {
-                nodes.push(pair);
-            }
-        }
-        let mut ways = BTreeMap::new();
-        let mut stacks = Vec::new();
-        for (number, &[client, server]) in nodes.iter().enumerate() {
-            let inboxes = [Inbox::default(), Inbox::default()];
-            let flow = World::<()>::flow_id(number as u32);
-            let [one, other] = inboxes.clone();
-            ways.insert((client, server), (flow, End::Client, one));
-            ways.insert((server, client), (flow, End::Server, other));
-            stacks.push(StackConfig {
-                nodes: [client, server].map(midflight_sim::NodeId),
-                ends: inboxes.map(|inbox| Box::new(Outside(inbox)) as Box<dyn Stack>),
-                addresses: Vec::new(),
-                data: None,
-            });
-        }
-        let network = &setup.network;
-        let config = WorldConfig {
-            clock: Clock::Picoseconds,
-            nodes: network.nodes,
-            links: &network.links,
-            routes: &network.routes,
-            alternatives: &network.alternatives,
-            flows: Vec::new(),
-            stacks,
-            hooks: Vec::new(),
-            apps: Vec::new(),
-        };
-        let seen = Seen {
-            nodes,
-            ..Seen::default()
-        };
-        let mut world = World::new(config, seen).map_err(StudyError::from)?;
-        for (at, step) in setup.timeline.iter() {
-            if let Step::Act(action) = step {
-                if is_of_links(action) {
-                    let planned = world.schedule(*at, *action);
-                    planned.map_err(StudyError::from)?;
-                }
-            }
-        }
-        world.hold_routes_until(Instant::NEVER);
+    pub fn new(setup: &Setup, multihomed: bool) -> Result<Self, LabError> {
+        let homes = multihomed.then(|| Homes::new(setup)).transpose()?;
+        let mut links = Links::new(setup, homes.as_ref(), Seen::default())?;
+        let nodes = links.nodes.clone();
+        links.world.watch().0.nodes = nodes;
         let end = setup.end;
-        Ok(Self { world, ways, end })
+        Ok(Self { links, end })
     }
 
     /// The nodes that have a device.
     pub fn nodes(&self) -> Vec<u16> {
-        let mut nodes: Vec<u16> = self.ways.keys().map(|(from, _)| *from).collect();
+        let mut nodes: Vec<u16> = self.links.ways.keys().map(|(from, _)| *from).collect();
         nodes.dedup();
         nodes
     }
@@ -215,46 +359,133 @@ impl Emulator {
         self.end
     }
 
-    /// The device of a node has sent a packet, which was read at this instant; whether it goes anywhere.
-    pub fn take(&mut self, now: Instant, node: u16, packet: &[u8]) -> bool {
-        let target = packet.get(18..20).and_then(|b| b.first_chunk());
-        let target = target.and_then(|&b| u16::from_be_bytes(b).checked_sub(1));
-        let is_ip = packet.first().is_some_and(|first| first >> 4 == 4);
-        let way = target.filter(|_| is_ip).map(|to| (node, to));
-        let Some((flow, end, inbox)) = way.and_then(|way| self.ways.get(&way)) else {
-            return false;
-        };
-        let mut waiting = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.push_back(packet.into());
-        drop(waiting);
-        self.world.wake(*flow, *end, now);
-        true
+    fn seen(&mut self) -> &mut Seen {
+        self.links.world.watch().0
     }
 
-    /// Lets happen what is due up to an instant; what is to be written now.
+    /// The device of a node has sent a packet at an instant, up to which nothing else is to be known any more.
     ///
     /// # Errors
     /// [`LabError`] for what the world refuses.
-    pub fn run(&mut self, now: Instant) -> Result<Vec<Delivery>, LabError> {
-        let until = now + Duration::from_nanos(1);
-        self.world.run_before(until).map_err(StudyError::from)?;
-        Ok(std::mem::take(&mut self.world.watch().0.deliveries))
+    pub fn take(&mut self, now: Instant, node: u16, packet: &[u8]) -> Result<(), LabError> {
+        self.links.go_on(now)?;
+        let seen = self.seen();
+        seen.record.sent(now, seen.packets, node, packet);
+        self.send(now, node, packet.into())
+    }
+
+    /// As [`Self::take`], of packets that the driver of a guest tells of in entries of a record. The world gets
+    /// packets of their lengths with their headers.
+    ///
+    /// # Errors
+    /// [`LabError::Record`] for what is no entry of such a packet or not the next; [`LabError`] for what the world
+    /// refuses.
+    pub fn take_entries(&mut self, entries: &[u8]) -> Result<(), LabError> {
+        for entry in records(entries) {
+            let entry = entry?;
+            let RecordEvent::Sent { bytes, headers, .. } = entry.event else {
+                let what = "a packet that was not sent".into();
+                let at = entry.offset;
+                return Err(LabError::Record { at, what });
+            };
+            self.links.go_on(entry.at)?;
+            let seen = self.seen();
+            if entry.packet != seen.packets {
+                let what = format!("packet {} instead of {}", entry.packet, seen.packets);
+                let at = entry.offset;
+                return Err(LabError::Record { at, what });
+            }
+            seen.record.copy(entry.bytes);
+            let mut packet = vec![0; bytes as usize];
+            let known = headers.len().min(packet.len());
+            packet[..known].copy_from_slice(&headers[..known]);
+            self.send(entry.at, entry.place, packet.into())?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, now: Instant, node: u16, packet: Box<[u8]>) -> Result<(), LabError> {
+        let seen = self.seen();
+        let number = seen.packets;
+        seen.packets += 1;
+        if !self.links.send(now, node, packet)? {
+            let seen = self.seen();
+            seen.record.no_route(now, number, node);
+            seen.lost(number, now);
+        }
+        Ok(())
+    }
+
+    /// Lets happen what is due up to an instant; what became of packets since the last call.
+    ///
+    /// # Errors
+    /// [`LabError`] for what the world refuses.
+    pub fn run(&mut self, now: Instant) -> Result<Vec<Fate>, LabError> {
+        self.links.go_on(now + Duration::from_nanos(1))?;
+        Ok(std::mem::take(&mut self.seen().fates))
     }
 
     /// When something is due next.
     pub fn next(&self) -> Instant {
-        self.world.next_event().at()
+        self.links.world.next_event().at()
     }
 
-    /// A packet was written so much later than it was due.
-    pub fn delivered(&mut self, of: &Delivery, late: Duration) {
-        self.world.watch().0.record.late(of.place, late);
+    /// A packet was given to its device so much later than it was due.
+    pub fn delivered(&mut self, of: &Fate, late: Duration) {
+        if of.delivered.is_some() {
+            self.seen().record.late(of.place, late);
+        }
     }
 
     /// The record of all packets.
     pub fn into_record(self) -> Vec<u8> {
-        self.world.into_observer().record.into_bytes()
+        self.links.world.into_observer().record.into_bytes()
     }
+}
+
+/// How long a packet takes from one device of a setup to another at least: by the delays of links alone, each at its
+/// shortest.
+pub(super) fn shortest_way(setup: &Setup, homes: Option<&Homes>) -> Duration {
+    let network = &setup.network;
+    let mut links = network.links.clone();
+    let mut ends: Vec<usize> = Vec::new();
+    for flow in setup.flows.iter() {
+        ends.extend([flow.from.0, flow.to.0].map(usize::from));
+    }
+    if let Some(homes) = homes {
+        links.extend(homes.links());
+        ends.push(usize::from(SERVER.0));
+        ends.extend(homes.nodes().map(usize::from));
+    }
+    ends.sort_unstable();
+    ends.dedup();
+    let least = |link: &LinkConfig| {
+        let later = link.settings.iter().map(|setting| setting.delay);
+        let least = later.fold(link.delay, Duration::min);
+        let curve = link.schedule.as_ref().and_then(|of| of.schedule.delay());
+        curve.map_or(least, |curve| {
+            // To a nanosecond, and a trace holds no negative delay.
+            Duration::from_nanos((curve.range().0 * 1e9).floor().max(0.0) as u64)
+        })
+    };
+    let nodes = homes.map_or(network.nodes, |homes| homes.sizes()[0]);
+    let mut shortest = Duration::MAX;
+    for &from in &ends {
+        let mut far = vec![Duration::MAX; nodes];
+        far[from] = Duration::ZERO;
+        // Bellman and Ford: few nodes, once in a run.
+        for _ in 0..nodes {
+            for link in &links {
+                let (start, end) = (usize::from(link.from.0), usize::from(link.to.0));
+                if far[start] < Duration::MAX {
+                    far[end] = far[end].min(far[start] + least(link));
+                }
+            }
+        }
+        let others = ends.iter().filter(|&&to| to != from).map(|&to| far[to]);
+        shortest = others.fold(shortest, Duration::min);
+    }
+    shortest
 }
 
 #[cfg(test)]
@@ -292,25 +523,30 @@ mod tests {
             gap = "100 ms"
         "#;
         let setup = read_scenario(text, Origin::Toml("test"), &[], &[])?.setup(0)?;
-        let mut emulator = Emulator::new(&setup)?;
+        let mut emulator = Emulator::new(&setup, false)?;
         let &[server, mobile] = emulator.nodes().as_slice() else {
             return Err(refused("nodes", "two"));
         };
         let at = |micros: u64| Instant::from_nanos(1000 * micros);
-        assert!(emulator.take(at(500), server, &packet(mobile, 1000)));
-        assert!(!emulator.take(at(500), server, &packet(99, 1000)));
-        assert!(emulator.run(at(12_500))?.is_empty());
+        emulator.take(at(500), server, &packet(mobile, 1000))?;
+        emulator.take(at(500), server, &packet(99, 1000))?;
+        let lost = emulator.run(at(12_500))?;
+        assert_eq!(lost.len(), 1);
+        assert_eq!((lost[0].packet, lost[0].delivered.as_ref()), (1, None));
         // Two wired links of 1 ms and 8 us each, and 1 ms of transmission.
         let due = 500 + 2 * (1000 + 8) + 1000 + 10_000 + 8;
         let found = emulator.run(at(due + 1000))?;
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].node, found[0].due), (mobile, at(due)));
+        let to = |fate: &Fate| fate.delivered.as_ref().map(|(node, _)| *node);
+        assert_eq!((to(&found[0]), found[0].at), (Some(mobile), at(due)));
         emulator.delivered(&found[0], Duration::from_micros(1000));
-        emulator.take(at(999_000), server, &packet(mobile, 1000));
-        emulator.take(at(1_200_000), mobile, &packet(server, 40));
+        emulator.take(at(999_000), server, &packet(mobile, 1000))?;
+        emulator.take(at(1_200_000), mobile, &packet(server, 40))?;
         let found = emulator.run(at(2_000_000))?;
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].node, server);
+        assert_eq!(
+            found.iter().map(to).collect::<Vec<_>>(),
+            [None, Some(server)]
+        );
         let record = emulator.into_record();
         let events: Result<Vec<_>, _> = records(&record).map(|r| r.map(|r| r.event)).collect();
         let lost = |e: &&RecordEvent<'_>| matches!(e, RecordEvent::Lost(DropCause::Break));
@@ -324,9 +560,78 @@ mod tests {
             )
         };
         let events = events?;
-        assert_eq!(events.len(), 6);
+        // The one to a node that is not there was sent, and had no route.
+        assert_eq!(events.len(), 8);
         assert_eq!(events.iter().filter(lost).count(), 1);
         assert_eq!(events.iter().filter(late).count(), 1);
+        Ok(())
+    }
+
+    /// A queue with ECN marks packets whose headers say that they understand it, and drops others.
+    #[test]
+    fn queues_mark_what_devices_send() -> Result<(), LabError> {
+        let text = r#"
+            end = "20 s"
+            [links.one]
+            rate = "1 Mbit/s"
+            delay = "10 ms"
+            queue = "codel ecn"
+            [flows.f]
+        "#;
+        let setup = read_scenario(text, Origin::Toml("test"), &[], &[])?.setup(0)?;
+        for (service, marks) in [(0, false), (2, true)] {
+            let mut emulator = Emulator::new(&setup, false)?;
+            let &[server, mobile] = emulator.nodes().as_slice() else {
+                return Err(refused("nodes", "two"));
+            };
+            // Twice as many as the link can send.
+            for number in 0..1000_u64 {
+                let mut one = packet(mobile, 1500);
+                one[1] = service;
+                emulator.take(Instant::from_nanos(6_000_000 * number), server, &one)?;
+            }
+            let found = emulator.run(Instant::from_nanos(20_000_000_000))?;
+            let delivered: Vec<_> = found.iter().filter_map(|f| f.delivered.as_ref()).collect();
+            let lost = found.len() - delivered.len();
+            let marked = found.iter().filter(|fate| fate.is_marked).count();
+            assert_eq!((marked > 10, lost > 10), (marks, !marks));
+            let has_mark = |(_, bytes): &&&(u16, Box<[u8]>)| bytes[1] & 3 == 3;
+            assert_eq!(delivered.iter().filter(has_mark).count(), marked);
+            let record = emulator.into_record();
+            let events: Result<Vec<_>, _> = records(&record).map(|r| r.map(|r| r.event)).collect();
+            let events = events?;
+            let early = RecordEvent::Lost(DropCause::Early);
+            let count = |what: RecordEvent<'_>| events.iter().filter(|e| **e == what).count();
+            assert_eq!((count(RecordEvent::Marked), count(early)), (marked, lost));
+        }
+        Ok(())
+    }
+
+    /// What a guest's driver tells is a record of its own, whose packets have the numbers that come next.
+    #[test]
+    fn entries_of_a_driver_are_taken_in_their_order() -> Result<(), LabError> {
+        let text =
+            "end = \"1 s\"\nlinks.one = { rate = \"1 Mbit/s\", delay = \"10 ms\" }\nflows.f = {}";
+        let setup = read_scenario(text, Origin::Toml("test"), &[], &[])?.setup(0)?;
+        let mut emulator = Emulator::new(&setup, false)?;
+        let &[server, mobile] = emulator.nodes().as_slice() else {
+            return Err(refused("nodes", "two"));
+        };
+        let told = |number: u32| {
+            let mut writer = Writer::default();
+            let at = Instant::from_nanos(u64::from(number));
+            writer.sent(at, number, server, &packet(mobile, 100));
+            writer.into_bytes()
+        };
+        emulator.take_entries(&told(0))?;
+        let wrong = emulator.take_entries(&told(2)).map_err(|e| e.to_string());
+        assert!(wrong.is_err_and(|said| said.contains("packet 2 instead of 1")));
+        emulator.take_entries(&told(1))?;
+        let found = emulator.run(Instant::from_nanos(1_000_000_000))?;
+        assert_eq!(found.iter().map(|f| f.packet).collect::<Vec<_>>(), [0, 1]);
+        assert!(emulator
+            .into_record()
+            .starts_with(&[told(0), told(1)].concat()));
         Ok(())
     }
 }

@@ -1,17 +1,17 @@
 //! A multihomed mobile side: in addition to the mobile node, which has one link at a time, a node
 //! with an interface on each access link.
 //!
-//! Every interface is a node of the driver behind the access link. A break of the link for the
-//! mobile node also breaks it for that interface, from the same instant on and with the same
-//! losses.
+//! Every interface is a node behind the access link. What breaks the link for the mobile node
+//! breaks it for that interface, from the same instant on and with the same losses.
 
 use std::fmt::Write;
 
-use midflight_sim::{Action, LinkId};
+use midflight_sim::{Action, LinkConfig, LinkId, NodeId};
+use midflight_units::{Duration, Rate};
 
 use super::{refused, LabError};
 use crate::network::cell::{Map, SERVER};
-use crate::setup::Setup;
+use crate::setup::{link_id, Setup};
 
 /// The interfaces of a multihomed mobile side.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ pub(super) struct Homes {
     /// Number of the first node and of the first link that come to those of the setup.
     first_node: usize,
     first_link: usize,
-    wired_bps: u64,
+    wired: Rate,
 }
 
 impl Homes {
@@ -34,13 +34,12 @@ impl Homes {
             let what = "a multihomed node in a scenario with one link";
             return Err(refused(what, "a scenario with two links or more"));
         }
-        let wired = network.links.first().map_or(0, |link| link.rate.as_bps());
         Ok(Self {
             map,
             start: usize::from(setup.start),
             first_node: network.nodes,
             first_link: network.links.len(),
-            wired_bps: wired,
+            wired: network.links[0].rate,
         })
     }
 
@@ -64,31 +63,42 @@ impl Homes {
     }
 
     /// The links from an access link's far end to the interface, and back.
-    fn links(&self, link: usize) -> [usize; 2] {
+    fn ends(&self, link: usize) -> [usize; 2] {
         let first = self.first_link + 2 * link;
         [first, first + 1]
     }
 
-    /// Links and routes.
-    pub(super) fn network_lines(&self) -> String {
-        let mut text = String::new();
-        let bps = self.wired_bps;
-        for link in self.all() {
-            let (far, home) = (self.map.interface(link).0, self.node(link));
-            let [to, from] = self.links(link);
-            let _ = writeln!(text, "link {to} {far} {home} {bps} 0 0");
-            let _ = writeln!(text, "link {from} {home} {far} {bps} 0 0");
-        }
-        for link in self.all() {
-            let home = self.node(link);
-            let [to, from] = self.links(link);
-            for (node, over) in Map::way_down(link) {
-                let _ = writeln!(text, "route {} {home} {}", node.0, over.index());
-            }
-            let _ = writeln!(text, "route {} {home} {to}", self.map.interface(link).0);
-            let _ = writeln!(text, "route {home} {} {from}", SERVER.0);
-        }
-        text
+    /// The nodes of all interfaces.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = u16> + use<> {
+        let first = self.first_node as u16;
+        first..first + self.map.stations
+    }
+
+    /// The links of the interfaces, in the order of their numbers. They break with the access link.
+    pub(super) fn links(&self) -> Vec<LinkConfig> {
+        let of = |link: usize| {
+            let (far, home) = (self.map.interface(link), NodeId(self.node(link) as u16));
+            let names = [format!("home-{link}-down"), format!("home-{link}-up")];
+            let ends = [(far, home), (home, far)];
+            names.into_iter().zip(ends).map(|(name, ends)| LinkConfig {
+                may_break: true,
+                may_return: true,
+                ..LinkConfig::new(name, ends, self.wired, Duration::ZERO, None)
+            })
+        };
+        self.all().flat_map(of).collect()
+    }
+
+    /// The routes to and from the interfaces.
+    pub(super) fn routes(&self) -> Vec<(NodeId, NodeId, LinkId)> {
+        let of = |link: usize| {
+            let (far, home) = (self.map.interface(link), NodeId(self.node(link) as u16));
+            let [to, from] = self.ends(link).map(|number| link_id(number as u16));
+            let down = Map::way_down(link).map(|(node, over)| (node, home, over));
+            down.into_iter()
+                .chain([(far, home, to), (home, SERVER, from)])
+        };
+        self.all().flat_map(of).collect()
     }
 
     /// The interfaces beside the first, which is that of the namespace.
@@ -102,23 +112,23 @@ impl Homes {
     }
 
     /// The link at an interface in the place of that at the mobile node.
-    fn twin(&self, of: LinkId) -> Option<usize> {
+    fn twin(&self, of: LinkId) -> Option<LinkId> {
         self.all().find_map(|link| {
             let place = self.map.ends(link).iter().position(|&end| end == of)?;
-            Some(self.links(link)[place])
+            Some(link_id(self.ends(link)[place] as u16))
         })
     }
 
     /// What an action does to the interfaces.
-    pub(super) fn also(&self, action: &Action) -> Option<String> {
+    pub(super) fn also(&self, action: &Action) -> Option<Action> {
         match *action {
-            Action::Down(link) => Some(format!("down {}", self.twin(link)?)),
-            Action::Up(link) => Some(format!("up {}", self.twin(link)?)),
+            Action::Down(link) => Some(Action::Down(self.twin(link)?)),
+            Action::Up(link) => Some(Action::Up(self.twin(link)?)),
             Action::Purge { link, node } if node == self.map.mobile() => {
                 let of = |way: &usize| self.map.up(*way)[..2].contains(&link);
-                let home = self.node(self.all().find(of)?);
-                let at = self.twin(link).unwrap_or(link.index());
-                Some(format!("purge {at} {home}"))
+                let node = NodeId(self.node(self.all().find(of)?) as u16);
+                let link = self.twin(link).unwrap_or(link);
+                Some(Action::Purge { link, node })
             }
             _ => None,
         }

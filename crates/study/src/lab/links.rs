@@ -1,269 +1,102 @@
-//! Comparison of a guest's links with the simulator's: the packets that the guest's devices sent
-//! are sent at the same instants over the same links in a simulated world, and the results must be
-//! those in the record.
+//! The links of a run in the lab once more: what the devices sent is sent again, at the same instants, over the
+//! same links, to look at them, or to see that everything comes out as in the record.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 
-use midflight_sim::{
-    Action, Clock, DropCause, Event, FlowId, NodeId, Observer, Outgoing, Payload, Stack,
-    StackConfig, World, WorldConfig,
-};
+use midflight_sim::{DropCause, Observer};
 use midflight_units::{Duration, Instant};
 use midflight_wire::Header;
 
-use super::record::{records, RecordEvent};
+use super::emulator::{Emulator, Links};
+use super::record::{records, Record, RecordEvent};
 use super::replay::{direction, Direction, NO_THRESHOLD};
-use super::{is_of_links, LabError};
+use super::LabError;
 use crate::error::StudyError;
-use crate::setup::{flow_id, Setup, Step};
+use crate::setup::Setup;
 use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
 
-/// Instants of guest and simulator are the same up to this: both round to nanoseconds, from picoseconds
-/// and from doubles.
-const TOLERANCE: Duration = Duration::from_nanos(1);
-/// Maximum number of reported differences.
+/// Most differences that are told.
 const MOST_TOLD: usize = 10;
 
-/// The fate of a packet up to the end of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What became of a packet, as far as the run went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(Instant),
-    Lost(Instant, DropCause, String),
+    Lost(Instant, DropCause, u16),
     Underway,
+}
+
+impl Fate {
+    fn of(record: &Record<'_>) -> Option<Self> {
+        match record.event {
+            RecordEvent::Sent { .. } => Some(Self::Underway),
+            RecordEvent::Delivered { .. } => Some(Self::Delivered(record.at)),
+            RecordEvent::Lost(cause) => Some(Self::Lost(record.at, cause, record.place)),
+            RecordEvent::NoRoute => Some(Self::Lost(record.at, DropCause::Node, record.place)),
+            RecordEvent::Marked => None,
+        }
+    }
+
+    fn at(self) -> Option<Instant> {
+        match self {
+            Self::Delivered(at) | Self::Lost(at, ..) => Some(at),
+            Self::Underway => None,
+        }
+    }
 }
 
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Delivered(at) => write!(f, "delivered at {} ns", at.as_nanos()),
-            Self::Lost(at, cause, link) => {
+            Self::Lost(at, cause, place) => {
                 let (at, cause) = (at.as_nanos(), cause.name());
-                write!(f, "lost at {at} ns at {link} ({cause})")
+                write!(f, "lost at {at} ns at link {place} ({cause})")
             }
             Self::Underway => f.write_str("under way at the end"),
         }
     }
 }
 
-impl Fate {
-    fn at(&self) -> Option<Instant> {
-        match self {
-            Self::Delivered(at) | Self::Lost(at, ..) => Some(*at),
-            Self::Underway => None,
-        }
-    }
-
-    /// How far apart two are; none if they are not the same, up to `tolerance`. The guest's run ended at
-    /// `end`.
-    fn apart(&self, simulated: &Self, end: Instant, tolerance: Duration) -> Option<Duration> {
-        let both = (self.at(), simulated.at());
-        let same_kind = match (self, simulated) {
-            (Self::Delivered(_), Self::Delivered(_)) => true,
-            (Self::Lost(_, a, at), Self::Lost(_, b, of)) => (a, at) == (b, of),
-            (Self::Underway, _) => {
-                return both
-                    .1
-                    .is_none_or(|at| at + tolerance >= end)
-                    .then_some(Duration::ZERO)
-            }
-            _ => false,
-        };
-        let (Some(a), Some(b)) = both else {
-            return None;
-        };
-        let apart = a.max(b).since(a.min(b));
-        (same_kind && apart <= tolerance).then_some(apart)
-    }
-}
-
-/// How the links of a guest compare with the simulator's.
+/// How a record compares with its packets sent again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkCheck {
-    /// Packets that the guest's devices sent.
+    /// Packets that devices sent.
     pub packets: usize,
-    /// Those that were delivered, or lost at the same link for the same cause, at the same instant up to
-    /// a nanosecond.
+    /// Those that were delivered, or lost at the same link for the same cause, at the same instant.
     pub same: usize,
     /// Of these those that were lost.
     pub lost: usize,
-    /// The most that the same ones are apart.
-    pub most_apart: Duration,
-    /// The first that are not, a sentence each.
+    /// The most that a packet was given to its device later than the links say.
+    pub most_late: Duration,
+    /// The first that are not the same, a sentence each.
     pub differences: Vec<String>,
 }
 
-/// Packets in their order: instants and sizes.
-type Packets = VecDeque<(Instant, u32)>;
-
-/// Sends packets of given sizes at given instants.
-#[derive(Clone, Debug)]
-struct Playback(Packets);
-
-impl Stack for Playback {
-    fn open(&mut self, _now: Instant) {}
-
-    fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
-
-    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
-        self.0.front().filter(|&&(at, _)| at <= now)?;
-        let (_, bytes) = self.0.pop_front()?;
-        let bytes: Box<[u8]> = vec![0; bytes as usize].into();
-        Some(bytes.into())
-    }
-
-    // The timeline opens it anew at each instant: then the links know of a packet as early as the driver says.
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn on_timeout(&mut self, _now: Instant) {}
-
-    fn copy(&self) -> Option<Box<dyn Stack>> {
-        Some(Box::new(self.clone()))
-    }
-}
-
-/// Notes what becomes of packets, by pair of nodes and number.
-#[derive(Debug, Default)]
-struct Fates(BTreeMap<(usize, u64), (Instant, DropCause, Option<usize>)>);
-
-impl Observer for Fates {
-    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        match *event {
-            Event::DatagramArrived(datagram) => {
-                // The cause is of losses only.
-                let key = (flow.index(), datagram.number);
-                self.0.insert(key, (now, DropCause::Queue, None));
-            }
-            Event::Dropped {
-                payload: Payload::Datagram(number),
-                link,
-                cause,
-                ..
-            } => {
-                let key = (flow.index(), number);
-                self.0.insert(key, (now, cause, Some(link.index())));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// What a guest's devices sent.
-#[derive(Debug, Default)]
-struct Sent {
-    /// Pairs of nodes, in the order of their first packets, and what went from one to the other.
-    pairs: BTreeMap<(u16, u16), (usize, Packets)>,
-    /// Of each packet the pair, its number there, when it left, and what became of it.
-    packets: Vec<(usize, u64, Instant, Fate)>,
-    /// The last instant of the record.
-    end: Instant,
-}
-
-/// The node that an IPv4 header names as destination (`mf_send` of the driver).
-fn target_of(headers: &[u8]) -> Option<u16> {
-    let &[_, _, high, low] = headers.get(16..)?.first_chunk()?;
-    u16::from_be_bytes([high, low]).checked_sub(1)
-}
-
-fn sent(setup: &Setup, record: &[u8]) -> Result<Sent, LabError> {
-    let mut sent = Sent::default();
-    let mut underway: BTreeMap<u32, usize> = BTreeMap::new();
-    let name = |link: u16| {
-        let link = setup.network.links.get(usize::from(link));
-        link.map_or_else(|| "an unknown link".into(), |link| link.name.to_string())
-    };
-    for record in records(record) {
-        let record = record?;
-        sent.end = record.at;
-        let place = underway.get(&record.packet).copied();
-        let fate = match record.event {
-            RecordEvent::Sent { bytes, headers, .. } => {
-                let Some(to) = target_of(headers) else {
-                    let what = "a packet without an IPv4 header".into();
-                    let at = record.offset;
-                    return Err(LabError::Record { at, what });
-                };
-                let new = sent.pairs.len();
-                let pair = sent.pairs.entry((record.place, to));
-                let (pair, packets) = pair.or_insert_with(|| (new, VecDeque::new()));
-                underway.insert(record.packet, sent.packets.len());
-                let number = packets.len() as u64;
-                packets.push_back((record.at, bytes));
-                sent.packets
-                    .push((*pair, number, record.at, Fate::Underway));
-                continue;
-            }
-            RecordEvent::Delivered { .. } => Fate::Delivered(record.at),
-            RecordEvent::Lost(cause) => Fate::Lost(record.at, cause, name(record.place)),
-            RecordEvent::NoRoute => {
-                let (packet, node) = (record.packet, record.place);
-                let what = format!("packet {packet} was lost at node {node}, which has no route");
-                let at = record.offset;
-                return Err(LabError::Record { at, what });
-            }
+/// Sends the packets of a record over links again, with something to do ahead of each.
+fn send_again<O: Observer>(
+    links: &mut Links<O>,
+    record: &[u8],
+    mut ahead: impl FnMut(&mut Links<O>, Instant) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    for entry in records(record) {
+        let entry = entry?;
+        let RecordEvent::Sent { bytes, headers, .. } = entry.event else {
+            continue;
         };
-        let Some(place) = place else {
-            let what = format!("packet {} was never sent", record.packet);
-            let at = record.offset;
-            return Err(LabError::Record { at, what });
-        };
-        sent.packets[place].3 = fate;
+        ahead(links, entry.at)?;
+        let mut packet = vec![0; bytes as usize];
+        let known = headers.len().min(packet.len());
+        packet[..known].copy_from_slice(&headers[..known]);
+        links.send(entry.at, entry.place, packet.into())?;
     }
-    Ok(sent)
+    Ok(())
 }
 
-/// The links of a setup, over which what a guest's devices sent is to be sent again.
-fn world_of<O: Observer>(
-    setup: &Setup,
-    pairs: BTreeMap<(u16, u16), (usize, Packets)>,
-    observer: O,
-) -> Result<World<O>, LabError> {
-    let mut stacks: Vec<_> = pairs.into_iter().collect();
-    stacks.sort_by_key(|(_, (number, _))| *number);
-    let sends = stacks.iter().map(|(_, (_, packets))| packets);
-    let mut opens: Vec<(Instant, usize)> = Vec::new();
-    for (number, packets) in sends.enumerate() {
-        opens.extend(packets.iter().map(|&(at, _)| (at, number)));
-    }
-    opens.sort_unstable();
-    opens.dedup();
-    let stack = |((from, to), (_, packets)): ((u16, u16), (usize, Packets))| StackConfig {
-        nodes: [NodeId(from), NodeId(to)],
-        ends: [
-            Box::new(Playback(packets)),
-            Box::new(Playback(VecDeque::new())),
-        ],
-        addresses: Vec::new(),
-        data: None,
-    };
-    let network = &setup.network;
-    let config = WorldConfig {
-        clock: Clock::Picoseconds,
-        nodes: network.nodes,
-        links: &network.links,
-        routes: &network.routes,
-        alternatives: &network.alternatives,
-        flows: Vec::new(),
-        stacks: stacks.into_iter().map(stack).collect(),
-        hooks: Vec::new(),
-        apps: Vec::new(),
-    };
-    let mut world = World::new(config, observer).map_err(StudyError::from)?;
-    for (at, step) in setup.timeline.iter() {
-        if let Step::Act(action) = step {
-            if is_of_links(action) {
-                world.schedule(*at, *action).map_err(StudyError::from)?;
-            }
-        }
-    }
-    for (at, number) in opens {
-        let open = Action::Open(flow_id(number as u32));
-        world.schedule(at, open).map_err(StudyError::from)?;
-    }
-    world.hold_routes_until(Instant::NEVER);
-    Ok(world)
+/// The last instant of a record.
+fn end_of(record: &[u8]) -> Result<Instant, LabError> {
+    records(record).try_fold(Instant::ZERO, |last, entry| Ok(last.max(entry?.at)))
 }
 
 /// Samples of links and senders in a run of a kernel: the links are the simulator's, over which the
@@ -277,19 +110,20 @@ pub fn replay_samples(
     every: Option<Duration>,
     go_on: GoOn<'_>,
 ) -> Result<Samples, LabError> {
-    let Sent { pairs, end, .. } = sent(setup, record)?;
-    let end = end.min(setup.end);
+    let end = end_of(record)?.min(setup.end);
     let mut sampler = Sampler::new(setup, every, go_on)?;
-    let mut world = world_of(setup, pairs, Tapping)?;
-    loop {
-        let next = world.next_event();
-        sampler.look(&world, next.at().min(end))?;
-        if next.at() >= end {
-            break;
+    let mut links = Links::new(setup, None, Tapping)?;
+    let mut look = |links: &mut Links<Tapping>, until: Instant| loop {
+        let next = links.world.next_event();
+        sampler.look(&links.world, next.at().min(until))?;
+        if next.at() >= until {
+            return Ok(());
         }
-        world.process(next).map_err(StudyError::from)?;
+        links.world.process(next).map_err(StudyError::from)?;
         sampler.ask()?;
-    }
+    };
+    send_again(&mut links, record, |links, at| look(links, at.min(end)))?;
+    look(&mut links, end)?;
     let mut found = sampler.into_samples();
     found.senders = kernel_senders(setup, record)?;
     Ok(found)
@@ -334,51 +168,48 @@ fn kernel_senders(setup: &Setup, record: &[u8]) -> Result<Vec<SenderSample>, Lab
     Ok(found)
 }
 
-/// Sends what a guest's devices sent over the simulator's links, and compares what becomes of it.
+/// Sends what devices sent over the links again, and compares what becomes of it; if it is `multihomed`, over those of
+/// a node that has an interface on each access link.
 ///
 /// # Errors
 /// [`LabError::Record`]; [`LabError::Study`] for a world that cannot be.
-pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> {
-    let Sent {
-        pairs,
-        packets,
-        end,
-    } = sent(setup, record)?;
-    let mut world = world_of(setup, pairs, Fates::default())?;
-    world.run_before(setup.end).map_err(StudyError::from)?;
-    let network = &setup.network;
-    let fates = world.into_observer().0;
-    let is_queue_loss = |fate: &&(Instant, DropCause, Option<usize>)| {
-        fate.2.is_some() && fate.1 == DropCause::Queue
-    };
-    // In the simulator a packet that finds no room after a change without a pause delays those behind it by
-    // a nanosecond.
-    let changes = |(_, step): &(Instant, Step)| matches!(step, Step::Act(Action::Change { .. }));
-    let tolerance = if setup.timeline.iter().any(changes) {
-        TOLERANCE + TOLERANCE * fates.values().filter(is_queue_loss).count() as u64
-    } else {
-        TOLERANCE
-    };
-    let mut check = LinkCheck {
-        packets: packets.len(),
-        ..LinkCheck::default()
-    };
-    for (number, (pair, place, left, guest)) in packets.iter().enumerate() {
-        let simulated = match fates.get(&(*pair, *place)) {
-            None => Fate::Underway,
-            Some(&(at, _, None)) => Fate::Delivered(at),
-            Some(&(at, cause, Some(link))) => {
-                Fate::Lost(at, cause, network.links[link].name.to_string())
-            }
-        };
-        if let Some(apart) = guest.apart(&simulated, end, tolerance) {
+pub fn check_links(setup: &Setup, record: &[u8], multihomed: bool) -> Result<LinkCheck, LabError> {
+    let mut emulator = Emulator::new(setup, multihomed)?;
+    let mut check = LinkCheck::default();
+    let mut fates: BTreeMap<u32, Fate> = BTreeMap::new();
+    for entry in records(record) {
+        let entry = entry?;
+        if let RecordEvent::Sent { .. } = entry.event {
+            emulator.take_entries(entry.bytes)?;
+            check.packets += 1;
+        }
+        if let RecordEvent::Delivered { late_ns, .. } = entry.event {
+            let late = Duration::from_nanos(late_ns.unsigned_abs().into());
+            check.most_late = check.most_late.max(late);
+        }
+        if let Some(fate) = Fate::of(&entry) {
+            fates.insert(entry.packet, fate);
+        }
+    }
+    let end = end_of(record)?;
+    emulator.run(setup.end.max(end))?;
+    let again = emulator.into_record();
+    let mut simulated: BTreeMap<u32, Fate> = BTreeMap::new();
+    for entry in records(&again) {
+        let entry = entry?;
+        if let Some(fate) = Fate::of(&entry) {
+            simulated.insert(entry.packet, fate);
+        }
+    }
+    for (number, fate) in fates {
+        let again = simulated.get(&number).copied().unwrap_or(Fate::Underway);
+        let is_open = fate == Fate::Underway && again.at().is_none_or(|at| at >= end);
+        if fate == again || is_open {
             check.same += 1;
-            check.lost += usize::from(matches!(guest, Fate::Lost(..)));
-            check.most_apart = check.most_apart.max(apart);
+            check.lost += usize::from(matches!(fate, Fate::Lost(..)));
         } else if check.differences.len() < MOST_TOLD {
-            let left = left.as_nanos();
             check.differences.push(format!(
-                "packet {number}, sent at {left} ns: {guest} in the guest, {simulated} in the simulator"
+                "packet {number}: {fate} in the record, {again} when it is sent again"
             ));
         }
     }

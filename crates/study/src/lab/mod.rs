@@ -1,11 +1,10 @@
 //! Runs of setups on a real Linux kernel in virtual time: the input of the kernel, and the
 //! evaluation of its record.
 //!
-//! A guest gets a script ([`lab_script`]) and gives a record of all packets ([`records`]). The record is
-//! replayed as the events of a simulated run, so that measures, traces and digests are the same
-//! ones ([`replay_flows`], [`replay_trace`]); its packets are sent over the simulator's links again
-//! ([`check_links`]). The driver of the links is in `lab/kernel`, the guest's
-//! program in `lab/guest`.
+//! A guest gets a script ([`lab_script`]). Its links are the simulator's, in a process beside it ([`Emulator`]), which
+//! keeps a record of all packets ([`records`]). The record is replayed as the events of a simulated run, so that
+//! measures, traces and digests are the same ones ([`replay_flows`], [`replay_trace`]); its packets can be sent over
+//! the links again ([`check_links`]). The driver of the guest's devices is in `lab/kernel`, its program in `lab/guest`.
 
 mod emulator;
 mod homes;
@@ -16,7 +15,7 @@ mod replay;
 mod script;
 mod sender;
 
-pub use self::emulator::{Delivery, Emulator};
+pub use self::emulator::{Emulator, Fate};
 pub use self::links::{check_links, replay_samples, LinkCheck};
 pub use self::packets::record_captures;
 pub use self::record::{records, KernelState, Record, RecordEvent};
@@ -30,7 +29,7 @@ pub use self::sender::{drive, Line, OurSender, Woken};
 /// Why a setup cannot run in the lab, or its record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The setup has something that the lab's driver or the kernel cannot do.
+    /// The setup has something that the lab or the kernel cannot do.
     #[error("the lab cannot run {what}; expected {accepted}")]
     Unsupported {
         /// What it is, and where.

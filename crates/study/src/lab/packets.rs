@@ -66,6 +66,7 @@ pub fn record_captures(
                 counts[count] += 1;
                 file.add(record.at, headers, bytes, false, &[])?;
             }
+            RecordEvent::Marked => {}
             RecordEvent::Lost(_) | RecordEvent::NoRoute => {
                 underway.remove(&record.packet);
             }

@@ -1,4 +1,4 @@
-//! The record of packets as the lab's driver writes it (`lab/kernel/midflight.h`).
+//! The record of packets of a run in the lab (`lab/kernel/midflight.h`).
 
 use midflight_sim::DropCause;
 use midflight_units::{Duration, Instant};
@@ -69,6 +69,8 @@ pub enum RecordEvent<'a> {
     },
     /// A link lost it.
     Lost(DropCause),
+    /// The discipline of a link's queue marked it: "congestion experienced".
+    Marked,
     /// A node had no route for it.
     NoRoute,
 }
@@ -80,6 +82,8 @@ pub struct Record<'a> {
     pub offset: usize,
     /// When.
     pub at: Instant,
+    /// All of it.
+    pub bytes: &'a [u8],
     /// Number of the packet.
     pub packet: u32,
     /// Number of the node or link.
@@ -175,12 +179,15 @@ fn read(bytes: &[u8], offset: usize) -> Result<(Record<'_>, usize), LabError> {
         4 => RecordEvent::Lost(DropCause::Break),
         5 => RecordEvent::Lost(DropCause::Radio),
         6 => RecordEvent::NoRoute,
+        7 => RecordEvent::Lost(DropCause::Early),
+        8 => RecordEvent::Marked,
         other => return Err(damaged(format!("an event of the unknown kind {other}"))),
     };
     let place = u16::from_le_bytes([p, q]);
     let record = Record {
         offset,
         at: Instant::from_nanos(at),
+        bytes: whole,
         packet,
         place,
         event,
@@ -208,7 +215,7 @@ pub fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, LabError
     })
 }
 
-/// Writes a record as the driver does; of senders it knows no state.
+/// Writes a record.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer(Vec<u8>);
 
@@ -237,6 +244,12 @@ impl Writer {
         at
     }
 
+    /// An entry that the driver has written.
+    pub(super) fn copy(&mut self, entry: &[u8]) {
+        self.0.extend(entry);
+    }
+
+    /// A packet of which only its bytes are known.
     pub(super) fn sent(&mut self, now: Instant, packet: u32, node: u16, bytes: &[u8]) {
         let known = bytes.get(..HEADERS).unwrap_or(bytes);
         let kept = headers(known);
@@ -260,13 +273,21 @@ impl Writer {
 
     pub(super) fn lost(&mut self, now: Instant, packet: u32, link: u16, cause: DropCause) {
         let event = match cause {
-            // The driver's queues drop nothing early.
-            DropCause::Queue | DropCause::Early => 3,
+            DropCause::Queue => 3,
+            DropCause::Early => 7,
             DropCause::Break => 4,
             DropCause::Radio => 5,
             DropCause::Node => 6,
         };
         self.entry(now, packet, link, event, 0, 0);
+    }
+
+    pub(super) fn marked(&mut self, now: Instant, packet: u32, link: u16) {
+        self.entry(now, packet, link, 8, 0, 0);
+    }
+
+    pub(super) fn no_route(&mut self, now: Instant, packet: u32, node: u16) {
+        self.entry(now, packet, node, 6, 0, 0);
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
@@ -293,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_read_as_the_driver_writes_them() {
+    fn entries_are_read_as_they_are_written() {
         let mut sent = vec![1, 4, 2, 1];
         for field in 1_u32..=11 {
             sent.extend(field.to_le_bytes());

@@ -95,7 +95,7 @@ impl<W: RunObserver> Replayed for (Digest, Observed<W>) {
 /// The results of a guest's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
-    /// The driver's record of packets.
+    /// The record of packets.
     pub packets: &'a [u8],
     /// The turns of flows whose sender is ours, by the flows' numbers ([`super::drive`]).
     pub turns: &'a BTreeMap<usize, Vec<u8>>,
@@ -530,6 +530,28 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         }
     }
 
+    fn marked(&mut self, record: &Record<'_>) {
+        let link = link_id(record.place);
+        if let Some(Underway::Data {
+            flow,
+            first,
+            last,
+            segment,
+        }) = self.underway.get(&record.packet)
+        {
+            let (flow, sent, numbers) = (*flow, segment.sent, *first..*last);
+            for seq in numbers {
+                let event = Event::Marked {
+                    payload: Payload::Data(seq),
+                    sent,
+                    link,
+                    datagram: None,
+                };
+                self.tell(record.at, flow, &event);
+            }
+        }
+    }
+
     fn lost(&mut self, record: &Record<'_>, cause: DropCause) {
         let link = link_id(record.place);
         let lost = |payload, sent| Event::Dropped {
@@ -607,6 +629,7 @@ fn replay<O: Replayed>(
             RecordEvent::Sent { .. } => replay.sent(&record)?,
             RecordEvent::Delivered { link, .. } => replay.delivered(&record, link),
             RecordEvent::Lost(cause) => replay.lost(&record, cause),
+            RecordEvent::Marked => replay.marked(&record),
             RecordEvent::NoRoute => {
                 let (packet, node) = (record.packet, record.place);
                 let what = format!("packet {packet} was lost at node {node}, which has no route");
@@ -718,6 +741,7 @@ pub(crate) fn replay_sender(
                     twin.deliver(headers);
                 }
             }
+            RecordEvent::Marked => {}
             RecordEvent::Lost(_) | RecordEvent::NoRoute => {
                 underway.remove(&record.packet);
             }

@@ -16,7 +16,7 @@ pub use self::counts::{Cause, FlowRow};
 pub(crate) use self::handoff::{EachHandoff, OneHandoff};
 pub use self::handoff::{HandoffRow, SenderPhase};
 pub(crate) use self::phases::Phases;
-pub use self::phases::{FlowOutcome, PhaseOutcome, WorkloadOutcome};
+pub use self::phases::{Delivery, FlowOutcome, PhaseOutcome, WorkloadOutcome};
 pub(crate) use self::starts::Starts;
 pub use self::starts::StartupRow;
 pub(crate) use self::stays::CellVisits;

@@ -30,8 +30,8 @@ pub struct PhaseOutcome {
 pub struct FlowOutcome {
     /// When it opened.
     pub opened: Instant,
-    /// When everything that it had to send was acknowledged, or its application was done; none if it has no end or did
-    /// not get there.
+    /// When everything that it had to send was acknowledged and has arrived, or its application was done; none if it has
+    /// no end or did not get there.
     pub finished: Option<Instant>,
     /// When the run, or the flow, was over.
     pub until: Instant,
@@ -39,6 +39,8 @@ pub struct FlowOutcome {
     pub stall: Duration,
     /// When that began.
     pub stalled_at: Instant,
+    /// What nodes on the path acknowledged; none where there are no agents.
+    pub delivery: Option<Delivery>,
     /// From the start of the run to the first handoff or change, and so on.
     pub phases: Vec<PhaseOutcome>,
     /// What its workload has measured; of one with several flows the first has it.
@@ -52,6 +54,53 @@ pub struct WorkloadOutcome {
     pub measures: &'static [midflight_control::workload::Measure],
     /// Its values, in that order.
     pub measured: Measured,
+}
+
+/// What had been acknowledged to a sender and what had arrived, in a network with agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// When the last data segment of a flow with an end arrived.
+    pub at: Option<Instant>,
+    /// Most segments that the sender had the ACK of and the receiver had not acknowledged.
+    pub ahead: u64,
+    /// Those at the end of the run.
+    pub missing: u64,
+    una: Seq,
+    /// What the receiver has acknowledged.
+    next: Seq,
+    /// Data segments that have arrived.
+    arrived: u64,
+}
+
+impl Delivery {
+    /// An event of its flow.
+    fn note(&mut self, now: Instant, event: &Event<'_>, end: Option<Seq>) {
+        match event {
+            Event::Arrived {
+                segment,
+                duplicate: false,
+                ..
+            } if segment.has_data() && segment.seq > 0 => {
+                self.arrived += 1;
+                if end.is_some_and(|end| self.arrived + 1 >= end) {
+                    self.at.get_or_insert(now);
+                }
+            }
+            Event::AckSent(ack) => self.next = self.next.max(ack.ack),
+            Event::AckArrived(ack) => {
+                self.una = self.una.max(ack.ack);
+                self.ahead = self.ahead.max(self.una.saturating_sub(self.next));
+            }
+            _ => return,
+        }
+        // The last ACKs of the receiver may be on their way when the run is over.
+        let is_there = self.at.is_some();
+        self.missing = if is_there {
+            0
+        } else {
+            self.una.saturating_sub(self.next)
+        };
+    }
 }
 
 impl FlowOutcome {
@@ -166,6 +215,8 @@ struct Ends {
     flows: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
     left: Option<usize>,
+    /// What has arrived of each flow, where nodes may acknowledge what has not.
+    deliveries: Option<Vec<Delivery>>,
     /// What is to be timed, if that ends the run.
     timing: Option<Timing>,
     pub(super) over: Option<Instant>,
@@ -249,6 +300,10 @@ impl Ends {
         Self {
             flows,
             left: (left > 0).then_some(left),
+            deliveries: setup
+                .network
+                .has_agents()
+                .then(|| vec![Delivery::default(); setup.flows.len()]),
             timing: packets.map(|packets| Timing::of(setup, packets)),
             over: None,
         }
@@ -261,12 +316,21 @@ impl Ends {
                 self.over.get_or_insert(now);
             }
         }
-        let reached = match event {
-            Event::AckArrived(ack) => ack.ack,
-            Event::App(told) if told.what == DONE => Seq::MAX,
-            _ => return,
-        };
         let end = &mut self.flows[flow.index()];
+        let reached = match (&mut self.deliveries, event) {
+            (_, Event::App(told)) if told.what == DONE => Seq::MAX,
+            (None, Event::AckArrived(ack)) => ack.ack,
+            (None, _) => return,
+            (Some(deliveries), event) => {
+                let delivery = &mut deliveries[flow.index()];
+                delivery.note(now, event, *end);
+                // It is not over before all has arrived.
+                if delivery.at.is_none() {
+                    return;
+                }
+                delivery.una
+            }
+        };
         if end.is_some_and(|end| reached >= end) {
             *end = None;
             self.left = self.left.map(|left| left - 1);
@@ -405,10 +469,20 @@ impl Measure for Phases {
                 workloads[first.data as usize] = Some(outcome.clone());
             }
         }
-        let outcome = |((of, flow), workload): ((&FlowSetup, &mut FlowTracker), _)| {
+        let deliveries = self.ends.deliveries.clone().unwrap_or_default();
+        let outcome = |(number, ((of, flow), workload)): (
+            usize,
+            ((&FlowSetup, &mut FlowTracker), Option<WorkloadOutcome>),
+        )| {
             if flow.finished.is_none() {
                 flow.stalled_until(until);
             }
+            let delivery = deliveries.get(number).copied();
+            // With a node that acknowledges by itself it is over when all has arrived, too.
+            let finished = flow.finished.and_then(|acknowledged| match delivery {
+                Some(delivery) => delivery.at.map(|at| at.max(acknowledged)),
+                None => Some(acknowledged),
+            });
             let rows = flow.metrics.take_rows();
             let phases = rows.into_iter().zip(&flow.phases).zip(begun());
             let phase =
@@ -421,15 +495,16 @@ impl Measure for Phases {
                 };
             FlowOutcome {
                 opened: flow.opened,
-                finished: flow.finished,
-                until: flow.finished.unwrap_or(until),
+                finished,
+                until: finished.unwrap_or(until),
                 stall: flow.stall,
                 stalled_at: flow.stalled_at,
+                delivery,
                 phases: phases.map(phase).collect(),
                 workload,
             }
         };
         let flows = setup.flows.iter().zip(&mut self.flows).zip(workloads);
-        (digest, flows.map(outcome).collect())
+        (digest, flows.enumerate().map(outcome).collect())
     }
 }

@@ -17,7 +17,7 @@ use midflight_control::quick_start::Routers;
 use midflight_control::LinkInfo;
 use midflight_sim::agent::{AnyAgent, Deployment, Site};
 use midflight_sim::{
-    random, CrossTraffic, FlowId, Hook, Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting,
+    random, CrossTraffic, Hook, Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting,
     LossModel, NodeId, QueueConfig, QueueKind, QueueParameters, RateRouter, Reordering, Schedule,
     Service,
 };
@@ -267,8 +267,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) routers: [Option<Routers>; 2],
     /// Agents, and where they are.
     pub(crate) agents: Vec<(AnyAgent, Posts)>,
-    /// Flows that agents cannot read.
-    pub(crate) unreadable: Vec<FlowId>,
+    /// The nodes of the ends of each flow that agents can read.
+    pub(crate) readable: Vec<Option<(NodeId, NodeId)>>,
     /// Seed of the random streams, and number of the run.
     pub(crate) seed: (u64, u64),
 }
@@ -330,7 +330,7 @@ impl<'a> Cell<'a> {
             let deployment = Deployment {
                 agent: agent.clone(),
                 sites,
-                unreadable: self.unreadable.clone(),
+                flows: self.readable.clone(),
             };
             hooks.push((nodes, Hook::Other(Box::new(deployment))));
         }

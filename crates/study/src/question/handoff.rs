@@ -215,7 +215,7 @@ impl Handoff {
             has_hosts: false,
             routers: [routers, None],
             agents: Vec::new(),
-            unreadable: Vec::new(),
+            readable: Vec::new(),
             seed: (0, 0),
         }
         .network()

@@ -1,11 +1,13 @@
 //! Agents at nodes as a scenario says them: which there are, where, and with which knobs.
 
 use midflight_control::part::Knob;
-use midflight_sim::agent::{AnyAgent, Place, AGENTS};
+use midflight_sim::agent::{AnyAgent, Ends, Place, AGENTS};
 
 use super::file::{ScenarioFile, Stack};
-use super::plan::{find, problem, Problem};
+use super::plan::{find, problem, Flow, Problem, PLAIN};
 use crate::network::cell::Posts;
+use crate::scheme::{Knobs, Scheme};
+use crate::setup::flow_id;
 
 /// No agent.
 const NONE: &str = "none";
@@ -104,4 +106,40 @@ pub(super) fn agents(file: &ScenarioFile) -> Result<Vec<PlannedAgent>, Problem> 
         return problem(format!("flows.{flow}.stack"), why);
     }
     Ok(planned)
+}
+
+/// Gives agents the ends that they may need for each flow: those of its profile without a scheme.
+pub(super) fn equip(
+    agents: &mut [PlannedAgent],
+    file: &ScenarioFile,
+    flows: &[Flow],
+) -> Result<(), Problem> {
+    if agents.is_empty() {
+        return Ok(());
+    }
+    let readable = |flow: &&Flow| flow.quic.is_none() && flow.own_quic.is_none();
+    for (flow, number) in flows.iter().zip(0..).filter(|(flow, _)| readable(flow)) {
+        let Some((name, written)) = file.flows.get_index(flow.part) else {
+            continue;
+        };
+        let mut set = file.set.clone();
+        set.extend(written.set.clone());
+        let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
+        let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
+        let profile = written.profile.as_ref().unwrap_or(&file.profile);
+        let built = Scheme::named(PLAIN).and_then(|plain| plain.build(profile, &knobs));
+        let built = match built {
+            Ok(built) => built.profile,
+            Err(error) => return problem(format!("flows.{name}.set"), error.to_string()),
+        };
+        let ends = Ends {
+            sender: built.sender,
+            parts: built.parts,
+            receiver: built.receiver,
+        };
+        for one in &mut *agents {
+            one.agent.equip(flow_id(number), &ends);
+        }
+    }
+    Ok(())
 }

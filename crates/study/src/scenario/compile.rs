@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_sim::{random, Action, FlowId};
+use midflight_sim::{random, Action, NodeId};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, Stop};
@@ -190,17 +190,26 @@ impl Plan {
                 .iter()
                 .map(|one| (one.agent.clone(), one.posts.clone()))
                 .collect(),
-            unreadable: self.unreadable(),
+            readable: self.readable(),
             seed: (self.file.seed, run),
         };
         cell.network()
     }
 
-    /// Flows whose packets a node on the path cannot read.
-    fn unreadable(&self) -> Vec<FlowId> {
-        let flows = self.flows.iter().zip(0..);
-        let quic = flows.filter(|(flow, _)| flow.quic.is_some() || flow.own_quic.is_some());
-        quic.map(|(_, number)| flow_id(number)).collect()
+    /// Nodes of the sender and of the receiver of each flow, but for those whose packets a node on the path cannot read.
+    fn readable(&self) -> Vec<Option<(NodeId, NodeId)>> {
+        if self.agents.is_empty() {
+            return Vec::new();
+        }
+        let ends = |(flow, setup): (&Flow, &FlowSetup)| {
+            let is_tcp = flow.quic.is_none() && flow.own_quic.is_none();
+            is_tcp.then_some((setup.from, setup.to))
+        };
+        self.flows
+            .iter()
+            .zip(&*self.flow_setups)
+            .map(ends)
+            .collect()
     }
 
     /// Nodes with agents are told where the mobile node is.

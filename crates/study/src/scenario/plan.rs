@@ -14,7 +14,7 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
 use super::access::{check_cross_traffic, traced, ways};
-use super::agents::{agents, is_agents_knob, PlannedAgent};
+use super::agents::{agents, equip, is_agents_knob, PlannedAgent};
 use super::compile::what_may_happen;
 use super::file::{Direction, FlowFile, Migration, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
@@ -297,8 +297,9 @@ impl Plan {
             None => 0,
         };
         check_stacks(&mut file)?;
-        let agents = agents(&file)?;
+        let mut agents = agents(&file)?;
         let (flows, parts, apps) = Self::flows(&file, policies)?;
+        equip(&mut agents, &file, &flows)?;
         let moves = Self::moves(&file, start)?;
         let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
         remarks.extend(trace_remarks);

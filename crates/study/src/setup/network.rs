@@ -22,6 +22,13 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    /// Whether nodes do more than forward and answer rate requests.
+    pub(crate) fn has_agents(&self) -> bool {
+        self.hooks
+            .iter()
+            .any(|(_, hook)| matches!(hook, Hook::Other(_)))
+    }
+
     /// Which links packets of these flows use as long as no route changes.
     pub(super) fn used(&self, flows: &[FlowSetup]) -> Flags {
         let ways = flows.iter().flat_map(|f| [(f.from, f.to), (f.to, f.from)]);

@@ -483,7 +483,7 @@ impl Observer for Capturing {
                     let place = if datagram.from == sender { own } else { other };
                     self.shoot_datagram(now, place, flow, datagram);
                 }
-                Event::DatagramArrived(datagram) if watched => {
+                Event::DatagramArrived { datagram, .. } if watched => {
                     let place = if datagram.from == sender { other } else { own };
                     self.shoot_datagram(now, place, flow, datagram);
                 }

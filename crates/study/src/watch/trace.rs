@@ -398,7 +398,7 @@ impl Observer for Recorder {
             | Event::Entered { .. }
             | Event::DatagramSent(_)
             | Event::DatagramEntered { .. }
-            | Event::DatagramArrived(_) => {}
+            | Event::DatagramArrived { .. } => {}
             Event::TimeoutJudged { at, spurious, .. } => {
                 if let Some(k) = self
                     .timeouts

@@ -15,17 +15,28 @@ use crate::sizes::segment_of;
 const SACK_HEAD: u8 = 4;
 
 impl Receiver {
+    #[inline]
+    pub(super) fn on_segment_of_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        match segment.option {
+            None => self.take_as_linux(now, segment),
+            Some(option) => self.measure_as_linux(now, segment, option),
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn on_segment_of_linux(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
-        let says = segment.option.and_then(|option| {
-            let report = self.measurement.on_segment(now, &segment);
-            match option {
-                SegmentOption::Request(request) => request.response().map(Says::Approved),
-                _ => report.map(Says::from),
-            }
-        });
-        let mut ack = self.take_as_linux(now, &segment);
+    fn measure_as_linux(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        option: SegmentOption,
+    ) -> Option<Ack> {
+        let report = self.measurement.on_segment(now, segment);
+        let says = match option {
+            SegmentOption::Request(request) => request.response().map(Says::Approved),
+            _ => report.map(Says::from),
+        };
+        let mut ack = self.take_as_linux(now, segment);
         if let (Some(says), false) = (says, self.closed) {
             // A measurement report is not delayed.
             let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
@@ -84,45 +95,57 @@ impl Receiver {
             ecn: segment.ecn,
             cwr: segment.cwr,
         };
-        let (first, second, is_new) = self.take_data_as_linux(now, &data)?;
+        let mut ack = None;
+        let (is_new, _) = self.take_data_as_linux(now, &data, &mut ack);
         let held = self.held();
-        let reads = is_new && self.linux.as_deref_mut()?.acks.read(now, held);
-        let third = reads.then(|| self.acknowledge_as_linux());
-        self.hand_out(first.into_iter().chain(second).chain(third))
+        if is_new && self.linux.as_deref_mut()?.acks.read(now, held) {
+            self.hand_out(&mut ack);
+        }
+        ack
     }
 
-    /// The first of these ACKs; the others leave right after it.
-    pub(super) fn hand_out(&mut self, mut acks: impl Iterator<Item = Ack>) -> Option<Ack> {
-        let first = acks.next();
-        self.linux.as_deref_mut()?.more.extend(acks);
-        first
+    /// An ACK that leaves now, or right after one that leaves already.
+    fn hand_out(&mut self, first: &mut Option<Ack>) {
+        if first.is_none() {
+            *first = Some(self.acknowledge_as_linux());
+            return;
+        }
+        let ack = self.acknowledge_as_linux();
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.more.push_back(ack);
+        }
     }
 
-    /// tcp_data_queue(): the ACKs that leave before and after the data are taken in, and whether they are
-    /// in order.
+    /// tcp_data_queue(): hands out the ACKs that leave before and after the data are taken in; whether they are
+    /// in order, and whether one leaves after.
     pub(super) fn take_data_as_linux(
         &mut self,
         now: Instant,
         data: &Data,
-    ) -> Option<(Option<Ack>, Option<Ack>, bool)> {
+        ack: &mut Option<Ack>,
+    ) -> (bool, bool) {
         let (block, next) = (data.block, self.next);
         let again = self.has_all(block);
+        let Some(linux) = self.linux.as_deref_mut() else {
+            return (false, false);
+        };
+        let acks = &mut linux.acks;
         // A duplicate that was to be reported is not reported any more.
-        self.linux.as_deref_mut()?.acks.dsack = None;
+        acks.dsack = None;
         let place = if block.right <= next {
             Place::Old
-        } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
+        } else if acks.is_beyond(block.left, next) {
             Place::Beyond
         } else if block.left > next {
-            let acks = &mut self.linux.as_deref_mut()?.acks;
             acks.dsack = again.then_some(block);
             let flushed = acks.flushes(block);
             Place::Above { again, flushed }
         } else {
             Place::InOrder { ends_gaps: false }
         };
-        let flushes = matches!(place, Place::Above { flushed: true, .. });
-        let first = flushes.then(|| self.acknowledge_as_linux());
+        if matches!(place, Place::Above { flushed: true, .. }) {
+            self.hand_out(ack);
+        }
         let had_gaps = !self.above.is_empty();
         if !matches!(place, Place::Old | Place::Beyond) {
             self.insert(block);
@@ -135,10 +158,12 @@ impl Receiver {
             place => place,
         };
         let held = self.held();
-        let acks = &mut self.linux.as_deref_mut()?.acks;
-        let is_due = acks.take(now, data, place, held);
-        let second = is_due.then(|| self.acknowledge_as_linux());
-        Some((first, second, matches!(place, Place::InOrder { .. })))
+        let linux = self.linux.as_deref_mut();
+        let is_due = linux.is_some_and(|linux| linux.acks.take(now, data, place, held));
+        if is_due {
+            self.hand_out(ack);
+        }
+        (matches!(place, Place::InOrder { .. }), is_due)
     }
 
     /// The SYN, or data that may be old, if sequence numbers count bytes.
@@ -170,9 +195,12 @@ impl Receiver {
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
         };
-        let (first, second, _) = self.take_data_as_linux(now, &data)?;
-        let second = second.or_else(|| at_once.then(|| self.acknowledge_as_linux()));
-        self.hand_out(first.into_iter().chain(second))
+        let mut ack = None;
+        let (_, is_told) = self.take_data_as_linux(now, &data, &mut ack);
+        if at_once && !is_told {
+            self.hand_out(&mut ack);
+        }
+        ack
     }
 
     pub(super) fn held(&self) -> Held {
@@ -192,7 +220,11 @@ impl Receiver {
         let mut echoes = false;
         if let Some(linux) = self.linux.as_deref_mut() {
             let is_syn = !linux.acks.is_established();
-            for block in linux.acks.take_blocks(most) {
+            let blocks = linux
+                .acks
+                .has_blocks()
+                .then(|| linux.acks.take_blocks(most));
+            for block in blocks.into_iter().flatten() {
                 if linux.has_short {
                     let in_bytes = SackBlocks::of_bytes(unit as u16);
                     if sack.is_empty() {

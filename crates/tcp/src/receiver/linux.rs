@@ -88,6 +88,9 @@ pub(super) enum Syn {
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
     clock: Jiffies,
+    /// Limits of the delay of an ACK, in ticks.
+    least_delay: u64,
+    most_delay: u64,
     /// Bytes of data in a full segment.
     advmss: u64,
     /// It answers SYNs itself, and again; in an endpoint the sender does that.
@@ -162,6 +165,8 @@ impl LinuxAcks {
         let mss = u64::from(mss.max(1));
         Self {
             clock,
+            least_delay: clock.per_second() / 25,
+            most_delay: clock.per_second() / 5,
             advmss: mss,
             has_requests: room.is_none(),
             pingpong: false,
@@ -569,12 +574,12 @@ impl LinuxAcks {
 
     /// TCP_ATO_MIN and TCP_DELACK_MIN, in ticks.
     fn least_delay(&self) -> u64 {
-        self.clock.per_second() / 25
+        self.least_delay
     }
 
     /// TCP_DELACK_MAX.
     fn most_delay(&self) -> u64 {
-        self.clock.per_second() / 5
+        self.most_delay
     }
 
     /// The timeout that the handshake has told (icsk_rto).
@@ -670,17 +675,17 @@ impl LinuxAcks {
             due = due.min(earlier);
         }
         self.due = Some(due);
-        self.set_timer(now, due);
+        self.set_timer(now, tick, due);
         false
     }
 
     /// sk_reset_timer() of the delayed ACK.
-    fn set_timer(&mut self, now: Instant, due: u64) {
+    fn set_timer(&mut self, now: Instant, tick: u64, due: u64) {
         if self.timer.is_some_and(|(tick, ..)| tick == due) {
             return;
         }
-        let after = self.clock.length(due.saturating_sub(self.clock.count(now)));
-        self.timer = Some((due, self.clock.rings(now, after), now));
+        let rings = self.clock.rings_in(now, tick, due.saturating_sub(tick));
+        self.timer = Some((due, rings, now));
     }
 
     /// When something is to be sent, and when that was decided.
@@ -726,8 +731,9 @@ impl LinuxAcks {
         let Some(due) = self.due else {
             return false;
         };
-        if due > self.clock.count(now) {
-            self.set_timer(now, due);
+        let tick = self.clock.count(now);
+        if due > tick {
+            self.set_timer(now, tick, due);
             return false;
         }
         self.due = None;

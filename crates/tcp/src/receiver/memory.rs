@@ -97,6 +97,10 @@ impl Waiting {
     /// A segment in order fills a gap: what followed it goes to the application with it, up to `next`
     /// (tcp_ofo_queue()).
     pub(super) fn release(&mut self, seq: Seq, end: Seq, len: u64, next: Seq) -> Unread {
+        if self.packets.is_empty() {
+            let size = truesize(len);
+            return Unread { size, first: end };
+        }
         let mut last = Packet::new(seq, end, len);
         let mut first = None;
         let mut size = 0;

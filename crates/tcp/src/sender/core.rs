@@ -221,6 +221,12 @@ impl Core {
         self.path.window.cwnd()
     }
 
+    /// The whole segments of it.
+    #[inline(always)]
+    pub(crate) fn whole_cwnd(&self) -> u64 {
+        self.path.window.whole()
+    }
+
     pub(crate) fn ssthresh(&self) -> f64 {
         self.path.window.ssthresh()
     }

@@ -63,6 +63,12 @@ impl LinuxAcks {
         self.blocks = kept;
     }
 
+    /// Whether an ACK says any.
+    #[inline]
+    pub(in crate::receiver) fn has_blocks(&self) -> bool {
+        self.blocks > 0 || self.dsack.is_some()
+    }
+
     /// The blocks of an ACK, a duplicate first, which is reported once.
     pub(in crate::receiver) fn take_blocks(
         &mut self,

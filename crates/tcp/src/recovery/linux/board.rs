@@ -153,6 +153,11 @@ impl Board {
         };
         entry.tags &= !LISTED;
         let (earlier, later) = (entry.earlier, entry.later);
+        self.link(earlier, later);
+    }
+
+    /// What is between these two leaves the order of transmission.
+    fn link(&mut self, earlier: Seq, later: Seq) {
         match self.get_mut(earlier) {
             Some(entry) => entry.later = later,
             None => self.first = later,
@@ -180,15 +185,19 @@ impl Board {
 
     /// The next segment is sent for the first time.
     pub(super) fn push(&mut self, sent: Instant, delivered: u64) {
-        let seq = self.nxt();
+        let (seq, last) = (self.nxt(), self.last);
+        match self.get_mut(last) {
+            Some(entry) => entry.later = seq,
+            None => self.first = seq,
+        }
+        self.last = seq;
         self.entries.push(Entry {
             sent,
             delivered,
-            earlier: NONE,
+            earlier: last,
             later: NONE,
-            tags: 0,
+            tags: LISTED,
         });
-        self.list(seq);
     }
 
     /// It is sent again; a probe's retransmission is not counted as under way.
@@ -209,14 +218,29 @@ impl Board {
 
     /// The first is acknowledged.
     pub(super) fn pop(&mut self) -> Option<Entry> {
-        let una = self.una;
-        self.unlist(una);
         let entry = self.entries.pop()?;
         self.una += 1;
+        if entry.tags == LISTED && entry.earlier == NONE {
+            // As of most: it was sent before all others, once, and neither SACKed nor marked.
+            self.first = entry.later;
+            match self.get_mut(entry.later) {
+                Some(later) => later.earlier = NONE,
+                None => self.last = NONE,
+            }
+        } else {
+            self.forget(&entry);
+        }
+        Some(entry)
+    }
+
+    #[inline(never)]
+    fn forget(&mut self, entry: &Entry) {
+        if entry.tags & LISTED != 0 {
+            self.link(entry.earlier, entry.later);
+        }
         self.sacked_out -= u64::from(entry.is_sacked());
         self.lost_out -= u64::from(entry.is_lost());
         self.retrans_out -= u64::from(entry.is_resent());
-        Some(entry)
     }
 
     /// tcp_mark_skb_lost(): whether this is a loss that was not known.

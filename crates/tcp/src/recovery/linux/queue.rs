@@ -42,11 +42,15 @@ struct Piece {
 pub(super) struct Queue {
     /// From the first that is not acknowledged.
     pieces: VecDeque<Piece>,
+    /// Where the next new byte is, if nothing has changed since one left.
+    next: usize,
     /// One past the last byte written, and that when the receiver was last told to hand on.
     written: u64,
     pushed: u64,
     /// What has left, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
+    /// Some of them have left from before others.
+    is_rewound: bool,
     freed: Seq,
     /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
@@ -64,9 +68,11 @@ impl Default for Queue {
     fn default() -> Self {
         Self {
             pieces: VecDeque::new(),
+            next: 0,
             written: 1,
             pushed: 1,
             parts: VecDeque::new(),
+            is_rewound: false,
             freed: 1,
             begins: 0,
             again: (0, 0),
@@ -198,8 +204,25 @@ impl Queue {
         }
     }
 
+    /// The piece of a byte. Mostly that is the next new one.
     fn place(&self, byte: u64) -> usize {
+        let at = self.next;
+        let is_behind = |at: usize| self.pieces.get(at).map(|p| p.end <= byte);
+        let begins = at == 0 || is_behind(at - 1) == Some(true);
+        if begins && is_behind(at) == Some(false) {
+            return at;
+        }
         self.pieces.partition_point(|p| p.end <= byte)
+    }
+
+    /// The part of a segment. Mostly that is the last.
+    fn part(&self, seq: Seq) -> usize {
+        let last = self.parts.len().wrapping_sub(1);
+        let is_behind = |at: usize| self.parts.get(at).is_some_and(|p| p.end <= seq);
+        if !self.is_rewound && is_behind(last.wrapping_sub(1)) {
+            return last + usize::from(is_behind(last));
+        }
+        self.parts.partition_point(|p| p.end <= seq)
     }
 
     /// The piece of the next new byte, which takes from the next what it lacks of a burst of so many bytes
@@ -238,12 +261,16 @@ impl Queue {
     /// from then on (tso_fragment()).
     pub(super) fn leaves(&mut self, (nxt, bytes): (u64, u64), segments: (Seq, Seq)) {
         let end = nxt + bytes;
-        let piece = self.pieces.get(self.place(nxt));
+        let at = self.place(nxt);
+        let piece = self.pieces.get(at);
         let is_told = piece.is_some_and(|p| p.end == end && p.push);
+        self.next = at + 1;
         if piece.is_some_and(|p| p.end > end) {
             self.used += OVERHEAD;
+            self.next = at;
         }
         let (first, end) = segments;
+        self.is_rewound |= self.parts.back().is_some_and(|last| last.end > end);
         self.parts.push_back(Piece { end, push: is_told });
         self.begins = first;
     }
@@ -267,12 +294,13 @@ impl Queue {
         self.freed = self.freed.max(una);
         while self.pieces.front().is_some_and(|p| p.end <= byte) {
             self.pieces.pop_front();
+            self.next = self.next.saturating_sub(1);
         }
     }
 
     /// The bytes of the part that a segment is of.
     pub(super) fn part_of(&self, seq: Seq, sizes: &Sizes) -> u64 {
-        let at = self.parts.partition_point(|p| p.end <= seq);
+        let at = self.part(seq);
         let (from, to) = match self.parts.get(at) {
             Some(part) => (self.begin(at), part.end),
             None => (seq, seq + 1),
@@ -282,7 +310,7 @@ impl Queue {
 
     /// How many of these segments, from `seq` on, are of one part and so go again as one.
     pub(super) fn again(&self, seq: Seq, segments: u64) -> u64 {
-        let at = self.parts.partition_point(|p| p.end <= seq);
+        let at = self.part(seq);
         let left = self.parts.get(at).map_or(1, |p| p.end - seq);
         segments.min(left)
     }
@@ -391,7 +419,7 @@ impl Queue {
     /// of such a piece.
     pub(super) fn pushes(&self, seq: Seq, is_again: bool) -> bool {
         let begins = if is_again { self.again.0 } else { self.begins };
-        let at = self.parts.partition_point(|p| p.end <= seq);
+        let at = self.part(seq);
         let part = self.parts.get(at);
         part.is_some_and(|p| p.end == seq + 1 && (p.push || seq > begins))
     }

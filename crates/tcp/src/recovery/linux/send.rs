@@ -522,7 +522,7 @@ impl Linux {
         if halvings < 32 {
             bytes += BURST_BYTES >> halvings;
         }
-        let most = bytes.min(BURST_BYTES) / u64::from(core.config.payload_bytes());
+        let most = bytes.min(BURST_BYTES) / core.sizes.full();
         most.max(core.least_burst())
     }
 
@@ -641,6 +641,7 @@ impl Linux {
 }
 
 /// The window in whole segments.
+#[inline(always)]
 fn whole(core: &Core) -> u64 {
-    core.cwnd() as u64
+    core.whole_cwnd()
 }

@@ -100,7 +100,7 @@ impl Core {
             120
         };
         let out = (self.cwnd() as u64).max(out);
-        let bytes = u64::from(self.config.payload_bytes());
+        let bytes = self.sizes.full();
         // A policy may lift the window altogether; such a rate limits nothing.
         self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
@@ -133,11 +133,11 @@ impl Core {
     #[inline]
     pub(crate) fn leave(&mut self, segments: u64, bytes: u64) -> Instant {
         let (now, own_rate) = (self.now, self.own_rate());
-        let headers = self.config.segment_bytes - self.config.payload_bytes();
-        let wire = bytes + segments * u64::from(headers);
         let Some(pacer) = &mut self.pacer else {
             return now;
         };
+        let headers = u64::from(self.config.segment_bytes) - self.sizes.full();
+        let wire = bytes + segments * headers;
         let before = pacer.departure;
         let leaves = before.max(now);
         pacer.sent += segments;

@@ -63,14 +63,14 @@ impl Core {
     /// The largest window that the receiver has offered, in bytes.
     pub(crate) fn most_window_bytes(&self) -> u64 {
         match self.peer.most {
-            0 => self.config.receiver_window * u64::from(self.config.payload_bytes()),
+            0 => self.config.receiver_window * self.sizes.full(),
             most => most.into(),
         }
     }
 
     /// Takes an ACK's timestamp and window (tcp_may_update_window()). Returns false for an ACK that is to be
     /// discarded because newer ones have overtaken it, or as a second SYN-ACK (tcp_send_challenge_ack()).
-    #[cold]
+    #[inline(never)]
     pub(super) fn take_peer(&mut self, ack: &Ack, window: NonZeroU32) -> bool {
         let una = self.books.una();
         let is_news = ack.ack > una || ack.ack == una && window.get() > self.peer.window;
@@ -83,8 +83,8 @@ impl Core {
         if is_news {
             peer.window = window.get();
             peer.most = peer.most.max(peer.window);
-            let segments = peer.window / self.config.payload_bytes();
-            self.path.window.set_receiver_window(segments.into());
+            let segments = u64::from(peer.window) / self.sizes.full();
+            self.path.window.set_receiver_window(segments);
         }
         true
     }

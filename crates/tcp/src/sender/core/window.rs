@@ -11,7 +11,8 @@ pub(crate) struct WindowState {
     window: Window,
     /// The receiver's window: the setting's, or the advertised one.
     receiver_window: u64,
-    /// The whole segments of `cwnd`, at most the receiver's window.
+    /// The whole segments of `cwnd`, and at most the receiver's window.
+    whole: u64,
     usable: u64,
     /// The window that the controller does not let a fast recovery end above.
     recovery_limit: Option<f64>,
@@ -26,6 +27,7 @@ impl WindowState {
                 ssthresh: initial_ssthresh,
             },
             receiver_window,
+            whole: 0,
             usable: 0,
             recovery_limit: None,
         }
@@ -50,7 +52,14 @@ impl WindowState {
     /// A path begins with so many segments.
     pub(super) fn begin(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;
-        self.usable = (cwnd as u64).min(self.receiver_window);
+        self.whole = cwnd as u64;
+        self.usable = self.whole.min(self.receiver_window);
+    }
+
+    /// The whole segments of `cwnd`.
+    #[inline(always)]
+    pub(super) fn whole(&self) -> u64 {
+        self.whole
     }
 
     /// The window in use, in whole segments: the smaller of `cwnd` and the receiver's.
@@ -78,7 +87,8 @@ impl WindowState {
     #[inline(always)]
     fn cwnd_changed(&mut self, by: Author, now: Instant, log: &mut impl Log) {
         let to = self.window.cwnd;
-        self.usable = (to as u64).min(self.receiver_window);
+        self.whole = to as u64;
+        self.usable = self.whole.min(self.receiver_window);
         log.record(now, SenderEvent::Cwnd { to, by });
     }
 
@@ -90,7 +100,7 @@ impl WindowState {
     /// The receiver has told its window.
     pub(super) fn set_receiver_window(&mut self, segments: u64) {
         self.receiver_window = segments;
-        self.usable = (self.window.cwnd as u64).min(segments);
+        self.usable = self.whole.min(segments);
     }
 
     /// Sets the threshold. A recovery under way ends with it.

@@ -1,0 +1,333 @@
+//! A connection that is split at a node: one towards the sender, which the node acknowledges by itself, and one towards the
+//! receiver, with a sender and a window of its own. Both ends are the TCP of the flow's profile, as every other.
+//!
+//! What is acknowledged may not have arrived: it is in the node's buffer. The node's window is the room that is left there;
+//! it tells the sender of more when half of the buffer has become free. At a handoff the state moves to the next station, which takes
+//! a time in which the packets of the flow wait; then the node's sender goes on in slow start without waiting for its timer
+//! (`immediate-expiry`). Or the state is lost, with what was in the buffer; nobody sends that again.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use midflight_control::policy::Policy;
+use midflight_control::{LinkInfo, Notice};
+use midflight_tcp::{
+    Ack, Content, InitialWindow, Receiver, ReceiverConfig, Says, Segment, Sender, SenderConfig,
+    SenderParts,
+};
+use midflight_units::{Duration, Instant, Rate, Seq};
+
+use super::{Attached, Outbox, Passing};
+use crate::config::{FlowId, NodeId};
+use crate::event::Carried;
+use crate::hook::Verdict;
+
+/// The sender and the receiver that a node has for a flow: those of the flow's profile without a scheme.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// Of the sender.
+    pub sender: SenderConfig,
+    /// Its parts.
+    pub parts: SenderParts,
+    /// Of the receiver.
+    pub receiver: ReceiverConfig,
+}
+
+/// How a connection is split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// The node answers a SYN by itself; otherwise the receiver's answer passes.
+    pub(super) answers_syn: bool,
+    /// Room for segments that are acknowledged and not delivered.
+    pub(super) buffer: u32,
+    /// The initial window of the node's sender; none for the profile's.
+    pub(super) window: Option<u32>,
+    /// The state moves to the next station.
+    pub(super) moves: bool,
+    /// How long that takes.
+    pub(super) transfer: Duration,
+}
+
+/// All flows of a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Split {
+    ends: BTreeMap<FlowId, Ends>,
+    flows: BTreeMap<FlowId, Halves>,
+}
+
+/// Both halves of a connection.
+#[derive(Clone, Debug)]
+struct Halves {
+    site: usize,
+    /// Where the sender is, and the receiver.
+    source: NodeId,
+    sink: NodeId,
+    /// The data go to the mobile node.
+    is_down: bool,
+    receiver: Receiver,
+    sender: Sender,
+    /// The receiver has answered the SYN.
+    is_open: bool,
+    /// Data bytes of a full segment.
+    payload: u32,
+    /// The last ACK to the sender, and up to where its window went; nowhere if it was zero.
+    last: Option<Ack>,
+    offered: Option<Seq>,
+    /// Until then the state moves, and this waits.
+    until: Option<Instant>,
+    waiting: Vec<Carried>,
+}
+
+impl Halves {
+    fn new(passing: &Passing, ends: &Ends, settings: &Settings) -> Self {
+        let mut config = ends.sender;
+        if let Some(window) = settings.window {
+            config.initial_window = InitialWindow::Segments(window);
+        }
+        let expires = Policy::named("immediate-expiry");
+        let mut sender = Sender::new(&config, &ends.parts, expires);
+        sender.set_end(1);
+        sender.open(passing.now, &mut ());
+        Self {
+            site: passing.site,
+            source: passing.from,
+            sink: passing.to,
+            is_down: passing.down,
+            receiver: Receiver::new(ends.receiver),
+            sender,
+            is_open: false,
+            payload: config.payload_bytes(),
+            last: None,
+            offered: None,
+            until: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    fn mobile(&self) -> NodeId {
+        if self.is_down {
+            self.sink
+        } else {
+            self.source
+        }
+    }
+
+    /// Segments that are acknowledged and not delivered, as far as the node knows.
+    fn backlog(&self) -> Seq {
+        self.receiver
+            .next()
+            .saturating_sub(self.sender.view().snd_una)
+    }
+
+    /// An ACK with the window that the buffer has room for.
+    fn with_window(&mut self, ack: &Ack, settings: &Settings) -> Ack {
+        self.last = Some(*ack);
+        if ack.says != Says::Nothing {
+            return *ack;
+        }
+        let room = u64::from(settings.buffer).saturating_sub(self.backlog());
+        let bytes = u32::try_from(room * u64::from(self.payload)).unwrap_or(u32::MAX);
+        let window = NonZeroU32::new(bytes);
+        self.offered = window.map(|_| ack.ack + room);
+        match (window, ack.window) {
+            (None, _) => Ack {
+                says: Says::ZeroWindow,
+                window: None,
+                ..*ack
+            },
+            (Some(window), own) => Ack {
+                window: Some(own.map_or(window, |own| own.min(window))),
+                ..*ack
+            },
+        }
+    }
+
+    fn answer(&mut self, id: FlowId, ack: &Ack, settings: &Settings, out: &mut Outbox<'_>) {
+        let ack = self.with_window(ack, settings);
+        out.send(self.site, id, self.source, Carried::Ack(ack));
+    }
+
+    fn pump(&mut self, now: Instant, id: FlowId, out: &mut Outbox<'_>) {
+        while let Some(segment) = self.sender.poll_transmit(now) {
+            out.send(self.site, id, self.sink, Carried::Data(segment));
+        }
+    }
+
+    fn take(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        what: &Carried,
+        settings: &Settings,
+        out: &mut Outbox<'_>,
+    ) {
+        match what {
+            Carried::Data(segment) => {
+                let answer = if segment.content == Content::Acknowledgment {
+                    self.receiver.on_empty_ack(now, segment)
+                } else {
+                    self.receiver.on_segment(now, segment)
+                };
+                if let Some(ack) = answer {
+                    self.answer(id, &ack, settings, out);
+                }
+                self.sender.write_until(now, self.receiver.next(), &mut ());
+            }
+            Carried::Ack(ack) => {
+                self.sender.on_ack(now, ack, &mut ());
+                self.update(id, settings, out);
+            }
+        }
+        self.pump(now, id, out);
+    }
+
+    /// Tells the sender when half of the buffer has become free, or of as much of a window that was zero.
+    fn update(&mut self, id: FlowId, settings: &Settings, out: &mut Outbox<'_>) {
+        let Some(ack) = self.last else {
+            return;
+        };
+        let half = u64::from(settings.buffer / 2);
+        let edge = self.sender.view().snd_una + u64::from(settings.buffer);
+        if edge >= self.offered.unwrap_or(ack.ack) + half {
+            self.answer(id, &ack, settings, out);
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        if self.until.is_some() {
+            return self.until;
+        }
+        let timers = [self.sender.poll_timer(), self.receiver.poll_timer()];
+        timers.into_iter().flatten().map(|(due, _)| due).min()
+    }
+}
+
+/// That the state has moved; nothing is known of links here, and nobody asks.
+fn moved() -> Notice {
+    let link = LinkInfo {
+        rate: Rate::from_mbps(1),
+        delay: Duration::ZERO,
+    };
+    Notice {
+        old: link,
+        new: link,
+        flows: 1,
+    }
+}
+
+impl Split {
+    pub(super) fn equip(&mut self, flow: FlowId, ends: &Ends) {
+        self.ends.insert(flow, ends.clone());
+    }
+
+    pub(super) fn on_segment(
+        &mut self,
+        passing: &Passing,
+        segment: &Segment,
+        settings: &Settings,
+        out: &mut Outbox<'_>,
+    ) -> Verdict {
+        let (id, now) = (passing.flow, passing.now);
+        let is_syn = segment.content == Content::Data && segment.seq == 0;
+        if is_syn && !self.flows.contains_key(&id) {
+            let Some(ends) = self.ends.get(&id) else {
+                return Verdict::Forward;
+            };
+            let mut halves = Halves::new(passing, ends, settings);
+            if !settings.answers_syn {
+                // The sender's SYN stands for the node's.
+                while halves.sender.poll_transmit(now).is_some() {}
+            }
+            self.flows.insert(id, halves);
+        }
+        let Some(halves) = self.flows.get_mut(&id) else {
+            return Verdict::Forward;
+        };
+        if !settings.answers_syn && is_syn {
+            // Its answer is that of the receiver, which passes.
+            halves.receiver.on_segment(now, segment);
+            return Verdict::Forward;
+        }
+        let what = Carried::Data(*segment);
+        if halves.until.is_some() {
+            halves.waiting.push(what);
+        } else {
+            halves.take(now, id, &what, settings, out);
+        }
+        Verdict::Drop
+    }
+
+    pub(super) fn on_ack(
+        &mut self,
+        passing: &Passing,
+        ack: &Ack,
+        settings: &Settings,
+        out: &mut Outbox<'_>,
+    ) -> Verdict {
+        let (id, now) = (passing.flow, passing.now);
+        let Some(halves) = self.flows.get_mut(&id) else {
+            return Verdict::Forward;
+        };
+        let is_answer = !std::mem::replace(&mut halves.is_open, true) && !settings.answers_syn;
+        let what = Carried::Ack(*ack);
+        if halves.until.is_some() {
+            halves.waiting.push(what);
+        } else {
+            halves.take(now, id, &what, settings, out);
+        }
+        if is_answer {
+            Verdict::Replace(Carried::Ack(halves.with_window(ack, settings)))
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    pub(super) fn on_attachment(
+        &mut self,
+        now: Instant,
+        mobile: NodeId,
+        to: Attached,
+        settings: &Settings,
+    ) {
+        match to {
+            Attached::No => {}
+            Attached::At(site) if settings.moves => {
+                let flows = self.flows.values_mut();
+                for halves in flows.filter(|h| h.mobile() == mobile && h.site != site) {
+                    halves.site = site;
+                    halves.until = Some(now + settings.transfer);
+                }
+            }
+            Attached::At(site) => {
+                let is_here = |halves: &Halves| halves.mobile() != mobile || halves.site == site;
+                self.flows.retain(|_, halves| is_here(halves));
+            }
+            Attached::Elsewhere => self.flows.retain(|_, halves| halves.mobile() != mobile),
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.flows.values().filter_map(Halves::due).min()
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Instant, settings: &Settings, out: &mut Outbox<'_>) {
+        for (&id, halves) in &mut self.flows {
+            if halves.due().is_none_or(|due| due > now) {
+                continue;
+            }
+            if halves.until.take().is_some() {
+                halves.sender.on_notice(now, &moved(), &mut ());
+                halves.pump(now, id, out);
+                for what in std::mem::take(&mut halves.waiting) {
+                    halves.take(now, id, &what, settings, out);
+                }
+                continue;
+            }
+            halves.sender.on_timer(now, &mut ());
+            if let Some(ack) = halves.receiver.on_timer(now) {
+                halves.answer(id, &ack, settings, out);
+            }
+            halves.pump(now, id, out);
+        }
+    }
+}

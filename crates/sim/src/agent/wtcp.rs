@@ -1,0 +1,280 @@
+//! WTCP (Ratnam & Matta, ISCC 1998; not the rate-based protocol of Sinha et al. of that name): a base station keeps
+//! segments until the mobile node has acknowledged them, retransmits what the radio loses, and keeps the time that it
+//! took for that out of the sender's round-trip samples, so that losses of the radio do not make the sender's timer slow.
+//!
+//! The station acknowledges nothing by itself, so the end-to-end semantics stay. After a local timeout, which stands for a
+//! burst of losses, it hands over one segment at a time; the next ACK opens its window again. Duplicate ACKs are answered
+//! from the cache and dropped, as with [`super::snoop`].
+//!
+//! The paper's text was not to be had; this is what the description in ANCHORS and surveys say. The time that a segment
+//! stayed at the station is added to its timestamp when it goes again, so that the echo leaves that time out. Without timestamps, and
+//! with a sender that measures by its own clock (profile `linux`, but for ACKs behind retransmissions), that has no effect on samples.
+
+use std::collections::BTreeMap;
+
+use midflight_control::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
+use midflight_tcp::{Ack, Content, Says, Segment};
+use midflight_units::{Duration, Instant};
+
+use super::cache::{acknowledges, begins, Cache, Kept, LocalTimer};
+use super::{Agent, Attached, Outbox, Passing};
+use crate::config::{FlowId, NodeId};
+use crate::event::Carried;
+use crate::hook::Verdict;
+
+/// What it keeps of each flow.
+#[derive(Clone, Debug)]
+pub struct Wtcp {
+    buffer: u32,
+    least: Duration,
+    flows: BTreeMap<FlowId, Flow>,
+}
+
+/// A flow towards a mobile node.
+#[derive(Clone, Debug)]
+struct Flow {
+    site: usize,
+    mobile: NodeId,
+    cache: Cache,
+    timer: LocalTimer,
+    last: Option<Ack>,
+    /// One segment at a time.
+    is_slow: bool,
+}
+
+impl Default for Wtcp {
+    fn default() -> Self {
+        Self {
+            buffer: 1000,
+            least: Duration::from_millis(100),
+            flows: BTreeMap::new(),
+        }
+    }
+}
+
+impl Part for Wtcp {
+    const INFO: PartInfo = PartInfo {
+        name: "wtcp",
+        summary: "a base station retransmits what the radio loses, and keeps that time out of the timestamps that are echoed",
+        source: "Ratnam & Matta 1998",
+        knobs: &[
+            Knob {
+                name: "wtcp_buffer",
+                default: "1000",
+                accepts: "a whole number of segments from 1 to 100000",
+                summary: "most segments that the station keeps of a flow",
+            },
+            Knob {
+                name: "wtcp_timeout",
+                default: "100ms",
+                accepts: "a time of at least 1 ms",
+                summary: "least local timeout; it is the mean round trip over the radio and four mean deviations",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let info = &Self::INFO;
+        if name == "wtcp_buffer" {
+            self.buffer = whole(info, name, value, 1..=100_000)?;
+        } else {
+            let time = value.parse().ok();
+            let time = time.filter(|&time| time >= Duration::from_millis(1));
+            self.least = time.ok_or_else(|| refuse(info, name, value))?;
+        }
+        Ok(())
+    }
+}
+
+/// The segment as it goes again, its timestamp later by the time that it stayed.
+fn stamped(kept: &Kept, now: Instant) -> Segment {
+    Segment {
+        sent: kept.segment.sent + now.since(kept.came),
+        ..kept.segment
+    }
+}
+
+impl Flow {
+    /// Hands over what was held back.
+    fn release(&mut self, now: Instant, id: FlowId, out: &mut Outbox<'_>) {
+        self.is_slow = false;
+        for kept in self.cache.values_mut().filter(|kept| kept.is_held) {
+            (kept.is_held, kept.handed) = (false, now);
+            out.send(
+                self.site,
+                id,
+                self.mobile,
+                Carried::Data(stamped(kept, now)),
+            );
+        }
+    }
+}
+
+impl Agent for Wtcp {
+    fn on_segment(
+        &mut self,
+        passing: &Passing,
+        segment: &Segment,
+        _out: &mut Outbox<'_>,
+    ) -> Verdict {
+        let is_data = segment.content == Content::Data && segment.seq > 0;
+        if !passing.down || !is_data {
+            return Verdict::Forward;
+        }
+        let (most, least) = (self.buffer as usize, self.least);
+        let flow = self.flows.entry(passing.flow).or_insert_with(|| Flow {
+            site: passing.site,
+            mobile: passing.to,
+            cache: Cache::new(most),
+            timer: LocalTimer::new(least),
+            last: None,
+            is_slow: false,
+        });
+        let holds = flow.is_slow && !flow.cache.is_empty();
+        flow.cache.keep(passing.now, segment);
+        flow.timer.start(passing.now);
+        match flow.cache.get_mut(begins(segment)) {
+            Some(kept) if holds && !kept.by_sender => {
+                kept.is_held = true;
+                Verdict::Drop
+            }
+            _ => Verdict::Forward,
+        }
+    }
+
+    fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
+        let Some(flow) = self.flows.get_mut(&passing.flow).filter(|_| !passing.down) else {
+            return Verdict::Forward;
+        };
+        let (now, id, edge) = (passing.now, passing.flow, acknowledges(ack));
+        let last = flow.last.as_ref().map(acknowledges);
+        if ack.says != Says::Nothing || last.is_some_and(|last| edge < last) {
+            return Verdict::Forward;
+        }
+        if last == Some(edge) {
+            return match flow.cache.get_mut(edge) {
+                Some(kept) if !kept.by_sender => {
+                    if kept.resent == 0 {
+                        (kept.resent, kept.handed) = (1, now);
+                        let what = Carried::Data(stamped(kept, now));
+                        out.send(flow.site, id, flow.mobile, what);
+                        flow.timer.restart(now);
+                    }
+                    Verdict::Drop
+                }
+                _ => Verdict::Forward,
+            };
+        }
+        let handed = flow.cache.forget_below(edge);
+        flow.timer.on_new_ack(now, handed);
+        flow.last = Some(*ack);
+        flow.release(now, id, out);
+        if flow.cache.is_empty() {
+            flow.timer.stop();
+        } else {
+            flow.timer.restart(now);
+        }
+        Verdict::Forward
+    }
+
+    fn on_attachment(
+        &mut self,
+        _now: Instant,
+        mobile: NodeId,
+        to: Attached,
+        _out: &mut Outbox<'_>,
+    ) {
+        // The paper has no handoff: the next station begins with nothing.
+        let here = match to {
+            Attached::No => return,
+            Attached::At(site) => Some(site),
+            Attached::Elsewhere => None,
+        };
+        self.flows
+            .retain(|_, flow| flow.mobile != mobile || Some(flow.site) == here);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.flows
+            .values()
+            .filter_map(|flow| flow.timer.due())
+            .min()
+    }
+
+    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
+        for (&id, flow) in &mut self.flows {
+            if flow.timer.due().is_none_or(|due| due > now) {
+                continue;
+            }
+            match flow.cache.first_mut() {
+                Some(kept) => {
+                    (kept.resent, kept.handed, kept.is_held) = (kept.resent + 1, now, false);
+                    let what = Carried::Data(stamped(kept, now));
+                    out.send(flow.site, id, flow.mobile, what);
+                    flow.is_slow = true;
+                    flow.timer.back_off(now);
+                }
+                None => flow.timer.stop(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, Played, Seen};
+    use super::*;
+    use crate::agent::AnyAgent;
+
+    fn station() -> Played {
+        Played::new(AnyAgent::Wtcp(Wtcp::default()))
+    }
+
+    /// Segment 2 came at 2 ms and went again at 22 ms: its timestamp, and so its echo, is 20 ms later.
+    #[test]
+    fn the_time_of_the_recovery_is_added_to_the_timestamp() {
+        let mut play = station();
+        for seq in 1..=3 {
+            play.data(seq, seq);
+        }
+        assert_eq!(play.ack(20, 2), [Seen::Up(2)]);
+        assert_eq!(play.ack(22, 2), [Seen::Down(2)]);
+        let sent = match play.left[0] {
+            Carried::Data(segment) => segment.sent,
+            Carried::Ack(_) => Instant::ZERO,
+        };
+        assert_eq!(sent, at(20));
+        assert_eq!(play.ack(42, 4), [Seen::Up(4)]);
+    }
+
+    /// The sender sends segment 2 again at 50 ms: what the station adds at 120 ms counts from there, or a timestamp of the
+    /// future would have all later segments discarded (PAWS).
+    #[test]
+    fn what_the_sender_sends_again_has_come_then() {
+        let mut play = station();
+        play.data(1, 1);
+        play.data(2, 2);
+        play.ack(20, 2);
+        play.data(50, 2);
+        assert_eq!(play.agent.next_timeout(), Some(at(120)));
+        assert_eq!(play.wake(), [Seen::Down(2)]);
+        let sent = match play.left[0] {
+            Carried::Data(segment) => segment.sent,
+            Carried::Ack(_) => Instant::NEVER,
+        };
+        assert_eq!(sent, at(70));
+    }
+
+    /// After a local timeout one segment goes at a time, until an ACK comes.
+    #[test]
+    fn a_burst_of_losses_closes_the_window_of_the_station() {
+        let mut play = station();
+        play.data(0, 1);
+        play.ack(20, 2);
+        play.data(30, 2);
+        assert_eq!(play.wake(), [Seen::Down(2)]);
+        assert_eq!(play.data(140, 3), [], "held");
+        assert_eq!(play.ack(160, 3), [Seen::Up(3), Seen::Down(3)]);
+        assert_eq!(play.data(170, 4), [Seen::Down(4)]);
+    }
+}

@@ -1,0 +1,168 @@
+"""The figures: losses of the radio, what is acknowledged ahead, handoffs and outages."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from midflight.plot import PAGE_IN, Drawing, Series, quartile_plot
+from midflight.plot.style import SERIES
+from midflight.results import Quartiles, quartiles
+from midflight.studies.related_work.claims import HANDED, KEPT, OPTION, SEMANTICS, after_s, took_s
+from midflight.studies.related_work.scenarios import (
+    GAP_S,
+    HIGH,
+    I_TCP,
+    LONG_GAP_S,
+    LOSSES,
+    PLAIN,
+    PROFILES,
+    SIZE,
+    SNOOP,
+    WAYS,
+    Way,
+    encrypted,
+    handoff,
+    lossy,
+    outage,
+)
+from midflight.studies.runs import Runs, Scenarios
+from midflight.studies.study import Figure
+
+__all__ = ["FIGURES"]
+
+
+def _of(values: np.ndarray) -> Quartiles | None:
+    """Quartiles of what there is; None if there is nothing."""
+    known = values[np.isfinite(values)]
+    return quartiles(known) if len(known) else None
+
+
+def _losses() -> Figure:
+    cells = [(profile, loss) for profile in PROFILES for loss in LOSSES]
+
+    def draw(runs: Runs) -> Drawing:
+        rows: list[tuple[object, ...]] = []
+        series = []
+        for way, look in zip(WAYS, SERIES, strict=False):
+            points = []
+            for profile, loss in cells:
+                job = lossy(way, profile, loss)
+                points.append(_of(took_s(runs, job)))
+                middle = points[-1].median if points[-1] else float("nan")
+                table = runs.scenarios(job)
+                counts = (sum(table[name]) for name in ("rexmits", "fast_rexmits", "timeouts"))
+                rows.append((PROFILES[profile], loss, way.name, middle, *counts))
+            series.append(Series(way.name, look, points))
+        plot = partial(
+            quartile_plot,
+            categories=[f"{loss:g} %\n{PROFILES[profile]}" for profile, loss in cells],
+            x_title="Lost by the radio, profile",
+            y_title=f"Time of {SIZE} (s)",
+            series=series,
+            width_in=PAGE_IN,
+            legend_columns=4,
+        )
+        head = ("profile", "percent", "way", "median_s", "rexmits", "fast_rexmits", "timeouts")
+        return Drawing(plot, head, rows)
+
+    jobs = [lossy(way, profile, loss) for way in WAYS for profile, loss in cells]
+    more = [encrypted(way) for way in (PLAIN, I_TCP, SNOOP)]
+    return Figure(
+        "1",
+        "A download over a link that loses packets",
+        "Until all data have arrived; five seeds. The data have what the sender did, over all "
+        "seeds.",
+        (*jobs, *more),
+        draw,
+        wide=True,
+    )
+
+
+def _ahead() -> Figure:
+    jobs: dict[str, tuple[Scenarios, ...]] = {I_TCP.name: SEMANTICS, SNOOP.name: KEPT}
+
+    def draw(runs: Runs) -> Drawing:
+        rows: list[tuple[object, ...]] = []
+        series = []
+        for (name, of), look in zip(jobs.items(), SERIES, strict=False):
+            points = []
+            for job in of:
+                table = runs.scenarios(job)
+                for column in ("acked_ahead", "acked_missing"):
+                    values = np.asarray(table[column], dtype=float)
+                    points.append(_of(values))
+                    rows.append((name, str(job), column, float(np.median(values))))
+            series.append(Series(name, look, points))
+        plot = partial(
+            quartile_plot,
+            categories=[
+                *(f"{HIGH:g} % lost\nat most", f"{HIGH:g} % lost\nnever"),
+                *("handoff\nat most", "handoff\nnever"),
+            ],
+            x_title="",
+            y_title="Segments acknowledged and not arrived",
+            series=series,
+        )
+        return Drawing(plot, ("way", "runs", "what", "median"), rows)
+
+    return Figure(
+        "2",
+        "Acknowledged and not arrived",
+        "Segments that the sender had the ACK of and the receiver had not got: at most at once, "
+        "and at the end of the "
+        "run. At the handoff nothing is handed over from station to station.",
+        tuple(job for of in jobs.values() for job in of),
+        draw,
+    )
+
+
+def _handoffs() -> Figure:
+    def jobs_of(way: Way) -> list[Scenarios]:
+        return [
+            *(handoff(way, profile) for profile in PROFILES),
+            *(outage(way, profile) for profile in PROFILES),
+        ]
+
+    def draw(runs: Runs) -> Drawing:
+        rows: list[tuple[object, ...]] = []
+        series = []
+        for way, look in zip(WAYS, SERIES, strict=False):
+            points = []
+            for job in jobs_of(way):
+                times = after_s(runs, job)
+                points.append(_of(times))
+                middle = points[-1].median if points[-1] else float("nan")
+                missing = max(runs.scenarios(job)["acked_missing"])
+                rows.append((str(job), way.name, middle, missing))
+            series.append(Series(way.name, look, points))
+        plot = partial(
+            quartile_plot,
+            categories=[
+                *(f"handoff, {GAP_S:g} s\n{name}" for name in PROFILES.values()),
+                *(f"outage, {LONG_GAP_S:g} s\n{name}" for name in PROFILES.values()),
+            ],
+            x_title="",
+            y_title="Time of 100 new packets (s)",
+            series=series,
+            width_in=PAGE_IN,
+            legend_columns=4,
+        )
+        return Drawing(plot, ("runs", "way", "median_s", "never_arrived"), rows)
+
+    without = [handoff(way, "ns2", handover=False) for way in (I_TCP, SNOOP)]
+    every = (job for way in WAYS for job in jobs_of(way))
+    return Figure(
+        "3",
+        "Handoffs and outages",
+        "From the beginning of the time without a link until 100 packets are acknowledged that "
+        "were not sent before it was over; "
+        "five instants. Agents hand over what they have.",
+        tuple(dict.fromkeys((*every, *without, *HANDED, *OPTION))),
+        draw,
+        wide=True,
+    )
+
+
+FIGURES = (_losses(), _ahead(), _handoffs())
