@@ -179,7 +179,7 @@ def test_the_path_is_the_one_that_the_rule_selects(study: Study, runs: Runs) -> 
         jobs = figure_6(fixed_ms)
         assert {job.at_ns[0] for job in jobs} == {sc.instants_ns(sc.WLAN_4, fixed_ms)[0]}
         inside, of, least, most = inside_axis(runs, jobs)
-        taken = f"**{name}** (taken)" if fixed_ms == sc.FIXED_MS else name
+        taken = f"**{name}** (used)" if fixed_ms == sc.FIXED_MS else name
         row = f"| {taken} | {inside} of {of} | {least:.2f} s | {most:.2f} s |"
         assert row in study.assumptions(), row
 

@@ -315,9 +315,9 @@ impl Setup {
 
     /// Have the links of this run for a guest, whose driver is at the other end of a socket.
     ///
-    /// `file` is the number of that socket, which stays open; `multihomed` is as for `lab_script`.
-    /// Returns the record of packets when the guest has ended. Raises `MidflightError` for a run whose
-    /// links cannot be emulated, OSError for a socket that fails.
+    /// `file` is the number of that socket, which stays open; `multihomed` is as for
+    /// `lab_script`. Returns the record of packets when the guest has ended. Raises
+    /// `MidflightError` for a run whose links cannot be emulated, OSError for a socket that fails.
     #[pyo3(signature = (file, *, multihomed = false))]
     fn lab_serve(
         &self,
