@@ -43,9 +43,10 @@ assert spec is not None
 stub = module_from_spec(spec)
 loader.exec_module(stub)
 vars(stub).update(MODEL_VERSION=midflight.MODEL_VERSION, QUIC_STACKS=midflight.QUIC_STACKS)
+compiled = midflight.workloads
 vars(midflight)["_core"] = sys.modules[loader.name] = stub
 # A module that is imported asks for the workloads; the stub describes the function only.
-described, vars(stub)["workloads"] = vars(stub)["workloads"], midflight.workloads
+described, vars(stub)["workloads"] = stub.workloads, compiled
 for name in (
     *("executors", "plot", "qlog", "run_report", "studies", "sweep_report", "sweep_results"),
     "verify",

@@ -398,11 +398,11 @@ impl Setup {
     /// Send the packets of this run as a kernel made it over its links again.
     ///
     /// Each packet that a device sent is sent at the same instant. `multihomed` is as for
-    /// `lab_script`. `packets` is how many there are; `same` how many of them were delivered, or lost
-    /// at the same link for the same cause, at the same instant; `lost` how many of these were lost;
-    /// `most_late_ns` how much later than the links say a packet was given to its device at most;
-    /// `differences` the first ten that are not the same, a sentence each. Raises `MidflightError`
-    /// for a record that is not one of this run.
+    /// `lab_script`. `packets` is how many there are; `same` how many of them were delivered, or
+    /// lost at the same link for the same cause, at the same instant; `lost` how many of these were
+    /// lost; `most_late_ns` how much later than the links say a packet was given to its device at
+    /// most; `differences` the first ten that are not the same, a sentence each. Raises
+    /// `MidflightError` for a record that is not one of this run.
     #[pyo3(signature = (record, *, multihomed = false))]
     fn lab_links<'py>(
         &self,

@@ -184,7 +184,7 @@ KEPT = (lossy(SNOOP, "ns2", HIGH), handoff(SNOOP, "ns2", handover=False))
 
 
 def _most_ahead(runs: Runs) -> int:
-    return max(max(runs.scenarios(job)["acked_ahead"]) for job in KEPT)
+    return max(int(max(runs.scenarios(job)["acked_ahead"])) for job in KEPT)
 
 
 @LEDGER.claim(

@@ -33,10 +33,11 @@ from midflight.studies.study import Figure
 __all__ = ["FIGURES"]
 
 
-def _of(values: np.ndarray) -> Quartiles | None:
-    """Quartiles of what there is; None if there is nothing."""
+def _of(values: np.ndarray) -> Quartiles:
+    """Quartiles of what there is; NaN, which is not drawn, if there is nothing."""
     known = values[np.isfinite(values)]
-    return quartiles(known) if len(known) else None
+    nothing = Quartiles(float("nan"), float("nan"), float("nan"))
+    return (quartiles(known) if len(known) else None) or nothing
 
 
 def _losses() -> Figure:
@@ -50,7 +51,7 @@ def _losses() -> Figure:
             for profile, loss in cells:
                 job = lossy(way, profile, loss)
                 points.append(_of(took_s(runs, job)))
-                middle = points[-1].median if points[-1] else float("nan")
+                middle = points[-1].median
                 table = runs.scenarios(job)
                 counts = (sum(table[name]) for name in ("rexmits", "fast_rexmits", "timeouts"))
                 rows.append((PROFILES[profile], loss, way.name, middle, *counts))
@@ -133,7 +134,7 @@ def _handoffs() -> Figure:
             for job in jobs_of(way):
                 times = after_s(runs, job)
                 points.append(_of(times))
-                middle = points[-1].median if points[-1] else float("nan")
+                middle = points[-1].median
                 missing = max(runs.scenarios(job)["acked_missing"])
                 rows.append((str(job), way.name, middle, missing))
             series.append(Series(way.name, look, points))
