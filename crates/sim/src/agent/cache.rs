@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use midflight_control::jiffies::Jiffies;
+use midflight_control::part::{refuse, KnobError, PartInfo};
 use midflight_control::rtt::{EstimatorKind, Rto, RtoConfig, Sampled};
 use midflight_tcp::{Ack, Segment};
 use midflight_units::{Duration, Instant, Seq};
@@ -160,6 +161,23 @@ impl LocalTimer {
 
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
+    }
+
+    /// Whether it expires now.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// When the first of some expires.
+    pub(super) fn earliest<'a>(timers: impl Iterator<Item = &'a Self>) -> Option<Instant> {
+        timers.filter_map(Self::due).min()
+    }
+
+    /// A lower bound as a knob has it.
+    pub(super) fn least(info: &PartInfo, name: &str, value: &str) -> Result<Duration, KnobError> {
+        let time = value.parse().ok();
+        let time = time.filter(|&time| time >= Duration::from_millis(1));
+        time.ok_or_else(|| refuse(info, name, value))
     }
 
     pub(super) fn restart(&mut self, now: Instant) {

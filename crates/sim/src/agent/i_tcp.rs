@@ -10,33 +10,23 @@
 //! in them); a knob. The wireless half is the TCP of the flow's profile, not one tuned for it.
 
 use midflight_control::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
-use midflight_tcp::{Ack, Segment};
-use midflight_units::{Duration, Instant};
+use midflight_units::Duration;
 
-use super::split::{Ends, Settings, Split};
-use super::{Agent, Attached, Outbox, Passing};
-use crate::config::{FlowId, NodeId};
-use crate::hook::Verdict;
+use super::split::{Settings, Split, Splits};
 
-/// The split, and how it is set.
+/// The split with its settings.
 #[derive(Clone, Debug)]
-pub struct ITcp {
-    settings: Settings,
-    split: Split,
-}
+pub struct ITcp(Split);
 
 impl Default for ITcp {
     fn default() -> Self {
-        Self {
-            settings: Settings {
-                answers_syn: false,
-                buffer: 200,
-                window: None,
-                moves: true,
-                transfer: Duration::from_millis(265),
-            },
-            split: Split::default(),
-        }
+        Self(Split::new(Settings {
+            answers_syn: false,
+            buffer: 200,
+            window: None,
+            moves: true,
+            transfer: Duration::from_millis(265),
+        }))
     }
 }
 
@@ -68,7 +58,7 @@ impl Part for ITcp {
     };
 
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        let (info, settings) = (&Self::INFO, &mut self.settings);
+        let (info, settings) = (&Self::INFO, &mut self.0.settings);
         match name {
             "i_tcp_buffer" => settings.buffer = whole(info, name, value, 2..=1_000_000)?,
             "i_tcp_transfer" => {
@@ -80,42 +70,23 @@ impl Part for ITcp {
     }
 }
 
-impl Agent for ITcp {
-    fn equip(&mut self, flow: FlowId, ends: &Ends) {
-        self.split.equip(flow, ends);
+impl Splits for ITcp {
+    fn split(&self) -> &Split {
+        &self.0
     }
 
-    fn on_segment(
-        &mut self,
-        passing: &Passing,
-        segment: &Segment,
-        out: &mut Outbox<'_>,
-    ) -> Verdict {
-        self.split.on_segment(passing, segment, &self.settings, out)
-    }
-
-    fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
-        self.split.on_ack(passing, ack, &self.settings, out)
-    }
-
-    fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, _out: &mut Outbox<'_>) {
-        self.split.on_attachment(now, mobile, to, &self.settings);
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        self.split.next_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
-        self.split.on_timeout(now, &self.settings, out);
+    fn split_mut(&mut self) -> &mut Split {
+        &mut self.0
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use midflight_tcp::Ack;
+
     use super::super::testing::{ack, at, segment, Played, Seen};
     use super::*;
-    use crate::agent::AnyAgent;
+    use crate::agent::{AnyAgent, Attached};
     use crate::event::Carried;
 
     /// The connection is open: the SYN and its answer have passed.

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use midflight_control::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
+use midflight_control::part::{whole, Knob, KnobError, Part, PartInfo};
 use midflight_tcp::{Ack, Content, SackBlocks, Says, Segment};
 use midflight_units::{Duration, Instant};
 
@@ -96,9 +96,7 @@ impl Part for MTcp {
         if name == "m_tcp_buffer" {
             self.buffer = whole(info, name, value, 1..=100_000)?;
         } else {
-            let time = value.parse().ok();
-            let time = time.filter(|&time| time >= Duration::from_millis(1));
-            self.silence = time.ok_or_else(|| refuse(info, name, value))?;
+            self.silence = LocalTimer::least(info, name, value)?;
         }
         Ok(())
     }
@@ -288,15 +286,12 @@ impl Agent for MTcp {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.flows
-            .values()
-            .filter_map(|flow| flow.timer.due())
-            .min()
+        LocalTimer::earliest(self.flows.values().map(|flow| &flow.timer))
     }
 
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
         for (&id, flow) in &mut self.flows {
-            if flow.timer.due().is_none_or(|due| due > now) {
+            if !flow.timer.is_due(now) {
                 continue;
             }
             if flow.cache.is_empty() {

@@ -6,33 +6,23 @@
 //! acknowledges to the receiver's side, is not modelled: one gateway splits the path.
 
 use midflight_control::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
-use midflight_tcp::{Ack, Segment};
-use midflight_units::{Duration, Instant};
+use midflight_units::Duration;
 
-use super::split::{Ends, Settings, Split};
-use super::{Agent, Attached, Outbox, Passing};
-use crate::config::{FlowId, NodeId};
-use crate::hook::Verdict;
+use super::split::{Settings, Split, Splits};
 
-/// The split, and how it is set.
+/// The split with its settings.
 #[derive(Clone, Debug)]
-pub struct Pep {
-    settings: Settings,
-    split: Split,
-}
+pub struct Pep(Split);
 
 impl Default for Pep {
     fn default() -> Self {
-        Self {
-            settings: Settings {
-                answers_syn: true,
-                buffer: 2000,
-                window: Some(100),
-                moves: false,
-                transfer: Duration::ZERO,
-            },
-            split: Split::default(),
-        }
+        Self(Split::new(Settings {
+            answers_syn: true,
+            buffer: 2000,
+            window: Some(100),
+            moves: false,
+            transfer: Duration::ZERO,
+        }))
     }
 }
 
@@ -76,7 +66,7 @@ impl Part for Pep {
     };
 
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        let (info, settings) = (&Self::INFO, &mut self.settings);
+        let (info, settings) = (&Self::INFO, &mut self.0.settings);
         match name {
             "pep_buffer" => settings.buffer = whole(info, name, value, 2..=1_000_000)?,
             "pep_window" => settings.window = Some(whole(info, name, value, 1..=100_000)?),
@@ -93,34 +83,13 @@ impl Part for Pep {
     }
 }
 
-impl Agent for Pep {
-    fn equip(&mut self, flow: FlowId, ends: &Ends) {
-        self.split.equip(flow, ends);
+impl Splits for Pep {
+    fn split(&self) -> &Split {
+        &self.0
     }
 
-    fn on_segment(
-        &mut self,
-        passing: &Passing,
-        segment: &Segment,
-        out: &mut Outbox<'_>,
-    ) -> Verdict {
-        self.split.on_segment(passing, segment, &self.settings, out)
-    }
-
-    fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
-        self.split.on_ack(passing, ack, &self.settings, out)
-    }
-
-    fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, _out: &mut Outbox<'_>) {
-        self.split.on_attachment(now, mobile, to, &self.settings);
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        self.split.next_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
-        self.split.on_timeout(now, &self.settings, out);
+    fn split_mut(&mut self) -> &mut Split {
+        &mut self.0
     }
 }
 

@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 
-use midflight_control::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
+use midflight_control::part::{choose, whole, Knob, KnobError, Part, PartInfo};
 use midflight_tcp::{Ack, Content, Says, Segment};
 use midflight_units::{Duration, Instant};
 
@@ -103,9 +103,7 @@ impl Part for Snoop {
         match name {
             "snoop_cache" => self.cache = whole(info, name, value, 1..=100_000)?,
             "snoop_timeout" => {
-                let time = value.parse().ok();
-                let time = time.filter(|&time| time >= Duration::from_millis(1));
-                self.least = time.ok_or_else(|| refuse(info, name, value))?;
+                self.least = LocalTimer::least(info, name, value)?;
             }
             "snoop_retries" => self.retries = whole(info, name, value, 0..=1000)?,
             _ => self.handover = choose(info, name, value, &[("on", true), ("off", false)])?,
@@ -243,16 +241,13 @@ impl Agent for Snoop {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.flows
-            .values()
-            .filter_map(|flow| flow.timer.due())
-            .min()
+        LocalTimer::earliest(self.flows.values().map(|flow| &flow.timer))
     }
 
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
         let retries = self.retries;
         for (&id, flow) in &mut self.flows {
-            if flow.timer.due().is_none_or(|due| due > now) {
+            if !flow.timer.is_due(now) {
                 continue;
             }
             match flow.cache.first_mut() {

@@ -7,6 +7,7 @@
 //! (`immediate-expiry`). Or the state is lost, with what was in the buffer; nobody sends that again.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 use midflight_control::policy::Policy;
@@ -17,7 +18,7 @@ use midflight_tcp::{
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 
-use super::{Attached, Outbox, Passing};
+use super::{Agent, Attached, Outbox, Passing};
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
@@ -49,8 +50,9 @@ pub(super) struct Settings {
 }
 
 /// All flows of a node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Split {
+    pub(super) settings: Settings,
     ends: BTreeMap<FlowId, Ends>,
     flows: BTreeMap<FlowId, Halves>,
 }
@@ -216,17 +218,21 @@ fn moved() -> Notice {
 }
 
 impl Split {
-    pub(super) fn equip(&mut self, flow: FlowId, ends: &Ends) {
-        self.ends.insert(flow, ends.clone());
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            ends: BTreeMap::new(),
+            flows: BTreeMap::new(),
+        }
     }
 
-    pub(super) fn on_segment(
+    fn on_segment(
         &mut self,
         passing: &Passing,
         segment: &Segment,
-        settings: &Settings,
         out: &mut Outbox<'_>,
     ) -> Verdict {
+        let settings = &self.settings;
         let (id, now) = (passing.flow, passing.now);
         let is_syn = segment.content == Content::Data && segment.seq == 0;
         if is_syn && !self.flows.contains_key(&id) {
@@ -257,13 +263,8 @@ impl Split {
         Verdict::Drop
     }
 
-    pub(super) fn on_ack(
-        &mut self,
-        passing: &Passing,
-        ack: &Ack,
-        settings: &Settings,
-        out: &mut Outbox<'_>,
-    ) -> Verdict {
+    fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
+        let settings = &self.settings;
         let (id, now) = (passing.flow, passing.now);
         let Some(halves) = self.flows.get_mut(&id) else {
             return Verdict::Forward;
@@ -282,13 +283,8 @@ impl Split {
         }
     }
 
-    pub(super) fn on_attachment(
-        &mut self,
-        now: Instant,
-        mobile: NodeId,
-        to: Attached,
-        settings: &Settings,
-    ) {
+    fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached) {
+        let settings = &self.settings;
         match to {
             Attached::No => {}
             Attached::At(site) if settings.moves => {
@@ -306,11 +302,8 @@ impl Split {
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.flows.values().filter_map(Halves::due).min()
-    }
-
-    pub(super) fn on_timeout(&mut self, now: Instant, settings: &Settings, out: &mut Outbox<'_>) {
+    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
+        let settings = &self.settings;
         for (&id, halves) in &mut self.flows {
             if halves.due().is_none_or(|due| due > now) {
                 continue;
@@ -329,5 +322,44 @@ impl Split {
             }
             halves.pump(now, id, out);
         }
+    }
+}
+
+/// An agent that splits connections. Such agents differ in their settings only.
+pub(super) trait Splits: Debug {
+    fn split(&self) -> &Split;
+
+    fn split_mut(&mut self) -> &mut Split;
+}
+
+impl<T: Splits> Agent for T {
+    fn equip(&mut self, flow: FlowId, ends: &Ends) {
+        self.split_mut().ends.insert(flow, ends.clone());
+    }
+
+    fn on_segment(
+        &mut self,
+        passing: &Passing,
+        segment: &Segment,
+        out: &mut Outbox<'_>,
+    ) -> Verdict {
+        self.split_mut().on_segment(passing, segment, out)
+    }
+
+    fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
+        self.split_mut().on_ack(passing, ack, out)
+    }
+
+    fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, _out: &mut Outbox<'_>) {
+        self.split_mut().on_attachment(now, mobile, to);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let flows = self.split().flows.values();
+        flows.filter_map(Halves::due).min()
+    }
+
+    fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
+        self.split_mut().on_timeout(now, out);
     }
 }

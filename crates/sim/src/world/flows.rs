@@ -278,6 +278,10 @@ impl<O: Observer> World<O> {
     pub(super) fn pump(&mut self, flow: FlowId) {
         let now = self.moment.at;
         let from = self.flows[flow.index()].from;
+        // Apart, as a segment that is one or the other would have to lie in memory.
+        if self.flows[flow.index()].is_special {
+            self.send_all_special(flow);
+        }
         loop {
             let state = &mut self.flows[flow.index()];
             let segment = match state.sender.poll_usual(now) {
@@ -290,10 +294,6 @@ impl<O: Observer> World<O> {
                     break;
                 }
             };
-            if state.is_special {
-                self.send_special(flow, &segment);
-                continue;
-            }
             let to = state.to;
             self.observer.record(now, flow, &Event::Sent(&segment));
             let packet = Packet::data(flow, to, &segment, &mut self.options);
@@ -324,6 +324,20 @@ impl<O: Observer> World<O> {
         let packet = Packet::data(flow, to, &segment, &mut self.options);
         self.forward(from, packet);
         true
+    }
+
+    /// Sends what the sender of a flow with addresses or an application has to send.
+    #[inline(never)]
+    fn send_all_special(&mut self, flow: FlowId) {
+        let now = self.moment.at;
+        loop {
+            match self.flows[flow.index()].sender.poll_usual(now) {
+                Ok(Some(segment)) => self.send_special(flow, &segment),
+                Ok(None) => return,
+                Err(unusual) if self.send_unusual(flow, unusual) => {}
+                Err(_) => return,
+            }
+        }
     }
 
     /// Sends a segment of a flow that may have addresses or an application.
