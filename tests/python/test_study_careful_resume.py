@@ -10,31 +10,18 @@ from typer.testing import CliRunner
 
 from midflight.cli import app
 from midflight.results import EventLog
-from midflight.studies import load, reproduce
+from midflight.studies import reproduce
 from midflight.studies.careful_resume import claims
 from midflight.studies.careful_resume import scenarios as sc
 from midflight.studies.figure_runs import figure_runs
 from midflight.studies.runs import Runs, Scenarios
 
 NAME = "careful-resume"
-IDS = [*(f"CR{n}" for n in range(1, 7)), *(f"CR-X{n}" for n in range(1, 8))]
 
 
 @pytest.fixture(scope="module")
 def runs() -> Runs:
     return Runs()
-
-
-def test_every_row_has_its_rule_in_the_readme() -> None:
-    study = load(NAME)
-    assert [claim.id for claim in study.claims] == IDS
-    figures = [figure.id for figure in study.figures]
-    assert figures == list("1234567")
-    assert {name for claim in study.claims for name in claim.figures} == set(figures)
-    rules = study.assumptions()
-    assert all(f"| {id} | " in rules for id in IDS)
-    needed = {job for figure in study.figures for job in figure.needs}
-    assert all(set(claim.needs) <= needed for claim in study.claims)
 
 
 def test_saved_windows_are_the_products() -> None:

@@ -12,26 +12,13 @@ from typer.testing import CliRunner
 
 from midflight.cli import app
 from midflight.results import EventLog
-from midflight.studies import load, reproduce
+from midflight.studies import reproduce
 from midflight.studies.figure_runs import figure_runs
 from midflight.studies.leo_schedule import claims, kernel
 from midflight.studies.leo_schedule import scenarios as sc
 from midflight.studies.runs import Runs
 
 NAME = "leo-schedule"
-IDS = ["LE1", "LE2", "LE3", "LE4", "LE-X2", "LE-X1"]
-
-
-def test_every_row_has_its_rule_in_the_readme() -> None:
-    study = load(NAME)
-    assert [claim.id for claim in study.claims] == IDS
-    figures = [figure.id for figure in study.figures]
-    assert figures == list("12345")
-    assert {name for claim in study.claims for name in claim.figures} == set(figures)
-    rules = study.assumptions()
-    assert all(f"| {id} | " in rules for id in IDS)
-    needed = {job for figure in study.figures for job in figure.needs}
-    assert all(set(claim.needs) <= needed for claim in study.claims)
 
 
 def test_the_schedule_is_what_the_script_draws() -> None:

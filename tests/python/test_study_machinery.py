@@ -28,7 +28,31 @@ from midflight.cli.reproduce import verdicts
 from midflight.plot import LOOKS, Mark, Panel, Series, quartile_plot, time_sequence_plot, write_csv
 from midflight.plot.style import MIDDLE
 from midflight.results import EventLog, Quartiles, quantile, quartiles, rank_correlation
+from midflight.studies import load
 from midflight.studies.study import StudyResult
+
+
+@pytest.mark.parametrize(
+    ("name", "ids", "figures"),
+    [
+        (
+            "careful-resume",
+            [*(f"CR{n}" for n in range(1, 7)), *(f"CR-X{n}" for n in range(1, 8))],
+            "1234567",
+        ),
+        ("related-work", [*(f"RW{n}" for n in range(1, 13)), "RW-X1", "RW-X2"], "123"),
+        ("leo-schedule", ["LE1", "LE2", "LE3", "LE4", "LE-X2", "LE-X1"], "12345"),
+    ],
+)
+def test_every_row_has_its_rule_in_the_readme(name: str, ids: list[str], figures: str) -> None:
+    study = load(name)
+    assert [claim.id for claim in study.claims] == ids
+    assert [figure.id for figure in study.figures] == list(figures)
+    assert {figure for claim in study.claims for figure in claim.figures} == set(figures)
+    rules = study.assumptions()
+    assert all(f"| {id} | " in rules for id in ids)
+    needed = {job for figure in study.figures for job in figure.needs}
+    assert all(set(claim.needs) <= needed for claim in study.claims)
 
 
 def check(passed: bool | None) -> Check:

@@ -9,31 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 from midflight.cli import app
-from midflight.studies import load, reproduce
+from midflight.studies import reproduce
 from midflight.studies.figure_runs import figure_runs
 from midflight.studies.related_work import claims
 from midflight.studies.related_work import scenarios as sc
 from midflight.studies.runs import Runs
 
 NAME = "related-work"
-IDS = [*(f"RW{n}" for n in range(1, 13)), "RW-X1", "RW-X2"]
 
 
 @pytest.fixture(scope="module")
 def runs() -> Runs:
     return Runs()
-
-
-def test_every_row_has_its_rule_in_the_readme() -> None:
-    study = load(NAME)
-    assert [claim.id for claim in study.claims] == IDS
-    figures = [figure.id for figure in study.figures]
-    assert figures == list("123")
-    assert {name for claim in study.claims for name in claim.figures} == set(figures)
-    rules = study.assumptions()
-    assert all(f"| {id} | " in rules for id in IDS)
-    needed = {job for figure in study.figures for job in figure.needs}
-    assert all(set(claim.needs) <= needed for claim in study.claims)
 
 
 def test_a_split_sender_is_done_before_its_data_have_arrived(runs: Runs) -> None:

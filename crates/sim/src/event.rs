@@ -1,6 +1,6 @@
 //! What a world reports.
 
-use midflight_control::workload::Told;
+use midflight_control::workload::AppEvent;
 use midflight_tcp::{Ack, Segment, SenderEvent};
 use midflight_units::{Instant, Seq};
 
@@ -157,8 +157,8 @@ pub enum Event<'a> {
     Transport(&'a TransportEvent),
     /// A change inside a sender.
     Sender(SenderEvent<'a>),
-    /// What an application tells of itself.
-    App(&'a Told),
+    /// An event inside an application.
+    App(&'a AppEvent),
     /// Ground truth about a timeout, known when the segment is acknowledged:
     /// it was spurious when a segment sent before the timeout caused the ACK.
     TimeoutJudged {

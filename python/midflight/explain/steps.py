@@ -744,7 +744,7 @@ class Steps:
         return [sentence], self.sending(row.number, row.sent_ns)
 
     def node_sent(self, row: Row) -> Explained:
-        """Tell of a packet that a node on the path sent by itself."""
+        """Describe a packet that a node on the path sent by itself."""
         if row.detail != "data":
             text = f"a node on the path sent ACK {row.number} by itself"
             return [(row.time_ns, text, row.index)], None

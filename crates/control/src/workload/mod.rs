@@ -1,9 +1,9 @@
 //! Applications: what the two ends of a flow have to send, and when.
 //!
-//! A workload is one file here and one line in the registry below. It is a state machine without I/O that sees both
-//! ends of its connections: it sends messages of so many bytes, hears when the other end has read all of one in
-//! order, and asks to be woken. The transport is not its affair: a message is a run of bytes of a TCP connection, or
-//! a stream of QUIC.
+//! A workload is one file here and two lines below (`mod` and registry). It is a state machine without I/O that sees both
+//! ends of its connections: it sends messages of given lengths, is called when the other end has read all of one in
+//! order, and sets a time to be called at. It does not depend on the transport: a message is a run of bytes of a TCP
+//! connection, or a stream of QUIC.
 
 mod call;
 mod common;
@@ -42,9 +42,9 @@ pub struct Message {
     pub bytes: u64,
 }
 
-/// What a workload tells of itself to whoever watches.
+/// An event inside an application, which traces and measures record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct AppEvent {
     /// What has happened, a word or two.
     pub what: &'static str,
     /// Of which object, segment or frame, from 0.
@@ -53,14 +53,14 @@ pub struct Told {
     pub value: u64,
 }
 
-/// [`Told::what`] of a workload that is done, the last that it tells.
+/// [`AppEvent::what`] of a workload that is done, its last event.
 pub const DONE: &str = "done";
 
 /// What a workload does in answer to an event, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Does {
     /// What it tells.
-    pub tells: Vec<Told>,
+    pub tells: Vec<AppEvent>,
     /// What its ends send.
     pub sends: Vec<Message>,
 }
@@ -68,7 +68,7 @@ pub struct Does {
 impl Does {
     pub(crate) fn tell(&mut self, what: &'static str, number: u32, value: u64) {
         let number = number.into();
-        self.tells.push(Told {
+        self.tells.push(AppEvent {
             what,
             number,
             value,

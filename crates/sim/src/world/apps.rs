@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use midflight_control::workload::{AnyWorkload, Does, Message, Told, Way};
+use midflight_control::workload::{AnyWorkload, AppEvent, Does, Message, Way};
 use midflight_units::{Instant, Seq};
 
 use super::{SenderLog, World};
@@ -282,15 +282,15 @@ impl<O: Observer> World<O> {
         let source = self.first_app() + number;
         self.agenda.set_other(source, key);
         for told in &does.tells {
-            self.tell_app(app, told);
+            self.record_app(app, told);
         }
         for message in does.sends {
             self.send_message(app, message);
         }
     }
 
-    /// An application tells of itself. That it is done concerns all its flows, anything else the first one.
-    fn tell_app(&mut self, app: u16, told: &Told) {
+    /// Records an event of an application: its end for all its flows, every other event for the first one.
+    fn record_app(&mut self, app: u16, told: &AppEvent) {
         let now = self.moment.at;
         let connections = &self.apps[usize::from(app)].connections;
         if told.what != midflight_control::workload::DONE {

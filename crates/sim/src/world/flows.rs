@@ -276,34 +276,37 @@ impl<O: Observer> World<O> {
 
     /// Sends what the sender has to send, and notes when it wants to be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
-        let now = self.moment.at;
-        let from = self.flows[flow.index()].from;
         // Apart, as a segment that is one or the other would have to lie in memory.
         if self.flows[flow.index()].is_special {
             self.send_all_special(flow);
-        }
-        loop {
-            let state = &mut self.flows[flow.index()];
-            let segment = match state.sender.poll_usual(now) {
-                Ok(Some(segment)) => segment,
-                Ok(None) => break,
-                Err(unusual) => {
-                    if self.send_unusual(flow, unusual) {
-                        continue;
-                    }
-                    break;
-                }
-            };
-            let to = state.to;
-            self.observer.record(now, flow, &Event::Sent(&segment));
-            let packet = Packet::data(flow, to, &segment, &mut self.options);
-            self.forward(from, packet);
+        } else {
+            self.send_all(flow);
         }
         if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
             self.set_timer(flow, SENDER, set);
         } else if self.flows[flow.index()].sender.is_stuck() {
             let flow = flow.0;
-            self.error = Some(WorldError::Stuck { flow, at: now });
+            let at = self.moment.at;
+            self.error = Some(WorldError::Stuck { flow, at });
+        }
+    }
+
+    /// Sends what the sender of a flow without addresses and without an application has to send.
+    #[inline(always)]
+    fn send_all(&mut self, flow: FlowId) {
+        let now = self.moment.at;
+        let from = self.flows[flow.index()].from;
+        loop {
+            let state = &mut self.flows[flow.index()];
+            let segment = match state.sender.poll_usual(now) {
+                Ok(Some(segment)) => segment,
+                Err(unusual) if self.send_unusual(flow, unusual) => continue,
+                Ok(None) | Err(_) => return,
+            };
+            let to = state.to;
+            self.observer.record(now, flow, &Event::Sent(&segment));
+            let packet = Packet::data(flow, to, &segment, &mut self.options);
+            self.forward(from, packet);
         }
     }
 
@@ -333,9 +336,8 @@ impl<O: Observer> World<O> {
         loop {
             match self.flows[flow.index()].sender.poll_usual(now) {
                 Ok(Some(segment)) => self.send_special(flow, &segment),
-                Ok(None) => return,
                 Err(unusual) if self.send_unusual(flow, unusual) => {}
-                Err(_) => return,
+                Ok(None) | Err(_) => return,
             }
         }
     }

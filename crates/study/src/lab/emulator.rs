@@ -379,7 +379,7 @@ impl Emulator {
         self.send(now, node, packet.into())
     }
 
-    /// As [`Self::take`], of packets that the driver of a guest tells of in entries of a record. The world gets
+    /// As [`Self::take`], for packets that a guest's driver reports as entries of a record. The world gets
     /// packets of their lengths with their headers.
     ///
     /// # Errors
