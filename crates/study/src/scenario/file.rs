@@ -201,6 +201,8 @@ pub enum Stack {
     Linux,
     /// QUIC: quinn-proto, unmodified, in virtual time.
     Quinn,
+    /// QUIC: noq-proto, likewise.
+    Noq,
 }
 
 /// How the server of a flow over QUIC learns that the client's address has changed.
@@ -233,6 +235,7 @@ impl Stack {
             Self::Midflight => "midflight",
             Self::Linux => "linux",
             Self::Quinn => "quinn",
+            Self::Noq => "noq",
         }
     }
 
@@ -241,6 +244,7 @@ impl Stack {
         match self {
             Self::Midflight | Self::Linux => None,
             Self::Quinn => Some(QuicStack::Quinn),
+            Self::Noq => Some(QuicStack::Noq),
         }
     }
 }
@@ -269,7 +273,7 @@ pub struct FlowFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Its stack: the simulator's, a Linux kernel's (`midflight lab build`), then for all flows, or the QUIC
-    /// stack "quinn". The rows of flows over QUIC come last.
+    /// stacks "quinn" and "noq". The rows of flows over QUIC come last.
     #[serde(default, skip_serializing_if = "is_midflight")]
     pub stack: Stack,
     /// For QUIC: the congestion control at both ends, "cubic", "bbr" or "newreno". Default: the stack's.

@@ -509,7 +509,7 @@ impl Plan {
         // Senders from elsewhere have none of our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
-            Stack::Linux | Stack::Quinn => PLAIN,
+            Stack::Linux | Stack::Quinn | Stack::Noq => PLAIN,
         };
         let scheme = match known_part(named, policies) {
             Ok(scheme) => scheme,

@@ -5,7 +5,7 @@ use midflight_units::Instant;
 use super::{find, problem, Change, EventDescription, Plan, PlannedHandoff, Problem, MOST_EVENTS};
 use crate::network::cell::Access;
 use crate::scenario::access::{changed_ways, check_queue, remarks_on_up};
-use crate::scenario::file::{FlowFile, NoticeFile, Rebind, ScenarioFile, Stack};
+use crate::scenario::file::{FlowFile, NoticeFile, Rebind, ScenarioFile};
 
 /// The most different settings that the changes of one link may lead to.
 const MOST_SETTINGS: usize = 10_000;
@@ -28,7 +28,7 @@ impl Plan {
                 let why = "without a gap what is on the old link arrives over it; expected a gap, or no forward";
                 return problem(key("forward"), why);
             }
-            let is_quic = |flow: &FlowFile| flow.stack == Stack::Quinn && flow.on.is_none();
+            let is_quic = |flow: &FlowFile| flow.stack.quic().is_some() && flow.on.is_none();
             if handoff.forward && file.flows.values().any(is_quic) {
                 let why = "a flow over QUIC has another address on the new link, to which nothing is forwarded; expected flows over TCP, or no forward";
                 return problem(key("forward"), why);
