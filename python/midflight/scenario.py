@@ -127,6 +127,7 @@ class Flow:
 class Notice:
     """The notice that a sender gets of a handoff or of a change, and when."""
 
+    source: Literal["link", "scone"] | None = None
     delay: str | None = None
     lost: str | None = None
     says_rate: str | None = None

@@ -391,10 +391,33 @@ fn has_no_agent(agent: &Option<String>) -> bool {
     agent.as_ref().is_none_or(|name| name == "none")
 }
 
+/// Where a notice comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticeSource {
+    /// The mobile node, which knows rate and delay of its links.
+    #[default]
+    Link,
+    /// A network element on the path, which writes a rate into packets (draft-ietf-scone-protocol): quantised, without a delay, and
+    /// for 67 s.
+    Scone,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over what the field is"
+)]
+fn is_of_link(source: &NoticeSource) -> bool {
+    *source == NoticeSource::Link
+}
+
 /// The content and the time of a sender's notice of a handoff or a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticeFile {
+    /// What it is: values of the link, or throughput advice of the network (SCONE), which is a rate and nothing else.
+    #[serde(default, skip_serializing_if = "is_of_link")]
+    pub source: NoticeSource,
     /// Its delay after the new link is in use.
     #[serde(default = "default::zero")]
     pub delay: Written<Duration>,
@@ -412,6 +435,7 @@ pub struct NoticeFile {
 impl Default for NoticeFile {
     fn default() -> Self {
         Self {
+            source: NoticeSource::Link,
             delay: default::zero(),
             lost: default::never(),
             says_rate: None,

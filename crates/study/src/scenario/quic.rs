@@ -142,6 +142,11 @@ impl QuicFlow {
         Ok(Some(of))
     }
 
+    /// Whether it uses notices.
+    pub(super) fn resumes(&self) -> bool {
+        self.resumes
+    }
+
     /// What stands where other flows have their scheme.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.stack.name(), self.congestion.name())
