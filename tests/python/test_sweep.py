@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,18 @@ def command(folder: Path, *more: str) -> list[str]:
         str(folder),
         *more,
     ]
+
+
+def test_slow_cells_make_small_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from midflight.cli import sweep as command_line
+
+    sweep = small(shard_cells=500)
+    assert command_line.fitting_shard(sweep, tmp_path, 2) > 2
+    monkeypatch.setattr(command_line, "SHARD_S", 1e-9)
+    assert command_line.fitting_shard(sweep, tmp_path, 3) == 3
+    # A sweep that was begun keeps its shards.
+    replace(sweep, shard_cells=7).begin(tmp_path)
+    assert command_line.fitting_shard(sweep, tmp_path, 2) == 7
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
