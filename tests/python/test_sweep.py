@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import signal
@@ -133,7 +134,7 @@ def command(folder: Path, *more: str) -> list[str]:
 
 
 def test_slow_cells_make_small_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from midflight.cli import sweep as command_line
+    command_line = importlib.import_module("midflight.cli.sweep")
 
     sweep = small(shard_cells=500)
     assert command_line.fitting_shard(sweep, tmp_path, 2) > 2
