@@ -97,7 +97,6 @@ impl Control {
         let wait = of.period.as_nanos() as f64 / f64::from(count).sqrt();
         from + Duration::from_nanos(wait as u64)
     }
-
 }
 
 impl Law for Control {

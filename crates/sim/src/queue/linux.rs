@@ -187,10 +187,12 @@ mod tests {
             kernel.step();
             found.push(kernel.inverse);
         }
-        let exact = |inverse: u16, count: u32| {
-            f64::from(inverse) / 65_536.0 * f64::from(count).sqrt()
-        };
-        assert!((exact(found[0], 2) - 0.5_f64.sqrt()).abs() < 1e-3, "{found:?}");
+        let exact =
+            |inverse: u16, count: u32| f64::from(inverse) / 65_536.0 * f64::from(count).sqrt();
+        assert!(
+            (exact(found[0], 2) - 0.5_f64.sqrt()).abs() < 1e-3,
+            "{found:?}"
+        );
         assert!((exact(found[38], 40) - 1.0).abs() < 1e-3, "{found:?}");
         let three = f64::from(found[0]) / 65_536.0;
         let expected = three * (3.0 - 3.0 * three * three) / 2.0;
@@ -215,7 +217,11 @@ mod tests {
                 order.push((next.flow.index(), queue.load().0));
             }
             let flows: Vec<_> = order.iter().map(|one| one.0).collect();
-            let expected = if kind.serves_flows { [0, 0, 1, 0] } else { [0, 0, 0, 1] };
+            let expected = if kind.serves_flows {
+                [0, 0, 1, 0]
+            } else {
+                [0, 0, 0, 1]
+            };
             assert_eq!(flows, expected);
             assert_eq!(order.last().map(|one| one.1), Some(0));
             assert!(effects.dropped.is_empty());
