@@ -690,6 +690,8 @@ class FlowInfo(TypedDict):
     moves: bool
     payload_bytes: int
     stack: str
+    #: The application at its ends, if it has one.
+    workload: str | None
 
 @type_check_only
 class AccessLink(TypedDict):
@@ -1008,6 +1010,19 @@ class Setup:
         RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it was sent in ms (4
         bytes). The capture ends at `until_ns`, if that is before the end of the run.
         """
+
+class Document:
+    """The parsed text of a scenario in JSON. Plans of it differ in the values that are set: a sweep
+    parses its scenario once, not once for each cell.
+    """
+
+    def __new__(cls, text: str) -> Document: ...
+    def plan(
+        self,
+        sets: Sequence[tuple[str, str]],
+        policies: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> Plan:
+        """Return the plan with these values set, as `Plan` with a text in JSON does."""
 
 class Plan:
     """A scenario that can be run: read, checked, and with all defaults.
