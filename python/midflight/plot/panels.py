@@ -83,10 +83,10 @@ def plot_over_time(
     (seconds of video, and when playback stands still), "frames" (of a call: what each takes, by
     when it was made) and "objects" (of a page, from the request until it is read).
     `flows` are names of flows (default: all; with several `schemes` the first, whose scheme they
-    replace). A throughput is a mean of `interval_s` seconds, by default the next round
-    number above a 90th of the time that is shown, or the step of a recording that the link follows
-    if that is shorter. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file
-    for all that is drawn. The other arguments are those of `plot_run`.
+    replace). A throughput is a mean of `interval_s` seconds, by default the next round number above
+    a 90th of the time that is shown, or the step of a recording that the link follows if that is
+    shorter. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for
+    all that is drawn. The other arguments are those of `plot_run`.
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
@@ -164,9 +164,8 @@ def over_time_figure(
         entries: dict[str, Any] = {}
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = {one.look for one in panel.curves if one.look is not None}
-            lines = len(looks) if several else 1
             for number, one in enumerate(panel.curves):
-                _draw(axes, one, room, number, max(1, lines))
+                _draw(axes, one, room, number, max(1, len(looks)), several=several)
             _outages(axes, stretches, room)
             axes.set_ylabel(panel.what)
             _scale_of(axes, panel)
@@ -197,9 +196,11 @@ def _look_of(one: Curve) -> Look:
     return SERIES[one.look if one.look is not None else 4]
 
 
-def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
-    """Draw a curve; where there are several lines each has markers at other places."""
-    time, value, several = one.time_s, one.value, lines > 1
+def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, several: bool) -> None:
+    """Draw a curve of a panel with so many lines; if there are several in the figure, each has
+    markers at other places.
+    """
+    time, value = one.time_s, one.value
     if len(time) == 0:
         return
     look = _look_of(one)

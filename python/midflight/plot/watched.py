@@ -376,8 +376,8 @@ def _lacks(
             return []
         workload = OF_APPLICATIONS.get(panel.kind)
         has_one = any(one["workload"] == workload for run in runs for one in run.setup.flows)
-        why = outside if has_one or workload is None else f"no flow is a {workload}"
-        return [f"{panel.kind}: {why}"]
+        told = workload is None or has_one
+        return [f"{panel.kind}: {outside if told else f'no flow is a {workload}'}"]
     named = [how for _, _, how in _each(runs)]
 
     def lines_of(one: Panel) -> set[tuple[str, str]]:
