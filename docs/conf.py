@@ -82,7 +82,7 @@ exclude_patterns = [".*", "bench", "crates", "drills", "examples", "out", "targe
 highlight_language = "none"
 # Links to headings are those of a Git host.
 myst_heading_anchors = 4
-# Pages of studies begin at the third level: reports have them under a heading of their own.
+# Pages of studies begin at the third level: reports have them under their own heading.
 suppress_warnings = ["myst.header"]
 
 nb_execution_mode = "force"

@@ -67,9 +67,9 @@ def apart(sets: Iterable[tuple[str, str]], what: str) -> tuple[dict[str, str], d
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of each of some schemes; `policies` are your own by their names.
+    """The runs of some schemes; `policies` are user policies by name.
 
-    `keywords` are those of the core's class, but for the schemes and policies; `radio` and `then`
+    `keywords` are those of the core's class except the schemes and policies; `radio` and `then`
     are mappings with the keywords of `Radio`, `runs` is how many runs there are. All are values
     that JSON can hold.
     """

@@ -379,7 +379,7 @@ class StartupTable:
         return np.asarray(self._table.numpy(name))
 
     def time_s(self, packets: int) -> NDArray[np.float64]:
-        """Seconds from each newcomer's SYN until so many packets are acknowledged; nan if never."""
+        """Seconds from each newcomer's SYN until `packets` are acknowledged; nan if never."""
         times = np.asarray(self[f"t_{packets}_ns"], dtype=float)
         return times[: self.newcomers] / NS_PER_S
 

@@ -332,7 +332,7 @@ class Outcome:
 def manifest_head(
     digests: Iterable[str], command: str, policies: Policies | None = None
 ) -> dict[str, Any]:
-    """Return what repeats any runs, which have these digests, but for what they are runs of."""
+    """Return what repeats any runs, which have these digests, except for what they are runs of."""
     import midflight
     from midflight.policy import sources
 

@@ -276,7 +276,7 @@ class Sweep:
 
     @cached_property
     def paths(self) -> dict[str, list[str]]:
-        """The paths that each axis stands for."""
+        """The paths that each axis represents."""
         values = json.loads(self.scenario)
         return {key: list(_paths(values, key.split("."))) for key in self.axes}
 
@@ -404,7 +404,7 @@ class Sweep:
             yield Shard(number, cells, address.hexdigest())
 
     def traces(self) -> list[str]:
-        """Return what stands for the content of the recordings that axes name."""
+        """Return what represents the content of the recordings that axes name."""
         found = []
         stride = self.cells
         for key, values in self.axes.items():
@@ -649,7 +649,7 @@ def _inside(values: Any) -> dict[str, Any]:
 
 
 def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that a path with * stands for."""
+    """Yield the paths that a path with * represents."""
     if "*" not in parts:
         yield ".".join(parts)
         return

@@ -193,7 +193,7 @@ def table_files(folder: Path, names: Sequence[str] = TABLES) -> Iterator[tuple[P
 
 
 def sample(cells: int, wanted: int | None) -> list[int]:
-    """Return so many cells of a sweep, spread evenly from the first to the last; all for None."""
+    """Return this many cells of a sweep, spread evenly from the first to the last; all for None."""
     if wanted is None or wanted >= cells:
         return list(range(cells))
     if wanted == 1:

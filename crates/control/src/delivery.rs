@@ -94,7 +94,7 @@ pub struct Deliveries {
     newest: Newest,
     rtt: Option<Duration>,
     before: u64,
-    /// The least round trip, where nobody else measures it.
+    /// The least round trip, where no other part measures it.
     least: Option<u64>,
 }
 
@@ -104,7 +104,7 @@ fn micros(from: Instant, to: Instant) -> u64 {
 }
 
 impl Deliveries {
-    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`, and so many segments are
+    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`, and this many segments are
     /// with it (tcp_rate_skb_sent()).
     pub fn sent(&mut self, seq: Seq, at: Instant, idle: bool, in_flight: u64) {
         // The SYN counts as in flight before it is sent, and is no sample.

@@ -44,7 +44,7 @@ impl RateCode {
             .and_then(Rate::from_bps)
     }
 
-    /// The highest that is not above so many bit/s (RFC 4782 appendix D rounds down).
+    /// The highest that is not above this many bit/s (RFC 4782 appendix D rounds down).
     pub fn at_most(bps: u64) -> Self {
         let fits = |code: &u8| RATE_UNIT << code <= bps;
         Self((1..=Self::MOST.0).rev().find(fits).unwrap_or(0))
@@ -240,7 +240,7 @@ pub fn approved(sent: &Request, answer: Option<&Response>) -> Result<RateCode, D
     Ok(answer.rate)
 }
 
-/// `QS-cwnd` in segments of so many bytes on the wire: what a round trip holds
+/// `QS-cwnd` in segments of this many bytes on the wire: what a round trip holds
 /// at the rate (RFC 4782 section 4.4, equation 3).
 pub fn window(rate: Rate, round_trip: Duration, segment_bytes: u32) -> u64 {
     rate.bits_in(round_trip) / (8 * u64::from(segment_bytes))

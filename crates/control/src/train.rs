@@ -77,7 +77,7 @@ impl Spacing {
 }
 
 impl Train {
-    /// The gaps between its segments, of so many bytes each. The rates of a
+    /// The gaps between its segments, of this many bytes each. The rates of a
     /// chirp are rounded to the nearest bit/s, its first and last are exact; a
     /// gap is rounded down to a nanosecond.
     pub fn gaps(&self, bytes: u32) -> Gaps {

@@ -54,7 +54,7 @@ pub struct SenderView {
     pub limited_sent: u64,
     /// A segment never sent before may go: there is one, within the receiver's window.
     pub new_data: bool,
-    /// Segments never sent before that there are to send, whatever the windows.
+    /// Segments available to send that were never sent before, independent of the windows.
     pub unsent: u64,
     /// Number of the train under way; one that awaits its report is.
     pub train: Option<u16>,

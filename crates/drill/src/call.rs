@@ -374,7 +374,7 @@ impl Runner<'_> {
         (!std::mem::replace(&mut self.sockets.failed, true)).then_some(error)
     }
 
-    /// Whether there is an error that no call has told.
+    /// Whether there is an error that no call has returned yet.
     pub(super) fn has_error(&self) -> bool {
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
         let tells = matches!(over, Some(Over::Reset | Over::Refused | Over::TimedOut));

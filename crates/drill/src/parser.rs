@@ -11,7 +11,7 @@ use super::script::{Action, Call, Ecn, Options, Script, SegmentSpec, Statement, 
 use super::value::{self, Value};
 use super::{shorten, DrillError, Note};
 
-/// No script goes on longer; the timers of a sender would fire for ever.
+/// No script runs longer; the timers of a sender would fire for ever.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// Reads a script; notes name what it says that has no effect here.

@@ -12,7 +12,7 @@ use super::expression::CA_STATES;
 pub struct Note {
     /// The line of the script.
     pub line: u32,
-    /// What is to be known of it.
+    /// Its description.
     pub text: String,
 }
 
@@ -292,7 +292,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         }
         Field::Ssthresh => view.ssthresh.floor(),
         Field::Unacked => view.flight_size() as f64,
-        // Before the other side's SYN nobody knows.
+        // Before the other side's SYN this is unknown.
         Field::Mss if connection.is_connecting() => 0.0,
         Field::Mss => connection.stream().mss() as f64,
         Field::Rto => micros(view.rto),

@@ -28,7 +28,7 @@ pub(super) struct Runner<'a> {
     waiting: Option<Waiting<'a>>,
     /// The line and the text of what was not met, where a statement has several lines.
     missed: Option<(u32, String)>,
-    /// What a call has told that is not what the script says.
+    /// The result of a call, if it differs from the script's.
     pub(super) differs: Option<(String, String)>,
     /// The call that waits is tried again, and its own time is over.
     pub(super) retrying: bool,
@@ -184,7 +184,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Lets the next timer expire that is due by then, or a call's own time; whether there was one.
+    /// Lets the next timer that is due by then expire, or a call's own time limit; whether there
+    /// was one.
     fn next_event(&mut self, line: u32, to: Instant) -> Result<bool, DrillError> {
         let of_connection = self.connection.as_ref().and_then(Tested::next_timeout);
         let of_call = self.waiting.as_ref().and_then(|waiting| waiting.until);

@@ -22,7 +22,7 @@ pub(super) struct Sockets {
     /// The application reads no more, writes no more.
     pub(super) read_shut: bool,
     pub(super) write_shut: bool,
-    /// A call has told how the connection ended before its time.
+    /// A call has returned the error with which the connection ended early.
     pub(super) failed: bool,
     /// A call has said that the connection is there.
     pub(super) told_connected: bool,
@@ -183,9 +183,9 @@ pub(super) struct EpollEntry {
     pub(super) asked: Ready,
     pub(super) edges: bool,
     pub(super) once: bool,
-    /// Something has happened since the set last told of it (`ep_poll_callback()`).
+    /// Something has happened since the set last reported it (`ep_poll_callback()`).
     pub(super) woken: bool,
-    /// It has told once, and is to be armed again.
+    /// It has reported once, and must be armed again.
     pub(super) spent: bool,
 }
 
@@ -208,7 +208,7 @@ impl EpollEntry {
     }
 }
 
-/// Until when a call waits that has a time limit of its own.
+/// The end of the wait of a call with its own time limit.
 pub(super) fn limit(now: Instant, milliseconds: i64) -> Option<Instant> {
     let wait = u64::try_from(milliseconds).ok()?;
     Some(now + Duration::from_millis(wait))

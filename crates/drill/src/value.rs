@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The names, or the one number that stands for none of them: 0.
+    /// The names, or the one number that represents none of them: 0.
     pub(super) fn names(&self) -> Option<&[String]> {
         match self {
             Self::Names(names) => Some(names),
@@ -121,7 +121,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Names with bars between them, or a function of an address or a port, which stands for any.
+    /// Names with bars between them, or a function of an address or a port, which represents any.
     fn names(&mut self, first: &str, depth: usize) -> Option<Value> {
         if self.takes('(') {
             while !self.takes(')') {

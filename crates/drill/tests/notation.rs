@@ -1,4 +1,4 @@
-//! What a script may say, how a failure is told, and what is refused by file and line.
+//! What a script may contain, how a failure is reported, and what is refused by file and line.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_drill::{run_drill, DrillRequest, DrillRun};
@@ -233,7 +233,7 @@ fn a_client_that_blocks_returns_when_the_handshake_is_done() {
     assert_eq!(outcome("0.1", ""), Ok(None));
     let late = outcome("0.05", "").unwrap_or_else(|e| panic!("{e}"));
     assert!(late.is_some_and(|(line, expected, _)| line == 2 && expected.contains("0.05 s")));
-    // A SYN that nobody answers, and a server that nobody calls.
+    // A SYN without an answer, and a server without a client.
     let alone = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0...1 connect(3, ..., ...) = 0\n+3 close(3) = 0";
     let alone = with(&DrillRequest::default(), alone).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
@@ -303,7 +303,7 @@ fn the_values_of_timestamps_are_held_to_their_tick_if_the_script_says_it() {
     assert_eq!(failed("--tcp_ts_tick_usecs=1000", 200), Ok(None));
     assert_eq!(failed("--tcp_ts_tick_usecs=1000", 250), Ok(Some(true)));
     assert_eq!(failed("", 250), Ok(None));
-    // One value cannot stand for two times.
+    // One value cannot represent two times.
     assert_eq!(failed("", 100), Ok(Some(false)));
 }
 
@@ -465,7 +465,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         said.starts_with("x.pkt:3: ") && said.contains("timestamps"),
         "{said}"
     );
-    // A timer that would go on for days.
+    // A timer that would run for days.
     let knobs = vec![
         ("min_rto".into(), "1 us".into()),
         ("max_rto".into(), "1 ms".into()),

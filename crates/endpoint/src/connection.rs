@@ -126,7 +126,7 @@ pub struct Connection {
     unanswered: Option<Instant>,
     /// When a short segment goes that the application holds back.
     uncork_at: Option<Instant>,
-    /// The application reads no more, whatever arrives.
+    /// The application reads no more data.
     deaf: bool,
     /// An RST that answers a segment which is not of the connection: its sequence number.
     refusal: Option<u64>,
@@ -332,7 +332,8 @@ impl Connection {
 
     // ---- sending -------------------------------------------------------------
 
-    /// Limits the sender to what there is and the other side takes, when `una` is acknowledged.
+    /// Limits the sender to the available data that the other side accepts, when `una` is
+    /// acknowledged.
     fn limit<L: Log>(&mut self, now: Instant, una: Seq, log: &mut L) {
         let end = if self.connecting {
             1
@@ -480,8 +481,8 @@ impl Connection {
         una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una
     }
 
-    /// There is more to send. Tells a sender that had nothing to send that the window takes none of
-    /// what it has now: it is to probe.
+    /// There is more to send. Tells a sender that had nothing to send that the window has no room
+    /// for its new data: it must probe.
     fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
         let una = self.sender.view().snd_una;
         if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
@@ -502,13 +503,13 @@ impl Connection {
         self.note_answers(now, false);
     }
 
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     pub fn write<L: Log>(&mut self, now: Instant, bytes: u64, log: &mut L) {
         self.stream.write(bytes, self.sender.view().snd_max);
         self.more_to_send(now, log);
     }
 
-    /// What the application writes next begins a segment of its own (MSG_EOR).
+    /// What the application writes next begins its own segment (MSG_EOR).
     pub fn end_record(&mut self) {
         self.stream.seal();
     }
@@ -558,8 +559,9 @@ impl Connection {
         }
     }
 
-    /// The application has read so many bytes more: there is room for others. The other side is told
-    /// at once if its window was less than half of the buffer and is twice as large now.
+    /// The application has read this many bytes more: there is room for others. A window update is
+    /// sent at once if the advertised window was less than half of the buffer and is twice as large
+    /// now.
     pub fn consume(&mut self, now: Instant, bytes: u64) {
         self.read += bytes;
         let ack = self.receiver.on_read(now);
@@ -588,7 +590,7 @@ impl Connection {
 
     // ---- time ------------------------------------------------------------------
 
-    /// When to call [`Self::on_timeout`]; none if the connection waits for nothing but others.
+    /// When to call [`Self::on_timeout`]; none if the connection waits only for others.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.over.is_some() {
             return None;

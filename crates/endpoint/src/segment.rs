@@ -54,7 +54,7 @@ impl Arrival {
         self.to + u64::from(self.syn) + u64::from(self.fin)
     }
 
-    /// Its timestamp as the receiver keeps it: nothing but its order counts.
+    /// Its timestamp as the receiver keeps it: only the order counts.
     pub(crate) fn stamp(&self) -> Instant {
         Instant::from_nanos(self.timestamp.unwrap_or(0))
     }

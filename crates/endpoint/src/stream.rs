@@ -26,7 +26,7 @@ pub struct Stream {
     released: Seq,
 }
 
-/// So many segments that are acknowledged are remembered, for reports of duplicates.
+/// This many segments that are acknowledged are remembered, for reports of duplicates.
 const REMEMBERED: u64 = 1 << 16;
 
 impl Stream {

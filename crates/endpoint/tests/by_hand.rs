@@ -56,7 +56,7 @@ impl ByHand {
     }
 }
 
-/// An ACK of the SYN, but for what is changed of it.
+/// An ACK of the SYN, with changes.
 fn segment(change: impl FnOnce(&mut Header)) -> Header {
     let mut header = Header::new(CLIENT, SERVER);
     (header.seq, header.ack, header.window) = (1, Some(1), 60_000);
@@ -182,7 +182,7 @@ fn the_window_of_an_older_segment_is_not_taken() {
     assert_eq!(hand.poll().len(), 3);
 }
 
-/// What there is no room for is not taken; that there is room again is told when it is worth it.
+/// Data without room is not accepted; the window update is sent when there is enough room again.
 #[test]
 fn a_window_closes_and_opens() {
     let mut hand = ByHand::new(Settings {

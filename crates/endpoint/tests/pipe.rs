@@ -1,4 +1,4 @@
-//! Two endpoints and a network between them: every byte arrives, whatever is lost, late or small.
+//! Two endpoints and a network between them: every byte arrives, with any losses, delays and sizes.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -66,7 +66,7 @@ impl App {
     }
 }
 
-/// A network with a delay of its own for each datagram; what it carried can be looked at.
+/// A network with its own delay for each datagram; its packets are recorded.
 struct Pipe {
     now: Instant,
     ends: [Endpoint; 2],
@@ -76,7 +76,7 @@ struct Pipe {
     random: Random,
     /// Of a hundred datagrams.
     loss: u64,
-    /// At most so much beside the 10 ms that all have.
+    /// At most this much beside the 10 ms that all have.
     jitter: Duration,
     seen: Vec<(usize, Header, usize)>,
 }
@@ -112,7 +112,7 @@ impl Pipe {
         }
     }
 
-    /// Takes what there is to send; the network loses some of it.
+    /// Takes the datagrams to send; the network loses some of them.
     fn transmit(&mut self) {
         for from in [0, 1] {
             while let Some(datagram) = self.ends[from].poll_datagram(self.now) {

@@ -39,7 +39,7 @@ impl Driver {
         Ok(Self(driver))
     }
 
-    /// Reads so many bytes; false where the guest has ended before them.
+    /// Reads this many bytes; false where the guest has ended before them.
     fn read(&self, mut to: &mut [u8]) -> Result<bool, HostError> {
         while !to.is_empty() {
             match rustix::io::read(self.0, &mut *to) {

@@ -40,7 +40,7 @@ pub(crate) enum Source {
 }
 
 impl Agenda {
-    /// An agenda of so many sources of either kind, each numbered from 0.
+    /// An agenda of this many sources of either kind, each numbered from 0.
     pub(crate) fn new(busy: usize, others: usize) -> Self {
         Self {
             due: vec![u64::MAX; busy + 1],

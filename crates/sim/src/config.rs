@@ -86,7 +86,7 @@ pub enum Action {
         /// The link.
         link: LinkId,
         /// Which of the link's settings comes into force, its random streams
-        /// and numbers of packets from their start; none to go on as before.
+        /// and numbers of packets from their start; none to continue as before.
         setting: Option<u16>,
     },
     /// From now on the link has another setting. What waits for its transmission is sent by that; what
@@ -104,12 +104,12 @@ pub enum Action {
     Notify(FlowId, Notice),
     /// The receiver of a flow predicts that it will leave its link.
     Foresee(FlowId),
-    /// The receiver of a flow has found out that it is on another link. Of what
-    /// it sends to tell the sender the network delivers so many copies.
+    /// The receiver of a flow has found out that it is on another link. The network delivers this
+    /// many copies of its signals to the sender.
     Attached(FlowId, u8),
     /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
     Address(FlowId, u16),
-    /// What looks at packets at nodes is told that a mobile node has left its link, or is at a station.
+    /// Agents at nodes learn that a mobile node has left its link, or is at a station.
     Attach {
         /// The mobile node.
         mobile: NodeId,

@@ -15,11 +15,11 @@ use crate::quick_start::RateRouter;
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It is forwarded.
     Forward,
     /// The node keeps it back.
     Drop,
-    /// This goes on in its place: a segment for a segment, an ACK for an ACK.
+    /// This is forwarded in its place: a segment for a segment, an ACK for an ACK.
     Replace(Carried),
 }
 

@@ -58,7 +58,7 @@ impl Clock {
         }
     }
 
-    /// The instant so many seconds after the start of the run.
+    /// The instant this many seconds after the start of the run.
     pub(crate) fn at_seconds(self, seconds: f64) -> FineTime {
         FineTime(self.of_seconds(seconds))
     }

@@ -46,7 +46,7 @@ impl RateRouter {
         self.links.iter().any(|(at, _)| *at == link)
     }
 
-    /// A packet goes on.
+    /// A packet is forwarded.
     pub(crate) fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let link = packet.link();
         if let Some((_, role)) = self.links.iter_mut().find(|(at, _)| *at == link) {
@@ -83,7 +83,7 @@ enum Role {
 }
 
 impl Role {
-    /// A packet goes on, with a request or not.
+    /// A packet is forwarded, with a request or without one.
     fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let (link, bytes) = (packet.rate(), packet.bytes());
         let request = packet.request();

@@ -83,7 +83,7 @@ impl Chance {
         Self((probability * 2.0_f64.powi(64)) as u128)
     }
 
-    /// The number that 64 random bits are to be below; the greatest stands for certainty.
+    /// The threshold that 64 random bits must be below; the greatest represents certainty.
     pub(crate) fn threshold(self) -> u64 {
         u64::try_from(self.0).unwrap_or(u64::MAX)
     }

@@ -26,7 +26,7 @@ pub(crate) enum Entry {
     Held,
     /// A discipline takes it.
     Managed,
-    /// It is for a node that has left the link, and goes on to this one.
+    /// It is for a node that has left the link, and is forwarded to this one.
     Forwarded(LinkId),
 }
 

@@ -19,7 +19,7 @@ pub trait Stack: Debug + Send + Sync {
     /// The application at this end opens the flow. The other end waits for it.
     fn open(&mut self, now: Instant);
 
-    /// Its application has a message of so many bytes to send, on a stream of its own; before the flow is open, as soon as
+    /// Its application has a message of this many bytes to send, on its own stream; before the flow is open, as soon as
     /// it is.
     fn send(&mut self, _now: Instant, _bytes: u64) {}
 
@@ -139,12 +139,12 @@ pub enum TransportEvent {
     ValidationFailed,
     /// It has more to send than three times what came over a path that is not validated.
     AmplificationLimit,
-    /// So many packets are considered lost.
+    /// This many packets are considered lost.
     Lost {
         /// How many.
         packets: u64,
     },
-    /// The data of so many packets have been sent again without need: the packets arrived.
+    /// The data of this many packets have been retransmitted needlessly: the packets arrived.
     Needless {
         /// How many.
         packets: u64,
@@ -220,7 +220,7 @@ pub struct DataConfig {
 }
 
 impl DataConfig {
-    /// The segment of a byte, or the one that is expected next when a byte is. Segment 0 stands for the handshake.
+    /// The segment of a byte, or the one that is expected next when a byte is. Segment 0 means the handshake.
     pub fn segment(&self, byte: u64) -> Seq {
         let bytes = u64::from(self.segment_bytes.max(1));
         match self.total {

@@ -275,7 +275,7 @@ impl<O: Observer> World<O> {
         self.observer
     }
 
-    /// Who watches, beside what there is to look at.
+    /// The observer, and what it observes.
     pub fn watch(&mut self) -> (&mut O, Endpoints<'_>) {
         let ends = Endpoints {
             flows: &self.flows,
@@ -561,8 +561,8 @@ impl<O: Observer> World<O> {
         self.pass(link, packet);
     }
 
-    /// The link that a packet which reaches the far end of `link` at `arrive`
-    /// goes on to by its route, if nothing can happen before that changes it.
+    /// The next link on the route of a packet that reaches the far end of `link` at `arrive`, if no
+    /// event before that can change it.
     #[inline(always)]
     fn routed(&mut self, link: LinkId, arrive: FineTime, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
@@ -576,10 +576,9 @@ impl<O: Observer> World<O> {
         Some(next)
     }
 
-    /// Sends a packet that enters `first` now through it and the links that it
-    /// goes on to without an event. Past the first link that is ahead of the
-    /// present, which is exact: nothing else feeds those links before, and
-    /// their queues are first in, first out.
+    /// Sends a packet that enters `first` now through it and the following links without an event.
+    /// Past the first link that is ahead of the present, which is exact: nothing else feeds those
+    /// links before, and their queues are first in, first out.
     #[inline(always)]
     fn pass(&mut self, first: LinkId, mut packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.fine, self.scheduled);

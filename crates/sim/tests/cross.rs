@@ -46,7 +46,7 @@ fn traffic(pattern: Pattern) -> CrossTraffic {
 }
 
 /// A flow over 8 Mbit/s and 10 ms for 40 s; what it got before and after 20 s, and what the
-/// link was handed. `change` is told of the link and may put things on the timeline.
+/// link was handed. `change` gets the link and may add entries to the timeline.
 fn run(
     open: bool,
     change: impl Fn(&mut LinkConfig),
@@ -109,7 +109,7 @@ fn alone_it_is_carried_and_nobody_hears_of_it() {
     assert_eq!((counts.offered, counts.dropped_queue), (40 * 250, 0));
 }
 
-/// Above its rate the link carries 1000 packets a second, and the rest is lost but for the 20 of its queue.
+/// Above its rate the link carries 1000 packets a second, and the rest is lost except the 20 in its queue.
 #[test]
 fn what_the_queue_has_no_room_for_is_lost() {
     let (_, counts) = run(false, |link| link.cross = Some(traffic(mbps(10))), |_| {});

@@ -15,7 +15,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 const SEGMENTS: Seq = 500;
 
-/// A station that keeps back every so many segments for a while, and its clock.
+/// A station that delays every n-th segment, and its clock.
 #[derive(Clone, Debug)]
 struct Delaying {
     every: Seq,

@@ -178,7 +178,7 @@ fn what_others_have_moves_up() {
     );
 }
 
-/// After a change to less delay packets keep their order. Those that are gone hold nobody back.
+/// After a change to less delay packets keep their order. Removed packets delay no others.
 #[test]
 fn what_is_gone_holds_back_nothing_after_a_change() {
     let shorter = |up: &mut LinkConfig| {

@@ -18,7 +18,7 @@ use crate::execution::{in_parallel, Execution, Progress};
 use crate::measure::Measure;
 use crate::setup::{common_beginning, Open, Setup, Step, Turn};
 
-/// Most copies of a world that are made before they go on.
+/// Most copies of a world that are made before they continue.
 const MOST_COPIES: usize = 16;
 
 /// A measure beside the digest of its run.
@@ -407,7 +407,7 @@ fn rows_of<M: Measure>(world: &mut World<Measuring<M>>, setup: &Setup) -> M::Row
 }
 
 impl Setup {
-    /// The next entry of a group's timelines happens, or will when its world goes on.
+    /// The next entry of a group's timelines happens, or will when its world continues.
     fn enter<M: Measure>(
         &self,
         world: &mut World<Measuring<M>>,

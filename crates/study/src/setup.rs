@@ -101,7 +101,7 @@ pub(crate) type Entry = (Instant, Step);
 pub(crate) struct Timeline(Vec<Entry>);
 
 impl Timeline {
-    /// One with room for so many entries.
+    /// One with room for this many entries.
     pub(crate) fn of(entries: usize) -> Self {
         Self(Vec::with_capacity(entries))
     }

@@ -292,7 +292,7 @@ fn timing_further_packets_changes_no_other_measurement() {
             ..more.clone()
         };
         for (a, b) in run(&more).into_iter().zip(run(&fewer)) {
-            // The run goes on for longer, so its digest differs.
+            // The run continues for longer, so its digest differs.
             let a = HandoffRow {
                 t_new_extra: Vec::new(),
                 digest: b.digest,

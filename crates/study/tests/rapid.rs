@@ -80,7 +80,7 @@ fn rates(rows: &[TraceRow]) -> Vec<(Instant, f64)> {
 
 /// Rates of a chirp are in steps of 1.2 from 0.2059 R on: the ones about R are 0.885 R and 1.062 R. On a
 /// link of rate C the first rate at which the delay rises is the first above C. It is 0.885 R, and R
-/// falls, if C is below that: R settles at C / 0.885 = 1.13 C at most, but for what the last reports
+/// falls, if C is below that: R settles at C / 0.885 = 1.13 C at most, except for what the last reports
 /// before add, overloads the link and loses segments now and then; with a short queue, before it is
 /// there. Taken a step lower it is 0.885 R as long as C is below 1.062 R: R settles about 0.942 C or
 /// below, down to which a part of the difference takes it, and nothing is lost.

@@ -328,7 +328,7 @@ fn a_link_follows_its_trace() {
         .map(|w| (w[0], w[1]));
     let (before, after) = quiet.unwrap_or_default();
     let edge = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    // What has gone out arrives 10 ms later; the packet that is cut by the outage goes on after it.
+    // What has gone out arrives 10 ms later; the packet that is cut by the outage continues after it.
     assert!(before > edge(2_000) && before < edge(2_012), "{before}");
     assert!(after > edge(8_010) && after < edge(8_012), "{after}");
     // The same columns without a file, and the canonical form.

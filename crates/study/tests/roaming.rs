@@ -379,7 +379,7 @@ fn ehn_at_its_worst_is_a_plain_sender() {
 }
 
 /// Marks come more often than the timer expires, and start it afresh; Sack1's
-/// window has no floor. The flow goes on in every interval all the same.
+/// window has no floor. The flow continues in every interval all the same.
 #[test]
 fn a_flow_goes_on_under_forged_marks_with_the_right_number() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {

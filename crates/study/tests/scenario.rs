@@ -133,7 +133,7 @@ fn copies_of_a_common_past_run_as_from_the_start() {
     );
 }
 
-/// Until the last timing is done a run that stops there is the one that goes on, also as a copy.
+/// Until the last timing is done a run that stops there is the one that continues, also as a copy.
 #[test]
 fn a_run_that_stops_when_all_is_measured_has_measured_the_same() {
     let endless = [

@@ -12,14 +12,14 @@ use crate::state::Transition;
 pub enum SenderEvent<'a> {
     /// The congestion window changed.
     Cwnd {
-        /// To so many segments.
+        /// To this many segments.
         to: f64,
         /// Who changed it.
         by: Author,
     },
     /// The slow-start threshold changed.
     Ssthresh {
-        /// To so many segments.
+        /// To this many segments.
         to: f64,
         /// Who changed it.
         by: Author,

@@ -49,7 +49,7 @@ pub struct Segment {
     pub sent: Instant,
     /// What it is for.
     pub content: Content,
-    /// The data before are to be passed to the application (the PSH flag). Set by the sender of
+    /// The data before must be passed to the application (the PSH flag). Set by the sender of
     /// Linux only.
     pub push: bool,
     /// The ECN field of its IP header.
@@ -158,7 +158,7 @@ pub struct SackBlock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     // Left edge relative to the ACK number and length: half the size of two sequence numbers. In segments or,
-    // where they are not whole, in bytes, of which so many are a segment.
+    // where they are not whole, in bytes, of which this many are a segment.
     blocks: [(i32, u32); 4],
     len: u8,
     unit: u16,
@@ -236,7 +236,7 @@ impl SackBlocks {
         })
     }
 
-    /// The same in bytes, where a full segment has so many and the first is that of byte 1.
+    /// The same in bytes, where a full segment has this many and the first is that of byte 1.
     pub fn bytes(&self, ack: Seq, unit: u64) -> impl Iterator<Item = SackBlock> + '_ {
         let in_segments = self.unit == 0;
         let base = if in_segments {

@@ -367,7 +367,7 @@ fn a_fast_retransmit_before_the_notice_is_taken_back_too() {
     }
 }
 
-/// A response with a wait of its own goes on with that, for at least as many duplicates.
+/// A response with its own wait continues with that, for at least as many duplicates.
 #[test]
 fn other_responses_keep_their_wait() {
     for recovery in WITH_SACK {

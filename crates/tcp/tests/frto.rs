@@ -231,7 +231,7 @@ fn a_timeout_of_the_syn_is_none_of_its_business() {
     }
 }
 
-/// (2a), first reason: a duplicate ACK. Conventional recovery goes on in slow start.
+/// (2a), first reason: a duplicate ACK. Conventional recovery continues in slow start.
 #[test]
 fn step_2a_a_duplicate() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -482,7 +482,7 @@ fn the_version_of_2003() {
         assert_eq!(s.ack(7), [12, 13], "{recovery}");
         assert_eq!(s.sack(7, &[(12, 13)]), [7], "{recovery}");
         assert_eq!(s.window(), (1, 3, 7), "{recovery}");
-        // It starts over in step 3, and with an ACK of everything it goes on.
+        // It starts over in step 3, and with an ACK of everything it continues.
         assert_eq!(s.timeout(), [7], "{recovery}");
         assert_eq!(s.ack(14), [14, 15], "{recovery}");
         let _ = s.ack(15);

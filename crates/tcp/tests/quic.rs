@@ -327,7 +327,7 @@ fn seven_stacks_are_seven_rows() {
     assert_eq!(window("msquic", true).1, ms(999), "its RTT begins anew");
 }
 
-/// A path that is known goes on where it was, if the row says so.
+/// A path that is known continues where it was, if the row says so.
 #[test]
 fn a_path_that_was_left_is_restored() {
     let back = |row: &str| {

@@ -1,5 +1,5 @@
 //! Trains: when their segments depart, what ends them, what the receiver
-//! reports, and the `abest` policy on a sender of its own.
+//! reports, and the `abest` policy on its own sender.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;

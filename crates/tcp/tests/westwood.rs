@@ -29,7 +29,7 @@ fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> DrivenSende
     hand
 }
 
-/// So many ACKs, 100 ms apart, of `each` segments.
+/// This many ACKs, 100 ms apart, of `each` segments.
 fn run_in(hand: &mut DrivenSender, each: u64, acks: u64) {
     hand.step = Duration::from_millis(100);
     for i in 1..=acks {
@@ -38,7 +38,7 @@ fn run_in(hand: &mut DrivenSender, each: u64, acks: u64) {
     }
 }
 
-/// So many duplicate ACKs, 100 ms apart; the first segment is missing.
+/// This many duplicate ACKs, 100 ms apart; the first segment is missing.
 fn duplicates(hand: &mut DrivenSender, count: u64) {
     let una = hand.sender.view().snd_una;
     for i in 1..=count {

@@ -155,7 +155,7 @@ def values(found: VerifiedResults, model: str, changed: Sequence[str]) -> dict[s
 def lines(found: VerifiedResults, cells: int | None) -> list[str]:
     """Return a line for each run and one for all, and what differs in tables.
 
-    Of a sweep of so many `cells` only runs that differ have a line.
+    Of a sweep of this many `cells` only runs that differ have a line.
     """
     result = []
     for one in found.runs:

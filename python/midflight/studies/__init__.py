@@ -55,7 +55,7 @@ def reproduce(
     """Reproduce a study and write its figures, data and report under `out` (default: out/<name>).
 
     With `figure`, run, draw and judge only what belongs to that figure.  `progress` is called with
-    (what, done, total) as the work goes on.  Without `pictures` there are the claims and the data
+    (what, done, total) as the work continues.  Without `pictures` there are the claims and the data
     of the figures, which need no packages for figures or reports.
 
     Figures are drawn in that many `processes`.  A script that asks for more than one needs the

@@ -612,7 +612,7 @@ impl BbrLinux {
         }
     }
 
-    /// bbr_update_min_rtt(); whether samples are to be ignored.
+    /// bbr_update_min_rtt(); whether samples must be ignored.
     fn update_min_rtt(&mut self, cwnd: &mut u64, sample: &RateSample, at: &Standing) -> bool {
         let tick = at.clock.count(at.now);
         let is_old = tick > self.min_rtt_at + MIN_RTT_SECONDS * at.clock.per_second();

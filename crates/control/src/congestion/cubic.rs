@@ -231,7 +231,7 @@ mod tests {
 
     const COUNTING: AckCounting = AckCounting::AppropriateBytes { limit: 1 };
 
-    /// Acknowledges a window each `rtt` for so many seconds from `from` on; the window at each end.
+    /// Acknowledges a window each `rtt` for this many seconds from `from` on; the window at each end.
     fn windows(cubic: &mut Cubic, w: &mut Window, rtt: f64, (from, to): (f64, f64)) -> Vec<f64> {
         let mut all = Vec::new();
         let mut t = from;

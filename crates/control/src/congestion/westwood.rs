@@ -64,7 +64,7 @@ pub(super) struct Delivered {
 }
 
 impl Delivered {
-    /// Counts an ACK that advances by so many segments, none at a duplicate.
+    /// Counts an ACK that advances by this many segments, none at a duplicate.
     pub(super) fn count(&mut self, advance: u64) -> u64 {
         match advance {
             0 => {
@@ -99,7 +99,7 @@ impl Tustin {
         self.sample = sample;
     }
 
-    /// Takes so many virtual samples.
+    /// Takes this many virtual samples.
     fn take_virtual(&mut self, count: u64, tau: Duration) {
         for _ in 0..count {
             self.take(0.0, half(tau), tau);

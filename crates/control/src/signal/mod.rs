@@ -1,4 +1,4 @@
-//! What a mobile node's TCP tells its sender around a handoff of its own.
+//! What a mobile node's TCP tells its sender around its own handoff.
 //!
 //! A signal is one file here and one line in the registry below. It belongs to
 //! the receiver, so that any sender can face it: what goes out are repeats of

@@ -5,7 +5,7 @@
 //! Differs from RFC 5682 because ns-2 does:
 //!
 //! - The window is reduced at the timeout, and the response starts from that.
-//! - It starts during a recovery by timeout too, and afresh at every timeout.
+//! - It starts during a recovery by timeout too, and again at every timeout.
 //! - A duplicate ACK before the first advance is ignored. RFC 5682 (2a) ends the
 //!   basic version there.
 //! - It gives up when only one new segment may go (2b: when none may).
@@ -15,7 +15,7 @@
 //!   was resent. RFC 5682 has the SACK-enhanced version look at that (3.1, 3a).
 //! - The look of the SACK-enhanced version for new data is off by one at both
 //!   ends, and after a genuine timeout the window is two segments, not three.
-//! - One of three responses of its own instead of RFC 4015; no estimate adapts.
+//! - One of its own three responses instead of RFC 4015; no estimate adapts.
 
 use midflight_units::Seq;
 

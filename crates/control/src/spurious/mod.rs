@@ -1,10 +1,9 @@
 //! Detectors of spurious retransmissions: was the timeout, or the fast
 //! retransmit, necessary at all?
 //!
-//! A detector is one file here and one line in the registry below. It is told
-//! of timeouts and fast retransmits before the window is reduced, watches the
-//! ACKs that follow, and answers with orders: what to send in order to find
-//! out, and what to take back when nothing was lost.
+//! A detector is one file here and one line in the registry below. It is called at timeouts and
+//! fast retransmits before the window is reduced, watches the ACKs that follow, and returns orders:
+//! what to send to find out, and what to undo if nothing was lost.
 
 mod dsack;
 mod eifel;

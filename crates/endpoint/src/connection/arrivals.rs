@@ -74,7 +74,7 @@ impl Connection {
             return Ok(0..0);
         };
         if self.deaf && arrival.to > self.receiver.next().max(arrival.from) {
-            // RFC 1122 section 4.2.2.13: data has arrived that nobody will read.
+            // RFC 1122 section 4.2.2.13: data has arrived that the application will not read.
             self.over = Some(Over::Aborted);
             self.refusal = arrival.ack;
             return Ok(0..0);

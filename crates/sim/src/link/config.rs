@@ -56,7 +56,7 @@ pub struct LinkConfig {
     pub overhead: Option<Overhead>,
     /// Rate, delay and loss over time, instead of those above.
     pub schedule: Option<LinkSchedule>,
-    /// What waits is in the hands of a discipline, with limits of its own; none for drop-tail.
+    /// The discipline of the queue, with its own limits; none for drop-tail.
     pub queue: Option<QueueConfig>,
 }
 

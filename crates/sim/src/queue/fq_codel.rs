@@ -2,7 +2,7 @@
 //!
 //! The queue of a flow follows from its number, not from a hash: flows share one only where there
 //! are more of them than queues (the RFC's hash lets two of ten flows share one of 1024 in 4 % of
-//! all cases). Cross traffic has a queue of its own.
+//! all cases). Cross traffic has its own queue.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,8 @@ pub(super) static FQ_CODEL: QueueKind = QueueKind {
 /// Queues (section 5.2.2), and what one may send in its turn (5.2.3: an Ethernet frame).
 const FLOWS: usize = 1024;
 const QUANTUM: i64 = 1514;
-/// Of the fattest queue half goes when all is full, and at most so many packets (section 4.1 and Linux).
+/// Half of the fattest queue is dropped when the limit is reached, and at most this many packets (section
+/// 4.1 and Linux).
 const BATCH: usize = 64;
 
 #[derive(Clone, Debug, Default)]

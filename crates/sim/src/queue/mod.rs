@@ -36,7 +36,7 @@ pub struct QueueKind {
     pub period: &'static str,
     /// Whether it draws random numbers.
     pub is_random: bool,
-    /// Whether each flow has a queue of its own.
+    /// Whether each flow has its own queue.
     pub serves_flows: bool,
     make: fn(&QueueConfig) -> Box<dyn Discipline>,
 }
@@ -73,8 +73,8 @@ pub struct QueueParameters {
     pub bytes: Option<u64>,
     /// Packets of senders that understand ECN are marked instead of dropped early.
     pub ecn: bool,
-    /// Packets of such senders that have waited for longer are marked at once, whatever else it decides: of all of
-    /// them, or of those of L4S.
+    /// Packets of such senders that have waited longer are marked at once, independent of other decisions: of all
+    /// such senders, or of L4S senders only.
     pub threshold: Option<(Duration, Marked)>,
 }
 

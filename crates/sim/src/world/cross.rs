@@ -87,7 +87,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// The cross traffic of a link is from now on what a setting says; the same goes on.
+    /// The cross traffic of a link follows a setting from now on; equal traffic continues.
     pub(super) fn change_cross_traffic(&mut self, link: LinkId, setting: u16) {
         let now = self.moment.at;
         let of_link = |source: &CrossSource| source.link == link;

@@ -17,8 +17,8 @@ impl<O: Observer> World<O> {
         self.first_cross() + self.cross.len()
     }
 
-    /// A packet comes at `now` to a link of a node with a hook, which may change it; whether it goes on. That may be ahead of the present
-    /// where it is so for the hook to see.
+    /// A packet comes at `now` to a link of a node with a hook, which may change it; whether it is forwarded. That may be ahead of the
+    /// present where it is so for the hook to see.
     #[cold]
     pub(super) fn ask_hook(
         &mut self,

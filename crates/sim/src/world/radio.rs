@@ -20,8 +20,8 @@ impl<O: Observer> World<O> {
     }
 
     /// A packet comes at `now` to a link that a hook of its node looks at, or that is watched;
-    /// whether it goes on. To a Quick-Start router that may be ahead of the present: what it knows
-    /// changes with what enters its link alone, which comes in order.
+    /// whether it is forwarded. To a Quick-Start router that may be ahead of the present: what it
+    /// knows changes with what enters its link alone, which comes in order.
     #[cold]
     pub(super) fn look_at(
         &mut self,
@@ -240,7 +240,7 @@ impl<O: Observer> World<O> {
         self.serve(link, false);
     }
 
-    /// A link goes on with another setting, without a pause.
+    /// A link continues with another setting, without a pause.
     pub(super) fn change(&mut self, link: LinkId, setting: u16) {
         let now = self.moment;
         let l = &mut self.links[link.index()];

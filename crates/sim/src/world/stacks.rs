@@ -79,7 +79,7 @@ impl FlowData {
         }
     }
 
-    /// The segment that a datagram stands for.
+    /// The segment that a datagram represents.
     fn segment(&self, carries: &Carries) -> Seq {
         match carries {
             Carries::Unknown => 0,
@@ -207,7 +207,7 @@ impl<O: Observer> World<O> {
                     self.ask(flow, End::Client, |stack| stack.on_address(now, address));
                 }
             }
-            // Nothing of TCP's: there is no SYN to be told of and no ACK to forge.
+            // There is no SYN to report and no ACK to forge, as in TCP.
             _ => {}
         }
     }

@@ -239,7 +239,7 @@ pub struct Fate {
     pub packet: u32,
     /// When.
     pub at: Instant,
-    /// The node to whose device it is to be given, and all of it as it is then; none of one that is lost.
+    /// The node to whose device it must be given, and all of it as it is then; none of one that is lost.
     pub delivered: Option<(u16, Box<[u8]>)>,
     /// A queue has marked it: "congestion experienced".
     pub is_marked: bool,
@@ -435,7 +435,7 @@ impl Emulator {
         self.links.world.next_event().at()
     }
 
-    /// A packet was given to its device so much later than it was due.
+    /// A packet was given to its device this much later than it was due.
     pub fn delivered(&mut self, of: &Fate, late: Duration) {
         if of.delivered.is_some() {
             self.seen().record.late(of.place, late);
@@ -610,7 +610,7 @@ mod tests {
         Ok(())
     }
 
-    /// What a guest's driver tells is a record of its own, whose packets have the numbers that come next.
+    /// What a guest's driver tells is its own record, whose packets have the numbers that come next.
     #[test]
     fn entries_of_a_driver_are_taken_in_their_order() -> Result<(), LabError> {
         let text =

@@ -263,7 +263,7 @@ impl Writer {
         self.entry(now, packet, node, 2, link.into(), 0)
     }
 
-    /// The packet of the entry that begins there was delivered so much later.
+    /// The packet of the entry that begins there was delivered this much later.
     pub(super) fn late(&mut self, at: usize, late: Duration) {
         let late = i32::try_from(late.as_nanos()).unwrap_or(i32::MAX);
         if let Some(field) = self.0.get_mut(at + 20..at + FIXED) {

@@ -145,7 +145,7 @@ impl OurSender {
         })
     }
 
-    /// When something is due at the latest; none if it waits for nothing but datagrams.
+    /// When something is due at the latest; none if it waits only for datagrams.
     pub fn next(&self) -> Option<Instant> {
         let due = match &self.endpoint {
             None => Some(self.opens),
@@ -247,7 +247,7 @@ impl OurSender {
 pub enum Woken {
     /// The instant has come.
     Time,
-    /// A datagram of so many bytes.
+    /// A datagram of this many bytes.
     Datagram(usize),
     /// The device is down: the run is over.
     Over,

@@ -28,20 +28,20 @@ use crate::setup::{Mark, Setup};
 /// What is measured of a setup, with what the measure needs to know.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Measured {
-    /// A handoff: how long so many packets take from it on.
+    /// A handoff: how long this many packets take from it on.
     Handoff {
         packets: u64,
         extra: Vec<u64>,
         window: Option<Duration>,
     },
-    /// What each flow does from one handoff or change to the next, and how long so many packets
+    /// What each flow does from one handoff or change to the next, and how long this many packets
     /// take after each. The run may end when that is known after the last.
     Phases { packets: u64, ends_run: bool },
     /// The first flow, interval by interval.
     Intervals,
     /// Every flow, from one handoff of the first one's node to the next.
     CellVisits,
-    /// How flows start: how long so many packets take.
+    /// How flows start: how long this many packets take.
     Starts {
         counts: Vec<u64>,
         window: Option<Duration>,
@@ -62,7 +62,7 @@ pub(crate) trait Measure: Observer + Clone + Send + Sync {
     /// Before anything has happened. Setups with a common past give the same.
     fn new(setup: &Setup) -> Self;
 
-    /// The run has so many makes in all.
+    /// The run has this many makes in all.
     fn expect(&mut self, _makes: usize) {}
 
     /// A mark of the timeline is reached.

@@ -217,7 +217,7 @@ struct Ends {
     left: Option<usize>,
     /// What has arrived of each flow, where nodes may acknowledge what has not.
     deliveries: Option<Vec<Delivery>>,
-    /// What is to be timed, if that ends the run.
+    /// What must be timed, if that ends the run.
     timing: Option<Timing>,
     pub(super) over: Option<Instant>,
 }

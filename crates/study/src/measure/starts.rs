@@ -1,4 +1,4 @@
-//! How flows start: how long so many packets take, and what is lost meanwhile.
+//! How flows start: how long this many packets take, and what is lost meanwhile.
 
 use educe::Educe;
 use midflight_sim::{Digest, Event, FlowId, Observer, Payload};
@@ -20,7 +20,7 @@ pub struct StartupRow {
     pub resident: bool,
     /// When it sends its SYN.
     pub opened: Instant,
-    /// From its SYN until the ACK that covers so many data segments, for each of the counts.
+    /// From its SYN until the ACK that covers this many data segments, for each of the counts.
     pub times: Vec<Option<Duration>>,
     /// Data packets lost, all to a full queue.
     pub drops_data: u32,

@@ -133,21 +133,21 @@ pub(crate) struct Posts {
     pub(crate) router: bool,
 }
 
-/// The nodes and links around so many access links.
+/// The nodes and links around this many access links.
 #[derive(Clone, Copy)]
 pub(crate) struct Map {
     pub(crate) stations: u16,
 }
 
 impl Map {
-    /// That of a network of so many access links.
+    /// That of a network of this many access links.
     pub(crate) fn of_links(links: usize) -> Self {
         Self {
             stations: links as u16,
         }
     }
 
-    /// That of a network of so many nodes.
+    /// That of a network of this many nodes.
     pub(crate) fn of_nodes(nodes: usize) -> Self {
         let stations = nodes.saturating_sub(usize::from(FIRST_STATION) + 1) / 2;
         Self {
@@ -261,7 +261,7 @@ pub(crate) struct Cell<'a> {
     pub(crate) start: usize,
     /// Access links of nodes that stay.
     pub(crate) residences: Vec<usize>,
-    /// The mobile node has an address of its own on each access link.
+    /// The mobile node has its own address on each access link.
     pub(crate) has_hosts: bool,
     /// What answers rate requests of flows that go down, and of those that go up.
     pub(crate) routers: [Option<Routers>; 2],

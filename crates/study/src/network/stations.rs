@@ -1,6 +1,6 @@
 //! Nodes, links and routes of a roaming node's network.
 //!
-//! The air of a station is a node of its own, at the far end of its wireless
+//! The air of a station is its own node, at the far end of its wireless
 //! link: fixed nodes are there, and the mobile node is beyond it while it is in
 //! range. What arrives there for a mobile node that has left goes to a link
 //! that is down.

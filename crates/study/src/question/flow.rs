@@ -51,7 +51,7 @@ pub struct CrossTraffic {
     pub flows: u32,
     /// One-way delay between their host and the wired link.
     pub delay: Duration,
-    /// Each run draws its delay uniformly from so much less to so much more. What a
+    /// Each run draws its delay uniformly from this much less to this much more. What a
     /// drop-tail queue does depends on where in a packet's time arrivals fall, so
     /// that one delay stands for itself only.
     pub spread: Duration,

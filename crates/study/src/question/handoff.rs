@@ -548,7 +548,7 @@ impl Prepared<'_> {
 /// The timelines of a sweep, one for each instant.
 type Timelines = Arc<[Arc<[Entry]>]>;
 
-/// What a key stands for, which is made when it comes for the first time.
+/// What a key represents, which is made when it comes for the first time.
 fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> V {
     if let Some((_, value)) = all.iter().find(|(k, _)| *k == key) {
         return value.clone();

@@ -76,7 +76,7 @@ const MOST_CROSS_FLOWS: u64 = 20_000;
 /// A flow that has not ended by then has stalled.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// The cross traffic: so many flows, each with this round trip.
+/// The cross traffic: this many flows, each with this round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cross {
     flows: u64,
@@ -385,7 +385,7 @@ mod tests {
         .is_err());
     }
 
-    /// A copy of the world made at any time goes on as the world does: before the flow opens, while a
+    /// A copy of the world made at any time continues as the world does: before the flow opens, while a
     /// train is on its way, between trains.
     #[test]
     fn a_copy_made_in_the_middle_of_a_train_goes_on_as_the_run_from_the_start() {

@@ -194,7 +194,7 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
     }
 }
 
-/// The ways of a link after a change: up changes as down does, but for losses,
+/// The ways of a link after a change: up changes as down does, except for losses,
 /// reordering and cross traffic, where nothing else is said. A discipline stays.
 pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directions {
     let down = WayFile {

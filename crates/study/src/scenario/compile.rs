@@ -128,7 +128,7 @@ impl Plan {
         flow.quic.is_some() || self.parts[flow.part].draws()
     }
 
-    /// The sender and the receiver of a flow; a controller that draws random numbers has a stream of its own.
+    /// The sender and the receiver of a flow; a controller that draws random numbers has its own stream.
     fn part_of(&self, flow: &Flow, run: u64) -> Arc<Part> {
         let part = &self.parts[flow.part];
         if !part.draws() {
@@ -196,7 +196,7 @@ impl Plan {
         cell.network()
     }
 
-    /// Nodes of the sender and of the receiver of each flow, but for those whose packets a node on the path cannot read.
+    /// Nodes of the sender and of the receiver of each flow, except for those whose packets a node on the path cannot read.
     fn readable(&self) -> Vec<Option<(NodeId, NodeId)>> {
         if self.agents.is_empty() {
             return Vec::new();

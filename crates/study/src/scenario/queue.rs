@@ -10,7 +10,7 @@ use super::written::{number_and_unit, read_bytes, read_packets, Quantity};
 /// Room at a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// So many times the bandwidth-delay product.
+    /// This many times the bandwidth-delay product.
     Bdp(f64),
     /// Packets: at a drop-tail link the one in transmission included, with a discipline excluded.
     Packets(u32),
@@ -50,7 +50,7 @@ impl Room {
 /// The queue of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Queue {
-    /// Drop-tail with so much room.
+    /// Drop-tail with this much room.
     DropTail(Room),
     /// In the hands of a discipline.
     Managed(ManagedQueue),

@@ -229,7 +229,7 @@ impl FlowApp {
     }
 }
 
-/// The largest packet of a message of so many bytes, cut into equal ones; none if full ones are as large.
+/// The largest packet of a message of this many bytes, cut into equal ones; none if full ones are as large.
 fn packet_for(built: &Built, bytes: u64) -> Option<u32> {
     let full = payload_bytes(&built.profile)?;
     let headers = built.profile.sender.segment_bytes - full;

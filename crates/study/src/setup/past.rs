@@ -108,7 +108,7 @@ impl Setup {
         }
     }
 
-    /// Whether another setup is made of the very same parts, but for its timeline.
+    /// Whether another setup is made of the very same parts, except for its timeline.
     pub(crate) fn has_parts_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.network, &other.network)
             && Arc::ptr_eq(&self.flows, &other.flows)

@@ -4,7 +4,7 @@
 //! To the events of a trace it adds `ack_sent` (an ACK leaves the receiver; `delayed`
 //! when its timer sent it, `signal` when the node had something to say), `wake` (a
 //! deadline of the sender has come; the value is how many seconds it was set for),
-//! `dupacks` (so many duplicate ACKs are counted now) and `srtt`.
+//! `dupacks` (this many duplicate ACKs are counted now) and `srtt`.
 //!
 //! A long run has millions of events and a question is about a few of them: what is
 //! [kept](Keep) is bounded, and each event carries the sender before it ([`SenderBefore`]),
@@ -98,7 +98,7 @@ pub enum Keep {
     /// All.
     #[default]
     All,
-    /// The last so many up to an instant, and the first so many later ones.
+    /// The last this many up to an instant, and the first this many later ones.
     Around {
         /// The instant.
         at: Instant,
@@ -220,7 +220,7 @@ impl Causes {
         self.of.is_empty()
     }
 
-    /// Whether all events that are to be kept are there.
+    /// Whether all events that must be kept are there.
     pub(crate) fn is_full(&self) -> bool {
         self.closed
     }
@@ -307,7 +307,7 @@ impl Causes {
         taken.map(|(_, of)| of).unwrap_or_default()
     }
 
-    /// Numbers what was listed from that place on, and keeps of it what is to be kept.
+    /// Numbers what was listed from that place on, and keeps of it what must be kept.
     fn settle(&mut self, from: usize) {
         for place in from..self.recorder.len() {
             let number = self.count;

@@ -48,7 +48,7 @@ pub(crate) struct OwnedRecord {
 }
 
 /// The events of a flow of a run with what led to each. `to_end` plays the run to its end, for its
-/// digest, also when all events that are to be kept are there. `find` is the name of an event to look
+/// digest, also when all events that must be kept are there. `find` is the name of an event to look
 /// for. `go_on` is as for [`super::trace`].
 ///
 /// # Errors

@@ -212,7 +212,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// Asks now and then whether to go on.
+    /// Asks now and then whether to continue.
     ///
     /// # Errors
     /// [`StudyError::Interrupted`] when told to stop.

@@ -129,7 +129,7 @@ impl Recorder {
         std::mem::take(&mut self.rows)
     }
 
-    /// Forgets so many rows, the first ones.
+    /// Forgets this many rows, the first ones.
     pub(crate) fn forget(&mut self, count: usize) {
         self.rows.drain(..count);
         self.timeouts.retain(|&row| row >= count);

@@ -60,7 +60,7 @@ pub enum PrrRules {
 /// The window after the SYN is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// So many segments.
+    /// This many segments.
     Segments(u32),
     /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`, in whole segments.
     Rfc6928,
@@ -305,7 +305,7 @@ impl SenderConfig {
         }
     }
 
-    /// The same for flow `number` of a run, from 0: the phase of its clock is so many
+    /// The same for flow `number` of a run, from 0: the phase of its clock is this many
     /// steps later.
     #[must_use]
     pub fn of_flow(mut self, number: usize) -> Self {
@@ -370,7 +370,7 @@ impl ReceiverConfig {
 pub struct Profile {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it stands for.
+    /// What it represents.
     pub summary: &'static str,
     /// Sender.
     pub sender: SenderConfig,

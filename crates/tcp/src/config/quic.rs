@@ -7,7 +7,7 @@ use midflight_units::Duration;
 pub const QUIC_OVERHEAD: u32 = 28 + 11 + 6 + 16;
 /// Bytes of IPv4 and UDP, which the limit of RFC 9000 section 8.1 leaves out.
 pub(crate) const UDP_HEADERS: u32 = 28;
-/// A datagram with a frame that validates a path has at least so many bytes (RFC 9000 section 8.2.1), and those of IPv4 and UDP.
+/// A datagram with a frame that validates a path has at least this many bytes (RFC 9000 section 8.2.1), and those of IPv4 and UDP.
 pub(crate) const PATH_FRAME_BYTES: u32 = 1200 + UDP_HEADERS;
 
 /// What a migration does to the congestion controller.

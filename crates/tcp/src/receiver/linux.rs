@@ -156,7 +156,7 @@ pub(super) struct LinuxAcks {
 }
 
 impl LinuxAcks {
-    /// That of a simulated flow, or of an endpoint, in which so many bytes may wait.
+    /// That of a simulated flow, or of an endpoint, in which this many bytes may wait.
     pub(super) fn new(
         (clock, mss): (Jiffies, u32),
         (buffer, slack): (ReceiveBuffer, Duration),
@@ -688,7 +688,7 @@ impl LinuxAcks {
         self.timer = Some((due, rings, now));
     }
 
-    /// When something is to be sent, and when that was decided.
+    /// When something must be sent, and when that was decided.
     pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
         if let Some(request) = &self.request {
             return Some(request.timer());

@@ -17,7 +17,7 @@ const BUFFER: u64 = 2048;
 /// Pieces of data beside the first (MAX_SKB_FRAGS).
 const MOST_PIECES: u32 = 17;
 
-/// What the kernel counts for a packet with so many bytes of data (skb->truesize).
+/// What the kernel counts for a packet with this many bytes of data (skb->truesize).
 pub(super) fn truesize(len: u64) -> u64 {
     HEAD + (BEFORE_DATA + len + SHARED).next_multiple_of(BUFFER)
 }

@@ -59,7 +59,7 @@ impl QuicAcks {
         }
     }
 
-    /// A packet has arrived; whether it is to be acknowledged at once.
+    /// A packet has arrived; whether it must be acknowledged at once.
     fn take(&mut self, now: Instant, packet: &Segment, most: Option<Duration>) -> bool {
         let number = packet.packet_number();
         let expected = self.largest.map_or(number, |largest| largest.number + 1);

@@ -49,11 +49,11 @@ pub(crate) struct Ns2Reno {
     /// The window that one segment may fill for a duplicate ACK, the segments
     /// that have left the network not counted.
     limited: Option<f64>,
-    /// The window may be filled, by at most so many segments.
+    /// The window may be filled, by at most this many segments.
     open: u32,
     /// A partial ACK has restarted the timer in this recovery.
     timer_restarted: bool,
-    /// (29) Duplicates since the last advance: Tahoe goes on counting after a timeout.
+    /// (29) Duplicates since the last advance: Tahoe continues counting after a timeout.
     counted: u32,
 }
 

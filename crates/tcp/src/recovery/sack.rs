@@ -38,7 +38,7 @@ const LOST: usize = 0;
 const RESENT: usize = 1;
 const NEXT: usize = 2;
 
-/// Up to so many segments [`Scoreboard::edge`] counts from the highest one down.
+/// Up to this many segments [`Scoreboard::edge`] counts from the highest one down.
 const FEW: u32 = 16;
 
 impl Scoreboard {
@@ -133,7 +133,7 @@ impl Scoreboard {
         below
     }
 
-    /// The edge below which every segment that is not here has so many of these
+    /// The edge below which every segment that is not here has this many of these
     /// between itself and `end`.
     fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
         let mut wanted = u64::from(threshold);
@@ -422,7 +422,7 @@ impl LossRecovery for Sack {
         // Section 2: a duplicate acknowledgement carries a block with news.
         // While a probe asks whether a timeout was spurious, the scoreboard is
         // kept and no recovery starts (RFC 5682 section 3.1, step 2).
-        // An ACK of new data counts as one where the response goes on.
+        // An ACK of new data counts as one where the response continues.
         let again = segments > 0 && core.loss.dupacks() > 0;
         let sackless = core.config.count_sackless_dupacks
             && segments == 0

@@ -62,7 +62,7 @@ pub(crate) enum RecoveryRequest {
     Again,
     /// Nothing was lost: forget that there was a recovery.
     Forget,
-    /// The same, but duplicates of the last ACK go on counting.
+    /// The same, but duplicates of the last ACK continue counting.
     Count,
     /// Everything outstanding goes again, for another reason than a timeout.
     Rewind,

@@ -173,7 +173,7 @@ impl DrivenSender {
     }
 }
 
-/// So many milliseconds before `instant`.
+/// This many milliseconds before `instant`.
 pub(crate) fn before(instant: Instant, ms: u64) -> Instant {
     Instant::from_nanos(instant.as_nanos() - ms * 1_000_000)
 }

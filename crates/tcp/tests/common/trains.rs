@@ -50,7 +50,7 @@ pub(crate) fn chirping(recovery: &str) -> DrivenSender {
     told(recovery, &[], knobbed("probe-train", &knobs))
 }
 
-/// A segment, and its place in a train of so many.
+/// A segment, and its place in a train of this many.
 pub(crate) type Placed = (Seq, Option<(u16, u16)>);
 
 /// What goes now, with its place in a train.

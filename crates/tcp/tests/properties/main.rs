@@ -271,7 +271,7 @@ fn what_the_properties_found_stays_mended() {
         flows: 0,
     };
     let wait = |ms| Step::Wait { ms };
-    // F-RTO's probe went on after a fast retransmit.
+    // F-RTO's probe continued after a fast retransmit.
     let probe = [
         ack(3, 2),
         ack(6, 2),

@@ -170,7 +170,7 @@ impl Linux {
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
                 if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
-                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as a block of its own.
+                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as its own block.
                     let dup = next_dup.filter(|d| d.left < right && right < block.right);
                     for seq in dup.map_or(0..0, |d| d.left..d.right) {
                         self.tag_one(core, seq, true, news);

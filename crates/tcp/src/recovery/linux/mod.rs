@@ -96,7 +96,7 @@ pub(crate) struct Linux {
     /// Timeouts since SND.UNA last advanced.
     timeouts: u32,
     rack: Rack,
-    /// 0 stands for [`REORDERING`].
+    /// 0 means [`REORDERING`].
     more_reordering: u64,
     reordering_seen: bool,
     min_rtt: WindowedMin,

@@ -25,7 +25,7 @@ const SMALL_WINDOW: u64 = 536;
 /// A part that takes in others remains smaller (tcp_skb_shift()).
 const MOST_SHIFTED: u64 = 65_535 * 8;
 
-/// What so many buffers take that have so many bytes (truesize).
+/// What this many buffers take that have this many bytes (truesize).
 pub(super) fn memory(buffers: u64, bytes: u64) -> u64 {
     buffers * OVERHEAD + bytes
 }
@@ -137,7 +137,7 @@ impl Queue {
         self.is_full = !is_writable;
     }
 
-    /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); what is to be sent then.
+    /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); what must be sent then.
     /// `nxt` is the first byte that has not been sent.
     pub(super) fn write(&mut self, core: &Core, nxt: u64, most_bytes: u64) -> Push {
         let end = core.end_byte().unwrap_or(u64::MAX);
@@ -225,7 +225,7 @@ impl Queue {
         self.parts.partition_point(|p| p.end <= seq)
     }
 
-    /// The piece of the next new byte, which takes from the next what it lacks of a burst of so many bytes
+    /// The piece of the next new byte, which takes from the next what it lacks of a burst of this many bytes
     /// (tcp_grow_skb()).
     pub(super) fn head(&mut self, nxt: u64, burst: u64) -> Option<Head> {
         let at = self.place(nxt);
@@ -257,7 +257,7 @@ impl Queue {
         self.parts.len() > 1
     }
 
-    /// So many bytes leave as one, which are these segments; what is left of their piece has structures of its own
+    /// This many bytes leave as one, which are these segments; what is left of their piece has structures of its own
     /// from then on (tso_fragment()).
     pub(super) fn leaves(&mut self, (nxt, bytes): (u64, u64), segments: (Seq, Seq)) {
         let end = nxt + bytes;
@@ -315,7 +315,7 @@ impl Queue {
         segments.min(left)
     }
 
-    /// So many segments leave again as one, and are a part of their own from then on (tcp_fragment()).
+    /// This many segments leave again as one, and are a part of their own from then on (tcp_fragment()).
     pub(super) fn leaves_again(&mut self, seq: Seq, segments: u64) {
         let end = seq + segments;
         self.cut(seq);

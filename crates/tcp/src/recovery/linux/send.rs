@@ -351,13 +351,13 @@ impl Linux {
         }
     }
 
-    /// A burst of so many segments leaves again.
+    /// A burst of this many segments leaves again.
     pub(super) fn depart(&mut self, core: &mut Core, seq: Seq, segments: u64) {
         let bytes = core.sizes.byte(seq + segments) - core.sizes.byte(seq);
         self.send_off(core, segments, bytes);
     }
 
-    /// A burst of so many segments and bytes leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
+    /// A burst of this many segments and bytes leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
     fn send_off(&mut self, core: &mut Core, segments: u64, bytes: u64) {
         if self.board.una == 0 {
             // A SYN.
@@ -445,7 +445,7 @@ impl Linux {
     }
 
     /// tcp_nagle_test(), tcp_mss_split_point(): how many bytes of a piece leave; a short segment does not leave
-    /// while another is not acknowledged, unless all is to be pushed.
+    /// while another is not acknowledged, unless all must be pushed.
     fn split(&self, core: &Core, quota: u64, head: Head, push: bool) -> Option<u64> {
         let full = core.sizes.full();
         let una = self.board.una;
@@ -470,7 +470,7 @@ impl Linux {
         })
     }
 
-    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of so many bytes take, and
+    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of this many bytes take, and
     /// than a millisecond takes at the pacing rate; for retransmissions twice that. The queue below TCP gets
     /// rid of it right after the turn, and what is lost goes first then.
     fn is_throttled(&mut self, core: &Core, bytes: u64, shift: u32) -> bool {
@@ -485,7 +485,7 @@ impl Linux {
         self.sending.throttled
     }
 
-    /// A burst of so many segments and bytes leaves, each segment in a buffer of its own.
+    /// A burst of this many segments and bytes leaves, each segment in its own buffer.
     fn charge(&mut self, segments: u64, bytes: u64) {
         self.sending.charged += queue::memory(segments, bytes);
     }
@@ -504,7 +504,7 @@ impl Linux {
         edge.saturating_sub(self.nxt_byte(core))
     }
 
-    /// A burst of so many bytes leaves now: its segments, of which the last may be short.
+    /// A burst of this many bytes leaves now: its segments, of which the last may be short.
     fn leave(&mut self, core: &mut Core, bytes: u64) -> u64 {
         let (first, from) = (self.board.nxt(), self.nxt_byte(core));
         let full = core.sizes.full();

@@ -37,14 +37,14 @@ use crate::sender::{Core, RecoveryRequest, SlotKind};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quic {
     packets: Packets,
-    /// Segments from SND.UNA on that are acknowledged, and those that are to be sent again.
+    /// Segments from SND.UNA on that are acknowledged, and those that must be sent again.
     acked: BTreeSet<Seq>,
     lost: BTreeSet<Seq>,
     /// Packets that may go whatever the window.
     probes: u32,
     /// When the earliest packet becomes lost by time.
     loss_time: Option<Instant>,
-    /// When a packet last went that is to be acknowledged.
+    /// When a packet last went that must be acknowledged.
     last_eliciting: Option<Instant>,
     /// When the last recovery began, and whether it is under way.
     recovery_start: Option<Instant>,
@@ -55,7 +55,7 @@ pub(crate) struct Quic {
     limited: bool,
     bucket: Bucket,
     path: PathState,
-    /// An address that is to be validated before anything goes there.
+    /// An address that must be validated before anything goes there.
     candidate: Option<(Source, PathState)>,
     /// The path before, as long as this one may turn out not to be one.
     previous: Option<Box<Previous>>,

@@ -13,7 +13,7 @@ pub(super) enum Fate {
     Acked,
 }
 
-/// A packet that is to be acknowledged.
+/// A packet that must be acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub(super) sent: Instant,

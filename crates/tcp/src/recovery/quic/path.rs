@@ -15,7 +15,7 @@ use crate::sender::{Challenge, Core, Path};
 
 /// Section 8.1.
 const AMPLIFICATION: u64 = 3;
-/// Section 8.2.4: so many probe timeouts.
+/// Section 8.2.4: this many probe timeouts.
 const PATIENCE: u64 = 3;
 
 /// What is known of an address of the peer.

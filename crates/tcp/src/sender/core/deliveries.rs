@@ -30,7 +30,7 @@ impl Core {
     pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
         self.rate = None;
         if ack.is_quic() {
-            // Its recovery knows which segments the packet numbers stand for.
+            // Its recovery knows which segments the packet numbers represent.
             return;
         }
         if let Some(deliveries) = &mut self.deliveries {

@@ -79,7 +79,7 @@ impl Path {
         }
     }
 
-    /// Begins with so many segments.
+    /// Begins with this many segments.
     pub(crate) fn begin(&mut self, cwnd: f64) {
         self.window.begin(cwnd);
     }
@@ -112,7 +112,7 @@ impl Path {
 }
 
 impl Core {
-    /// A path of which nothing is known but this RTT, with a window of so many segments.
+    /// A path of which nothing is known but this RTT, with a window of this many segments.
     pub(crate) fn fresh_path(&self, rtt: Duration) -> Path {
         let mut config = self.config;
         config.rto.initial = rtt * 3;

@@ -135,7 +135,7 @@ impl Core {
         self.ask(None, log, |p, view| p.on_rate(answer, view));
     }
 
-    /// What was asked for is settled. If something else is to be asked for it is,
+    /// What was asked for is settled. If something else must be asked for it is,
     /// and the routers learn that what they approved will not be used.
     fn ask_anew(&mut self, next: Option<RateCode>) -> bool {
         self.asking = next.map(RateRequest::new);

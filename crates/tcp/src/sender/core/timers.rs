@@ -186,7 +186,7 @@ impl Timers {
         self.running = Some((now + wait, now));
     }
 
-    /// The window is open. The retransmission timer goes on where it stood: restarted at each
+    /// The window is open. The retransmission timer continues where it stood: restarted at each
     /// opening, a timer with a long back-off would never expire between two handoffs.
     pub(super) fn end_persist(&mut self, now: Instant) {
         if let Some(persist) = self.persist.take() {

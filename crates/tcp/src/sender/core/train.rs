@@ -75,7 +75,7 @@ impl ActiveTrain {
 }
 
 impl Core {
-    /// Number of the train under way. One that goes on is not while there is nothing to send.
+    /// Number of the train under way. One that continues is not while there is nothing to send.
     pub(super) fn train(&self) -> Option<u16> {
         let waits = |active: &ActiveTrain| active.goes_on() && self.books.nxt() >= self.books.end();
         let active = self.train.filter(|active| !waits(active))?;
@@ -147,7 +147,7 @@ impl Core {
         edge.saturating_sub(self.books.nxt())
     }
 
-    /// Whether the next segment has to wait for nothing but its time.
+    /// Whether the next segment has to wait only for its time.
     fn may_go(&self, active: &ActiveTrain) -> bool {
         if active.refused || active.all_gone() {
             return false;
@@ -173,7 +173,7 @@ impl Core {
         (self.may_go(active) || self.awaits_next(active)).then_some(active.due)
     }
 
-    /// Whether the next train waits for nothing but its time.
+    /// Whether the next train waits only for its time.
     fn awaits_next(&self, active: &ActiveTrain) -> bool {
         active.goes_on() && active.all_gone() && self.books.nxt() < self.books.end()
     }

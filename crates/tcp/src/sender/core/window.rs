@@ -49,7 +49,7 @@ impl WindowState {
         self.window.ssthresh
     }
 
-    /// A path begins with so many segments.
+    /// A path begins with this many segments.
     pub(super) fn begin(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;
         self.whole = cwnd as u64;
