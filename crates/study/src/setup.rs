@@ -201,7 +201,7 @@ impl Setup {
         self.run
     }
 
-    /// Whether it goes on to its end, whatever is measured before.
+    /// Whether it runs to its end, even if everything is measured before.
     pub fn has_end(&self) -> bool {
         matches!(*self.measured, Measured::Phases { .. })
     }
@@ -238,7 +238,7 @@ impl Setup {
         }
     }
 
-    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    /// How often the mobile node gets a new link, or its link changes.
     pub(crate) fn makes(&self) -> usize {
         let is_make = |entry: &&Entry| matches!(entry.1, Step::Act(Action::MarkMake));
         self.timeline.iter().filter(is_make).count()

@@ -303,8 +303,8 @@ fn timing_further_packets_changes_no_other_measurement() {
     }
 }
 
-/// A sweep attaches the policies at the handoff, a trace at the start: nothing may hang on that, such
-/// as what a policy should have seen before the notice.
+/// A sweep attaches the policies at the handoff, a trace at the start: nothing may depend on that,
+/// such as the events that a policy should have seen before the notice.
 #[test]
 fn a_sweep_measures_what_a_trace_shows() {
     let handoff = Handoff {

@@ -138,7 +138,7 @@ fn after_an_outage_a_retransmission_asks_and_what_is_resent_is_paced() {
     assert_eq!(gaps, vec![4_687_500; 9]);
 }
 
-/// RFC 4782 figure 2: a path on which nobody takes part.
+/// RFC 4782 figure 2: a path on which no router takes part.
 #[test]
 fn routers_that_take_no_part_are_found_out_by_the_ttl() {
     let rows = rows(&run(&[("quick_start_routers", "none")], 1, 0));

@@ -154,8 +154,8 @@ fn two_share_a_link() {
 }
 
 /// Whole chirps over 20 Mbit/s, of which other traffic takes a share. On the idle link the reported rate is the
-/// first step above what there is; beside others single reports are far off, their median is within a
-/// half of the truth, and always above it.
+/// first step above the available rate; with cross traffic single reports have large errors; their median is
+/// within a half of the truth, and always above it.
 #[test]
 fn what_chirps_tell_beside_the_truth() {
     for (share, most) in [(0.0, 1.2), (0.3, 1.5), (0.6, 1.5)] {
@@ -187,7 +187,7 @@ fn what_chirps_tell_beside_the_truth() {
     }
 }
 
-/// At 5 s the link is gone for half a second. The loss is one, whatever the timeouts.
+/// At 5 s the link is gone for half a second. There is one loss, independent of the timeouts.
 #[test]
 fn after_an_outage_it_goes_on_with_half_its_rate() {
     let outage = Instant::from_nanos(5_000_000_000);

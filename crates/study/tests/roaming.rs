@@ -271,7 +271,7 @@ fn threads_and_repetition_change_nothing() {
     );
 }
 
-/// The scheme that has nothing but this signal.
+/// The scheme that has only this signal.
 fn scheme_of(signal: &str) -> &str {
     if signal == "silent" {
         "sack"
@@ -354,7 +354,7 @@ fn losses_are_where_they_belong() {
     assert_eq!(rows(&node).len(), 3, "one interval");
 }
 
-/// A signal that is lost, late or doubled, or that nobody sent.
+/// A signal that is lost, late, duplicated or forged.
 #[test]
 fn ehn_at_its_worst_is_a_plain_sender() {
     let plain = acked(&paper("sack"));
@@ -378,7 +378,7 @@ fn ehn_at_its_worst_is_a_plain_sender() {
     }
 }
 
-/// Marks come more often than the timer expires, and start it afresh; Sack1's
+/// Marks come more often than the timer expires, and restart it; Sack1's
 /// window has no floor. The flow continues in every interval all the same.
 #[test]
 fn a_flow_goes_on_under_forged_marks_with_the_right_number() {

@@ -337,8 +337,8 @@ fn a_link_changes_its_rate() {
     assert_eq!(after.link, "old");
 }
 
-/// What a link does on which the mobile node is not concerns none of its measurements, and a
-/// flow that opens after a handoff has nothing to recover from.
+/// A link that the mobile node does not use affects none of its measurements, and a flow that opens
+/// after a handoff has nothing to recover from.
 #[test]
 fn phases_are_of_the_mobile_nodes_links() {
     use midflight_study::PhaseStart;

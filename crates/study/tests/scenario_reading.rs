@@ -109,7 +109,7 @@ fn a_value_is_set_once() {
     }
 }
 
-/// One run is too large whatever the number of runs is: what is said then is what makes it so.
+/// One run is too large for any number of runs: the error names the cause.
 #[test]
 fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {
     let read = |flows: &str, end: &str| {

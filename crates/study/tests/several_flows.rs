@@ -1,6 +1,5 @@
-//! Several flows that move together, and residents of the new link: forks are
-//! runs from the start, every flow is told how many move, and flows that are
-//! alike share alike.
+//! Several flows that move together, and residents of the new link: forks equal runs from the
+//! start, every flow's notice has the number of moving flows, and equal flows get equal shares.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;

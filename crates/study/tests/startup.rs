@@ -1,5 +1,5 @@
-//! How connections start: what is measured is what a trace of the same network
-//! shows, whatever the threads and the order of schemes.
+//! How connections start: the measures equal those in a trace of the same network, for any number
+//! of threads and order of schemes.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;

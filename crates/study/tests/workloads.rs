@@ -122,7 +122,7 @@ fn all_of_a_page_arrives_over_every_transport() {
     }
 }
 
-/// What the sender of the data sends is what was asked for, each object in segments of its own.
+/// The sender of the data sends the requested objects, each in its own segments.
 #[test]
 fn segments_are_those_of_the_objects() {
     let done = run(

@@ -76,7 +76,7 @@ pub enum SenderEvent<'a> {
         /// When it was set.
         set: Instant,
     },
-    /// The sender went from one state to another; told where [`Log::DETAILED`].
+    /// The sender went from one state to another; reported if [`Log::DETAILED`].
     State(Transition),
     /// A policy's order was applied.
     Order {

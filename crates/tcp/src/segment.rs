@@ -88,8 +88,8 @@ pub enum Content {
     WindowProbe,
     /// It acknowledges the receiver's SYN, and has no data.
     Acknowledgment,
-    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2), has the number of that in the place of its own, and
-    /// has no data.
+    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2), has that frame's number instead of its own, and has
+    /// no data.
     Challenge,
 }
 

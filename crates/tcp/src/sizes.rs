@@ -3,7 +3,8 @@
 //! (tcp_mss_split_point()), and from there on nothing begins with a whole number.
 //!
 //! On the wire a number represents as many bytes as a full segment has, and an offset for bytes of it that came
-//! before. The sender numbers what it sends, whatever the size; the receiver of Linux counts bytes.
+//! before. The sender numbers its segments, independent of their size; the receiver of Linux counts
+//! bytes.
 
 use midflight_units::Seq;
 

@@ -113,7 +113,7 @@ const fn way(from: State, trigger: Trigger, to: State) -> Transition {
     Transition { from, trigger, to }
 }
 
-/// Every way between states that a sender can take, whatever its parts. The
+/// Every transition between states that a sender can take, with any parts. The
 /// tests watch for others.
 pub const TRANSITIONS: &[Transition] = &[
     way(
@@ -269,7 +269,7 @@ pub const TRANSITIONS: &[Transition] = &[
         State::CongestionAvoidance,
     ),
     way(State::Reset, Trigger::NewAck, State::FastRecovery),
-    // A mark sends the sender back, whatever it is at.
+    // A mark sends the sender back from any state.
     way(State::CongestionAvoidance, Trigger::Mark, State::SlowStart),
     way(State::Delay, Trigger::Mark, State::CongestionAvoidance),
     way(State::Delay, Trigger::Mark, State::SlowStart),

@@ -428,8 +428,8 @@ fn fast_retransmit_works_after_step_3b() {
     }
 }
 
-/// RFC 4015 section 3.1, step 11: the first sample of what was unsent at the
-/// timeout starts the estimate afresh, from no less than it was and two ticks.
+/// RFC 4015 section 3.1, step 11: the first sample of data that were unsent at the timeout restarts
+/// the estimate, from at least its old value and two ticks.
 #[test]
 fn the_rto_adapts_after_a_spurious_timeout() {
     for (recovery, rtt_ms) in [("newreno", 5), ("newreno", 400), ("sack", 5), ("sack", 400)] {

@@ -119,7 +119,7 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     assert!(!again.sack.is_empty());
 }
 
-/// When nothing but the SYN is acknowledged its number is that of the SYN.
+/// When only the SYN is acknowledged its number is that of the SYN.
 #[test]
 fn a_probe_after_the_handshake_is_no_syn() {
     for recovery in ALL {
@@ -204,8 +204,8 @@ fn acks_move_on_under_a_closed_window() {
     }
 }
 
-/// What was lost while the window was closed: the timer goes on from the
-/// opening, or the thaw's ACKs count as duplicates.
+/// Losses while the window was closed: the timer continues from the opening, or the thaw's ACKs
+/// count as duplicates.
 #[test]
 fn what_is_lost_under_a_closed_window_is_resent_after_it() {
     for recovery in ALL {
@@ -657,7 +657,7 @@ fn nodupack_withholds_duplicates_for_its_time() {
     }
 }
 
-/// Segments above a gap are told of in each copy, and a delayed ACK goes with it.
+/// Each copy reports the segments above a gap, and a delayed ACK is sent with it.
 #[test]
 fn a_signal_acknowledges_all_that_has_arrived() {
     for signal in ["tr-acks", "ehn-notify"] {

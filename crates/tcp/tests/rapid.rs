@@ -78,7 +78,7 @@ fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
     }
 }
 
-/// The current chirp continues, whatever the duplicates, and nothing goes besides. After the
+/// The current chirp continues despite the duplicates, and nothing else is sent. After the
 /// recovery chirps continue with half the rate: two segments are 16 ms apart.
 #[test]
 fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {

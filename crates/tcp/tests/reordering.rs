@@ -84,7 +84,8 @@ fn ncr_makes_up_for_lost_acks() {
     }
 }
 
-/// The least threshold is three; with nothing new to send it is a share of what there is.
+/// The least threshold is three; with nothing new to send it is a share of the outstanding
+/// segments.
 #[test]
 fn ncr_without_new_data_waits_for_its_share() {
     for recovery in WITH_SACK {
@@ -279,7 +280,7 @@ fn dcr_is_cancelled_by_an_ack_of_new_data() {
         let v = s.sender.view();
         assert!(v.cwnd >= 12.0 && v.ssthresh == 12.0, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
-        // Another series waits anew.
+        // Another series waits again.
         for d in 1..=3 {
             let _ = s.sack(7, &[(8, 8 + d)]);
         }
@@ -429,8 +430,8 @@ fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
 }
 
 /// An ACK from before comes late in a fast recovery, with a block below what has
-/// been acknowledged since: ns-2's scoreboard goes back, and a segment goes again
-/// that nobody misses. It is not among the outstanding ones.
+/// been acknowledged since: ns-2's scoreboard goes back, and a segment that is not missing is
+/// retransmitted. It is not among the outstanding ones.
 #[test]
 fn a_late_block_makes_sack1_resend_what_was_acknowledged() {
     let settings = [("recovery", "sack1"), ("initial_window", "20")];

@@ -203,7 +203,7 @@ fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {
     assert!(ssthresh > 10.0, "{ssthresh}");
 }
 
-/// An ACK that comes when nothing is outstanding is nobody's arrival.
+/// An ACK that comes when nothing is outstanding counts for no segment.
 #[test]
 fn with_nothing_in_flight_an_ack_delivers_nothing() {
     for congestion in ["westwood", "westwood-plus"] {

@@ -78,7 +78,7 @@ pub(super) struct Links<O> {
     ports: BTreeMap<(u16, u16), Vec<(u16, u16)>>,
 }
 
-/// Where an IPv4 packet goes, and its protocol's ports; none of another packet.
+/// The destination of an IPv4 packet, and its protocol's ports; None for another packet.
 fn read(packet: &[u8]) -> Option<(u16, (u16, u16))> {
     let word = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
     let first = *packet.first()?;
@@ -239,7 +239,7 @@ pub struct Fate {
     pub packet: u32,
     /// When.
     pub at: Instant,
-    /// The node to whose device it must be given, and all of it as it is then; none of one that is lost.
+    /// The node to whose device it is delivered, and its bytes at that time; None if it is lost.
     pub delivered: Option<(u16, Box<[u8]>)>,
     /// A queue has marked it: "congestion experienced".
     pub is_marked: bool,
@@ -363,8 +363,8 @@ impl Emulator {
         self.links.world.watch().0
     }
 
-    /// The device of a node has sent a packet at an instant, up to which nothing else is to be known any more. What
-    /// the machine's kernel sends of its own accord, such as router solicitations, goes nowhere and is not recorded.
+    /// The device of a node has sent a packet at an instant, up to which no other events can follow. Packets that
+    /// the machine's kernel sends by itself, such as router solicitations, are neither delivered nor recorded.
     ///
     /// # Errors
     /// [`LabError`] for what the world refuses.
@@ -610,7 +610,7 @@ mod tests {
         Ok(())
     }
 
-    /// What a guest's driver tells is its own record, whose packets have the numbers that come next.
+    /// A guest's driver writes its own record, whose packets have the next numbers.
     #[test]
     fn entries_of_a_driver_are_taken_in_their_order() -> Result<(), LabError> {
         let text =

@@ -55,7 +55,7 @@ pub enum RecordEvent<'a> {
     Sent {
         /// Its bytes, with the IP header.
         bytes: u32,
-        /// The state of its connection; none of a packet that no connection sent.
+        /// The state of its connection; None for a packet that no connection sent.
         state: Option<KernelState>,
         /// Its IP and TCP headers.
         headers: &'a [u8],

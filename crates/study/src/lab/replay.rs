@@ -143,7 +143,7 @@ struct Connection {
     highest: Seq,
     /// When the segment was sent that arrived last.
     last_cause: Instant,
-    /// What the sender told last.
+    /// The last state that the sender reported.
     state: Option<KernelState>,
     /// A recovery is under way, of which the first retransmission has gone.
     recovering: bool,

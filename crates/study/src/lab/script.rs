@@ -1,4 +1,4 @@
-//! A setup as the script of a guest: what the lab's driver is told (`lab/kernel/README.md`), and flows in the commands
+//! A setup as the script of a guest: commands of the lab's driver (`lab/kernel/README.md`), and flows in the commands
 //! of the guest's program (`lab/guest/init.c`). The links are in a process beside it ([`super::Emulator`]).
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -82,8 +82,8 @@ enum SenderNotice {
     Notice(Notice),
 }
 
-/// The sender of a flow: an endpoint, what it hears of handoffs, and an application that writes at once
-/// all it has to send and closes when everything is acknowledged.
+/// The sender of a flow: an endpoint, its handoff notices, and an application that writes all its data
+/// at once and closes when everything is acknowledged.
 #[derive(Clone, Debug)]
 pub struct OurSender {
     config: Config,

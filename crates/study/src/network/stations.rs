@@ -264,8 +264,8 @@ pub(crate) fn attach(station: u8) -> [Action; 2] {
     ]
 }
 
-/// What the agent lets by after the registration is at the router, and goes
-/// on to this station.
+/// Packets that pass the agent after the registration are at the router, and are forwarded to this
+/// station.
 pub(crate) fn switch(station: u8) -> Action {
     Action::Route {
         node: ROUTER,

@@ -10,7 +10,8 @@
 //! in a break. Several flows from CN to MN move together (Daniel, Järvinen & Kojo, poster on TCP
 //! with vertical handoffs; Daniel & Kojo, report on available bandwidth, section 4.2), and a notice
 //! says how many. Residents are flows of other nodes, which the new link has from the start: from
-//! CN too, they end at Wir2. No notice counts them, since the mobile node knows of its own only.
+//! CN too, they end at Wir2. No notice counts them, because the mobile node knows only its own
+//! flows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -64,7 +65,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// One flow, and nobody else.
+    /// One flow alone.
     pub const ONE: Self = Self {
         moving: 1,
         residents: 0,

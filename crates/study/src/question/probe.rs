@@ -9,7 +9,7 @@
 //!
 //! The cross traffic is TCP with a window of one segment, many flows that
 //! send a segment a round trip each: as long as the bottleneck's queue is short beside that
-//! round trip, they send at a constant rate whatever the flow does. A long queue slows them down,
+//! round trip, they send at a constant rate, independent of the flow. A long queue slows them down,
 //! and a drop at a full queue stops one of them for a second. Started at equal distances they are
 //! one even stream, started at random an irregular one of the same mean. Their actual share is
 //! measured.
@@ -178,7 +178,7 @@ impl Numbered for Probe {
         let cross = self.cross();
         let mut phase = random::stream(self.seed, run, "flow", "start");
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
-        // The SYN and two segments of each have gone by then.
+        // Each has sent its SYN and two segments by then.
         let opens = Instant::ZERO
             + cross.round_trip * 3
             + Duration::from_nanos((phase.next_f64() * cross.round_trip.as_nanos() as f64) as u64);

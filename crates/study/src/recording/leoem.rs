@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Recording, String> {
                     down_for = down_for.max(3.0 * old + 3.0 * own);
                 }
             }
-            // The run begins with a path: nothing is connected anew there.
+            // The run begins with a path: this is not a new connection.
             if is_back && before.is_some() {
                 down_for = down_for.max(3.0 * own);
             }

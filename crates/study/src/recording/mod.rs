@@ -85,7 +85,7 @@ pub struct Recording {
     pub span: Duration,
     /// When the path changed, and where; for LeoEM the source's and the destination's satellite.
     pub handovers: Vec<(Duration, &'static str)>,
-    /// From when to when there was no path, whatever the rate is.
+    /// The time without a path, for any rate.
     pub outages: Vec<(Duration, Duration)>,
     /// What becomes of packets in an outage, where the format says that.
     pub drops: bool,

@@ -212,7 +212,7 @@ impl Plan {
             .collect()
     }
 
-    /// Nodes with agents are told where the mobile node is.
+    /// Nodes with agents get the location of the mobile node.
     fn attach(&self, timeline: &mut Timeline, at: Instant, link: Option<usize>) {
         if !self.agents.is_empty() {
             let (mobile, to) = (self.map().mobile(), link.map(station));
@@ -367,8 +367,8 @@ impl Plan {
             for link in map.ends(step.from) {
                 timeline.act(step.at, Action::Down(link));
             }
-            // The node's own queue goes with its interface, and so does what is on the air. What the
-            // base station has for the node is lost when it finds nobody.
+            // The node's own queue goes with its interface, and so does what is on the air. The base
+            // station's packets for the node are lost if the node is not there.
             let [to_interface, up, _] = map.up(step.from);
             let node = map.mobile();
             for link in [to_interface, up] {

@@ -506,7 +506,7 @@ impl Plan {
         let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
         let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        // Senders from elsewhere have none of our parts.
+        // Senders of other stacks have none of our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
             Stack::Linux | Stack::Quinn => PLAIN,
@@ -516,7 +516,7 @@ impl Plan {
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         let profile = flow.profile.as_ref().unwrap_or(&file.profile);
-        // Which of profile, settings and scheme is not expected told by leaving out the others.
+        // The unsupported one of profile, settings and scheme is found by leaving out the others.
         let plain = Scheme::named(PLAIN);
         let mut built = match scheme.build(profile, &knobs) {
             Ok(built) => built,
@@ -662,13 +662,13 @@ impl Plan {
         let mut marks: Vec<(Instant, PhaseStart)> = moves
             .chain(changes.map(|c| (c.at, PhaseStart::Change)))
             .collect();
-        // Of two at an instant the handoff, which comes first, stands for both.
+        // Of two at an instant the handoff, which comes first, counts for both.
         marks.sort_by_key(|mark| mark.0);
         marks.dedup_by_key(|mark| mark.0);
         marks
     }
 
-    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    /// How often the mobile node gets a new link, or its link changes.
     pub(super) fn makes(&self) -> usize {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         self.moves.len() + self.changes.iter().filter(on).count()

@@ -191,7 +191,8 @@ impl Plan {
         self.flows.iter().any(is_moving) && rebinds()
     }
 
-    /// The address of a flow's client on a link. What is sent there takes that link, whatever the node does.
+    /// The address of a flow's client on a link. Packets to it take that link, independent of the node's
+    /// moves.
     fn address_on(&self, number: usize, link: usize) -> (Ipv4Addr, NodeId) {
         let map = Map::of_links(self.access.len());
         let [high, low] = (number as u16 + 1).to_be_bytes();

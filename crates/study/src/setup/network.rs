@@ -76,7 +76,7 @@ impl Network {
         found
     }
 
-    /// A link and those that packets for a node may go on to.
+    /// A link, and the next links of packets for a node.
     pub(super) fn beyond(&self, link: LinkId, to: NodeId) -> Flags {
         let next = self.links[link.index()].to;
         let mut found = self.between(&[&self.routes, &self.alternatives], next, to);

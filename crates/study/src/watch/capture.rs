@@ -240,7 +240,7 @@ impl Capturing {
     }
 
     /// When the receiver sent an ACK that is at a place now. ACKs come in the
-    /// order in which they were sent, except for those that another way overtakes;
+    /// order in which they were sent, except those that are overtaken on another path;
     /// one that was never sent is forged.
     fn sending(&mut self, now: Instant, place: usize, flow: FlowId, ack: &Ack) -> AckSent {
         let known = self.known(flow).acks.len();

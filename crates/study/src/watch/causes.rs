@@ -2,7 +2,7 @@
 //! an ACK answers and when it was sent, when a timer was set.
 //!
 //! To the events of a trace it adds `ack_sent` (an ACK leaves the receiver; `delayed`
-//! when its timer sent it, `signal` when the node had something to say), `wake` (a
+//! when its timer sent it, `signal` when it is a signal of the node), `wake` (a
 //! deadline of the sender has come; the value is how many seconds it was set for),
 //! `dupacks` (this many duplicate ACKs are counted now) and `srtt`.
 //!
@@ -220,7 +220,7 @@ impl Causes {
         self.of.is_empty()
     }
 
-    /// Whether all events that must be kept are there.
+    /// Whether all requested events are recorded.
     pub(crate) fn is_full(&self) -> bool {
         self.closed
     }
@@ -275,7 +275,7 @@ impl Causes {
                 sent: Some(segment.sent),
                 ..EventCause::default()
             },
-            // An ACK that nobody sent is forged.
+            // An ACK that no receiver sent is forged.
             Event::AckArrived(ack) => {
                 let exact = self.acks.iter().any(|(sent, _)| sent == *ack);
                 // Of ACKs that segments of one burst caused, one that was lost may have been taken for this.
@@ -307,7 +307,7 @@ impl Causes {
         taken.map(|(_, of)| of).unwrap_or_default()
     }
 
-    /// Numbers what was listed from that place on, and keeps of it what must be kept.
+    /// Numbers the events listed from that place on, and keeps the requested ones.
     fn settle(&mut self, from: usize) {
         for place in from..self.recorder.len() {
             let number = self.count;

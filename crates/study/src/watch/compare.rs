@@ -128,7 +128,7 @@ impl Pair {
         }
     }
 
-    /// Compares what there is; the runs have come to these instants.
+    /// Compares the events so far; the runs have reached these instants.
     fn compare(&mut self, now: [Instant; 2]) {
         while self.parted.is_none() {
             let [a, b] = &mut self.queues;

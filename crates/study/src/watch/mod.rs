@@ -31,10 +31,10 @@ use crate::error::StudyError;
 use crate::measure::{AnyMeasure, Measure};
 use crate::setup::{Mark, Setup, Step};
 
-/// Events between two questions whether to continue.
+/// The number of events between two calls that return whether to continue.
 const EVENTS_AT_A_TIME: usize = 10_000;
 
-/// Asked now and then whether to continue.
+/// Called from time to time; returns whether to continue.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Names of a network's links, by their numbers.

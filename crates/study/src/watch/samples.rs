@@ -212,7 +212,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// Asks now and then whether to continue.
+    /// Checks from time to time whether to continue.
     ///
     /// # Errors
     /// [`StudyError::Interrupted`] when told to stop.

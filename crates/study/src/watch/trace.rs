@@ -129,7 +129,7 @@ impl Recorder {
         std::mem::take(&mut self.rows)
     }
 
-    /// Forgets this many rows, the first ones.
+    /// Removes the first rows, this many.
     pub(crate) fn forget(&mut self, count: usize) {
         self.rows.drain(..count);
         self.timeouts.retain(|&row| row >= count);

@@ -15,7 +15,7 @@ pub(crate) const PATH_FRAME_BYTES: u32 = 1200 + UDP_HEADERS;
 pub enum ControllerAfter {
     /// It is reset (RFC 9000 section 9.4).
     Reset,
-    /// It goes on.
+    /// It continues.
     Keep,
     /// It is reset on an unknown path, and continues with its earlier state on a known one.
     Restore,
@@ -26,7 +26,7 @@ pub enum ControllerAfter {
 pub enum RttAfter {
     /// It is reset (RFC 9000 section 9.4).
     Reset,
-    /// It goes on.
+    /// It continues.
     Keep,
     /// It is kept until the answer to the PATH_CHALLENGE gives a new one.
     Challenge,

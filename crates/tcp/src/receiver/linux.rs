@@ -145,7 +145,7 @@ pub(super) struct LinuxAcks {
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
     last_echo: u32,
-    /// The time of timestamps, which a compressed ACK does not look at anew.
+    /// The time of timestamps, which a compressed ACK does not update.
     stamped: Instant,
     // Autotuning (rcvq_space): bytes of the last RTT, and since when and where it counts.
     space: u64,
@@ -298,7 +298,7 @@ impl LinuxAcks {
         (window << RATIO_SHIFT) / self.ratio.max(1)
     }
 
-    /// tcp_space(), where so much is in the buffer.
+    /// tcp_space(), with this much data in the buffer.
     fn free(&self, taken: u64) -> u64 {
         self.to_window(self.buffer.saturating_sub(taken))
     }
@@ -340,7 +340,7 @@ impl LinuxAcks {
         free.min(self.threshold).next_multiple_of(1 << self.shift)
     }
 
-    /// tcp_grow_window(), where so much is in the buffer.
+    /// tcp_grow_window(), with this much data in the buffer.
     fn grow_window(&mut self, len: u64, taken: u64) {
         let room = self
             .clamp
@@ -582,7 +582,7 @@ impl LinuxAcks {
         self.most_delay
     }
 
-    /// The timeout that the handshake has told (icsk_rto).
+    /// The timeout after the handshake (icsk_rto).
     fn rto_ticks(&self) -> u64 {
         let rto = match self.srtt_x8 {
             0 => FIRST_RTO,

@@ -148,7 +148,7 @@ impl<R: RecoveryPart> RecoveryPart for Box<R> {
 /// holds one of them and dispatches to it, and the list of what they are called. One `beside` the
 /// list has no name there.
 ///
-/// It is not the `registry!` of the other parts, whose enum stands for a trait object: the methods
+/// It is not the `registry!` of the other parts, whose enum replaces a trait object: the methods
 /// here are generic over the log, and are compiled in place for it.
 macro_rules! recoveries {
     ($($variant:ident: $part:ty),+ $(,)? ; beside $other:ident: $agents:ty) => {

@@ -133,8 +133,7 @@ impl Scoreboard {
         below
     }
 
-    /// The edge below which every segment that is not here has this many of these
-    /// between itself and `end`.
+    /// The edge below which every missing segment has this many of these between itself and `end`.
     fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
         let mut wanted = u64::from(threshold);
         let reached = self.blocks.partition_point(|b| b.left < end);
@@ -535,7 +534,7 @@ mod tests {
     use super::*;
     use crate::segment::{SackBlocks, Says};
 
-    /// What RFC 6675 says, with every count made anew from the segments.
+    /// The rules of RFC 6675, with every count recomputed from the segments.
     #[derive(Default)]
     struct Reference(BTreeSet<Seq>);
 

@@ -86,7 +86,7 @@ pub(crate) struct Core {
     train: Option<ActiveTrain>,
     /// When the next burst may leave, where bursts are paced.
     pacer: Option<Pacer>,
-    /// How fast data is delivered, where a part listens to that; and what the last ACK has told.
+    /// The delivery rate, if a part listens to it; and the results of the last ACK.
     deliveries: Option<Box<Deliveries>>,
     rate: Option<RateSample>,
     /// What validates paths, and where the current segment goes.

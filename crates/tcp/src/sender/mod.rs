@@ -249,9 +249,9 @@ impl Sender {
         Ok(Some(self.core.transmit(seq)))
     }
 
-    /// The same while the handshake is under way, when nothing but the SYN may go, while the window is closed, while
-    /// a train is under way, when there is something for a segment to carry, when a segment goes before anything
-    /// else, and where segments have been cut.
+    /// The same during the handshake, when only the SYN may be sent, while the window is closed, during a train,
+    /// when there is something for a segment to carry, when a segment must be sent before anything else, and where
+    /// segments have been cut.
     #[inline(never)]
     pub fn poll_unusual(&mut self, now: Instant, unusual: Unusual) -> Option<Segment> {
         self.core.now = now;

@@ -13,7 +13,7 @@ use midflight_tcp::{
 };
 use midflight_units::{Duration, Instant, Seq};
 
-/// What a sender told of itself.
+/// The events that a sender logged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) transitions: Vec<Transition>,

@@ -24,7 +24,7 @@ pub(crate) const LTE: LinkInfo = LinkInfo {
     delay: Duration::from_millis(15),
 };
 
-/// A sender that has sent its SYN and been told of its link before.
+/// A sender that has sent its SYN after a notice of its link.
 pub(crate) fn told(recovery: &str, settings: &[(&str, &str)], policy: Policy) -> DrivenSender {
     let mut all = vec![("recovery", recovery), ("segment_bytes", "1000")];
     all.extend(settings);

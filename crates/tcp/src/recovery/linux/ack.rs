@@ -12,7 +12,7 @@ use crate::event::{Author, Log};
 use crate::segment::{Ack, SackBlock, Says};
 use crate::sender::Core;
 
-/// What an ACK has told: flags and samples of tcp_ack().
+/// The results of an ACK: flags and samples of tcp_ack().
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
     /// SND.UNA before.
@@ -170,7 +170,7 @@ impl Linux {
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
                 if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
-                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as its own block.
+                    // tcp_maybe_skipping_dsack(): the duplicate is processed here, and as its own block.
                     let dup = next_dup.filter(|d| d.left < right && right < block.right);
                     for seq in dup.map_or(0..0, |d| d.left..d.right) {
                         self.tag_one(core, seq, true, news);

@@ -18,7 +18,7 @@ pub(super) struct Prr {
     pub(super) out: u64,
 }
 
-/// What an ACK has told.
+/// The results of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
     /// Acknowledged or SACKed.

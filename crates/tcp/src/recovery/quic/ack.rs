@@ -10,7 +10,7 @@ use crate::event::{Author, Log, PathEvent, SenderEvent};
 use crate::segment::{Ack, Says};
 use crate::sender::Core;
 
-/// What an ACK has told.
+/// The results of an ACK.
 #[derive(Debug, Default)]
 struct News {
     /// Segments that are acknowledged for the first time.

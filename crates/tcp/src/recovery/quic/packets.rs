@@ -13,7 +13,7 @@ pub(super) enum Fate {
     Acked,
 }
 
-/// A packet that must be acknowledged.
+/// An ack-eliciting packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub(super) sent: Instant,

@@ -169,7 +169,7 @@ impl Quic {
         self.migrate(core, port_only, state, log);
         self.challenge_path(core, log);
         if was_validated {
-            // Section 9.3.3: whoever sits on the old path answers from there.
+            // Section 9.3.3: a node on the old path answers from there.
             self.send_challenge(core, old.0, old.1, log);
         }
     }

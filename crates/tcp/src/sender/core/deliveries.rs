@@ -26,7 +26,7 @@ impl Core {
         }
     }
 
-    /// An ACK has arrived, and nobody has acted on it yet.
+    /// An ACK has arrived and is not processed yet.
     pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
         self.rate = None;
         if ack.is_quic() {

@@ -53,7 +53,7 @@ impl LossState {
         self.timeout_point
     }
 
-    /// Whether segments must be sent again of which SND.NXT does not tell.
+    /// Whether segments must be retransmitted that SND.NXT does not show.
     pub(super) fn repairs(&self) -> bool {
         self.repairs
     }

@@ -13,7 +13,7 @@ use crate::state::Trigger;
 pub(super) struct Applied {
     /// There were any.
     pub(super) any: bool,
-    /// The window is to be left alone by the recovery that asked.
+    /// The calling recovery must not change the window.
     pub(super) keep_window: bool,
 }
 

@@ -65,7 +65,7 @@ impl Core {
         self.pacer.is_some()
     }
 
-    /// Its own rate is in force that no order gives.
+    /// The sender's own rate is in force, not an ordered one.
     fn own_rate(&self) -> u64 {
         if self.config.pacing || self.path.paces {
             self.path.pacing_rate
@@ -128,8 +128,8 @@ impl Core {
         }
     }
 
-    /// A burst of this many segments and bytes of data leaves, whatever the gate says; the instant that it counts as
-    /// sent.
+    /// A burst of this many segments and bytes of data is sent, even if the gate is closed; returns the instant that
+    /// counts as its sending time.
     #[inline]
     pub(crate) fn leave(&mut self, segments: u64, bytes: u64) -> Instant {
         let (now, own_rate) = (self.now, self.own_rate());

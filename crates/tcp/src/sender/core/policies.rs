@@ -23,7 +23,7 @@ const OF_POLICIES: [Listens; 6] = [
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
-/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are none of either.
+/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are neither.
 pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
     if ack.sack.is_empty() || ack.is_quic() {
         return (SmallVec::new(), None);
@@ -108,7 +108,7 @@ impl Core {
         special: bool,
         log: &mut impl Log,
     ) {
-        // One test for both: mostly nobody waits.
+        // One test for both: usually no part waits.
         if special || self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
             self.consult_waiting(ack, standing, special, log);
         }
@@ -201,7 +201,7 @@ impl Core {
         self.flight_before = self.response.flight_before();
         self.dup_threshold = self.response.dup_threshold(&view);
         self.end_duplicates();
-        // The detector gives up here, and nobody else would end its probe.
+        // The detector gives up here, and no other part would end its probe.
         self.probe = None;
         self.detector.on_fast_retransmit(&view);
         self.begin_watch(&view, false);

@@ -108,7 +108,7 @@ impl Core {
         } else if self.timers.delay().is_some() || self.patient {
             State::Delay
         } else if self.cwnd() < self.ssthresh() && !(self.path.controls && self.books.una() > 0) {
-            // A controller that sets the window by itself has phases of its own.
+            // A controller that sets the window itself has its own phases.
             State::SlowStart
         } else {
             State::CongestionAvoidance

@@ -97,7 +97,7 @@ impl WindowState {
         self.receiver_window
     }
 
-    /// The receiver has told its window.
+    /// The receiver has advertised its window.
     pub(super) fn set_receiver_window(&mut self, segments: u64) {
         self.receiver_window = segments;
         self.usable = self.whole.min(segments);
