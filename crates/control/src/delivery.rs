@@ -88,8 +88,7 @@ pub struct Deliveries {
     lost: u64,
     at: Option<Instant>,
     first_tx: Instant,
-    /// What will have been delivered when that of which the application had too little has been; 0 if it has
-    /// enough.
+    /// The delivered count at which the application-limited phase ends; 0 outside one.
     app_limited: u64,
     newest: Newest,
     rtt: Option<Duration>,
@@ -325,7 +324,7 @@ mod tests {
         assert_eq!(last.rtt, Some(Duration::from_millis(100)));
     }
 
-    /// What a SACK has delivered is not delivered again by the ACK; an ACK that comes sooner than a round trip can
+    /// Data delivered by a SACK are not counted again at the ACK; an ACK that comes sooner than a round trip can
     /// take gives no rate.
     #[test]
     fn what_was_sacked_counts_once() {

@@ -12,7 +12,7 @@ use midflight_units::{Duration, Instant};
 pub struct Jiffies {
     /// Ticks a second; 0 for timers that expire exactly when due.
     pub hz: u32,
-    /// What the clock, counted from the tick of number zero, shows at time zero.
+    /// The clock's value at time zero, counted from tick number zero.
     pub phase: Duration,
 }
 

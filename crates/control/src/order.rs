@@ -123,7 +123,7 @@ pub struct Reordering {
 }
 
 impl Order {
-    /// What kind of order it is, in traces.
+    /// The kind of the order, in traces.
     pub fn name(&self) -> &'static str {
         match self {
             Self::SetMinRto(_) => "set_min_rto",

@@ -142,12 +142,12 @@ impl Request {
         }
     }
 
-    /// What differs between the TTLs (RFC 4782 section 3.1, equation 1).
+    /// The difference of the TTLs (RFC 4782 section 3.1, equation 1).
     pub fn ttl_diff(&self) -> u8 {
         self.ip_ttl.wrapping_sub(self.qs_ttl)
     }
 
-    /// What the receiver returns; nothing to a rate of zero (RFC 4782 section 4.3).
+    /// The receiver's response; none to a rate of zero (RFC 4782 section 4.3).
     pub fn response(&self) -> Option<Response> {
         (self.rate > RateCode::ZERO).then(|| Response {
             rate: self.rate,

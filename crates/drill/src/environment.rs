@@ -44,7 +44,7 @@ pub(super) struct Environment<'a> {
     pub(super) notes: Vec<Note>,
 }
 
-/// What becomes of a sysctl.
+/// The effect of a sysctl.
 #[derive(Clone, Copy)]
 enum Sysctl {
     /// Sets SACK, timestamps or window scaling.
@@ -173,7 +173,7 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ),
 ];
 
-/// What becomes of a parameter of a route.
+/// The effect of a route's parameter.
 #[derive(Clone, Copy)]
 enum Parameter {
     /// Sets a setting of the profile.
@@ -334,7 +334,7 @@ impl<'a> Environment<'a> {
             open = continues;
         }
         for (line, text) in whole {
-            // What a pipe ends in only looks at what it begins with.
+            // The last command of a pipe only reads the output of the first.
             for command in text.replace("&&", ";").split(';') {
                 let command = command.split('|').next().unwrap_or_default();
                 let words = words(command);

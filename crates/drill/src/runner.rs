@@ -33,10 +33,10 @@ pub(super) struct Runner<'a> {
     /// The call that waits is tried again, and its own time is over.
     pub(super) retrying: bool,
     pub(super) patience_over: bool,
-    /// What has been seen of the connection.
+    /// The observed state of the connection.
     pub(super) seen: Seen,
     variables: Variables,
-    /// What the call that waited came to, if not what the script says.
+    /// The result of the blocked call, if it differs from the script's.
     late: Option<Failure>,
 }
 
@@ -459,7 +459,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What is different in the flags and options, as the script has it and as it was sent.
+    /// The differences of flags and options, as in the script and as sent.
     fn differs(
         &mut self,
         spec: &SegmentSpec,
@@ -563,7 +563,7 @@ impl<'a> Runner<'a> {
         Ok(Ok(()))
     }
 
-    /// What an assertion expects that does not hold, and what is there instead.
+    /// The expectation of a failed assertion, and the value found.
     fn missed(&mut self, check: &Check, verdict: Verdict) -> Outcome {
         let connection = self.connection.as_ref();
         let value = |field| connection.map_or(0.0, |c| c.value(field));

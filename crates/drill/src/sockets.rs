@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use midflight_units::{Duration, Instant};
 
-/// What the application has.
+/// The application's socket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sockets {
     /// The socket that listens, or that is to connect.
@@ -13,7 +13,7 @@ pub(super) struct Sockets {
     pub(super) connected: Option<i64>,
     pub(super) listens: bool,
     pub(super) non_blocking: bool,
-    /// What the listener was set to, which its connections inherit, and the connection.
+    /// The options of the listener, which its connections inherit, and the connection.
     pub(super) set: Settings,
     /// Values that were set and have no effect, by option.
     pub(super) kept: BTreeMap<String, i64>,
@@ -30,7 +30,7 @@ pub(super) struct Sockets {
     pub(super) end_read: bool,
 }
 
-/// What is set on a socket.
+/// The options of a socket.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -104,7 +104,7 @@ impl Uncopied {
     }
 }
 
-/// What is ready at a socket, as bits (`tcp_poll()`).
+/// The ready events of a socket, as bits (`tcp_poll()`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ready(pub(super) u32);
 
@@ -133,7 +133,7 @@ impl Ready {
         Self(self.0 | other.0)
     }
 
-    /// What of it is asked for: errors always are.
+    /// The requested events; errors are always included.
     pub(super) fn of(self, asked: Self) -> Self {
         Self(self.0 & (asked.0 | Self::ALWAYS.0))
     }

@@ -14,7 +14,7 @@ pub(super) enum Value {
     Any,
     /// A whole number.
     Number(i64),
-    /// What stands in quotation marks.
+    /// The text in quotation marks.
     Text(String),
     /// Names with bars between them: `O_RDWR|O_NONBLOCK`.
     Names(Vec<String>),

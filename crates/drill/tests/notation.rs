@@ -580,7 +580,8 @@ fn a_window_without_room_for_a_segment_is_probed() {
     ));
 }
 
-/// What an application asks of its sockets, beside data: each line holds, and not with another answer.
+/// An application's calls on its sockets, besides data: each line passes, and fails with another
+/// result.
 #[test]
 fn calls_are_held_against_what_they_return() {
     let linux = DrillRequest {

@@ -1,6 +1,6 @@
 //! One connection in relative sequence numbers: handshake with its negotiated options, data in both
 //! directions, windows, FINs and resets (RFC 9293 sections 3.5, 3.6, 3.8 and 3.10). The sender and
-//! the receiver are `midflight_tcp`'s. What arrives is taken in `arrivals.rs`.
+//! the receiver are `midflight_tcp`'s. `arrivals.rs` processes arriving segments.
 
 mod arrivals;
 
@@ -21,7 +21,7 @@ use crate::stream::Stream;
 /// Twice the maximum segment lifetime (RFC 9293 section 3.4.2).
 const TIME_WAIT: Duration = Duration::from_secs(240);
 
-/// What a connection is made with.
+/// The settings of a connection.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The sender and the receiver.
@@ -260,7 +260,7 @@ impl Connection {
         let options = if self.timestamps { options } else { 0 };
         let stream = Stream::new(largest.saturating_sub(options), self.stream.nagle);
         let before = std::mem::replace(&mut self.stream, stream);
-        // What the application has done so far.
+        // The application's calls so far.
         let fin = u64::from(before.is_closed());
         self.stream.write(before.end() - 1 - fin, 1);
         if before.is_closed() {
@@ -509,7 +509,7 @@ impl Connection {
         self.more_to_send(now, log);
     }
 
-    /// What the application writes next begins its own segment (MSG_EOR).
+    /// The next data of the application begin a new segment (MSG_EOR).
     pub fn end_record(&mut self) {
         self.stream.seal();
     }
@@ -780,7 +780,7 @@ impl Connection {
         (stream.end() - fin).saturating_sub(stream.byte_of(una).max(1))
     }
 
-    /// What it was made with.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -790,7 +790,7 @@ impl Connection {
         &self.sender
     }
 
-    /// What the application has written, in segments.
+    /// The data that the application has written, in segments.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }

@@ -42,7 +42,7 @@ pub struct Arrival {
     pub echo: Option<Instant>,
     /// SACK blocks: the first byte and one past the last.
     pub sack: Vec<(u64, u64)>,
-    /// What its ACK says besides.
+    /// Further content of its ACK.
     pub says: Says,
     /// It asks for a rate.
     pub request: Option<Request>,
@@ -89,8 +89,8 @@ pub struct Departure {
     pub echo: Option<u64>,
     /// SACK blocks.
     pub sack: Vec<(u64, u64)>,
-    /// What its ACK says besides.
+    /// Further content of its ACK.
     pub says: Says,
-    /// What it carries besides its data.
+    /// Its content besides data.
     pub option: Option<SegmentOption>,
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
-/// What the application has written, cut into segments.
+/// The data that the application has written, cut into segments.
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// Bytes of a full-sized segment.
@@ -136,13 +136,13 @@ impl Stream {
         }
     }
 
-    /// What there is is held back no longer.
+    /// The available data are no longer held back.
     pub(crate) fn release(&mut self) {
         self.released = self.segments_end();
         self.seal();
     }
 
-    /// What is written next begins a segment.
+    /// The next data begin a segment.
     pub(crate) fn seal(&mut self) {
         self.sealed = self.segments_end();
     }

@@ -31,7 +31,7 @@ impl ByHand {
         hand
     }
 
-    /// What the server answers.
+    /// The server's response.
     fn send(&mut self, header: &Header, data: &[u8]) -> Vec<Header> {
         let datagram = header.encode(data).unwrap_or_else(|e| panic!("{e}"));
         let taken = self.server.on_datagram(self.now, &datagram);

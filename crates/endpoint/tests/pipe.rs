@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// What an application does: it writes, closes, and reads at most so much at a time.
+/// An application that writes, closes, and reads at most this much at a time.
 struct App {
     data: Vec<u8>,
     written: usize,
@@ -409,7 +409,7 @@ fn a_reset_ends_both_sides() {
     assert_eq!(resets[0].1.ack, pipe.of(1).last().and_then(|h| h.ack));
 }
 
-/// What a policy asks of routers and what the node says of a handoff crosses the wire.
+/// A policy's requests to routers and the node's signals at a handoff are encoded on the wire.
 #[test]
 fn rates_and_marks_cross_the_wire() {
     use midflight_control::{LinkInfo, StartNotice};

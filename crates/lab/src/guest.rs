@@ -15,7 +15,7 @@ const HEAD: usize = 16;
 const MOST_BYTES: u32 = 1 << 16;
 /// The run is over.
 const LAST: u32 = 1;
-/// What became of a packet: it is lost, or marked.
+/// The fate of a packet: lost, or marked.
 const LOST: u16 = 1;
 const MARKED: u16 = 2;
 

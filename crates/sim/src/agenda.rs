@@ -66,7 +66,7 @@ impl Agenda {
         self.due[0] = self.others.first.0;
     }
 
-    /// What comes first, and its instant in nanoseconds. A tie of instants is
+    /// The first event, and its instant in nanoseconds. A tie of instants is
     /// settled by the keys, which for busy sources `key` knows; a tie of keys
     /// goes to the other source numbered 0, then to the busy ones by their
     /// numbers, then to the other sources.

@@ -148,7 +148,7 @@ impl Reach {
         if reached.ends || link.is_special() || (link.may_break && entered_on_the_way) {
             return NextHop::Event;
         }
-        // What a pause holds or what is counted must not be ahead of the present.
+        // Packets that a pause holds or that are counted must not be ahead of the present.
         if reached
             .onward
             .iter()

@@ -22,12 +22,12 @@ pub struct CrossTraffic {
 pub enum Pattern {
     /// As evenly as a clock.
     Constant {
-        /// What all packets make.
+        /// The rate of all packets together.
         rate: Rate,
     },
     /// With exponential gaps.
     Poisson {
-        /// What all packets make on average.
+        /// The average rate of all packets together.
         rate: Rate,
     },
     /// Evenly in bursts, with silence between.
@@ -84,7 +84,7 @@ impl CrossTraffic {
         8.0 * f64::from(self.bytes) / self.pattern.rate().as_bps() as f64
     }
 
-    /// What is wrong with it, if anything.
+    /// The error in it, if any.
     pub fn problem(&self) -> Option<&'static str> {
         if self.bytes == 0 {
             return Some("a packet has at least one byte");

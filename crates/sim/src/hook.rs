@@ -12,7 +12,7 @@ use crate::link::LinkId;
 use crate::packet::{Packet, PacketOptions};
 use crate::quick_start::RateRouter;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is forwarded.

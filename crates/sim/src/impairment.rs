@@ -82,7 +82,7 @@ pub enum Reordering {
 /// Most transmissions of a packet beside the first; then it gets through.
 const MOST_AGAIN: u64 = 8;
 
-/// What happens to a packet of a certain number.
+/// The fate of the packet with a certain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scripted {
     /// It is lost.
@@ -99,8 +99,8 @@ pub struct Impairments {
     pub loss: Option<LossModel>,
     /// Random reordering of what is not lost.
     pub reordering: Option<Reordering>,
-    /// What happens to the packets of these numbers, ascending from 1 in the
-    /// order in which packets reach the far end, instead of what the random models say.
+    /// The fate of the packets of these numbers, ascending from 1 in the order in which packets
+    /// reach the far end; replaces the random models.
     pub script: Vec<(u64, Scripted)>,
     /// Of the random streams; see [`crate::random::seed`].
     pub seed: u64,
@@ -136,7 +136,7 @@ impl Impairments {
         Drawn::of(probability, self.seed_after(before), REORDERING)
     }
 
-    /// What is wrong with them, if anything.
+    /// The error in them, if any.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         const PROBABILITY: &str = "a probability is from 0 to 1";
         let is_probability = |p: f64| (0.0..=1.0).contains(&p);
@@ -433,7 +433,7 @@ fn transmissions(probability: f64, drawn: f64) -> u64 {
 mod tests {
     use super::*;
 
-    /// What is handed out is what is drawn from.
+    /// The exported decisions are those that the simulator draws from.
     #[test]
     fn a_decision_that_is_handed_out_is_the_one_that_is_taken() {
         let model = LossModel::Uniform { probability: 0.25 };

@@ -31,7 +31,7 @@ pub(crate) struct Transit {
     pub(crate) packet: Packet,
 }
 
-/// What a link does with a packet that it accepts.
+/// The treatment of an accepted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
     /// Its transmission starts, and when that was decided.
@@ -354,7 +354,7 @@ impl Link {
         self.rate
     }
 
-    /// What it is at `now`, up to which nothing more happens to it. Of a link that is not
+    /// Its state at `now`, up to which nothing more happens to it. Of a link that is not
     /// [tapped](LinkConfig::tapped) packets may have gone on already.
     pub(crate) fn state(&self, now: FineTime) -> LinkState {
         let special = self.special.as_deref();
@@ -481,7 +481,7 @@ impl Link {
         }
     }
 
-    /// What was handed to it; nothing if that is not counted.
+    /// Counts of the packets handed to it; None if they are not counted.
     pub(crate) fn counts(&self) -> LinkCounts {
         let counted = self.special.as_deref().filter(|special| special.counted);
         counted.map_or_else(LinkCounts::default, |special| special.counts)

@@ -74,7 +74,7 @@ struct Meter {
     before: Interval,
 }
 
-/// What a router does with a request.
+/// A router's treatment of a request.
 #[derive(Clone, Debug, PartialEq)]
 enum Role {
     TakesPart(Box<Meter>),
@@ -137,7 +137,8 @@ impl Meter {
         self.present.bits += 8 * u64::from(bytes);
     }
 
-    /// What it grants of a request over a link of this rate, and draws for the nonce.
+    /// The rate that it grants to a request over a link of this rate, and the random bits of the
+    /// nonce.
     fn grant(&mut self, now: Instant, link: Rate, asked: RateCode) -> (RateCode, u64) {
         self.turn_to(now);
         let used = self.present.bits.max(self.before.bits);

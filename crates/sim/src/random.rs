@@ -1,6 +1,6 @@
 //! Random streams by name.
 //!
-//! What is drawn depends on the names alone, not on what else is drawn: a link
+//! The drawn numbers depend on the names alone, not on other draws: a link
 //! that is added, or a model that draws more, shifts no other stream. The key
 //! of a stream is the BLAKE3 hash of its names, the generator is xoshiro256++
 //! (Blackman and Vigna 2021, "Scrambled linear pseudorandom number

@@ -49,7 +49,7 @@ pub enum ScheduleError {
     Loss,
 }
 
-/// What the transmitter does.
+/// The transmitter's mode.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// It has the link's own rate.
@@ -60,7 +60,7 @@ pub enum Service {
     Opportunities(Opportunities),
 }
 
-/// What becomes of packets while the rate is zero.
+/// The fate of packets while the rate is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outage {
     /// They wait; a transmission that had begun continues afterwards.
@@ -150,7 +150,7 @@ impl Schedule {
         *blake3::hash(&bytes).as_bytes()
     }
 
-    /// What the transmitter does.
+    /// The transmitter's mode.
     pub fn service(&self) -> &Service {
         &self.service
     }
@@ -165,7 +165,7 @@ impl Schedule {
         self.loss.as_ref()
     }
 
-    /// What becomes of packets while the rate is zero.
+    /// The fate of packets while the rate is zero.
     pub fn outage(&self) -> Outage {
         self.outage
     }
@@ -262,7 +262,7 @@ impl Steady {
     };
 }
 
-/// What no rounding takes away, in seconds.
+/// A margin above all rounding errors, in seconds.
 const BEHIND: f64 = 1e-9;
 
 impl Following {
@@ -298,7 +298,7 @@ impl Following {
         (bps.map(|bps| bps.round() as u64), delay)
     }
 
-    /// What the transmitter does.
+    /// The transmitter's mode.
     pub(crate) fn service(&self) -> &Service {
         &self.schedule.service
     }

@@ -1,4 +1,4 @@
-//! What is planned to happen, in the order of time.
+//! The planned actions, in the order of time.
 
 use educe::Educe;
 use midflight_units::Instant;

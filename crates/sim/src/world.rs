@@ -41,7 +41,7 @@ use crate::timeline::Timeline;
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub struct World<O> {
-    /// What the time between nanoseconds is.
+    /// The treatment of time between nanoseconds.
     clock: Clock,
     /// The present.
     moment: Moment,
@@ -110,7 +110,8 @@ impl<'a> Endpoints<'a> {
         self.apps.iter().map(|app| &app.workload)
     }
 
-    /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
+    /// Counts of the packets handed to a link so far; zeros where the link is not
+    /// [counted](crate::LinkConfig::counted).
     pub fn link_counts(self, link: LinkId) -> LinkCounts {
         let link = self.links.get(link.index());
         link.map_or_else(LinkCounts::default, Link::counts)
@@ -152,8 +153,8 @@ impl<O: Observer> World<O> {
         FlowId(index)
     }
 
-    /// Puts an action on the timeline. What is due at an instant happens
-    /// before any packet of that instant moves.
+    /// Puts an action on the timeline. Entries of an instant happen before any packet of that
+    /// instant moves.
     ///
     /// # Errors
     /// [`WorldError::FixedRoute`] for a route that was not declared as an
@@ -285,7 +286,7 @@ impl<O: Observer> World<O> {
         (&mut self.observer, ends)
     }
 
-    /// A copy of the world as it is now, with another observer. What happens in it is the same.
+    /// A copy of the world as it is now, with another observer. The events in it are the same.
     pub fn watched_by<P: Observer>(&self, observer: P) -> World<P> {
         World {
             clock: self.clock,
@@ -323,7 +324,8 @@ impl<O: Observer> World<O> {
         &self.names[link.index()]
     }
 
-    /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
+    /// Counts of the packets handed to a link so far; zeros where the link is not
+    /// [counted](crate::LinkConfig::counted).
     pub fn link_counts(&self, link: LinkId) -> LinkCounts {
         self.links[link.index()].counts()
     }

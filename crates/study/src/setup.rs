@@ -50,7 +50,7 @@ impl Write for Hashing {
     }
 }
 
-/// What a part of the timeline begins with.
+/// The event with which a part of the timeline begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PhaseStart {
     /// The run.
@@ -86,7 +86,7 @@ pub(crate) struct Mark {
     pub(crate) place: u16,
 }
 
-/// What happens at an instant of the timeline.
+/// The event at an instant of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     Act(Action),
@@ -252,7 +252,7 @@ impl Setup {
         hashing.0.finalize().to_hex().to_string()
     }
 
-    /// What the time between nanoseconds is.
+    /// The treatment of time between nanoseconds.
     fn clock(&self) -> Clock {
         let counts = |flow: &FlowSetup| flow.part.built.profile.counts_picoseconds;
         if self.flows.iter().any(counts) {
@@ -309,7 +309,7 @@ impl Setup {
     }
 
     /// The same without the promise that no other route will be set: every packet has an event at each
-    /// node with a choice. What happens is the same.
+    /// node with a choice. The events are the same.
     ///
     /// # Errors
     /// As [`Self::world`].

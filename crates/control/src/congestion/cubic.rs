@@ -47,7 +47,7 @@ pub struct Cubic {
     /// The last reduction, if congestion avoidance has not begun since.
     reduced: Option<Reduced>,
     epoch: Option<Epoch>,
-    /// What the last ACK of slow start added to the window, which may end that much above the threshold.
+    /// The window increase by the last ACK of slow start, which may end that much above the threshold.
     step: f64,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,

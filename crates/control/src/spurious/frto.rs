@@ -19,7 +19,7 @@ use super::{PriorState, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, Listens, Order, Orders, SenderView};
 
-/// What to do about a spurious timeout.
+/// The response to a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Response {
     /// RFC 4015.

@@ -34,7 +34,7 @@ enum Response {
     One,
 }
 
-/// What the sender was when the timer expired.
+/// The sender's state when the timer expired.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Expiry {
     /// The threshold to go back to: no less than the window.

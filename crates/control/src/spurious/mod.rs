@@ -63,7 +63,7 @@ registry! {
     DsackUndo: DsackUndo,
 }
 
-/// What a sender was before a loss recovery that may prove unnecessary.
+/// A sender's state before a loss recovery that may prove unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorState {
     /// When it began.

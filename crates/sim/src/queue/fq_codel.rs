@@ -43,7 +43,7 @@ const BATCH: usize = 64;
 struct FlowQueue {
     queue: Fifo,
     control: Control,
-    /// What it may still send in its turn (section 4.2).
+    /// The bytes that it may still send in its turn (section 4.2).
     credits: i64,
     /// It is in one of the lists.
     is_listed: bool,
@@ -243,7 +243,8 @@ mod tests {
         assert_eq!(flows_of(&mut *queue, 4), [1, 2, 0, 0]);
     }
 
-    /// What is too much is taken from the fattest flow's head, half of it at most and 64 packets at most.
+    /// The excess is dropped from the head of the fattest flow, at most half of it and at most 64
+    /// packets.
     #[test]
     fn the_fattest_flow_pays() {
         let mut small = config(&FQ_CODEL);

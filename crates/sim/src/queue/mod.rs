@@ -26,11 +26,11 @@ pub const QUEUES: &[&QueueKind] = &[&codel::CODEL, &fq_codel::FQ_CODEL, &pie::PI
 pub struct QueueKind {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its description, in a line.
     pub summary: &'static str,
     /// The RFC.
     pub source: &'static str,
-    /// What is left out is this.
+    /// The defaults of the options.
     pub default: QueueParameters,
     /// The name of the second time: `interval`, or what it is here.
     pub period: &'static str,

@@ -15,7 +15,7 @@ use crate::config::{AppConfig, FlowId};
 use crate::event::{Event, Observer};
 use crate::stack::End;
 
-/// What of an application a flow carries.
+/// The part of an application that a flow carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     app: u16,

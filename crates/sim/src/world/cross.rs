@@ -44,7 +44,7 @@ impl<O: Observer> World<O> {
         self.first_stack() + 2 * self.stacks.len()
     }
 
-    /// What is there from the start begins.
+    /// Starts the cross traffic that is present from the beginning.
     pub(super) fn begin_cross_traffic(&mut self) {
         for number in 0..self.cross.len() {
             let source = &mut self.cross[number];

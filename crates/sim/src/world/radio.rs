@@ -1,5 +1,5 @@
-//! What happens on links that are paused or have impairments, and what was
-//! announced: apart from the way of most packets.
+//! Events on links that are paused or have impairments, and announced events, separate from the
+//! path of most packets.
 
 use super::World;
 use crate::agenda::Key;
@@ -61,7 +61,7 @@ impl<O: Observer> World<O> {
         true
     }
 
-    /// What was announced happens; the link, if it is an arrival.
+    /// An announced event happens; returns the link if it is an arrival.
     pub(super) fn announced(&mut self) -> Option<usize> {
         let announcement = self.announcements.pop()?;
         self.sync_announcements();
@@ -184,7 +184,7 @@ impl<O: Observer> World<O> {
         self.serve(link, false);
     }
 
-    /// What a link keeps for a node goes to another one, or to itself where the node is back.
+    /// Packets that a link keeps for a node go to another link, or over itself if the node is back.
     pub(super) fn forward_kept(&mut self, link: LinkId, node: NodeId, to: LinkId) {
         let onward = Some(to).filter(|to| *to != link);
         for packet in self.links[link.index()].forward(node, onward) {

@@ -36,7 +36,7 @@ pub(super) struct StackFlow {
     read: Vec<u64>,
 }
 
-/// What is known of the data of a flow of datagrams.
+/// The known state of the data of a flow of datagrams.
 #[derive(Clone, Debug)]
 struct FlowData {
     config: DataConfig,
@@ -184,7 +184,7 @@ impl<O: Observer> World<O> {
         flow.index() >= self.flows.len()
     }
 
-    /// What the timeline does to a flow of datagrams.
+    /// Actions of the timeline on a flow of datagrams.
     #[cold]
     pub(super) fn act_on_stack(&mut self, flow: FlowId, action: Action) {
         let now = self.moment.at;

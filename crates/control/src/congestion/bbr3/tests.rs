@@ -25,7 +25,7 @@ struct Path {
     rtt: f64,
     /// Segments that the bottleneck holds, the one in service included.
     queue: f64,
-    /// What the application writes a second, and how much it has written.
+    /// The application's rate per second, and the amount written.
     app: f64,
     written: f64,
     /// ACKs arrive at multiples of this.
@@ -427,7 +427,7 @@ fn probe_rtt_comes_after_five_seconds_and_ends() {
 fn an_idle_time_takes_the_place_of_probe_rtt() {
     let mut path = Path::new(20.0, 40.0, 500.0);
     path.reach(State::Cruise);
-    // What is written ends here, and continues six seconds later.
+    // The application stops writing here, and continues six seconds later.
     path.app = path.written / (path.now - 1.0 + 6.0);
     path.until(6.0, |p| p.flying.is_empty());
     assert!(path.flying.is_empty());
