@@ -1009,6 +1009,19 @@ class Setup:
         bytes). The capture ends at `until_ns`, if that is before the end of the run.
         """
 
+class Document:
+    """The parsed text of a scenario in JSON. Plans of it differ in the values that are set: a sweep
+    parses its scenario once, not once for each cell.
+    """
+
+    def __new__(cls, text: str) -> Document: ...
+    def plan(
+        self,
+        sets: Sequence[tuple[str, str]],
+        policies: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> Plan:
+        """Return the plan with these values set, as `Plan` with a text in JSON does."""
+
 class Plan:
     """A scenario that can be run: read, checked, and with all defaults.
 

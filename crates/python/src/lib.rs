@@ -735,6 +735,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run_probes, m)?)?;
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
+    m.add_class::<scenario::Document>()?;
     m.add_class::<scenario::Plan>()?;
     m.add_class::<setup::Setup>()?;
     m.add_class::<events::Events>()?;
