@@ -24,7 +24,7 @@ __all__ = ["events", "header", "write_qlog"]
 #: How a file of this form ends, and what comes before each of its records.
 SUFFIX = ".sqlog"
 RECORD_SEPARATOR = "\x1e"
-#: What happens to a connection over QUIC beside its data.
+#: What happens to a connection over QUIC besides its data.
 CONNECTION = frozenset(event for event, _ in OF_QUIC)
 FLIGHT = ("bytes_in_flight", "packets_in_flight")
 EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:events"]

@@ -104,7 +104,7 @@ impl Nonce {
 /// A rate request on its way (RFC 4782 section 3.1), with the IP TTL of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The rate asked for, lowered by routers.
+    /// The requested rate, lowered by routers.
     pub rate: RateCode,
     /// TTL of the IP header.
     pub ip_ttl: u8,

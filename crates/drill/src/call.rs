@@ -490,7 +490,7 @@ impl Runner<'_> {
         Ok((!waits).then_some(Err("EALREADY")))
     }
 
-    /// Our SYN goes.
+    /// Our SYN is sent.
     pub(super) fn open(&mut self, line: u32) -> Result<(), DrillError> {
         self.wait_until_now(line)?;
         let now = self.present();

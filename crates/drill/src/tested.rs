@@ -113,7 +113,7 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    /// A connection whose SYN goes now: an answer to `peer`, or one of our own.
+    /// A connection whose SYN is sent now: an answer to `peer`, or one of our own.
     ///
     /// # Errors
     /// [`ConfigError`] if the sender cannot do without what is not agreed on.

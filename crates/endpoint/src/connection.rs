@@ -124,7 +124,7 @@ pub struct Connection {
     congestion: Notification,
     /// Since when nothing has been acknowledged, with something outstanding or waiting.
     unanswered: Option<Instant>,
-    /// When a short segment goes that the application holds back.
+    /// When a short segment is sent that the application holds back.
     uncork_at: Option<Instant>,
     /// The application reads no more data.
     deaf: bool,
@@ -165,7 +165,7 @@ struct Notification {
 const CORKED: Duration = Duration::from_millis(200);
 
 impl Connection {
-    /// A connection whose SYN goes now.
+    /// A connection whose SYN is sent now.
     ///
     /// # Errors
     /// [`ConfigError`] for a sender that cannot do without what is not offered.
@@ -528,7 +528,7 @@ impl Connection {
         self.more_to_send(now, log);
     }
 
-    /// How long data may go without an answer; none for ever.
+    /// How long data may be sent without an answer; none for ever.
     pub fn set_user_timeout(&mut self, most: Option<Duration>) {
         self.settings.user_timeout = most;
     }

@@ -44,7 +44,7 @@ pub struct Arrival {
     pub sack: Vec<(u64, u64)>,
     /// Further content of its ACK.
     pub says: Says,
-    /// It asks for a rate.
+    /// It requests a rate.
     pub request: Option<Request>,
 }
 

@@ -106,7 +106,7 @@ pub trait NodeHook: Debug + Send + Sync {
     ) {
     }
 
-    /// When it wants to be woken.
+    /// When it must be woken.
     fn next_timeout(&self) -> Option<Instant>;
 
     /// It is then.

@@ -79,7 +79,7 @@ pub enum Reordering {
     },
 }
 
-/// Most transmissions of a packet beside the first; then it gets through.
+/// Most transmissions of a packet besides the first; then it gets through.
 const MOST_AGAIN: u64 = 8;
 
 /// The fate of the packet with a certain number.
@@ -419,7 +419,7 @@ impl Impairing {
     }
 }
 
-/// Transmissions beside the first, each of which has failed with this probability, by one uniform draw.
+/// Transmissions besides the first, each of which has failed with this probability, by one uniform draw.
 fn transmissions(probability: f64, drawn: f64) -> u64 {
     let (mut again, mut fails) = (0, probability);
     while drawn < fails && again < MOST_AGAIN {

@@ -35,7 +35,7 @@ pub trait Stack: Debug + Send + Sync {
         None
     }
 
-    /// When it wants to be woken.
+    /// When it must be woken.
     fn next_timeout(&self) -> Option<Instant>;
 
     /// It is then, or was: a call at another time changes nothing.

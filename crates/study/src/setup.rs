@@ -206,7 +206,7 @@ impl Setup {
         matches!(*self.measured, Measured::Phases { .. })
     }
 
-    /// Names of the places where there are captures, beside sender and receiver.
+    /// Names of the places where there are captures, besides sender and receiver.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.network.places.iter().map(|place| place.name.as_ref())
     }

@@ -102,7 +102,7 @@ fn a_rate_is_asked_for_approved_used_and_reported() {
     assert_eq!(opened(&rows), Some(38.0));
 }
 
-/// After a second without a link the first segment that goes is a retransmission. It asks, and what
+/// After a second without a link the first segment that is sent is a retransmission. It asks, and what
 /// is approved opens the window: what a timeout would resend from one segment on is paced.
 #[test]
 fn after_an_outage_a_retransmission_asks_and_what_is_resent_is_paced() {

@@ -157,7 +157,7 @@ impl Author {
     }
 }
 
-/// What may wake a sender.
+/// The causes that wake a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// The retransmission timer.

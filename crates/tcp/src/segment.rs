@@ -1,4 +1,4 @@
-//! What sender and receiver exchange.
+//! Segments and ACKs between sender and receiver.
 
 use std::num::NonZeroU32;
 
@@ -20,7 +20,7 @@ const TIMESTAMP_BYTES: u32 = 12;
 /// Bytes of the option that reports an estimate, with padding: kind, length,
 /// the train's number (2) and a rate in bit/s (6) are 10.
 const ESTIMATE_BYTES: u32 = 12;
-/// Bytes that the options of a SYN take beside timestamps.
+/// Bytes that the options of a SYN take besides timestamps.
 pub(crate) const SYN_OPTIONS: u8 = 8;
 /// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
 const RESPONSE_BYTES: u32 = 8;
@@ -78,7 +78,7 @@ pub enum EcnCodepoint {
     Congestion,
 }
 
-/// What a segment is for.
+/// The purpose of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// The SYN, or data.
@@ -141,7 +141,7 @@ pub struct TrainMark {
     pub index: u16,
     /// Segments of the train.
     pub segments: u16,
-    /// What the receiver shall find out.
+    /// The receiver's task.
     pub measure: Measure,
 }
 
@@ -279,7 +279,7 @@ pub struct Ack {
     /// When the segment that caused this ACK was sent. Ground truth for
     /// judging timeouts; no sender looks at it.
     pub cause_sent: Instant,
-    /// What it says besides.
+    /// Its further content.
     pub says: Says,
     /// The receiver's window in bytes from the ACK number on; none where the receiver does not say it and
     /// the sender goes by its setting.

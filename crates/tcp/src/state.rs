@@ -18,11 +18,11 @@ pub enum State {
     FastRecovery,
     /// The timer has expired and new data shall tell whether it had to (F-RTO).
     Probe,
-    /// The timer has expired: everything goes again, from a window of one.
+    /// The timer has expired: everything is retransmitted, from a window of one.
     Reset,
 }
 
-/// What takes a sender from a state to another.
+/// The trigger of a transition between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trigger {
     /// An ACK of new data.

@@ -414,7 +414,7 @@ fn step_3b_answers_as_it_is_told() {
     }
 }
 
-/// After step 3b a loss is found by duplicates as ever.
+/// After step 3b a loss is found by duplicates as usual.
 #[test]
 fn fast_retransmit_works_after_step_3b() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {

@@ -622,7 +622,7 @@ fn each_signal_says_what_it_says() {
     assert_eq!(take(&mut option, 4).map(|a| a.says), Some(Says::Nothing));
 }
 
-/// What fills the gap is answered as ever, and after the time every segment out of order.
+/// What fills the gap is answered as usual, and after the time every segment out of order.
 #[test]
 fn nodupack_withholds_duplicates_for_its_time() {
     for profile_name in ["rfc", "linux"] {

@@ -71,7 +71,7 @@ fn careful_ncr_sends_one_for_two_and_retransmits_after_a_window() {
 }
 
 /// (E.5): an ACK that tells of several segments makes up for those that were
-/// lost, and (E.4) counts for each segment that goes.
+/// lost, and (E.4) counts for each segment that is sent.
 #[test]
 fn ncr_makes_up_for_lost_acks() {
     for (dupack, sent) in [
@@ -109,7 +109,7 @@ fn ncr_without_new_data_waits_for_its_share() {
 
 /// Section 3.2: an ACK that advances says that it was reordering. (T.1) room
 /// for one segment and no more, (T.2) back to the window before in slow start,
-/// (T.3) new data goes.
+/// (T.3) new data is sent.
 #[test]
 fn ncr_ends_reordering_without_a_burst() {
     for recovery in WITH_SACK {
@@ -206,7 +206,7 @@ fn ncr_holds_its_threshold_in_recovery() {
 }
 
 /// DCR: each duplicate sends one new segment, the window stays, and after one
-/// SRTT from the third the segment goes again and the window is halved.
+/// SRTT from the third the segment is retransmitted and the window is halved.
 #[test]
 fn dcr_waits_one_rtt_from_the_third_duplicate() {
     for recovery in FAST {

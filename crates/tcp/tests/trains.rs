@@ -332,7 +332,7 @@ fn the_ack_that_reports_is_not_delayed_and_is_larger() {
     assert_eq!(last, Some((2, estimate(1, None))));
 }
 
-/// A SYN that asks for a rate is answered with its ACK, which is delayed where every SYN's is.
+/// A SYN that requests a rate is answered with its ACK, which is delayed where every SYN's is.
 #[test]
 fn the_ack_of_a_syn_that_asks_is_delayed_like_any_other() {
     let request = Request {

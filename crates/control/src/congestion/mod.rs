@@ -157,7 +157,7 @@ pub trait Congestion {
         Steer::default()
     }
 
-    /// Nothing is in flight, and a segment goes.
+    /// Nothing is in flight, and a segment is sent.
     fn on_restart(&mut self, _window: &mut Window, _at: &Standing) -> Steer {
         Steer::default()
     }

@@ -12,7 +12,7 @@
 //!   algorithm" is by the gaps, which weighs the low rates most ([`abest`] with
 //!   [`Averaging::ByGaps`]); "the average rate" may be the plain one. In pathChirp
 //!   itself the segments before the only rise would count with its rate too, so that only that rate
-//! is left ([`first_rise`]).
+//!   is left ([`first_rise`]).
 //! - What a chirp without a rise tells. An average of its rates is below the
 //!   highest, so that a sender that continues only if the estimate reaches the
 //!   highest rate, as A11's does, never would. pathChirp reports the highest rate

@@ -8,7 +8,7 @@
 //! - It starts during a recovery by timeout too, and again at every timeout.
 //! - A duplicate ACK before the first advance is ignored. RFC 5682 (2a) ends the
 //!   basic version there.
-//! - It gives up when only one new segment may go (2b: when none may).
+//! - It gives up when only one new segment may be sent (2b: when none may).
 //! - A duplicate after the first advance does not end the basic version (3a): it
 //!   waits for an advance, which then means that the timeout was spurious.
 //! - Any second advance is taken for that, even if it covers new data or what

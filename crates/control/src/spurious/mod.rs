@@ -36,7 +36,7 @@ pub trait SpuriousDetector {
     /// A segment is sent again. Called only while it listens.
     fn on_retransmission(&mut self, _segment: Seq) {}
 
-    /// Everything outstanding goes again, for another reason than a timeout or
+    /// Everything outstanding is retransmitted, for another reason than a timeout or
     /// a loss: ACKs tell nothing of the current recovery any more.
     fn forget(&mut self) {}
 

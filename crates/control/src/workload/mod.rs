@@ -76,7 +76,7 @@ impl Does {
     }
 }
 
-/// An application at both ends of its connections. After every call it is asked when it wants to be woken.
+/// An application at both ends of its connections. After every call it is asked when it must be woken.
 pub trait Workload {
     /// How many connections it opens, all at the start.
     fn connections(&self) -> u16 {
@@ -107,7 +107,7 @@ pub trait Workload {
     /// All of a message has been read at the other end.
     fn on_message(&mut self, now: Instant, message: Message, does: &mut Does);
 
-    /// When it wants to be woken.
+    /// When it must be woken.
     fn wakes(&self) -> Option<Instant>;
 
     /// It is then.

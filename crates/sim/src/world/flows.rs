@@ -274,7 +274,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends what the sender has to send, and notes when it wants to be woken.
+    /// Sends what the sender has to send, and notes when it must be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
         // Apart, as a segment that is one or the other would have to lie in memory.
         if self.flows[flow.index()].is_special {

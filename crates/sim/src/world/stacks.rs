@@ -27,7 +27,7 @@ pub(super) struct StackFlow {
     ends: [Option<Box<dyn Stack>>; 2],
     /// Datagrams sent so far, by both.
     sent: u64,
-    /// When each wants to be woken.
+    /// When each must be woken.
     due: [Option<Instant>; 2],
     addresses: Vec<(SocketAddrV4, NodeId)>,
     data: Option<FlowData>,
@@ -218,7 +218,7 @@ impl<O: Observer> World<O> {
         let place = source - self.first_stack();
         let (flow, end) = (self.stack_id((place / 2) as u32), End::BOTH[place % 2]);
         self.stacks[place / 2].due[place % 2] = None;
-        // It may want to be woken no more.
+        // It may have to be woken no more.
         self.agenda.set_other(source, Key::NEVER);
         let now = self.moment.at;
         self.ask(flow, end, |stack| stack.on_timeout(now));
@@ -359,7 +359,7 @@ impl<O: Observer> World<O> {
         self.forward(from, packet);
     }
 
-    /// Calls a stack, sends what it has to send and notes when it wants to be woken.
+    /// Calls a stack, sends what it has to send and notes when it must be woken.
     pub(super) fn ask(&mut self, flow: FlowId, end: End, call: impl FnOnce(&mut dyn Stack)) {
         let (now, place) = (self.moment.at, end.place());
         let number = flow.index() - self.flows.len();

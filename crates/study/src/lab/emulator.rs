@@ -1,6 +1,6 @@
 //! The links of a setup between the network devices of kernels: a simulated world in which the ends of each
 //! flow are devices. Packets that come from one enter the world at the instant at which they were sent; what
-//! the world delivers is for the other. What happened to each is noted in a record (`lab/kernel/midflight.h`).
+//! the world delivers is for the other. The fate of each is noted in a record (`lab/kernel/midflight.h`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::error::StudyError;
 use crate::network::cell::SERVER;
 use crate::setup::{Setup, Step};
 
-/// Connections between two devices, beside the flows of the setup, that queues tell apart where one has a queue for
+/// Connections between two devices, besides the flows of the setup, that queues tell apart where one has a queue for
 /// each flow.
 const OTHERS: usize = 32;
 
@@ -59,7 +59,7 @@ struct Door {
     inbox: Inbox,
 }
 
-/// What goes from one device to another: a flow of the world for each of the setup, and for other connections.
+/// Packets between two devices: a flow of the world for each flow of the setup, and for other connections.
 #[derive(Debug, Default)]
 struct Way {
     flows: BTreeMap<usize, Door>,
@@ -232,7 +232,7 @@ impl<O: Observer> Links<O> {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// Its number among all.
@@ -364,7 +364,7 @@ impl Emulator {
     }
 
     /// The device of a node has sent a packet at an instant, up to which no other events can follow. Packets that
-    /// the machine's kernel sends by itself, such as router solicitations, are neither delivered nor recorded.
+    /// the machine's kernel sends itself, such as router solicitations, are neither delivered nor recorded.
     ///
     /// # Errors
     /// [`LabError`] for what the world refuses.

@@ -19,7 +19,7 @@ use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
 /// The most differences that are reported.
 const MOST_TOLD: usize = 10;
 
-/// What became of a packet, as far as the run went.
+/// The fate of a packet by the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(Instant),

@@ -48,7 +48,7 @@ pub struct KernelState {
     pub snd_una: u32,
 }
 
-/// What happened to a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordEvent<'a> {
     /// The device of a node sent it.
@@ -88,7 +88,7 @@ pub struct Record<'a> {
     pub packet: u32,
     /// Number of the node or link.
     pub place: u16,
-    /// What happened.
+    /// The event.
     pub event: RecordEvent<'a>,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn payload(flow: &FlowSetup) -> u64 {
     u64::from(told.payload_bytes)
 }
 
-/// What such a flow cannot have.
+/// Settings that such a flow does not support.
 pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     let (scheme, name) = (&flow.scheme, &flow.name);
     let built = &flow.part.built;
@@ -75,7 +75,7 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What a sender is notified of a handoff, and when.
+/// The handoff notices of a sender, with their times.
 #[derive(Clone, Copy, Debug)]
 enum SenderNotice {
     Start(StartNotice),
@@ -242,7 +242,7 @@ impl OurSender {
     }
 }
 
-/// What has ended a wait.
+/// The event that has ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The instant has come.
@@ -255,7 +255,7 @@ pub enum Woken {
 
 /// A network device and a clock.
 pub trait Line {
-    /// What may go wrong with them.
+    /// Their errors.
     type Error: std::fmt::Display;
 
     /// The time since the script's beginning.

@@ -373,7 +373,7 @@ impl HandoffMetrics {
             && after.row.t_new_extra.iter().all(Option::is_some)
     }
 
-    /// What was measured. The watch is over.
+    /// The measurements. The watch is over.
     fn take_row(&mut self) -> HandoffRow {
         self.begun = false;
         self.after.row.t_newpath = self.after.newpath_time();

@@ -2,8 +2,7 @@
 //!
 //! The air of a station is its own node, at the far end of its wireless
 //! link: fixed nodes are there, and the mobile node is beyond it while it is in
-//! range. What arrives there for a mobile node that has left goes to a link
-//! that is down.
+//! range. Packets that arrive there for a mobile node that has left go to a link that is down.
 
 use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Impairments, LinkConfig, LinkId, LossModel, NodeId, Scripted};

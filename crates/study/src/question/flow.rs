@@ -278,7 +278,7 @@ impl Numbered for LongFlow {
     }
 }
 
-/// Runs flows side by side; for each flow its runs, in the order of their
+/// Runs flows in parallel; for each flow its runs, in the order of their
 /// numbers. `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors

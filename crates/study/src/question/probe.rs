@@ -86,7 +86,8 @@ struct Cross {
 }
 
 impl Cross {
-    /// What takes `share` of the link: N flows of a segment per round trip T make N / T.
+    /// The traffic that takes `share` of the link: N flows of a segment per round trip T make N /
+    /// T.
     fn new(link: &LinkInfo, access: Rate, share: f64) -> Self {
         let fixed = link.delay * 2
             + link.rate.transmission_time(CROSS_BYTES)
@@ -250,7 +251,7 @@ impl Numbered for Probe {
     }
 }
 
-/// Runs probes side by side; for each its runs, in the order of their numbers.
+/// Runs probes in parallel; for each its runs, in the order of their numbers.
 /// `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use crate::measure::Measured;
 use crate::network::cell::{link_names, station, Cell, Map, PossibleActions, SERVER};
 use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
 
-/// What the timeline may do to each access link.
+/// The possible actions of the timeline on each access link.
 pub(super) fn what_may_happen(
     links: usize,
     moves: &[PlannedHandoff],
@@ -405,7 +405,7 @@ impl Plan {
         });
     }
 
-    /// What the station that was left has kept goes to the one that the node comes to; where that has kept something
+    /// Packets kept by the station that was left go to the node's new station; if that station has kept packets
     /// itself, the node is back.
     fn forward(&self, timeline: &mut Timeline, step: &PlannedHandoff, make: Instant) {
         let map = self.map();

@@ -17,7 +17,7 @@ pub(crate) struct Network {
     pub(crate) alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// Nodes that do more than forward.
     pub(crate) hooks: Vec<(Vec<NodeId>, Hook)>,
-    /// Where there are captures, beside sender and receiver.
+    /// Where there are captures, besides sender and receiver.
     pub(crate) places: Vec<Place>,
 }
 

@@ -67,7 +67,7 @@ impl Default for SenderBefore {
     }
 }
 
-/// What led to an event, as far as it has a cause of that kind.
+/// The cause of an event, if it has one of that kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventCause {
     /// The segment that caused an ACK.
@@ -111,12 +111,12 @@ pub enum Keep {
     Named(String),
 }
 
-/// What was kept of a flow's events, and what is known of those that were not.
+/// The kept events of a flow, and the known data of the others.
 #[derive(Clone, Debug, Default)]
 pub struct KeptEvents {
     /// The events.
     pub rows: Vec<TraceRow>,
-    /// What led to each of them.
+    /// The cause of each of them.
     pub of: Vec<EventCause>,
     /// Where each of them stands.
     pub places: Vec<Place>,
@@ -195,7 +195,7 @@ impl Causes {
         Self { find, ..self }
     }
 
-    /// What was listed.
+    /// The listed events.
     pub(crate) fn into_kept(self) -> KeptEvents {
         KeptEvents {
             rows: self.recorder.into_rows(),
@@ -206,7 +206,7 @@ impl Causes {
         }
     }
 
-    /// What was listed since the last call, with its numbers; it is kept no longer.
+    /// The events listed since the last call, with their numbers; they are not kept any longer.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = (TraceRow, u64)> {
         let rows = self.recorder.take_rows();
         self.of.clear();
@@ -268,7 +268,7 @@ impl Causes {
         self.push(now, "ack_sent", ack.ack as f64 - 1.0, kind, of);
     }
 
-    /// What led to an event of this flow that a trace lists.
+    /// The cause of an event of this flow that a trace lists.
     fn because(&mut self, event: &Event<'_>) -> EventCause {
         match event {
             Event::Arrived { segment, .. } => EventCause {
@@ -386,7 +386,7 @@ impl Causes {
         self.places.drain(..count);
     }
 
-    /// What an event makes of the sender.
+    /// The sender's state after an event.
     fn follow(&mut self, place: usize, number: u64) {
         let row = self.recorder.row(place);
         let value = row.value;

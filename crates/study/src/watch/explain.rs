@@ -36,11 +36,11 @@ pub struct Explained {
     /// Copies of the world from before the events that are kept, each with an instant that had not
     /// begun then or was under way.
     pasts: Vec<(Instant, World<()>)>,
-    /// What a guest has left of the run, if a kernel made it: the sender of ours does there again what it did.
+    /// The guest's record of the run, if a kernel made it: our sender is replayed there.
     recorded: Option<Arc<OwnedRecord>>,
 }
 
-/// What a guest has left of a run ([`crate::lab::Recorded`]), to be replayed again.
+/// The guest's record of a run ([`crate::lab::Recorded`]), for a replay.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedRecord {
     pub(crate) packets: Vec<u8>,

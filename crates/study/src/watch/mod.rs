@@ -71,7 +71,7 @@ pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
     fn over(&mut self, _at: Instant) {}
 }
 
-/// Who watches, beside the measure that ends the run.
+/// Who watches, besides the measure that ends the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed<W> {
     watching: W,

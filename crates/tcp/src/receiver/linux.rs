@@ -28,7 +28,7 @@ const MSS_GUESS: u64 = 536;
 const MOST_QUICK: u64 = 16;
 /// After a mark.
 const MOST_QUICK_BY_MARKS: u64 = 2;
-/// SACK blocks that are remembered, and how many fit beside timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
+/// SACK blocks that are remembered, and how many fit besides timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS: usize = 4;
 const BLOCKS_EXPECTED: usize = 2;
 /// Duplicates that are not compressed, and the most in one ACK (tcp_comp_sack_nr).
@@ -73,7 +73,7 @@ pub(super) enum Place {
     Beyond,
 }
 
-/// What a SYN is to the receiver.
+/// The meaning of a SYN for the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syn {
     /// The first of its connection: its timestamp is echoed.
@@ -84,7 +84,7 @@ pub(super) enum Syn {
     Ignored,
 }
 
-/// The state beside the sequence space.
+/// The state besides the sequence space.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
     clock: Jiffies,
@@ -106,9 +106,9 @@ pub(super) struct LinuxAcks {
     slack: Duration,
     ratio: u64,
     waiting: Waiting,
-    /// What the application has not read.
+    /// Data that the application has not read.
     unread: Unread,
-    /// What data are treated as full segments (rcv_mss).
+    /// The size of data that are treated as full segments (rcv_mss).
     mss: u64,
     // Delayed ACKs: icsk_ack.
     quick: u64,
@@ -427,7 +427,7 @@ impl LinuxAcks {
         }
         match place {
             Place::InOrder { ends_gaps } => {
-                // What an application that reads at once never leaves.
+                // Data that an application never leaves if it reads at once.
                 let earlier = std::mem::take(&mut self.unread).size;
                 self.unread.size = earlier + memory::truesize(data.len);
                 self.on_data(now, data, held.next);
@@ -460,7 +460,8 @@ impl LinuxAcks {
                 }
             }
         }
-        // What tcp_sack_compress_send_ack() sent was the ACK of this segment, too: none is scheduled any more.
+        // The ACK sent by tcp_sack_compress_send_ack() was the ACK of this segment, too: none is scheduled any
+        // more.
         self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
         self.scheduled && self.decide(now, held)
     }
@@ -751,7 +752,7 @@ fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
 
-/// What a clock of milliseconds shows.
+/// The value of a clock of milliseconds.
 fn millis(clock: Jiffies, at: Instant) -> u64 {
     (at.as_nanos() + clock.phase.as_nanos()) / 1_000_000
 }

@@ -243,7 +243,7 @@ impl Receiver {
         Some(self.acknowledge_as_quic(now, cause))
     }
 
-    /// What a packet of its node tells the sender beside its data: the address that it comes from, if that has changed.
+    /// Information in a packet of its node besides its data: the address that it comes from, if that has changed.
     pub fn tell_address(&mut self, now: Instant) -> Option<Ack> {
         self.quic.as_deref()?.source?;
         let cause = self.last_cause;

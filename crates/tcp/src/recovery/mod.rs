@@ -55,7 +55,7 @@ pub(crate) trait LossRecovery {
     fn on_request(&mut self, core: &Core, request: RecoveryRequest);
 }
 
-/// What a recovery knows of the segments in flight, as struct tcp_info of Linux has it.
+/// The state of the segments in flight, in the form of Linux's struct tcp_info.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The state: open, disorder, CWR, recovery or loss, from 0.

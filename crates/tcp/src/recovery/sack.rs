@@ -215,9 +215,9 @@ impl Scoreboard {
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Sack {
-    /// What is SACKed above `una`.
+    /// The segments SACKed above `una`.
     blocks: Scoreboard,
-    /// The part of it that was SACKed when it had gone again after the last timeout.
+    /// The part of it that was SACKed when it had been retransmitted after the last timeout.
     gone_again: Scoreboard,
     /// One past HighRxt.
     high_rxt: Seq,
@@ -252,7 +252,7 @@ impl Sack {
         news
     }
 
-    /// Notes what of a block has gone again and was not known of before.
+    /// Notes what of a block has been retransmitted and was not known of before.
     #[cold]
     fn note_gone_again(&mut self, core: &Core, block: SackBlock) -> bool {
         let mut news = false;
@@ -368,7 +368,7 @@ impl Sack {
     /// Section 5, step 4.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         let (una, nxt) = (core.books.una(), core.books.nxt());
-        // While everything goes again, HighData is what went before; SND.NXT would be reached already.
+        // While everything is retransmitted, HighData is what went before; SND.NXT would be reached already.
         self.recovery_point = if nxt > una { nxt } else { core.books.max() };
         // (4.3): the retransmission below counts as the rescue's predecessor.
         self.rescue_rxt = Some(core.books.una() + 1);
@@ -516,8 +516,8 @@ impl LossRecovery for Sack {
             self.high_rxt = core.books.una();
         }
         if request != RecoveryRequest::Again {
-            // What a recovery that was taken back has sent again is under way, and
-            // does not go once more (HighRxt outlives the undo).
+            // Retransmissions of a recovery that was undone are on their way, and are not sent once
+            // more (HighRxt outlives the undo).
             self.recovery_point = core.books.una().max(self.high_rxt);
             self.rescue_rxt = None;
         }
@@ -658,7 +658,7 @@ mod tests {
         pipe
     }
 
-    /// What reaches the sender.
+    /// The events at the sender.
     #[derive(Clone, Debug)]
     enum Turned {
         /// An ACK of some more segments, with blocks as distances above it and lengths.

@@ -80,7 +80,7 @@ impl Sender {
         self.set_end(end);
     }
 
-    /// Starts the connection: the SYN may go.
+    /// Starts the connection: the SYN may be sent.
     pub fn open<L: Log>(&mut self, now: Instant, log: &mut L) {
         let state = self.core.state();
         self.core.open(now, log);
@@ -422,7 +422,7 @@ impl Sender {
         self.core.loss.dupacks()
     }
 
-    /// What its recovery knows of the segments in flight, where it keeps a list of them.
+    /// The recovery's state of the segments in flight, where it keeps a list of them.
     pub fn tally(&self) -> Option<Tally> {
         self.recovery.tally()
     }
@@ -443,7 +443,7 @@ impl Sender {
     }
 }
 
-/// Tells a log that wants to know what has woken the sender.
+/// Reports to an interested log what has woken the sender.
 #[inline(always)]
 fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
     if let Some(set) = set.filter(|_| L::DETAILED) {

@@ -93,7 +93,7 @@ pub(crate) fn estimate(train: u16, mbps: Option<u64>) -> Says {
 }
 
 /// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms each way, without
-/// other traffic: when each segment goes, and what the policy orders.
+/// other traffic: when each segment is sent, and what the policy orders.
 pub(crate) fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order>) {
     let p = configured(&[("delayed_ack", "100 ms"), ("abc_limit", "1")]);
     let mut sender = Sender::new(&p.sender, &p.parts, policies);

@@ -55,7 +55,7 @@ pub(crate) enum Step {
         blocks: Vec<(i64, u64)>,
         moved: bool,
     },
-    /// Time passes until the sender wants to be woken.
+    /// Time passes until the sender must be woken.
     Wake,
 }
 

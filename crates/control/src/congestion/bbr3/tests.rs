@@ -119,7 +119,7 @@ impl Path {
         }
     }
 
-    /// When the next segment may go; none if nothing may before an ACK.
+    /// When the next segment may be sent; none if nothing may before an ACK.
     fn sends_at(&self) -> Option<f64> {
         if self.flying.len() as f64 >= self.window.cwnd {
             return None;

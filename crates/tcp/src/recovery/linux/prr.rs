@@ -11,7 +11,7 @@ use crate::config::PrrRules;
 /// Counts since the recovery began, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    /// What the share is of: the window before, or RecoverFS.
+    /// The whole of the share: the window before, or RecoverFS.
     prior: u64,
     rules: PrrRules,
     delivered: u64,

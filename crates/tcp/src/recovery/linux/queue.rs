@@ -47,7 +47,7 @@ pub(super) struct Queue {
     /// One past the last byte written, and its value when PSH was last set.
     written: u64,
     pushed: u64,
-    /// What has left, as parts of pieces: bursts.
+    /// Sent data, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
     /// Some of them have left from before others.
     is_rewound: bool,
@@ -84,14 +84,14 @@ impl Default for Queue {
     }
 }
 
-/// What leaves when the application has written a piece.
+/// The data that are sent when the application has written a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Push {
     /// Nothing was written.
     Nothing,
     /// A burst (tcp_push_one()).
     One,
-    /// What may (__tcp_push_pending_frames()).
+    /// All that may be sent (__tcp_push_pending_frames()).
     All,
     /// The same, but Nagle's algorithm may hold back a short segment: the application has no more.
     Rest,
@@ -275,7 +275,7 @@ impl Queue {
         self.begins = first;
     }
 
-    /// What has left last tells the receiver to hand on what it has; it was of the piece of this byte.
+    /// The last sent segment gets PSH; it was of the piece of this byte.
     pub(super) fn tell_last(&mut self, byte: u64) {
         if let Some(part) = self.parts.back_mut() {
             part.push = true;

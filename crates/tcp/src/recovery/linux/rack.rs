@@ -24,7 +24,7 @@ pub(super) struct Rack {
     pub(super) dsack_seen: bool,
     steps: u32,
     persist: u8,
-    /// What had been delivered when the wait was last made longer.
+    /// The delivered count when the wait was last made longer.
     last_delivered: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
 
-/// What the wait for reordering depends on.
+/// The values on which the wait for reordering depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub(super) reordering_seen: bool,

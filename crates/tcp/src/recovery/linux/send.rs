@@ -21,10 +21,10 @@ const AGAIN_SHIFT: u32 = 1;
 /// A burst is not held back for longer, in nanoseconds.
 const DEFER_MOST: u64 = 1_000_000;
 
-/// What the present turn may send.
+/// The segments that the present turn may send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sending {
-    /// What is lost, as the window allows.
+    /// Lost segments, as the window allows.
     pub(super) lost: bool,
     /// New data.
     pub(super) new: bool,
@@ -40,7 +40,7 @@ pub(super) struct Sending {
     pub(super) rearm: bool,
     /// One past the last segment of the burst of retransmissions under way.
     again_until: Seq,
-    /// The head has gone again.
+    /// The head has been retransmitted.
     head_resent: bool,
     /// One burst only, without tcp_tso_should_defer(), and whether it has been sent.
     one: Option<bool>,
@@ -272,7 +272,7 @@ impl Linux {
         !self.is_drained(core) && piece.min(core.sizes.full()) <= self.window_left(core)
     }
 
-    /// The receiver may have shrunk its window: then what is above does not go again, but the first segment
+    /// The receiver may have shrunk its window: then what is above is not retransmitted, but the first segment
     /// always does (__tcp_retransmit_skb()).
     pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
         seq == self.board.una || core.sizes.byte(seq) < core.window_edge(self.board.una)
@@ -556,7 +556,7 @@ impl Linux {
         true
     }
 
-    /// What follows when no more can go.
+    /// The actions when no more can be sent.
     fn end_write(&mut self, core: &mut Core) {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);

@@ -10,7 +10,7 @@
 //! | `bucket` | pacing | RFC 9002 section 7.7 |
 //! | `send` | the next packet | sections 6.2.4 and 7 |
 //!
-//! Everything counts whole packets, each of which has one segment of the data: a lost segment goes again in a
+//! Everything counts whole packets, each of which has one segment of the data: a lost segment is retransmitted in a
 //! packet of another number. The handshake is that of the other senders, one packet and its ACK. Not in it: ECN, and the undo of a
 //! reduction that was not needed, which RFC 9002 does not have.
 
@@ -90,7 +90,7 @@ impl RecoveryPart for Quic {
 impl Quic {
     /// Tells the shared state where this one is.
     fn show(&self, core: &mut Core) {
-        // The handshake's packet goes again from the start.
+        // The handshake's packet is retransmitted from the start.
         if core.books.una() == 0 && self.probes > 0 {
             core.books.go_back();
         } else {

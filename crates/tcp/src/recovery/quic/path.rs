@@ -18,7 +18,7 @@ const AMPLIFICATION: u64 = 3;
 /// Section 8.2.4: this many probe timeouts.
 const PATIENCE: u64 = 3;
 
-/// What is known of an address of the peer.
+/// The state of an address of the peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathState {
     /// How many the peer has had before, and the number of this one.

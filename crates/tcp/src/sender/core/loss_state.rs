@@ -113,7 +113,7 @@ impl LossState {
         self.resend = Some(seq);
     }
 
-    /// Whether a segment goes before anything else.
+    /// Whether a segment is sent before anything else.
     #[inline(always)]
     pub(crate) fn resends(&self) -> bool {
         self.resend.is_some()

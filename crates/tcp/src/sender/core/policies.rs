@@ -12,7 +12,7 @@ use crate::event::Log;
 use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
-/// What only policies listen to.
+/// The events to which only policies listen.
 const OF_POLICIES: [Listens; 6] = [
     Listens::START,
     Listens::ACKS,
