@@ -690,6 +690,8 @@ class FlowInfo(TypedDict):
     moves: bool
     payload_bytes: int
     stack: str
+    #: The application at its ends, if it has one.
+    workload: str | None
 
 @type_check_only
 class AccessLink(TypedDict):
