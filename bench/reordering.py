@@ -135,7 +135,7 @@ def false(tables: list[Any], _: list[Any]) -> str:
 
 
 def later(tables: list[Any], plain: list[Any]) -> str:
-    """Return by how much later lost segments are retransmitted than with the plain sender, in ms."""
+    """Return how much later lost segments are retransmitted than with the plain sender, in ms."""
     late = (column(tables, "loss_wait_mean_ns") - column(plain, "loss_wait_mean_ns")) / 1e6
     late = late[np.isfinite(late)]
     return f"{np.mean(late):+.0f}" if late.size else "-"
