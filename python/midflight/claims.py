@@ -53,7 +53,7 @@ __all__ = [
 
 
 class Verdict(enum.StrEnum):
-    """What the data says about a claim."""
+    """The verdict of the data on a claim."""
 
     REPRODUCED = "reproduced"
     PARTLY = "partly"
@@ -102,7 +102,7 @@ class _Parts:
 
     @property
     def verdict(self) -> Verdict:
-        """What the checks give."""
+        """The verdict that the checks give."""
         return decide(self.checks)
 
     @property
@@ -144,8 +144,8 @@ class Reading(_Parts):
 class Finding(_Parts):
     """The result of one claim's function: its checks, further measured values, and a note.
 
-    `context` holds measured values that the rule does not ask for but a reader wants to see.
-    `note` gives the reason where the claim does not come out as stated; `why` is that reason in one
+    `context` holds further measured values for the reader, which the rule does not use.
+    `note` gives the reason where the claim is not reproduced in full; `why` is that reason in one
     sentence for the summary of a report, by default the first sentence of the note.  `readings` are
     other interpretations of the claim, which do not affect the verdict.
     """

@@ -1,8 +1,8 @@
 """The questions of the papers as values: what is run, again and again, and what it gives.
 
-A `Question` is what `midflight handoff`, `startup`, `flow` or `roam` asks: the keywords of the
-core's class of that name as values that JSON can hold, and the schemes it is asked of. It gives the
-table of all its runs, and each of them as a `Setup`.
+A `Question` is that of `midflight handoff`, `startup`, `flow` or `roam`: the keywords of the core's
+class of that name as values that JSON can hold, and the schemes to compare. It gives the table of
+all its runs, and each of them as a `Setup`.
 
     >>> from midflight.question import Question
     >>> links = {"old": "6400 kbit/s, 9 ms", "new": "200 kbit/s, 300 ms"}
@@ -36,7 +36,7 @@ QUESTIONS = {
     "flow": ("LongFlow", "run_long_flows", False),
     "roam": ("Roaming", "run_roaming", False),
 }
-#: What may be set of a question and of a figure's runs, beside `set.NAME`.
+#: The paths that can be set in a question and in a figure's runs, besides `set.NAME`.
 PATHS = ("scheme", "profile")
 
 

@@ -327,7 +327,7 @@ mod tests {
     /// Data delivered by a SACK are not counted again at the ACK; an ACK that comes sooner than a round trip can
     /// take gives no rate.
     #[test]
-    fn what_was_sacked_counts_once() {
+    fn sacked_segments_count_once() {
         let mut d = ten();
         d.take(1, &[(3, 5)], ms(70));
         let early = d.sample(ms(70), 0, 10, Some(40_000));

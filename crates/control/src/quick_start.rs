@@ -352,7 +352,7 @@ mod tests {
 
     /// 40.96 Mbit/s over 71 ms are 2,908,160 bits: 242 segments of 1500 bytes.
     #[test]
-    fn the_window_is_what_a_round_trip_holds() {
+    fn the_window_fills_a_round_trip() {
         let rate = code(10)
             .rate()
             .map(|r| window(r, Duration::from_millis(71), 1500));

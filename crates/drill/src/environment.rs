@@ -634,7 +634,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_has_is_set() {
+    fn supported_settings_are_applied() {
         let mut e = environment();
         let commands =
             "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_reordering=5\n\
@@ -708,7 +708,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_has_not_is_refused_by_name_and_line() {
+    fn unsupported_settings_are_refused_by_name_and_line() {
         for (commands, words) in [
             ("\nrm -rf /", "x.pkt:4: the command rm -rf /"),
             ("sysctl net.ipv4.tcp_early_retrans=4", "tail loss probes"),

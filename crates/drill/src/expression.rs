@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn what_divides_by_zero_does_not_hold() {
+    fn a_division_by_zero_fails() {
         for code in [
             "1 / 0 == 1",
             "not 1 // tcpi_unacked",

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_an_error_with_its_line() {
+    fn unterminated_text_is_an_error_with_its_line() {
         for text in ["\n`a", "\n%{ a", "\n\"a", "\n/* a"] {
             let said = lex("x.pkt", text).map_or_else(|e| e.to_string(), |_| String::new());
             assert!(said.starts_with("x.pkt:2: "), "{said}");

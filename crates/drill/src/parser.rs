@@ -637,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_with_its_line() {
+    fn unreadable_input_is_named_with_its_line() {
         for (text, words) in [
             ("\n+0 > . 1:1001(999) ack 1", "as many bytes"),
             ("\n+0 < . 1:1(0) ack 1", "win 257"),

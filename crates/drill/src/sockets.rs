@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_tells_by_levels_by_edges_and_once() {
+    fn a_watch_reports_by_levels_by_edges_and_once() {
         let names = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|n| (*n).to_string()).collect();
             Ready::named(&names)

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argument_is_not_read() {
+    fn non_arguments_are_not_read() {
         for text in ["", "1 2", "[1", "{a=}", "a|", "<", "[1 2]"] {
             assert_eq!(read_text(text), None, "{text}");
         }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fin_goes_with_what_was_not_sent_or_alone() {
+    fn the_fin_is_sent_with_unsent_data_or_alone() {
         let mut s = Stream::new(1000, true);
         s.write(1000, 1);
         let mut alone = s.clone();

@@ -126,7 +126,7 @@ fn an_ack_within_a_segment_acknowledges_those_before() {
 
 /// RFC 9293 section 3.10.7.4 and RFC 5961.
 #[test]
-fn what_is_not_acceptable_is_answered_and_changes_nothing() {
+fn unacceptable_segments_are_answered_and_change_nothing() {
     let mut hand = ByHand::new(plain());
     let one = Some(1);
     for (what, seq, ack, flags) in [
@@ -207,7 +207,7 @@ fn a_window_closes_and_opens() {
 
 /// RFC 9293 section 3.10.7.4: a FIN that comes again lets the wait restart.
 #[test]
-fn who_closes_first_waits_and_answers() {
+fn the_side_that_closes_first_waits_and_answers() {
     let mut hand = ByHand::new(plain());
     hand.server.close(hand.now);
     assert!(hand.poll()[0].flags.fin);
@@ -269,7 +269,7 @@ fn old_timestamps_are_not_taken() {
 }
 
 #[test]
-fn what_is_of_no_use_is_named() {
+fn useless_settings_are_named() {
     let mut hand = ByHand::new(plain());
     let said = |hand: &mut ByHand, header: &Header| {
         let datagram = header.encode(&[]).unwrap_or_else(|e| panic!("{e}"));

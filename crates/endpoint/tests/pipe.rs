@@ -334,7 +334,7 @@ fn a_slow_reader_holds_the_sender_back() {
 }
 
 #[test]
-fn what_is_written_before_the_handshake_goes_after_it() {
+fn data_written_before_the_handshake_are_sent_after_it() {
     let mut pipe = Pipe::new(plain(), plain(), both(0, 0));
     assert_eq!(pipe.ends[0].write(Instant::ZERO, b"hello"), 5);
     assert_eq!(pipe.ends[1].write(Instant::ZERO, b"nobody"), 0);

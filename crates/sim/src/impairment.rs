@@ -517,7 +517,7 @@ mod tests {
     /// (1 s x 0.1 % + 0.1 s x 10 %) / 1.1 s is 1 %. In 20,000 s there are 18,000
     /// dwells of each state with a sigma of 95, which moves the share by 0.5 %.
     #[test]
-    fn two_states_lose_what_their_dwells_say() {
+    fn two_states_lose_by_their_dwell_times() {
         let model = LossModel::Gilbert {
             good: GOOD,
             bad: BAD,
@@ -574,7 +574,7 @@ mod tests {
 
     /// The n-th packet has the same fate, whatever is scripted for others and whenever it comes.
     #[test]
-    fn what_happens_to_a_packet_shifts_nothing_for_others() {
+    fn the_fate_of_a_packet_shifts_nothing_for_others() {
         let hold = Duration::from_millis(3);
         let delay = Duration::from_millis(9);
         let random = Impairments {

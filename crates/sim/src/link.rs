@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_with_a_schedule_is_what_that_says_at_each_instant() {
+    fn a_link_follows_its_schedule_at_each_instant() {
         let ms = Duration::from_millis;
         let followed = |service, delay| {
             let schedule = Schedule::new(service, delay, None, Outage::Hold);
@@ -667,7 +667,7 @@ mod tests {
 
     /// The queue holds the same whether packets stay or pass on, over many fills and drains.
     #[test]
-    fn what_passes_on_fills_the_queue_as_what_stays() {
+    fn forwarded_packets_fill_the_queue_as_others_do() {
         let [mut stays, mut passes] = both(7);
         let mut state = 1_u64;
         let mut now = 0;

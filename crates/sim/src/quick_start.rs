@@ -189,7 +189,7 @@ mod tests {
 
     /// 42.5 - 40.96 = 1.54 Mbit/s are left for the second, 0.26 for the third, 0.1 for the fourth.
     #[test]
-    fn what_was_granted_lately_is_taken_off() {
+    fn recent_grants_are_subtracted() {
         let mut meter = meter();
         let grants = [0, 50, 399, 399, 399].map(|ms| granted(&mut meter, ms, 50));
         let kbps = [40_960, 1_280, 160, 80, 0].map(|rate| (rate > 0).then_some(rate));
@@ -201,7 +201,7 @@ mod tests {
     /// ns-2's books: all of the 42.5 Mbit/s are gone with the first, although it may use 40.96 only; of
     /// two that ask for 20.48 Mbit/s each gets that.
     #[test]
-    fn what_there_was_room_for_is_taken_off_if_so_set() {
+    fn the_unrounded_grant_is_subtracted_if_so_set() {
         let unrounded = || Meter {
             config: Routers {
                 book_unrounded: true,

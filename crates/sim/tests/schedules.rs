@@ -451,7 +451,7 @@ fn the_queue_before_opportunities_holds_its_limit() {
 
 /// What a pause held is sent by the schedule from its end on.
 #[test]
-fn a_paused_link_goes_on_by_its_schedule() {
+fn a_paused_link_continues_by_its_schedule() {
     let points = [(0, 12e6), (40, 1.2e6)];
     let mut link = rated(&points, Shape::Step, None, Outage::Hold);
     link.may_pause = true;

@@ -203,7 +203,7 @@ fn every_byte_arrives_over_a_break() {
 }
 
 #[test]
-fn a_copy_goes_on_as_the_original() {
+fn a_copy_continues_as_the_original() {
     let (mut whole, _) = world(true);
     run(&mut whole, 60_000);
     let (mut past, _) = world(true);
@@ -216,7 +216,7 @@ fn a_copy_goes_on_as_the_original() {
 }
 
 #[test]
-fn what_cannot_be_copied_fails_when_it_is_needed() {
+fn an_uncopyable_stack_fails_when_a_copy_is_needed() {
     let (mut past, flow) = world(false);
     run(&mut past, 700);
     let mut copy = past.clone();

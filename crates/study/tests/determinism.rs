@@ -209,7 +209,7 @@ fn a_sweep_stops_when_told() {
 }
 
 #[test]
-fn it_is_too_late_to_stop_what_is_done() {
+fn a_finished_sweep_cannot_be_stopped() {
     let mut sweep = sweep(handoffs()[0], "ns2");
     sweep.at.truncate(1);
     let total = sweep.schemes.len();

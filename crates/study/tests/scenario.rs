@@ -362,7 +362,7 @@ fn phases_are_of_the_mobile_nodes_links() {
 
 /// What waits at the node for a link that breaks never reaches the base station, whichever way the data go.
 #[test]
-fn a_break_takes_what_waits_at_the_node() {
+fn a_break_loses_packets_that_wait_at_the_node() {
     let text = |direction: &str| {
         format!(
             r#"

@@ -125,7 +125,7 @@ fn moves(sets: &[&[(&str, &str)]]) -> Vec<Plan> {
 
 /// Events after the handoff, and the link that no packet uses before, are not a part of the past.
 #[test]
-fn scenarios_share_a_past_that_differ_in_what_follows() {
+fn scenarios_that_differ_later_share_a_past() {
     let alike = moves(&[
         &[],
         &[("handoffs.0.at", "5 s")],

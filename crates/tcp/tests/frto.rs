@@ -290,7 +290,7 @@ fn an_ack_that_is_neither_new_nor_a_duplicate_is_waited_out() {
 /// (2b): one segment where there is but one, and conventional recovery where
 /// there is none, for lack of data or by the receiver's window.
 #[test]
-fn step_2b_takes_what_there_is() {
+fn step_2b_sends_the_available_data() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         let mut s = timed_out(recovery, &[]);
         s.sender.set_end(13);
@@ -351,7 +351,7 @@ fn with_sack_step_2_waits_through_duplicates() {
 
 /// (3a) and (3b) of section 3.1.
 #[test]
-fn with_sack_step_3_believes_news_of_what_was_sent_before() {
+fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
     for recovery in ["sack1", "sack"] {
         let second = || {
             let mut s = timed_out(recovery, &[]);

@@ -116,7 +116,7 @@ fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
 }
 
 #[test]
-fn after_a_timeout_what_is_outstanding_goes_first_and_chirps_go_on_when_it_is_done() {
+fn after_a_timeout_outstanding_data_are_sent_first_and_then_chirps() {
     for recovery in ALL {
         let mut hand = rapid(recovery, &[]);
         hand.hear(1, &[], None);

@@ -433,7 +433,7 @@ fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
 /// been acknowledged since: ns-2's scoreboard goes back, and a segment that is not missing is
 /// retransmitted. It is not among the outstanding ones.
 #[test]
-fn a_late_block_makes_sack1_resend_what_was_acknowledged() {
+fn a_late_block_makes_sack1_resend_acknowledged_segments() {
     let settings = [("recovery", "sack1"), ("initial_window", "20")];
     let mut hand = DrivenSender::open(&settings, 100);
     for right in 3..=5 {

@@ -111,7 +111,7 @@ fn a_window_below_the_estimate_is_neither_cut_nor_raised() {
 /// (3 x 40 + 40) / 5 = 32 of 40 segments/s, three more 32 (3/5)^3 = 6.91, which
 /// are 3.5 in 0.5 s.
 #[test]
-fn a_timeout_sets_the_threshold_to_what_the_silence_has_left_of_the_estimate() {
+fn a_timeout_sets_the_threshold_to_the_estimate_after_the_silence() {
     for recovery in RECOVERIES.into_iter().chain(["tahoe"]) {
         let mut hand = steady("westwood", recovery, 4, 60);
         assert_eq!(

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_would_be_accepted() {
+    fn errors_name_the_accepted_values() {
         let said = |r: Result<u64, UnitError>| r.map_or_else(|e| e.to_string(), |v| v.to_string());
         assert!(said(rate("6400")).contains("no unit"));
         assert!(said(rate("6400 kB/s")).contains("kbit/s"));

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_ack_says_is_the_same_after_the_wire() {
+    fn the_content_of_an_ack_is_the_same_after_the_wire() {
         let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let mark = HandoffMark {
             number: 7,

@@ -109,7 +109,7 @@ def verify(
 
 
 def find(path: str) -> Path:
-    """Return the file that says what results are of."""
+    """Return the file that describes the source of results."""
     given = Path(path)
     if given.is_dir():
         for name in (MANIFEST, SWEEP):

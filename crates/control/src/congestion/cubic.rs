@@ -258,7 +258,7 @@ mod tests {
 
     /// Section 5.1: from 0.7 of 1000 back to 1000 in K = cbrt(300 / 0.4) = 9.09 s, flat there, then beyond.
     #[test]
-    fn the_window_comes_back_after_k_seconds_whatever_the_rtt() {
+    fn the_window_is_restored_after_k_seconds_for_any_rtt() {
         for rtt in [0.05, 0.1] {
             let (mut cubic, mut w) = after_loss(1000.0);
             assert_eq!(w.cwnd, 700.0);

@@ -397,7 +397,7 @@ mod tests {
     /// bictcp_reset(): nothing is left, and growth without a known maximum is 5 % a round trip.
     /// The threshold of a policy is kept, and growth is flat from there.
     #[test]
-    fn an_ordered_window_begins_an_epoch_of_its_own() {
+    fn an_ordered_window_begins_a_new_epoch() {
         let mut cubic = CubicLinux::default();
         let mut w = Window {
             cwnd: 250.0,

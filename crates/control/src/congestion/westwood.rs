@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_duplicates_have_counted_is_not_counted_again() {
+    fn segments_counted_at_duplicates_are_not_counted_again() {
         let mut delivered = Delivered::default();
         // In order, and delayed ACKs.
         assert_eq!([1, 2, 2].map(|n| delivered.count(n)), [1, 2, 2]);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_is_what_the_bandwidth_fills_in_the_least_rtt() {
+    fn the_threshold_is_bandwidth_times_least_rtt() {
         let mut westwood = opened();
         for rtt in [300, 200, 700] {
             sampled(&mut westwood, Duration::from_millis(rtt));

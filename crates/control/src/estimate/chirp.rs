@@ -121,7 +121,7 @@ mod tests {
 
     /// Without a rise: 8 Mbit/s, or the averages (4 x 8) / 15 = 32/15 = 2.133 and 15/4 = 3.75 Mbit/s.
     #[test]
-    fn a_chirp_without_a_rise_tells_its_highest_rate_unless_set_otherwise() {
+    fn a_chirp_without_a_rise_gives_its_highest_rate_by_default() {
         let delays = [700; 5];
         assert_eq!(
             bps(&delays, Averaging::ByGaps, CleanChirp::Highest),
@@ -149,7 +149,7 @@ mod tests {
 
     /// A rise across the first gap: nothing is available beyond the lowest rate.
     #[test]
-    fn a_rise_at_once_tells_the_lowest_rate() {
+    fn an_immediate_rise_gives_the_lowest_rate() {
         for averaging in [Averaging::ByGaps, Averaging::Plain] {
             assert_eq!(
                 bps(&[500, 600, 700, 800, 900], averaging, CleanChirp::Highest),

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_foresees_a_handoff_opens_the_window_that_it_closed() {
+    fn a_signal_that_predicts_a_handoff_reopens_the_window() {
         for info in HANDOFF_SIGNALS {
             let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
             let foresees = part.warning().is_some();

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_marks_what_waited_longer() {
+    fn a_threshold_marks_packets_that_waited_longer() {
         let mut shallow = config(&CODEL);
         shallow.parameters.threshold = Some((Duration::from_millis(1), super::super::Marked::All));
         let mut queue = shallow.make();

@@ -572,7 +572,7 @@ mod tests {
 
     /// A queue with ECN marks packets whose headers say that they understand it, and drops others.
     #[test]
-    fn queues_mark_what_devices_send() -> Result<(), LabError> {
+    fn queues_mark_packets_of_devices() -> Result<(), LabError> {
         let text = r#"
             end = "20 s"
             [links.one]

@@ -389,7 +389,7 @@ mod tests {
     /// A copy of the world made at any time continues as the world does: before the flow opens, while a
     /// train is on its way, between trains.
     #[test]
-    fn a_copy_made_in_the_middle_of_a_train_goes_on_as_the_run_from_the_start() {
+    fn a_copy_made_within_a_train_continues_as_the_run_from_the_start() {
         for (share, trains) in [(0.0, 3), (0.3, 2)] {
             let probe = Probe {
                 scheme: "abest".into(),

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_discipline_takes_the_place_of_its_default() {
+    fn stated_parameters_of_a_discipline_replace_its_defaults() {
         for kind in QUEUES {
             assert_eq!(managed(kind.name), (kind.name, kind.default));
         }

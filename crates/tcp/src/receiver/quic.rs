@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_what_has_arrived() {
+    fn ranges_are_those_of_arrived_packets() {
         let mut state = 7_u64;
         for _ in 0..200 {
             let (mut acks, mut there) = (QuicAcks::new(1), BTreeSet::new());

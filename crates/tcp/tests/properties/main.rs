@@ -258,7 +258,7 @@ proptest! {
 
 /// Cases that the properties above found.
 #[test]
-fn what_the_properties_found_stays_mended() {
+fn errors_found_by_the_properties_stay_fixed() {
     let ack = |back, says| Step::Ack {
         back,
         blocks: Vec::new(),

@@ -244,7 +244,7 @@ mod tests {
 
     /// A setting that begins as the sentence on a length does is still a setting.
     #[test]
-    fn what_is_refused_has_its_key() {
+    fn refused_input_has_its_key() {
         for model in MODELS {
             let key = |span, set: &[(&str, &str)]| {
                 let set = set.iter().map(|(k, v)| ((*k).into(), (*v).into()));
@@ -298,7 +298,7 @@ mod tests {
 
     /// The same values on every machine, to the last bit.
     #[test]
-    fn what_is_drawn_is_pinned() {
+    fn drawn_values_are_pinned() {
         let mixed = MODELS.iter().map(|model| {
             let path = of(model.name, &[]);
             let mix = |sum: u64, &(at, value): &(Duration, f64)| {
