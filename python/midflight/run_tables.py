@@ -242,12 +242,13 @@ class RunSummary:
     def managed_text(self) -> str:
         """The description of the additional columns; empty if there are none."""
         found = self._managed(self.flows.values())
-        said = [
-            "; dropped early and marked by queues" if {"drops_early", "marks"} & set(found) else "",
-            "; packets sent and kept back by nodes"
-            if {"node_sent", "node_kept"} & set(found)
-            else "",
-        ]
+        said = []
+        for who, did in (
+            ("by queues", {"drops_early": "dropped early", "marks": "marked"}),
+            ("by nodes", {"node_sent": "packets sent", "node_kept": "packets kept back"}),
+        ):
+            words = [what for key, what in did.items() if key in found]
+            said += [f"; {' and '.join(words)} {who}"] if words else []
         return "".join(said)
 
     def delivery_line(self) -> str | None:

@@ -176,7 +176,7 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
             maps.append(spread_of(columns, "heatmap", where=kept, **how))
         # The same colour is the same value in all of them.
         rows = (row for one in maps for row in list(spread_rows(one))[1:])
-        known = [float(str(row[2])) for row in rows if math.isfinite(float(str(row[2])))]
+        known = [float(str(row[-2])) for row in rows if math.isfinite(float(str(row[-2])))]
         limits = (min(known), max(known)) if known else None
         for value, one in zip(compared, maps, strict=True):
             words = of if value is None else f"{of}, {value}"
