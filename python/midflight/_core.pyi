@@ -1399,6 +1399,25 @@ class LinkInfo:
         """Rate times that, in whole packets of 1500 bytes."""
 
 @final
+class Advice:
+    """Throughput advice of the network (SCONE): a rate of the path and nothing else.
+
+    The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower
+    advice on the same path has the lower rate (draft-ietf-scone-protocol, "Following Throughput
+    Advice").
+    """
+
+    @property
+    def rate_bps(self) -> int:
+        """Bits a second: 100 kbit/s times 10^(n / 20)."""
+    @property
+    def expires_ns(self) -> int:
+        """When it expires: 67 s after it came (the lowest of several)."""
+    @property
+    def anew(self) -> bool:
+        """Whether it is of another path than earlier advice, as after a handoff."""
+
+@final
 class HandoffNotice:
     """The message that tells a sender of a handoff, or before it opens of its link.
 

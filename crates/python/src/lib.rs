@@ -743,6 +743,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<view::View>()?;
     m.add_class::<view::LinkInfo>()?;
     m.add_class::<view::Notice>()?;
+    m.add_class::<view::Advice>()?;
     m.add_class::<policy::Order>()?;
     m.add_class::<controller::Control>()?;
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;

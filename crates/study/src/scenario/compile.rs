@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
-use midflight_control::{LinkInfo, Notice, StartNotice};
+use midflight_control::{Advice, LinkInfo, Notice, StartNotice, Told};
 use midflight_sim::{random, Action, NodeId};
 use midflight_units::{Duration, Instant};
 
-use super::file::{Direction, Stop};
+use super::file::{Direction, NoticeSource, Stop};
 use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
@@ -318,7 +318,7 @@ impl Plan {
         timeline: &mut Timeline,
         at: Instant,
         signalled: impl Fn(usize) -> bool,
-        notice: impl Fn(&Flow, usize) -> Option<(Instant, Notice)>,
+        told: impl Fn(&Flow, usize) -> Option<(Instant, Told)>,
     ) {
         for (number, flow) in self.open_at(at) {
             if flow.direction == Direction::Down {
@@ -327,32 +327,38 @@ impl Plan {
             }
         }
         for (number, flow) in self.open_at(at) {
-            if let Some((told, notice)) = notice(flow, number) {
-                timeline.act(told, Action::Notify(flow_id(number as u32), notice));
+            if let Some((at, told)) = told(flow, number) {
+                timeline.act(at, Action::Notify(flow_id(number as u32), told));
             }
         }
     }
 
-    /// A flow's notice of a link that replaces another at `at`, and its time, if it arrives.
+    /// What a flow is told of a link that replaces another at `at`, and when, if it arrives. Of a rate that is smaller than that
+    /// of the smallest signal no throughput advice tells.
     fn told(
         &self,
         (old, new): (LinkInfo, LinkInfo),
-        at: Instant,
+        (at, anew): (Instant, bool),
         flow: &Flow,
         telling: Option<EventDescription>,
         is_heard: impl Fn(f64) -> bool,
-    ) -> Option<(Instant, Notice)> {
+    ) -> Option<(Instant, Told)> {
         let telling = telling.filter(|t| is_heard(t.lost))?;
         let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
+        let (told, rate) = (at + telling.delay, telling.rate.unwrap_or(new.rate));
+        if telling.source == NoticeSource::Scone {
+            let advice = Advice::of(rate, told, anew)?;
+            return Some((told, Told::Advice(advice)));
+        }
         let notice = Notice {
             old,
             new: LinkInfo {
-                rate: telling.rate.unwrap_or(new.rate),
+                rate,
                 delay: telling.says_delay.unwrap_or(new.delay),
             },
             flows: self.open_at(at).filter(alike).count() as u32,
         };
-        Some((at + telling.delay, notice))
+        Some((told, Told::Notice(notice)))
     }
 
     fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {
@@ -399,7 +405,7 @@ impl Plan {
         self.arrive(timeline, make, signalled, |flow, flow_number| {
             let link = |link, at| self.info(link, flow.direction, at);
             let links = (link(step.from, step.at), link(step.to, make));
-            self.told(links, make, flow, step.telling, |lost| {
+            self.told(links, (make, true), flow, step.telling, |lost| {
                 is_heard(lost, "notice", flow_number)
             })
         });
@@ -468,9 +474,13 @@ impl Plan {
                     change.at.saturating_sub(Duration::from_nanos(1)),
                 );
                 let after = self.info(change.link, flow.direction, again);
-                self.told((before, after), again, flow, change.telling, |lost| {
-                    self.is_heard(lost, (run, &of), "notice", flow_number)
-                })
+                self.told(
+                    (before, after),
+                    (again, false),
+                    flow,
+                    change.telling,
+                    |lost| self.is_heard(lost, (run, &of), "notice", flow_number),
+                )
             },
         );
     }
