@@ -46,7 +46,7 @@ pub struct RoamingHandoffs {
     pub foresight: HandoffPrediction,
 }
 
-/// What becomes of a signal.
+/// The fate of a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalFate {
     /// Probability that the network loses it.
@@ -92,7 +92,7 @@ pub struct Roaming {
     pub loss: Option<LossModel>,
     /// Losses of each wireless link towards its base station.
     pub back_loss: Option<LossModel>,
-    /// What happens to the packets of these numbers on the first station's
+    /// The fate of the packets of these numbers on the first station's
     /// wireless link towards its nodes.
     pub script: Vec<(u64, Scripted)>,
     /// The same towards the base station.
@@ -440,7 +440,7 @@ impl Numbered for Roaming {
     }
 }
 
-/// Runs mobile nodes side by side; for each its runs, in the order of their
+/// Runs mobile nodes in parallel; for each its runs, in the order of their
 /// numbers. `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors

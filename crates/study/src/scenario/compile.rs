@@ -15,7 +15,7 @@ use crate::measure::Measured;
 use crate::network::cell::{link_names, station, Cell, Map, PossibleActions, SERVER};
 use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
 
-/// What the timeline may do to each access link.
+/// The possible actions of the timeline on each access link.
 pub(super) fn what_may_happen(
     links: usize,
     moves: &[PlannedHandoff],
@@ -128,7 +128,7 @@ impl Plan {
         flow.quic.is_some() || self.parts[flow.part].draws()
     }
 
-    /// The sender and the receiver of a flow; a controller that draws random numbers has a stream of its own.
+    /// The sender and the receiver of a flow; a controller that draws random numbers has its own stream.
     fn part_of(&self, flow: &Flow, run: u64) -> Arc<Part> {
         let part = &self.parts[flow.part];
         if !part.draws() {
@@ -196,7 +196,7 @@ impl Plan {
         cell.network()
     }
 
-    /// Nodes of the sender and of the receiver of each flow, but for those whose packets a node on the path cannot read.
+    /// Nodes of the sender and of the receiver of each flow, except for those whose packets a node on the path cannot read.
     fn readable(&self) -> Vec<Option<(NodeId, NodeId)>> {
         if self.agents.is_empty() {
             return Vec::new();
@@ -212,7 +212,7 @@ impl Plan {
             .collect()
     }
 
-    /// Nodes with agents are told where the mobile node is.
+    /// Nodes with agents get the location of the mobile node.
     fn attach(&self, timeline: &mut Timeline, at: Instant, link: Option<usize>) {
         if !self.agents.is_empty() {
             let (mobile, to) = (self.map().mobile(), link.map(station));
@@ -373,8 +373,8 @@ impl Plan {
             for link in map.ends(step.from) {
                 timeline.act(step.at, Action::Down(link));
             }
-            // The node's own queue goes with its interface, and so does what is on the air. What the
-            // base station has for the node is lost when it finds nobody.
+            // The node's own queue goes with its interface, and so does what is on the air. The base
+            // station's packets for the node are lost if the node is not there.
             let [to_interface, up, _] = map.up(step.from);
             let node = map.mobile();
             for link in [to_interface, up] {
@@ -411,7 +411,7 @@ impl Plan {
         });
     }
 
-    /// What the station that was left has kept goes to the one that the node comes to; where that has kept something
+    /// Packets kept by the station that was left go to the node's new station; if that station has kept packets
     /// itself, the node is back.
     fn forward(&self, timeline: &mut Timeline, step: &PlannedHandoff, make: Instant) {
         let map = self.map();

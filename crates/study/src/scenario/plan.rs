@@ -50,7 +50,7 @@ pub(super) const PLAIN: &str = "sack";
 /// Flows, what they are made of, and the applications that they carry.
 type Flows = (Vec<Flow>, Vec<Arc<Part>>, Vec<PlannedApp>);
 
-/// What is wrong with a scenario, and where.
+/// An error in a scenario, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path to the value, such as `links.lte.rate`.
@@ -71,7 +71,7 @@ pub(super) fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Resu
 pub(super) struct Flow {
     pub(super) name: String,
     pub(super) scheme: Arc<str>,
-    /// What it is made of, as the place in the plan's list.
+    /// Its parts, as an index in the plan's list.
     pub(super) part: usize,
     pub(super) direction: Direction,
     /// The access link of a node that stays; none for the mobile node's.
@@ -81,15 +81,15 @@ pub(super) struct Flow {
     pub(super) end: Option<Seq>,
     pub(super) start_notice: bool,
     pub(super) stack: Stack,
-    /// What it has to know if it runs a QUIC stack.
+    /// Its data if it runs a QUIC stack.
     pub(super) quic: Option<QuicFlow>,
     /// How the sender learns of another address, if it is our own of QUIC.
     pub(super) own_quic: Option<Migration>,
-    /// What it is for, if an application has it.
+    /// Its role, if it belongs to an application.
     pub(super) app: Option<AppRole>,
 }
 
-/// What is said of a handoff or of a change.
+/// The description of a handoff or of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EventDescription {
     pub(super) source: NoticeSource,
@@ -107,7 +107,7 @@ pub(super) struct PlannedHandoff {
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
     pub(super) rebind: Rebind,
-    /// What the station that is left has for the node goes to the next one.
+    /// Packets for the node at the station that it leaves go to the next one.
     pub(super) forward: bool,
     pub(super) telling: Option<EventDescription>,
     /// How often the node does not predict it, and how often its signal is lost.
@@ -146,7 +146,7 @@ pub struct Plan {
     pub(super) apps: Vec<PlannedApp>,
     /// The flows as every run has them.
     pub(super) flow_setups: Arc<[FlowSetup]>,
-    /// What path changes there are in every run.
+    /// The path changes of every run.
     pub(super) all_path_changes: Arc<[PathChange]>,
     pub(super) moves: Vec<PlannedHandoff>,
     pub(super) changes: Vec<Change>,
@@ -238,7 +238,7 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
 }
 
 impl Plan {
-    /// Checks a scenario and fills in what it leaves out.
+    /// Checks a scenario and fills in the values that it leaves out.
     ///
     /// # Errors
     /// The first [`Problem`] that is found.
@@ -510,7 +510,7 @@ impl Plan {
         let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
         let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        // Senders from elsewhere have none of our parts.
+        // Senders of other stacks have none of our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
             Stack::Linux | Stack::Quinn | Stack::Noq => PLAIN,
@@ -520,7 +520,7 @@ impl Plan {
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         let profile = flow.profile.as_ref().unwrap_or(&file.profile);
-        // Which of profile, settings and scheme is not expected told by leaving out the others.
+        // The unsupported one of profile, settings and scheme is found by leaving out the others.
         let plain = Scheme::named(PLAIN);
         let mut built = match scheme.build(profile, &knobs) {
             Ok(built) => built,
@@ -584,7 +584,7 @@ impl Plan {
         })
     }
 
-    /// What its results are kept by: a hash of the canonical form and of the model's version, in
+    /// The key of its stored results: a hash of the canonical form and of the model's version, in
     /// hexadecimal digits. Title and description are no part of it, nor are the axes of a sweep.
     ///
     /// # Errors
@@ -594,7 +594,7 @@ impl Plan {
         bare.file.title = None;
         bare.file.description = None;
         bare.file.sweep = None;
-        // What a preset is may change with the program.
+        // The values of a preset may change with the program.
         let links = format!("{:?}", self.access);
         let mut text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
         // Their code is no part of the model.
@@ -615,7 +615,7 @@ impl Plan {
         self.flow_setups.iter().map(FlowSetup::told)
     }
 
-    /// What is accepted and perhaps not meant, a sentence each.
+    /// Warnings on input that is accepted but perhaps not intended, a sentence each.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -666,13 +666,13 @@ impl Plan {
         let mut marks: Vec<(Instant, PhaseStart)> = moves
             .chain(changes.map(|c| (c.at, PhaseStart::Change)))
             .collect();
-        // Of two at an instant the handoff, which comes first, stands for both.
+        // Of two at an instant the handoff, which comes first, counts for both.
         marks.sort_by_key(|mark| mark.0);
         marks.dedup_by_key(|mark| mark.0);
         marks
     }
 
-    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    /// How often the mobile node gets a new link, or its link changes.
     pub(super) fn makes(&self) -> usize {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         self.moves.len() + self.changes.iter().filter(on).count()
