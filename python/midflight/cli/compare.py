@@ -173,7 +173,7 @@ def text(rows: Sequence[MigrationRow]) -> str:
         "Seconds from the handoff until 1 MB and 20 MB of new data are acknowledged, and of the\n"
         "longest time without progress; packets lost to a full queue and to a link that was down;\n"
         "what a TCP flow on the new link gets in the next 5 s, of what it has alone. Medians.\n"
-        'Rows "as X" are the QUIC sender of midflight with the choices of X at a migration, and not\n'
+        'Rows "as X" are the QUIC sender of midflight with the choices of X at a migration, not\n'
         'X itself; "X (cubic)" is the stack itself.',
     ]
     for handoff in dict.fromkeys(row.handoff for row in rows):
