@@ -405,6 +405,8 @@ def write_panels(
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, panel_rows(panels))
+    for why in (why for panel in panels for why in panel.lacks):
+        note(why)
 
 
 def write_delay_cdf(
