@@ -47,11 +47,11 @@ class Sender:
 
 def _row(name: str) -> Sender:
     flow = {"profile": "quic", "set": {"migration": name}}
-    return Sender(name, flow, "row")
+    return Sender(f"as {name}", flow, "row")
 
 
 def _real(stack: str, cc: str) -> Sender:
-    return Sender(f"{stack} ({cc}) itself", {"stack": stack, "cc": cc}, "stack")
+    return Sender(f"{stack} ({cc})", {"stack": stack, "cc": cc}, "stack")
 
 
 #: The choices of seven stacks in our own sender, the stacks that are built in, and TCP of Linux.

@@ -3,9 +3,10 @@
 Values are compared in pairs: the runs of two cells that differ in nothing else met the same losses
 (common random numbers), so the difference is the effect of the value.
 
-What is independent is what draws random numbers of its own: a run. The pairs of one run, at its
+Independent samples are runs, which draw their own random numbers. The pairs of one run, at its
 instants and on its links, share them: they are averaged first, and a confidence interval is over
-runs. Where nothing random tells runs apart, the values of the other axes are the sample.
+runs. Where runs do not differ in random numbers, the values of
+the other axes are the sample.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ mod long_flow;
 mod policy;
 mod recording;
 mod roaming;
+mod samples;
 mod scenario;
 mod setup;
 mod startup;

@@ -467,7 +467,7 @@ fn setups_that_cannot_run_are_refused() {
         (&|n| handoffs(n).signal.lost = 1.5, "signals lost 1.5"),
         (
             &|n| handoffs(n).foresight.missed = f64::NAN,
-            "not foreseen NaN",
+            "not predicted NaN",
         ),
         (
             &|n| handoffs(n).every = ms(200),

@@ -104,13 +104,13 @@ mod tests {
     fn a_signal_that_predicts_a_handoff_reopens_the_window() {
         for info in HANDOFF_SIGNALS {
             let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
-            let foresees = part.warning().is_some();
+            let predicts = part.warning().is_some();
             let names = ["freeze", "ho-notify"];
-            assert_eq!(foresees, names.contains(&info.name), "{}", info.name);
-            assert_eq!(part.on_warning().copies > 0, foresees);
+            assert_eq!(predicts, names.contains(&info.name), "{}", info.name);
+            assert_eq!(part.on_warning().copies > 0, predicts);
             let closes = part.on_warning().window == Some(Advertised::Closed);
             let opens = part.on_attached().window == Some(Advertised::Open);
-            assert_eq!((closes, opens), (foresees, foresees), "{}", info.name);
+            assert_eq!((closes, opens), (predicts, predicts), "{}", info.name);
         }
     }
 }

@@ -91,7 +91,7 @@ pub(super) struct Flow {
 
 /// The description of a handoff or of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct EventDescription {
+pub(super) struct NoticeSettings {
     pub(super) source: NoticeSource,
     pub(super) delay: Duration,
     pub(super) lost: f64,
@@ -109,7 +109,7 @@ pub(super) struct PlannedHandoff {
     pub(super) rebind: Rebind,
     /// Packets for the node at the station that it leaves go to the next one.
     pub(super) forward: bool,
-    pub(super) telling: Option<EventDescription>,
+    pub(super) notice: Option<NoticeSettings>,
     /// How often the node does not predict it, and how often its signal is lost.
     pub(super) missed: f64,
     pub(super) signal_lost: f64,
@@ -130,7 +130,7 @@ pub(super) struct Change {
     pub(super) pause: Duration,
     /// Which of the link's settings it then has.
     pub(super) setting: usize,
-    pub(super) telling: Option<EventDescription>,
+    pub(super) notice: Option<NoticeSettings>,
 }
 
 /// A scenario that can be run.
@@ -376,14 +376,14 @@ impl Plan {
     /// Whether something may be different in another run.
     pub fn has_chance(&self) -> bool {
         let is_lost =
-            |telling: &Option<EventDescription>| telling.is_some_and(|told| told.lost > 0.0);
+            |settings: &Option<NoticeSettings>| settings.is_some_and(|one| one.lost > 0.0);
         let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
         self.access.iter().any(Access::has_chance)
             || self
                 .moves
                 .iter()
-                .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.telling))
-            || self.changes.iter().any(|change| is_lost(&change.telling))
+                .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.notice))
+            || self.changes.iter().any(|change| is_lost(&change.notice))
             || self.apps.iter().any(PlannedApp::is_random)
             // A stack draws packet numbers and more.
             || self.flows.iter().any(|flow| flow.quic.is_some())
@@ -624,28 +624,26 @@ impl Plan {
     /// order in which they begin.
     pub fn path_changes(&self) -> Vec<PathChange> {
         let name = |link: usize| self.access[link].name.clone();
-        let wrong = |t: EventDescription| t.rate.is_some() || t.says_delay.is_some();
+        let wrong = |t: NoticeSettings| t.rate.is_some() || t.says_delay.is_some();
         let path_change =
-            |at: Instant, make: Instant, (from, to), telling: Option<EventDescription>| {
-                PathChange {
-                    is_change: false,
-                    links: (name(from).into(), name(to).into()),
-                    at,
-                    make,
-                    breaks: false,
-                    told: telling.map(|t| make + t.delay),
-                    told_wrong: telling.is_some_and(wrong),
-                }
+            |at: Instant, make: Instant, (from, to), notice: Option<NoticeSettings>| PathChange {
+                is_change: false,
+                links: (name(from).into(), name(to).into()),
+                at,
+                make,
+                breaks: false,
+                told: notice.map(|t| make + t.delay),
+                told_wrong: notice.is_some_and(wrong),
             };
         let moves = self.moves.iter().map(|m| PathChange {
             breaks: m.gap.is_some(),
-            ..path_change(m.at, m.make(), (m.from, m.to), m.telling)
+            ..path_change(m.at, m.make(), (m.from, m.to), m.notice)
         });
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         let changes = self.changes.iter().filter(on).map(|c| PathChange {
             is_change: true,
             breaks: c.pause > Duration::ZERO,
-            ..path_change(c.at, c.at + c.pause, (c.link, c.link), c.telling)
+            ..path_change(c.at, c.at + c.pause, (c.link, c.link), c.notice)
         });
         let mut all: Vec<_> = moves.chain(changes).collect();
         all.sort_by_key(|one| one.at);

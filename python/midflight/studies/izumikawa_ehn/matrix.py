@@ -104,7 +104,7 @@ def _prediction(runs: Runs, scheme: Scheme) -> Check:
     jobs = [_few(scheme, foresight_missed=share) for share in (0.0, 1.0)]
     if scheme is EHN:
         same = same_runs(runs, *jobs)
-        what = "ehn, runs that are the same if no handover is foreseen"
+        what = "ehn, runs that are the same if no handover is predicted"
         return near(what, same, sc.BEYOND_RUNS, 0, lambda v: f"{v:.0f} of {sc.BEYOND_RUNS}")
     ratio = gain(runs, *jobs)
     return gain_above("freeze, throughput over that without any prediction", ratio)
