@@ -243,12 +243,12 @@ class RunSummary:
         """The description of the additional columns; empty if there are none."""
         found = self._managed(self.flows.values())
         said = []
-        for who, did in (
-            ("by queues", {"drops_early": "dropped early", "marks": "marked"}),
-            ("by nodes", {"node_sent": "packets sent", "node_kept": "packets kept back"}),
+        for what, did, who in (
+            ("", {"drops_early": "dropped early", "marks": "marked"}, "by queues"),
+            ("packets ", {"node_sent": "sent", "node_kept": "kept back"}, "by nodes"),
         ):
-            words = [what for key, what in did.items() if key in found]
-            said += [f"; {' and '.join(words)} {who}"] if words else []
+            words = " and ".join(word for key, word in did.items() if key in found)
+            said += [f"; {what}{words} {who}"] if words else []
         return "".join(said)
 
     def delivery_line(self) -> str | None:
