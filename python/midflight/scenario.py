@@ -489,8 +489,12 @@ def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> lis
     `words` has the scenario's own title and description.
     """
     paths = {path for path, _ in sets}
-    # A run is printed with its profile, seed and number in any case.
-    told = [f"{path}={value}" for path, value in sets if path not in _TOLD]
+    # The tables of a run have its profile, seed, number and senders in any case.
+    told = [
+        f"{path}={value}"
+        for path, value in sets
+        if path not in _TOLD and not path.endswith((".scheme", ".profile"))
+    ]
     some = ", ".join(told[:_MOST_TOLD])
     more = f" and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
     new = changed_words(words, f"but with {some}{more}" if told else "") if sets else {}

@@ -563,6 +563,7 @@ def test_a_title_names_the_values_that_are_not_the_scenarios() -> None:
     assert other.title == f"{starter.title}, but with handoffs.0.gap=500 ms"
     assert other.description == f"About the scenario with its own values: {described(STARTER)}"
     assert starter.but({"handoffs.0.gap": "500 ms", "seed": 2}) == other
+    assert Scenario.read(STARTER, sets={SCHEME: "a3"}).title == starter.title
     # What is printed in any case is not named, and own words stay.
     assert Scenario.read(STARTER, sets={"profile": "rfc"}).title == starter.title
     assert Scenario.read(STARTER, sets={"title": "Mine", "notices": False}).title == "Mine"
