@@ -10,6 +10,7 @@ same scenarios, and the table has its times beside midflight's. The samples are 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -34,7 +35,7 @@ CRITERION = workload.TARGET / "criterion"
 FLOWS_TCL = workload.ROOT / "bench" / "flows.tcl"
 CELL = workload.ROOT / "crates" / "bench" / "src" / "cell.toml"
 
-# What ns-2 is given for a workload: scenario, flows, seconds; and how often it runs.
+# The parameters of ns-2 for a workload: scenario, flows, seconds, and the number of runs.
 NS2 = {
     "bulk": ("bottleneck", 1, 60, 5),
     "handoff": ("handoff", 1, 30, 15),
@@ -68,7 +69,7 @@ class Row:
         return self.median >= self.target if self.at_least else self.median <= self.target
 
     def cells(self) -> Iterator[str]:
-        """Yield what the table says of it."""
+        """Yield its cells of the table."""
         sign = "≥" if self.at_least else "≤"
         yield self.name
         yield "" if self.target is None else f"{sign} {short(self.target)} {self.unit}".rstrip()
@@ -127,7 +128,7 @@ class Benchmark:
 
 
 def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
-    """Yield what criterion found, beside what ns-2 took."""
+    """Yield the times of criterion beside those of ns-2."""
     packet = {
         name: Benchmark.read(f"packet/{name}").samples
         for name in (
@@ -235,7 +236,7 @@ def run_ns2(name: str) -> Benchmark:
 
 
 def ns2_beside() -> tuple[dict[str, Benchmark], str]:
-    """Return what ns-2 takes, as far as it does the same work, and what there is to say of it."""
+    """Return the time of ns-2, where it does the same work, and the notes on it."""
     if shutil.which("ns") is None:
         return {}, "ns-2 is not installed (Debian's package ns2): there is nothing beside it."
     try:
@@ -317,7 +318,7 @@ def quic_plan(seconds: int, **flow: Any) -> midflight.Plan:
             "near": Link(rate=rate, delay="9 ms", queue="20 packets"),
             "far": Link(rate=rate, delay="300 ms", queue="320 packets"),
         },
-        flows={"download": Flow(stack="quinn", **flow)},
+        flows={"download": Flow(**flow)},
         handoffs=[Handoff(at="5 s", to="far")],
         end=f"{seconds} s",
     )
@@ -326,8 +327,9 @@ def quic_plan(seconds: int, **flow: Any) -> midflight.Plan:
 
 def quic_rows() -> Iterator[Row]:
     """Yield what a datagram of a QUIC stack takes, ACKs included, and a sweep over instants."""
-    for tls, target in ((False, 3.5), (True, 5.0)):
-        plan = quic_plan(30, tls=tls)
+    kinds = ((False, 3.5), (True, 5.0))
+    for stack, (tls, target) in itertools.product(midflight.QUIC_STACKS, kinds):
+        plan = quic_plan(30, stack=stack, tls=tls)
         events = plan.setup(0).causes().column("event")
         datagrams = sum(event in ("send", "rexmit", "ack_sent") for event in events)
 
@@ -335,9 +337,9 @@ def quic_rows() -> Iterator[Row]:
             midflight.run_plans([plan], threads=1)
 
         samples = [took / datagrams * 1e6 for took in seconds(run, 15)]
-        name = "a datagram of quinn, encrypted" if tls else "a datagram of quinn"
+        name = f"a datagram of {stack}{', encrypted' if tls else ''}"
         yield Row(name, "µs", samples, target)
-    plan = quic_plan(20)
+    plan = quic_plan(20, stack="quinn")
     plans = [
         midflight.Scenario.from_dict(json.loads(plan.canonical)).plan(
             sets={"handoffs.0.at": f"{4000 + 10 * i} ms"}
@@ -446,7 +448,7 @@ def lab_rows() -> Iterator[Row]:
 
 
 def rows_of_lab() -> tuple[list[Row], str]:
-    """Return the same, and what is to be said of it."""
+    """Return the same, and the notes on it."""
     try:
         return list(lab_rows()), ""
     except midflight.MidflightError as error:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
         QUIC_STACKS,
+        Advice,
         Control,
         HandoffNotice,
         HandoffSweep,
@@ -100,6 +101,7 @@ __version__: str
 __all__ = [
     "MODEL_VERSION",
     "QUIC_STACKS",
+    "Advice",
     "Change",
     "CongestionController",
     "Control",
@@ -161,7 +163,7 @@ __all__ = [
     "workloads",
 ]
 
-# Loaded on first use, so that importing the package costs nothing. What is not here is the core's.
+# Loaded on first use, so that importing the package costs nothing. Other names are the core's.
 _HOMES = {
     "midflight.one_run": (
         "capture",

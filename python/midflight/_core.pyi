@@ -350,7 +350,7 @@ def handoff(
     - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
     - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
       so on for `extra_packets`; `t_new_make_ns`: the same from the highest segment sent at the
-      make; `t_ack_ns`: until the ACK has advanced by so many; `t_newpath_ns`: until it covers so
+      make; `t_ack_ns`: until the ACK has advanced by this many; `t_newpath_ns`: until it covers so
       many that came over the new path first
     - `timeouts`; `nrto`: those that doubled the back-off, `nspur` spurious ones among them,
       `first_rto_ns`; `rto_times`: when they came, in seconds from t = 0, with "s" if spurious
@@ -690,6 +690,8 @@ class FlowInfo(TypedDict):
     moves: bool
     payload_bytes: int
     stack: str
+    #: The application at its ends, if it has one.
+    workload: str | None
 
 @type_check_only
 class AccessLink(TypedDict):
@@ -1158,12 +1160,12 @@ def run_plans(
     node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
     one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
     the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-    began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
-    arrived (a flow has not finished before), and `acked_ahead`, most segments that were
-    acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
-    the run; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
-    workloads measure (`midflight list workloads --json` has the columns), in the row of the first
-    flow of each; no value elsewhere.
+    began, of a flow with a workload only while messages are under way; where nodes on the path have
+    agents, `delivered_ns` from the opening until all data had arrived (a flow has not finished
+    before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
+    receiver, with `acked_missing`, those at the end of the run; `digest` of the run. Where a flow
+    has a workload, `workload`, its name, and what workloads measure (`midflight list workloads
+    --json` has the columns), in the row of the first flow of each; no value elsewhere.
 
     The table of phases, each of which lasts from one handoff or change to the next, also has:
     `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile
@@ -1368,7 +1370,7 @@ class SenderView:
         """Duplicate ACKs that start fast retransmit."""
     @property
     def unsent(self) -> int:
-        """Segments never sent before that there are to send, whatever the windows."""
+        """Segments available to send that were never sent before, independent of the windows."""
     @property
     def segment_bytes(self) -> int:
         """Size of a data segment on the wire, in bytes."""
@@ -1395,6 +1397,25 @@ class LinkInfo:
     @property
     def bdp_packets(self) -> int:
         """Rate times that, in whole packets of 1500 bytes."""
+
+@final
+class Advice:
+    """Throughput advice of the network (SCONE): a rate of the path and nothing else.
+
+    The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower
+    advice on the same path has the lower rate (draft-ietf-scone-protocol, "Following Throughput
+    Advice").
+    """
+
+    @property
+    def rate_bps(self) -> int:
+        """Bits a second: 100 kbit/s times 10^(n / 20)."""
+    @property
+    def expires_ns(self) -> int:
+        """When it expires: 67 s after it came (the lowest of several)."""
+    @property
+    def anew(self) -> bool:
+        """Whether it is of another path than earlier advice, as after a handoff."""
 
 @final
 class HandoffNotice:
@@ -1493,6 +1514,6 @@ class Order:
         """Send without an ordered rate again."""
     @staticmethod
     def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
-        """Send the next so many segments at this rate instead of in a burst, what a timeout resends
-        included.
+        """Send this many of the next segments at this rate instead of in a burst, what a timeout
+        resends included.
         """

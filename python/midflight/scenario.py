@@ -108,7 +108,7 @@ class Flow:
     """One flow, or several alike."""
 
     scheme: str | None = None
-    stack: Literal["midflight", "linux", "quinn"] | None = None
+    stack: Literal["midflight", "linux", "quinn", "noq"] | None = None
     profile: Literal["rfc", "linux", "quic", "ns2"] | None = None
     cc: Literal["cubic", "bbr", "newreno"] | None = None
     idle: str | None = None
@@ -131,6 +131,7 @@ class Flow:
 class Notice:
     """The notice that a sender gets of a handoff or of a change, and when."""
 
+    source: Literal["link", "scone"] | None = None
     delay: str | None = None
     lost: str | None = None
     says_rate: str | None = None
@@ -210,11 +211,12 @@ class Scenario:
     ) -> Self:
         """Read a scenario file, or a starter scenario by its name.
 
-        The bare name of a starter is the starter, whatever the working directory has; "./ferry" is
-        the file. `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"};
-        `policies` are your own policies by name (see `midflight.policy`), here and wherever a
-        scenario is checked or run. The result has every default. Raises `MidflightError` for
-        invalid input and for a folder, `OSError` for a file that cannot be read.
+        The bare name of a starter is the starter, even if the working directory has a file of that
+        name; "./ferry" is the file. `sets` are values by the path to them, such as
+        {"links.lte.rate": "5 Mbit/s"}; `policies` are your own policies by name (see
+        `midflight.policy`), here and wherever a scenario is checked or run. The result has every
+        default. Raises `MidflightError` for invalid input and for a folder, `OSError` for a file
+        that cannot be read.
         """
         plan = read_plan(file, sets=sets, policies=policies)
         return cls.from_dict(json.loads(plan.canonical))
@@ -338,7 +340,7 @@ class Outcome:
 def manifest_head(
     digests: Iterable[str], command: str, policies: Policies | None = None
 ) -> dict[str, Any]:
-    """Return what repeats any runs, which have these digests, but for what they are runs of."""
+    """Return what repeats any runs, which have these digests, except for what they are runs of."""
     import midflight
     from midflight.policy import sources
 
@@ -464,7 +466,7 @@ def read_plan(
             accepted=accepted,
         )
     text = read_limited(path)
-    # JSON, such as a canonical form, is told by its name.
+    # JSON, such as a canonical form, is recognised by its name.
     name = None if path.suffix == ".json" else str(path)
     texts = set_texts(sets)
     if texts:

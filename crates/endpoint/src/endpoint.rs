@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 use std::ops::Range;
 
 use midflight_control::quick_start::Request;
-use midflight_control::Notice;
+use midflight_control::Told;
 use midflight_tcp::{ConfigError, Log, Sender};
 use midflight_units::Instant;
 use midflight_wire::{clock, Extra, Header, QuickStart, WireError, MOST_SHIFT};
@@ -249,7 +249,7 @@ impl Endpoint {
         header.encode(&data).ok()
     }
 
-    /// When to call [`Self::on_timeout`]; none if it waits for nothing but others.
+    /// When to call [`Self::on_timeout`]; none if it waits only for others.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.link.as_ref()?.connection.next_timeout()
     }
@@ -311,9 +311,9 @@ impl Endpoint {
 
     // ---- what the node finds out ---------------------------------------------------
 
-    /// A handoff notice has arrived.
-    pub fn on_notice(&mut self, now: Instant, notice: &Notice) {
-        self.logged(&mut ()).on_notice(now, notice);
+    /// A handoff notice or throughput advice has arrived.
+    pub fn on_told(&mut self, now: Instant, told: &Told) {
+        self.logged(&mut ()).on_told(now, told);
     }
 
     /// The node is about to leave its link.
@@ -400,10 +400,10 @@ impl<L: Log> Logged<'_, L> {
         }
     }
 
-    /// As [`Endpoint::on_notice`].
-    pub fn on_notice(&mut self, now: Instant, notice: &Notice) {
+    /// As [`Endpoint::on_told`].
+    pub fn on_told(&mut self, now: Instant, told: &Told) {
         if let Some(link) = &mut self.of.link {
-            link.connection.on_notice(now, notice, self.log);
+            link.connection.on_told(now, told, self.log);
         }
     }
 }
@@ -545,7 +545,7 @@ impl Link {
     }
 }
 
-/// What a header says, but for its numbers in the sequence space. `recent` is the last timestamp, 0
+/// The fields of a header, except its numbers in the sequence space. `recent` is the last timestamp, 0
 /// before the first.
 fn arrival(header: &Header, recent: u64) -> Arrival {
     let options = &header.options;

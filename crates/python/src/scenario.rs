@@ -183,12 +183,12 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
 /// one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
 /// the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-/// began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
-/// arrived (a flow has not finished before), and `acked_ahead`, most segments that were
-/// acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
-/// the run; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
-/// workloads measure (`midflight list workloads --json` has the columns), in the row of the first
-/// flow of each; no value elsewhere.
+/// began, of a flow with a workload only while messages are under way; where nodes on the path have
+/// agents, `delivered_ns` from the opening until all data had arrived (a flow has not finished
+/// before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
+/// receiver, with `acked_missing`, those at the end of the run; `digest` of the run. Where a flow
+/// has a workload, `workload`, its name, and what workloads measure (`midflight list workloads
+/// --json` has the columns), in the row of the first flow of each; no value elsewhere.
 ///
 /// The table of phases, each of which lasts from one handoff or change to the next, also has:
 /// `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile

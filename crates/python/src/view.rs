@@ -152,7 +152,7 @@ impl View {
         self.0.dup_threshold
     }
 
-    /// Segments never sent before that there are to send, whatever the windows.
+    /// Segments available to send that were never sent before, independent of the windows.
     #[getter]
     fn unsent(&self) -> u64 {
         self.0.unsent
@@ -282,6 +282,34 @@ impl LinkInfo {
     #[getter]
     fn bdp_packets(&self) -> u64 {
         self.0.bdp_packets()
+    }
+}
+
+/// Throughput advice of the network (SCONE): a rate of the path and nothing else.
+///
+/// The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower advice on the same path has the
+/// lower rate (draft-ietf-scone-protocol, "Following Throughput Advice").
+#[pyclass(frozen, module = "midflight", name = "Advice")]
+pub(crate) struct Advice(pub(crate) midflight_control::Advice);
+
+#[pymethods]
+impl Advice {
+    /// Bits a second: 100 kbit/s times 10^(n / 20).
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.0.rate.as_bps()
+    }
+
+    /// When it expires: 67 s after it came (the lowest of several).
+    #[getter]
+    fn expires_ns(&self) -> u64 {
+        self.0.until.as_nanos()
+    }
+
+    /// Whether it is of another path than earlier advice, as after a handoff.
+    #[getter]
+    fn anew(&self) -> bool {
+        self.0.anew
     }
 }
 

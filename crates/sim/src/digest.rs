@@ -184,7 +184,8 @@ impl Observer for Digest {
             | Event::AckSent(_)
             | Event::Entered { .. }
             | Event::DatagramEntered { .. }
-            | Event::Notice => return,
+            | Event::Notice
+            | Event::Waits(_) => return,
         };
         self.note(now, flow, kind, value);
     }

@@ -153,12 +153,14 @@ pub enum Event<'a> {
         /// The node.
         node: NodeId,
     },
-    /// Something happened to a connection beside its data.
+    /// Something happened to a connection besides its data.
     Transport(&'a TransportEvent),
     /// A change inside a sender.
     Sender(SenderEvent<'a>),
     /// An event inside an application.
     App(&'a AppEvent),
+    /// An application begins to wait for messages of this flow that are under way, or has read all of them.
+    Waits(bool),
     /// Ground truth about a timeout, known when the segment is acknowledged:
     /// it was spurious when a segment sent before the timeout caused the ACK.
     TimeoutJudged {

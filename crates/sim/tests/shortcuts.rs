@@ -404,7 +404,7 @@ fn routes_that_hold_change_nothing_on_a_radio_either() {
 fn a_copy_of_an_impaired_world_runs_the_same_course() {
     let mut original = world_with(3, Return::Direct, impair);
     plan_pauses(&mut original, Return::Direct);
-    // It has a past of its own, which the copy forgets.
+    // It has its own past, which the copy forgets.
     let mut copy = world_with(3, Return::Direct, impair);
     run(&mut copy, 1_500);
     for ms in [0, 2_600, 3_800, 5_500, 9_100] {
@@ -511,7 +511,7 @@ fn course(
 #[test]
 fn a_discipline_that_does_nothing_changes_nothing() {
     for kind in QUEUES {
-        let has_limit = kind.name != "fq-codel";
+        let has_limit = !kind.serves_flows;
         let limit = has_limit.then_some(12);
         let all: &[u32] = if has_limit { &[1, 2, 5] } else { &[1] };
         for &flows in all {

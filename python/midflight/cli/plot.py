@@ -66,8 +66,9 @@ def plot(
             "--kind",
             metavar="KIND",
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
-            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence. For results: median, cdf, "
-            "box, interval or heatmap.  [default: both, or median]",
+            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads buffer, "
+            "frames, objects. For results: median, cdf, box, interval or heatmap.  "
+            "[default: both, or median]",
         ),
     ] = None,
     schemes: Annotated[
@@ -240,7 +241,7 @@ def plot(
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
     is_starter = source in starter_names()
-    # A starter's name is a folder where only results have what is asked for.
+    # A starter's name is a folder where only results have the requested data.
     asks_results = any(of_results.values()) or not {*(kind or ())}.isdisjoint(("median", *SPREADS))
     is_folder = place.is_dir() and (asks_results or not is_starter)
     is_table = source is not None and not is_question
@@ -397,12 +398,15 @@ def write_panels(
     suffix = check_format(Path(out))
     if interval_s is not None and interval_s <= 0:
         raise UserError("--interval is 0 s; give a time above that, such as 100ms")
-    runs = watch(plan, flows=flows, run=run, schemes=schemes, policies=policies)
+    how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
+    runs = watch(plan, flows=flows, kinds=kinds, **how_run)
     window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s)
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, panel_rows(panels))
+    for why in (why for panel in panels for why in panel.lacks):
+        note(why)
 
 
 def write_delay_cdf(
@@ -437,7 +441,7 @@ def write_delay_cdf(
 def write_rows(
     table: IO[str] | None, head: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Write what is drawn as CSV, if that is asked for."""
+    """Write the drawn data as CSV, if requested."""
     if table is None:
         return
     writer = csv.writer(table, lineterminator="\n")

@@ -7,13 +7,21 @@ writes them. Nothing is taken for granted of a sender: a flow whose stack tells 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.applications import (
+    OF_APPLICATIONS,
+    buffer_of,
+    frames_of,
+    is_told,
+    objects_of,
+    stalls_of,
+)
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -43,14 +51,22 @@ __all__ = [
 ]
 
 Values = NDArray[np.float64]
-Draw = Literal["steps", "line", "queue", "dots", "area", "retransmissions", "losses"]
+Draw = Literal[
+    "steps", "line", "queue", "dots", "area", "retransmissions", "losses", "stalls", "late", "bars"
+]
 
 #: The kinds of panels, in the order in which help lists them.
-OVER_TIME = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence")
+OVER_TIME = (
+    *("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence"),
+    *OF_APPLICATIONS,
+)
 
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 _INTERVALS = 90
 _FINER = 4
+#: A rate that changes so often follows a recording; its intervals are no more than so many.
+_MANY_CHANGES = 20
+_MOST_INTERVALS = 1000
 #: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
 _MOST_DOTS = 4000
 #: Links whose queues are shown.
@@ -71,7 +87,7 @@ class Curve:
     and `most` the largest values where that range leaves some out.
 
     `look` is the place of its look in `SERIES`, None for what is drawn in grey. A curve of steps
-    holds each value until the next.
+    holds each value until the next. Bars and stalls go from `low` to `high`, which are seconds.
     """
 
     label: str
@@ -82,6 +98,9 @@ class Curve:
     low: Values | None = None
     high: Values | None = None
     most: Values | None = None
+    #: What it shows of its line where a panel has several quantities: the legend explains its
+    #: mark in grey, and the colour says of which line it is.
+    quantity: str = ""
     #: What tells it apart in a table.
     flow: str = ""
     scheme: str = ""
@@ -90,12 +109,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over time with one axis; `what` is its title with the unit."""
+    """Curves over time with one axis; `what` is its title with the unit.
+
+    `detail` says what the values are, such as "means of 0.1 s", and `lacks` which lines have none,
+    and why. Without any values there are no curves.
+    """
 
     kind: str
     what: str
     unit: str
     curves: Sequence[Curve]
+    detail: str = ""
+    lacks: Sequence[str] = ()
 
 
 @dataclass
@@ -126,10 +151,20 @@ class WatchedRun:
         return max(one.end_ns for one in self.flows)
 
     @cached_property
+    def directions(self) -> list[str]:
+        """Where the data of each flow go: "up" or "down"."""
+        told = {one["name"]: str(one["direction"]) for one in self.setup.flows}
+        return [told[one.flow] for one in self.flows]
+
+    @property
     def is_up(self) -> bool:
         """Whether the data of the first flow go up."""
-        told = {one["name"]: one for one in self.setup.flows}
-        return bool(told[self.flows[0].flow]["direction"] == "up")
+        return self.directions[0] == "up"
+
+    @property
+    def way(self) -> str:
+        """What is said of links of which one direction is shown: which, if flows go both ways."""
+        return f", {self.directions[0]}" if len({*self.directions}) > 1 else ""
 
     def sampled(self, link: int, column: str) -> Values:
         """A column of the samples of a link by its number."""
@@ -202,14 +237,17 @@ def watch(
     run: int = 0,
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
+    kinds: Sequence[str] = (),
 ) -> list[WatchedRun]:
     """Return one run, or as many as there are `schemes`, which replace that of the first flow.
 
     `flows` are names of flows; without any all of one run are shown, and of several runs the one
-    whose scheme is replaced. Raises `MidflightError` for what is not accepted, and for more lines
-    than can be told apart.
+    whose scheme is replaced. If all `kinds` of panels are of applications, the flows are those that
+    tell of them. Raises `MidflightError` for what is not accepted, and for more lines than can be
+    told apart.
     """
-    found = list(watched_runs(source, flows=flows, run=run, schemes=schemes, policies=policies))
+    how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
+    found = list(watched_runs(source, flows=flows, **how))
     lines = sum(len(one.flows) for one in found)
     if lines > len(SERIES):
         accepted = f"1 to {len(SERIES)}"
@@ -223,10 +261,11 @@ def watch(
     for one in found:
         several = len(one.flows) > 1
         labels = []
-        for history in one.flows:
+        for history, way in zip(one.flows, one.directions, strict=True):
             words = [history.flow] if several else []
             words += [history.label] if len(found) > 1 or not several else []
-            labels.append(", ".join(words))
+            other = f" ({way})" if way != one.directions[0] else ""
+            labels.append(", ".join(words) + other)
         one.labels, one.looks = labels, range(place, place + len(labels))
         place += len(labels)
     return found
@@ -240,11 +279,16 @@ def watched_runs(
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
     most_flows: int | None = None,
+    kinds: Sequence[str] = (),
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
     for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
         told = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(told)
+        of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
+        if of_applications:
+            wanted = {OF_APPLICATIONS[kind] for kind in kinds}
+            names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and len(dict.fromkeys(schemes)) > 1:
             names = names[:1]
         one = WatchedRun(scheme, setup, [])
@@ -252,7 +296,11 @@ def watched_runs(
             how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name)
-            one.flows.append(History(told[name], trace, Moments(setup), **how))
+            history = History(told[name], trace, Moments(setup), **how)
+            if not of_applications or is_told(history):
+                one.flows.append(history)
+        if not one.flows:
+            one.flows.append(history)
         # Until there are names for them all.
         one.labels, one.looks = [history.label for history in one.flows], range(len(one.flows))
         yield one
@@ -268,23 +316,90 @@ def panels_of(
 ) -> list[Panel]:
     """Return the panels of these kinds, with what lies in a window of time in seconds.
 
-    `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given.
-    Raises `MidflightError` for a kind of which the runs tell nothing, unless they `may_lack` it.
+    `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given. A panel
+    of which the runs have no values has no curves, and says so in `lacks`.
+    Raises `MidflightError` if that are all panels, unless they `may_lack` it.
     """
-    interval = interval_s or nice((window[1] - window[0]) / _INTERVALS)
+    interval = interval_s or _usual_interval(longest(runs), window)
     found = []
     for kind in dict.fromkeys(kinds):
         panel = _KINDS[kind](runs, window, interval)
-        if not may_lack and not any(len(one.time_s) for one in panel.curves):
-            raise refusal(
-                f"there is nothing to draw of {kind} from {window[0]:g} s to {window[1]:g} s: the "
-                "flows tell nothing of it there",
-                name="kind",
-                value=kind,
-                accepted=", ".join(one for one in OVER_TIME if one != kind),
-            )
-        found.append(panel)
+        curves = [one for one in panel.curves if len(one.time_s)]
+        if not any(one.draw != "area" for one in curves):
+            curves = []
+        found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
+    if not may_lack and not any(panel.curves for panel in found):
+        names = [one.kind for one in found]
+        why = [why.removeprefix(f"{one.kind}: ") for one in found for why in one.lacks]
+        raise refusal(
+            f"there is nothing to draw of {', '.join(names)}: {'; '.join(dict.fromkeys(why))}",
+            name="kind",
+            value=", ".join(names),
+            accepted=", ".join(one for one in OVER_TIME if one not in names),
+        )
     return found
+
+
+def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
+    """The interval of means, in seconds: that at which the rate of the link in use changes if it
+    does so all the time, as that of a recording, and it is shorter than what is usual.
+    """
+    shown = window[1] - window[0]
+    usual = nice(shown / _INTERVALS)
+    at = _rate(run, window).time_s
+    if len(at) < _MANY_CHANGES:
+        return usual
+    # A change is known from the next sample on.
+    between = float(np.median(np.diff(run.sampled(next(iter(run.access.values())), "time_ns"))))
+    step = float(np.median(np.diff(at))) - between / NS_PER_S
+    return min(usual, nice(max(step, shown / _MOST_INTERVALS)))
+
+
+#: Why the lines of a kind may have no values in the whole run.
+_UNTOLD: Mapping[str, str] = {
+    "rates": "does not pace or sample its rate (BBR does)",
+    "rtt": "reports no samples of the RTT",
+    "cwnd": "does not report its window",
+    "pipe": "does not report its pipe",
+}
+
+
+def _lacks(
+    panel: Panel, runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
+) -> list[str]:
+    """Which lines have no values in a panel, and why."""
+    end = min(window[1], longest(runs).end_ns / NS_PER_S)
+    outside = f"no values from {window[0]:g} s to {end:g} s"
+    if panel.kind == "queue" or panel.kind in OF_APPLICATIONS:
+        # Links are no flows, and few flows have an application that is asked for.
+        if any(len(one.time_s) for one in panel.curves):
+            return []
+        workload = OF_APPLICATIONS.get(panel.kind)
+        has_one = any(one["workload"] == workload for run in runs for one in run.setup.flows)
+        told = workload is None or has_one
+        return [f"{panel.kind}: {outside if told else f'no flow is a {workload}'}"]
+    named = [how for _, _, how in _each(runs)]
+
+    def lines_of(one: Panel) -> set[tuple[str, str]]:
+        shown = (curve for curve in one.curves if curve.draw != "area" and len(curve.time_s))
+        return {(curve.flow, curve.scheme) for curve in shown}
+
+    there = lines_of(panel)
+    if all((how["flow"], how["scheme"]) in there for how in named):
+        return []
+    whole = (0.0, max(longest(runs).end_ns / NS_PER_S, 1e-6))
+    ever = lines_of(_KINDS[panel.kind](runs, whole, interval))
+    why: dict[str, list[str]] = {}
+    for how in named:
+        key = how["flow"], how["scheme"]
+        if key not in there:
+            untold = _UNTOLD.get(panel.kind, "has no values")
+            why.setdefault(outside if key in ever else untold, []).append(how["label"])
+    words = []
+    for reason, labels in why.items():
+        listed = ", ".join(labels) + (":" if reason == outside else "")
+        words.append(f"{panel.kind}: {listed} {reason}")
+    return words
 
 
 def nice(value: float) -> float:
@@ -339,8 +454,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             curves.append(Curve(draw="steps", time_s=edges, value=value, **how))
-    what = f"Throughput\n(Mbit/s, means of {interval:g} s)"
-    return Panel("throughput", what, "Mbit/s", [one for one in curves if len(one.time_s)])
+    shown = [one for one in curves if len(one.time_s)]
+    detail = f"means of {interval:g} s"
+    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", shown, detail)
 
 
 def _edges(window: tuple[float, float], interval: float, end_s: float) -> Values:
@@ -385,11 +501,11 @@ def _rate(run: WatchedRun, window: tuple[float, float]) -> Curve:
     time = np.concatenate([none, *times])
     value = np.concatenate([none, *values])
     time, value = _held(time, value, window, run.end_ns / NS_PER_S)
-    return Curve("rate of the link", "area", time, value)
+    return Curve(f"rate of the link{run.way}", "area", time, value)
 
 
 def _queue(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    interval /= _FINER
+    interval = max(interval, (window[1] - window[0]) / _INTERVALS) / _FINER
     curves = []
     for run in runs:
         links = run.shown_links
@@ -411,7 +527,7 @@ def _queue(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
                 packets = np.add.reduceat(packets, starts) / counts
                 least, most = np.minimum.reduceat(least, starts), np.maximum.reduceat(most, starts)
             one_run = len(runs) == 1
-            name = f"queue of {link}" if one_run else run.scheme
+            name = f"queue of {link}{run.way}" if one_run else run.scheme
             curves.append(
                 Curve(
                     name,
@@ -456,8 +572,8 @@ def _timed(
         else:
             curves.append(Curve(draw="dots", time_s=time, value=value * scale, **how))
     binned = any(one.draw == "line" for one in curves)
-    words = f"{unit}, medians, maxima" if binned else unit
-    return Panel(kind, f"{title}\n({words})", unit, curves)
+    detail = f"medians of {interval:g} s, band from 5 to 95 %" if binned else ""
+    return Panel(kind, f"{title}\n({unit})", unit, curves, detail)
 
 
 def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, list[Values]]:
@@ -504,20 +620,19 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
     """The rate at which a sender paces, as steps, and each sample of its delivery rate."""
     del interval
     curves = []
-    alone = sum(len(one.flows) for one in runs) == 1
     for _, flow, how in _each(runs):
-        time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
-        seen = _inside(time, window)
-        aux = {**how, "label": "delivered" if alone else "", "look": 1 if alone else how["look"]}
-        if seen.stop > seen.start:
-            curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **aux))
         paced = flow.steps("pacing_rate")
         end = flow.end_ns / NS_PER_S
         steps = _held(paced.time_ns / NS_PER_S, paced.value / 1e6, window, end)
         if len(steps[0]):
-            how |= {"label": "paced at"} if alone else {}
+            how["quantity"] = "pacing rate"
             curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-    return Panel("rates", "Paced at, delivered\n(Mbit/s)", "Mbit/s", curves)
+        time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
+        seen = _inside(time, window)
+        if seen.stop > seen.start:
+            how["quantity"] = "sample of the delivery rate"
+            curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how))
+    return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves)
 
 
 def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -533,7 +648,6 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
             limit = flow.steps("ssthresh")
             steps = _held(limit.time_ns / NS_PER_S, limit.value, window, flow.end_ns / NS_PER_S)
             behind.append(Curve("ssthresh", "steps", *steps, **{"look": 1, **aux}))
-            how |= {"label": "cwnd"}
         steps_of = flow.steps("cwnd")
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
@@ -575,6 +689,78 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
     return Panel("sequence", "Segments\nacknowledged", "segments", curves)
 
 
+def _buffer(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves = []
+    for _, flow, how in _each(runs):
+        time, value = buffer_of(flow)
+        if not len(time):
+            continue
+        # The corners, and where the line leaves the window.
+        ends = [one for one in window if time[0] < one < time[-1]]
+        inside = (time >= window[0]) & (time <= window[1])
+        corners = [*zip(time[inside], value[inside], strict=True)]
+        corners += [(one, float(np.interp(one, time, value))) for one in ends]
+        # Two corners may have one instant: in the order of the line.
+        corners.sort(key=lambda one: one[0])
+        line = np.array(corners).reshape(-1, 2)
+        curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
+        stalls = [(a, b) for a, b in stalls_of(flow) if b > window[0] and a < window[1]]
+        if stalls:
+            low, high = np.array(stalls).T
+            aux = {**how, "label": "playback stands still"}
+            none = np.zeros(len(low))
+            curves.append(Curve(draw="stalls", time_s=low, value=none, low=low, high=high, **aux))
+    return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
+
+
+def _frames(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    found = [(how, frames_of(flow)) for _, flow, how in _each(runs)]
+    top = max((float(one.took_s.max()) for _, one in found if len(one.took_s)), default=0.0)
+    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
+    curves = []
+    for how, one in found:
+        alone = len(found) == 1
+        for is_late, draw, label in (
+            (False, "dots", "in time"),
+            (True, "late", "late: after its deadline"),
+        ):
+            some = (one.is_late == is_late) & (one.made_s >= window[0]) & (one.made_s < window[1])
+            if some.any():
+                words = label if alone or is_late else how["label"]
+                curve = {**how, "draw": draw, "label": words}
+                curves.append(
+                    Curve(time_s=one.made_s[some], value=one.took_s[some] * scale, **curve)
+                )
+        lost = one.lost_s[(one.lost_s >= window[0]) & (one.lost_s < window[1])]
+        if len(lost):
+            aux = {**how, "label": "not read"}
+            curves.append(Curve(draw="losses", time_s=lost, value=np.zeros(len(lost)), **aux))
+    return Panel("frames", f"Frame delay\n({unit}, when made)", unit, curves)
+
+
+def _objects(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves = []
+    for run, flow, how in _each(runs):
+        numbers, begins, ends = objects_of(flow)
+        end_s = max(run.end_ns, flow.end_ns) / NS_PER_S
+        until = np.where(np.isnan(ends), end_s, ends)
+        seen = (until >= window[0]) & (begins <= window[1])
+        low, high = np.maximum(begins[seen], window[0]), np.minimum(until[seen], window[1])
+        if len(low):
+            curves.append(
+                Curve(draw="bars", time_s=low, value=numbers[seen], low=low, high=high, **how)
+            )
+        lost = np.isnan(ends) & seen
+        if lost.any():
+            aux = {**how, "label": "not read"}
+            at = np.minimum(until[lost], window[1])
+            curves.append(Curve(draw="losses", time_s=at, value=numbers[lost], **aux))
+    return Panel("objects", "Object, from its\nrequest until read", "number", curves)
+
+
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
     "throughput": _throughput,
     "rates": _rates,
@@ -584,4 +770,7 @@ _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float]
     "cwnd": _cwnd,
     "pipe": _pipe,
     "sequence": _sequence,
+    "buffer": _buffer,
+    "frames": _frames,
+    "objects": _objects,
 }

@@ -15,7 +15,7 @@ use crate::config::{AppConfig, FlowId};
 use crate::event::{Event, Observer};
 use crate::stack::End;
 
-/// What of an application a flow carries.
+/// The part of an application that a flow carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     app: u16,
@@ -37,7 +37,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Of a flow of segments. Every message begins with a segment of its own.
+    /// Of a flow of segments. Every message begins with its own segment.
     fn write(&mut self, message: Message) -> Seq {
         self.written += message.bytes.div_ceil(self.payload).max(1);
         self.under_way.push_back((message, self.written));
@@ -125,7 +125,7 @@ impl<O: Observer> World<O> {
         u64::from(state.sender.config().payload_bytes())
     }
 
-    /// Whether a flow may be told of what happens to its node: it carries no application, or has opened.
+    /// Whether a flow may get its node's events: it carries no application, or has opened.
     pub(super) fn is_opened(&self, flow: FlowId) -> bool {
         let state = &self.flows[flow.index()];
         state.app.is_none() || state.sender.view().snd_max > 0
@@ -187,6 +187,7 @@ impl<O: Observer> World<O> {
             self.answer_syn(place, sent);
         }
         while let Some(message) = self.lane_mut(place).and_then(|lane| lane.read(next)) {
+            self.note_read(place);
             self.read(place.app, message);
         }
     }
@@ -215,6 +216,24 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// A message has been read, and is no longer under way.
+    fn note_read(&mut self, place: Place) {
+        let lane = self.lane(place).filter(|lane| lane.under_way.is_empty());
+        if let Some(flow) = lane.map(|lane| lane.flow) {
+            self.observer
+                .record(self.moment.at, flow, &Event::Waits(false));
+        }
+    }
+
+    /// A message is about to be under way.
+    fn note_written(&mut self, place: Place) {
+        let lane = self.lane(place).filter(|lane| lane.under_way.is_empty());
+        if let Some(flow) = lane.map(|lane| lane.flow) {
+            self.observer
+                .record(self.moment.at, flow, &Event::Waits(true));
+        }
+    }
+
     /// All of a message has been read.
     fn read(&mut self, app: u16, message: Message) {
         let now = self.moment.at;
@@ -234,17 +253,19 @@ impl<O: Observer> World<O> {
         } else {
             Way::Data
         };
-        let found = self.lane_mut(Place { way, ..place }).and_then(|lane| {
+        let place = Place { way, ..place };
+        let found = self.lane_mut(place).and_then(|lane| {
             let is_it = |(_, after): &(Message, Seq)| *after == stream + 2;
             let at = lane.under_way.iter().position(is_it)?;
             lane.under_way.remove(at)
         });
         if let Some((message, _)) = found {
+            self.note_read(place);
             self.read(place.app, message);
         }
     }
 
-    /// An end of a flow of datagrams has a message to send, on a stream of its own.
+    /// An end of a flow of datagrams has a message to send, on its own stream.
     fn send_stream(&mut self, flow: FlowId, place: Place, message: Message) {
         let number = flow.index() - self.flows.len();
         let Some(sender) = self.stacks[number].sender_of_data() else {
@@ -254,6 +275,7 @@ impl<O: Observer> World<O> {
             Way::Data => sender,
             Way::Back => sender.other(),
         };
+        self.note_written(place);
         if let Some(lane) = self.lane_mut(place) {
             lane.written += 1;
             let after = lane.written;
@@ -320,6 +342,7 @@ impl<O: Observer> World<O> {
             self.send_stream(data, place, message);
             return;
         }
+        self.note_written(place);
         let Some(lane) = self.lane_mut(place) else {
             return;
         };

@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 
 use educe::Educe;
-use midflight_control::Notice;
+use midflight_control::Told;
 use midflight_tcp::{
     Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent, Unusual,
 };
@@ -37,7 +37,7 @@ pub(super) struct Flow {
     /// Since when it has that.
     pub(super) has_address_since: Instant,
     /// A notice of a path that the sender does not know of yet.
-    pub(super) postponed: Option<Notice>,
+    pub(super) postponed: Option<Told>,
     /// The application whose data it carries.
     pub(super) app: Option<Place>,
     /// It has an application, or addresses: what it sends is looked at one by one.
@@ -54,7 +54,7 @@ impl Flow {
     }
 }
 
-/// What happens to a path of our own QUIC sender, as that of a stack.
+/// Events of a path of our own QUIC sender, in the form of a stack's.
 fn transport_event(event: PathEvent) -> TransportEvent {
     match event {
         PathEvent::Migrated { port_only } => TransportEvent::Migrated { port_only },
@@ -250,11 +250,11 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The sender is notified of a handoff. What it is told of another path than that which it knows of waits until it does.
-    pub(super) fn notify(&mut self, flow: FlowId, notice: Notice) {
+    /// The sender is notified of a handoff. Notices of another path than its current one wait until it learns of that path.
+    pub(super) fn notify(&mut self, flow: FlowId, told: Told) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
-            state.postponed = Some(notice);
+            state.postponed = Some(told);
             return;
         }
         let log = &mut SenderLog {
@@ -262,19 +262,22 @@ impl<O: Observer> World<O> {
             flow,
             error: &mut self.error,
         };
-        state.sender.on_notice(self.moment.at, &notice, log);
+        match told {
+            Told::Notice(notice) => state.sender.on_notice(self.moment.at, &notice, log),
+            Told::Advice(advice) => state.sender.on_advice(self.moment.at, advice, log),
+        }
         self.pump(flow);
     }
 
     /// The sender may have found the path that a notice is about.
     #[cold]
     fn give_postponed(&mut self, flow: FlowId) {
-        if let Some(notice) = self.flows[flow.index()].postponed.take() {
-            self.notify(flow, notice);
+        if let Some(told) = self.flows[flow.index()].postponed.take() {
+            self.notify(flow, told);
         }
     }
 
-    /// Sends what the sender has to send, and notes when it wants to be woken.
+    /// Sends what the sender has to send, and notes when it must be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
         // Apart, as a segment that is one or the other would have to lie in memory.
         if self.flows[flow.index()].is_special {

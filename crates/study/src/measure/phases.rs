@@ -14,7 +14,7 @@ use midflight_control::workload::{AnyWorkload, Measured, DONE};
 pub struct PhaseOutcome {
     /// Counts, with start and end of the phase.
     pub counts: FlowRow,
-    /// What it begins with.
+    /// The event with which it begins.
     pub kind: PhaseStart,
     /// Name of the link that the flow is on, or comes to.
     pub link: String,
@@ -35,28 +35,29 @@ pub struct FlowOutcome {
     pub finished: Option<Instant>,
     /// When the run, or the flow, was over.
     pub until: Instant,
-    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end.
+    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end. Of a flow with an
+    /// application only the times count in which messages of it are under way.
     pub stall: Duration,
     /// When that began.
     pub stalled_at: Instant,
-    /// What nodes on the path acknowledged; none where there are no agents.
+    /// Data that nodes on the path acknowledged; None without agents.
     pub delivery: Option<Delivery>,
     /// From the start of the run to the first handoff or change, and so on.
     pub phases: Vec<PhaseOutcome>,
-    /// What its workload has measured; of one with several flows the first has it.
+    /// The measurements of its workload; the first of several flows has them.
     pub workload: Option<WorkloadOutcome>,
 }
 
-/// What a workload has measured in a run.
+/// The measurements of a workload in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadOutcome {
-    /// What is measured.
+    /// The measure.
     pub measures: &'static [midflight_control::workload::Measure],
     /// Its values, in that order.
     pub measured: Measured,
 }
 
-/// What had been acknowledged to a sender and what had arrived, in a network with agents.
+/// Data acknowledged to a sender, and data that had arrived, in a network with agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// When the last data segment of a flow with an end arrived.
@@ -66,7 +67,7 @@ pub struct Delivery {
     /// Those at the end of the run.
     pub missing: u64,
     una: Seq,
-    /// What the receiver has acknowledged.
+    /// Data that the receiver has acknowledged.
     next: Seq,
     /// Data segments that have arrived.
     arrived: u64,
@@ -142,8 +143,11 @@ struct FlowTracker {
     end: Option<Seq>,
     opened: Instant,
     finished: Option<Instant>,
-    /// The last ACK of new data, or the opening.
+    /// The last ACK of new data, or the opening, or since when the application waits.
     advanced: Instant,
+    /// How many times something is waited for: always once without an application, and with one in
+    /// each direction that has messages under way.
+    waits: u32,
     stall: Duration,
     stalled_at: Instant,
     /// How many new segments are timed.
@@ -159,7 +163,7 @@ struct FlowTracker {
 impl FlowTracker {
     fn stalled_until(&mut self, now: Instant) {
         let stall = now.since(self.advanced);
-        if stall > self.stall {
+        if self.waits > 0 && stall > self.stall {
             self.stall = stall;
             self.stalled_at = self.advanced;
         }
@@ -186,6 +190,16 @@ impl FlowTracker {
                         self.all_new.get_or_insert(since);
                     }
                 }
+            }
+            Event::Waits(begins) => {
+                if self.finished.is_none() {
+                    self.stalled_until(now);
+                }
+                self.waits = if *begins {
+                    self.waits + 1
+                } else {
+                    self.waits - 1
+                };
             }
             Event::App(told) if told.what == DONE => {
                 self.stalled_until(now);
@@ -215,9 +229,9 @@ struct Ends {
     flows: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
     left: Option<usize>,
-    /// What has arrived of each flow, where nodes may acknowledge what has not.
+    /// Data of each flow that have arrived, where nodes may acknowledge data before.
     deliveries: Option<Vec<Delivery>>,
-    /// What is to be timed, if that ends the run.
+    /// The packets to be timed, if that ends the run.
     timing: Option<Timing>,
     pub(super) over: Option<Instant>,
 }
@@ -351,7 +365,7 @@ impl Ends {
 pub(crate) struct Phases {
     flows: Vec<FlowTracker>,
     ends: Ends,
-    /// What each phase but the first begins with.
+    /// The event with which each phase except the first begins.
     begun: Vec<Mark>,
     until: Instant,
     workloads: Vec<WorkloadOutcome>,
@@ -409,6 +423,7 @@ impl Measure for Phases {
             opened: flow.opens,
             finished: None,
             advanced: flow.opens,
+            waits: u32::from(flow.app.is_none()),
             stall: Duration::ZERO,
             stalled_at: flow.opens,
             packets,

@@ -2,7 +2,7 @@
 
 use midflight_control::loss::LossCause;
 use midflight_control::policy::Policy;
-use midflight_control::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
+use midflight_control::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
@@ -12,18 +12,19 @@ use crate::event::Log;
 use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
-/// What only policies listen to.
-const OF_POLICIES: [Listens; 6] = [
+/// The events to which only policies listen.
+const OF_POLICIES: [Listens; 7] = [
     Listens::START,
     Listens::ACKS,
     Listens::MARKS,
     Listens::UNNEEDED,
     Listens::RATES,
     Listens::CONTROL,
+    Listens::ADVICE,
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
-/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are none of either.
+/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are neither.
 pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
     if ack.sack.is_empty() || ack.is_quic() {
         return (SmallVec::new(), None);
@@ -89,6 +90,19 @@ impl Core {
         applied
     }
 
+    /// Gives throughput advice to the policies that use it; whether any order was applied.
+    pub(crate) fn consult_advice(
+        &mut self,
+        now: Instant,
+        advice: Advice,
+        log: &mut impl Log,
+    ) -> bool {
+        self.now = now;
+        let lowest = self.advice.get_or_insert_default().take(advice, now);
+        let of = Some(Listens::ADVICE);
+        self.ask(of, log, |p, view| p.on_advice(&lowest, view)).any
+    }
+
     /// Gives the notice at the start of the connection to the policies that use it.
     pub(crate) fn consult_start(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
         self.now = now;
@@ -108,7 +122,7 @@ impl Core {
         special: bool,
         log: &mut impl Log,
     ) {
-        // One test for both: mostly nobody waits.
+        // One test for both: usually no part waits.
         if special || self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
             self.consult_waiting(ack, standing, special, log);
         }
@@ -201,7 +215,7 @@ impl Core {
         self.flight_before = self.response.flight_before();
         self.dup_threshold = self.response.dup_threshold(&view);
         self.end_duplicates();
-        // The detector gives up here, and nobody else would end its probe.
+        // The detector gives up here, and no other part would end its probe.
         self.probe = None;
         self.detector.on_fast_retransmit(&view);
         self.begin_watch(&view, false);
