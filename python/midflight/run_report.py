@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
 from midflight.report import data_url, environment
-from midflight.run_tables import RunSummary, rows
+from midflight.run_tables import RunSummary, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
@@ -84,6 +84,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             title=title_of(scenario, command),
             description=" ".join((scenario.get("description") or "").split()),
             scenario=scenario,
+            made_by=stacks_of(scenario),
             links=link_cells(scenario["links"]),
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),

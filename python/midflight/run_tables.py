@@ -23,6 +23,7 @@ __all__ = [
     "csv_text",
     "plain_text",
     "rows",
+    "stacks_of",
 ]
 
 
@@ -31,6 +32,20 @@ def rows(table: Table | Columns) -> Iterator[dict[str, Any]]:
     names = table.column_names
     for row in zip(*(table.column(name) for name in names), strict=True):
         yield dict(zip(names, row, strict=True))
+
+
+def stacks_of(scenario: dict[str, Any]) -> str:
+    """Return what makes the runs of a scenario: a profile, or the stacks of its flows."""
+    from midflight import QUIC_STACKS
+
+    made_by = (
+        QUIC_STACKS.get(
+            flow.get("stack", "midflight"),
+            f"profile {flow.get('profile') or scenario['profile']}",
+        )
+        for flow in scenario["flows"].values()
+    )
+    return ", ".join(dict.fromkeys(made_by))
 
 
 def csv_cell(value: Any) -> str:

@@ -563,7 +563,10 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
         (["--kind", "box", "--value", "sent"], "give --x, the axis, and --y"),
         (["--kind", "heatmap", "--x", "seed", "--value", "sent"], "give --x and --y, the axes"),
         (["--kind", "cdf", "--kind", "box", "--value", "sent"], "is of one kind"),
-        (["--kind", "cdf", "--value", "sentt"], '--y: there is no column "sentt"'),
+        (
+            ["--kind", "cdf", "--value", "sentt"],
+            '--y or --value: there is no column "sentt" (did you mean "sent"?)',
+        ),
         (["--y", "sent", "--value", "sent", "--x", "seed"], "--y and --value name the same"),
         (
             ["--kind", "heatmap", "--x", "seed", "--y", "run", "--value", "sent", "--by", "flow"],

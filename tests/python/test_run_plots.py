@@ -674,7 +674,7 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
         ),
         (
             ["plot", "DIR", "--x", "run", "--y", "b", "--out", "x.png"],
-            '--y: there is no column "b"',
+            '--y or --value: there is no column "b"',
         ),
         (["plot", "DIR", "--x", "run", "--y", "flow", "--out", "x.png"], '"flow" has no numbers'),
         (

@@ -190,13 +190,16 @@ def read_columns(source: str | Path, y: str) -> Columns:
             value=place,
             accepted="a folder of a run or a sweep",
         )
-    raise missing_column("--y", y, seen)
+    raise missing_column("--y or --value", y, seen)
 
 
 def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
+    from midflight.policy import did_you_mean
+
+    columns = list(columns)
     accepted = ", ".join(columns)
     return refusal(
-        f'{option}: there is no column "{name}"; there are {accepted}',
+        f'{option}: there is no column "{name}"{did_you_mean(name, columns)}; there are {accepted}',
         name=option,
         value=name,
         accepted=accepted,
