@@ -20,26 +20,28 @@ if TYPE_CHECKING:
 
     from midflight.studies.study import FigureResult, Study, StudyResult
 
-__all__ = ["data_url", "environment", "write_report"]
+__all__ = ["data_url", "environment", "prose", "write_report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def environment() -> Environment:
-    """What makes HTML of the templates; what is put in is text unless it says otherwise."""
+    """Return the environment that renders the templates; values are escaped unless marked safe."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["prose"] = prose
+    return made
 
 
 def data_url(content: bytes, mime: str) -> str:
-    """Return a file as the address of itself."""
+    """Return a file as a data URL."""
     return f"data:{mime};base64," + base64.b64encode(content).decode("ascii")
 
 
@@ -56,7 +58,7 @@ _SIGNS = (("+-", "\u00b1"), (">=", "\u2265"), ("<=", "\u2264"), ("->", "\u2192")
 _UNIT = re.compile(r"(\d) (%|ms\b|s\b|kbit/s)")
 
 
-def _prose(text: str) -> Markup:
+def prose(text: str) -> Markup:
     """Plain text as HTML: signs for `>=` and the like, code between backticks."""
     from markupsafe import Markup, escape
 
@@ -73,7 +75,7 @@ def _prose(text: str) -> Markup:
 
 
 def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> dict[str, Any]:
-    """What the template shows of one figure."""
+    """The values of one figure for the template."""
     return {
         "id": drawn.id,
         "title": drawn.figure.title,
@@ -86,7 +88,7 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
 
 
 def _failures(claims: Sequence[ClaimResult]) -> list[ClaimResult]:
-    """The claims that were not reproduced, the worst first and otherwise in their order."""
+    """The claims that were not fully reproduced, the worst verdicts first."""
     order = (Verdict.NOT, Verdict.PARTLY, Verdict.UNDECIDABLE)
     failed = [one for one in claims if one.verdict is not Verdict.REPRODUCED]
     return sorted(failed, key=lambda one: (one.beyond, order.index(one.verdict)))
@@ -97,7 +99,6 @@ def write_report(study: Study, result: StudyResult, path: Path, *, appendix: str
     from markupsafe import Markup
 
     made = environment()
-    made.filters["prose"] = _prose
     made.filters["brief"] = lambda text: textwrap.shorten(text, 110, placeholder=" ...")
     groups = [
         (title, tally, [one for one in result.claims if one.beyond is beyond])

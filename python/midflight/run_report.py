@@ -6,13 +6,14 @@ The file holds everything it shows (figures as SVG data) and loads nothing from 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
 from midflight.report import data_url, environment
-from midflight.run_tables import RunSummary, rows
+from midflight.run_tables import RunSummary, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
@@ -24,7 +25,7 @@ MOST_FIGURES = 4
 
 Cells = Sequence[Sequence[str]]
 
-#: What the columns of results are called in full.
+#: The full titles of the columns of results.
 _HEADS = {
     "seconds": "time (s)",
     "goodput": "goodput (Mbit/s)",
@@ -70,7 +71,7 @@ def report_run(
 def report_html(outcome: Outcome, *, command: str = "") -> str:
     """Return the report of runs that were made as a text of HTML.
 
-    `command` is what repeats them, as the report says.
+    `command` is the command in the report that repeats them.
     """
     scenario = json.loads(outcome.plan.canonical)
     manifest = outcome.manifest(command)
@@ -80,9 +81,10 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
         environment()
         .get_template("run_report.html.j2")
         .render(
-            title=scenario.get("title") or "A scenario",
+            title=title_of(scenario, command),
             description=" ".join((scenario.get("description") or "").split()),
             scenario=scenario,
+            made_by=stacks_of(scenario),
             links=link_cells(scenario["links"]),
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
@@ -100,6 +102,13 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             command=command,
         )
     )
+
+
+def title_of(scenario: Mapping[str, Any], command: str) -> str:
+    """The title of a scenario; without one the file that was read, if the command names it."""
+    words = shlex.split(command)
+    name = words[2] if len(words) > 2 and not words[2].startswith("-") else ""
+    return scenario.get("title") or name or "Scenario without a title"
 
 
 def headed(cells: Cells) -> Cells:
@@ -137,7 +146,7 @@ def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:
         }
 
 
-#: What becomes of a connection over QUIC and its paths, as a trace calls it.
+#: Events of a connection over QUIC and its paths, as named in a trace.
 PATH_EVENTS = (
     "established",
     "migrates",
@@ -164,7 +173,8 @@ def stack_of(flow: Mapping[str, Any]) -> str:
 
 
 def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[str]) -> Cells:
-    """What became of the paths of flows over QUIC in the first run; several alike are one line."""
+    """The events of the paths of flows over QUIC in the first run; several equal ones are one
+    line."""
     flows = scenario["flows"]
     lines: list[list[str]] = []
     for name in names:
@@ -186,7 +196,7 @@ def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[st
 
 
 def link_cells(links: Mapping[str, Any]) -> Cells:
-    """The links' parameters, with what a preset says of them."""
+    """The links' parameters, with the description of a preset."""
     from midflight import link_presets
 
     presets = {one["name"]: one for one in link_presets()}
@@ -227,15 +237,17 @@ def word(value: Any) -> str:
 
 
 def flow_settings(flows: Mapping[str, Any]) -> Cells:
-    """What the flows are."""
+    """The description of the flows."""
     of_stack = ("cc", "tls", "streams", "idle", "migration", "resume")
     of_run = ("direction", "size", "start", "count", "stagger", "on")
-    keys = ("stack", "profile", "scheme", *of_stack, *of_run)
+    keys = ("workload", "stack", "profile", "scheme", *of_stack, *of_run)
     usual = {"start": "0 s", "count": "1", "stagger": "0 s"}
-    usual |= dict.fromkeys(("on", "stack", "profile", *of_stack), "None")
-    # A stack has no scheme.
+    usual |= dict.fromkeys(("on", "workload", "stack", "profile", *of_stack), "None")
+    # A stack has no scheme, and an application decides itself what it sends.
     flows = {
-        name: flow | ({"scheme": None} if stack_of(flow) in QUIC_STACKS else {})
+        name: flow
+        | ({"scheme": None} if stack_of(flow) in QUIC_STACKS else {})
+        | ({"size": None} if flow.get("workload") else {})
         for name, flow in flows.items()
     }
     used = [
@@ -250,7 +262,7 @@ def flow_settings(flows: Mapping[str, Any]) -> Cells:
     return [["flow", *used], *(line[:-1] for line in lines)]
 
 
-#: What becomes of the address of a flow over QUIC.
+#: The change of the address of a flow over QUIC.
 _REBINDS = {
     "address": "another address",
     "port": "another port",

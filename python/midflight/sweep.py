@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Shard", "Sweep", "axis_values"]
 
-#: Cells of a shard, unless that is said.
+#: Default number of cells of a shard.
 SHARD_CELLS = 500
 #: Rows of results that the core holds at a time, unless one cell has more.
 ROWS_AT_A_TIME = 500_000
@@ -55,7 +55,7 @@ MOST_VALUES = 1_000_000
 TABLES = ("flows", "phases")
 #: Which columns the tables of shards have: shards with others are not mixed with them.
 COLUMNS = 2
-#: What a shard's tables hash to: one that was damaged since is run again.
+#: The hash of a shard's tables: a shard that was damaged since is run again.
 SUMS = "sums.json"
 COMPARISON = "comparison"
 
@@ -209,7 +209,7 @@ class Sweep:
         A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
         invalid axes; every value is checked once.
         """
-        from midflight.scenario import Scenario
+        from midflight.scenario import Scenario, changed_words
 
         plan = scenario.plan(policies=policies) if isinstance(scenario, Scenario) else scenario
         values = json.loads(plan.canonical)
@@ -225,6 +225,8 @@ class Sweep:
             )
         # Cells that differ in instants only share their past: they come one after the other.
         ordered = sorted(wanted, key=lambda key: key.endswith(".at"))
+        if axes:
+            values |= changed_words(values, f"over {', '.join(axes)}")
         sweep = cls(
             json.dumps(values),
             {key: axis_values(key, wanted[key]) for key in ordered},
@@ -277,7 +279,7 @@ class Sweep:
 
     @cached_property
     def paths(self) -> dict[str, list[str]]:
-        """The paths that each axis stands for."""
+        """The paths that each axis represents."""
         values = json.loads(self.scenario)
         return {key: list(_paths(values, key.split("."))) for key in self.axes}
 
@@ -394,7 +396,7 @@ class Sweep:
         bare = json.loads(self.scenario)
         for key in ("title", "description"):
             bare.pop(key, None)
-        # What a preset is may change with the program.
+        # The values of a preset may change with the program.
         presets = _core.link_presets()
         stacks = [*self.kernel(), *self.quic_stacks(), *self.traces()]
         same = json.dumps([MODEL_VERSION, COLUMNS, presets, bare, sources(self.policies), *stacks])
@@ -407,7 +409,7 @@ class Sweep:
             yield Shard(number, cells, address.hexdigest())
 
     def traces(self) -> list[str]:
-        """Return what stands for the content of the recordings that axes name."""
+        """Return what represents the content of the recordings that axes name."""
         found = []
         stride = self.cells
         for key, values in self.axes.items():
@@ -533,8 +535,8 @@ class Sweep:
     def begin(self, folder: Path) -> None:
         """Make the folder of the sweep, or find that it has this very sweep.
 
-        What this machine left half-written is removed. Raises `MidflightError` for a folder with
-        another sweep, or with this one of another version, and leaves it as it is.
+        Files that this machine left half-written are removed. Raises `MidflightError` for a folder
+        with another sweep, or with this one of another version, and leaves it as it is.
         """
         definition = self.definition()
         file = folder / "sweep.json"
@@ -602,9 +604,9 @@ def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
     try:
         there = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
-        return  # It was damaged, and is written anew.
+        return  # It was damaged, and is written again.
     there = there if isinstance(there, dict) else {}
-    # What gives the same tables: another comparison, shards of another size, other words.
+    # Changes that give the same tables: another comparison, shards of another size, other words.
     keys = [key for key in definition if key not in ("compare", "midflight", "shard_cells")]
     different = [key for key in keys if _bare(there.get(key)) != _bare(definition[key])]
     if different:
@@ -655,7 +657,7 @@ def _inside(values: Any) -> dict[str, Any]:
 
 
 def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that a path with * stands for."""
+    """Yield the paths that a path with * represents."""
     if "*" not in parts:
         yield ".".join(parts)
         return

@@ -730,7 +730,7 @@ def test_an_instant_after_the_end_of_the_run_is_said_to_be_one(
         assert main([*explain, "--at", "100s", *more]) == 0
         found = capsys.readouterr().err
         assert "--at 100s is after the end of the run, which was over at 5.828594 s" in found
-    # A flow without an end goes on until the run's.
+    # A flow without an end continues until the run's.
     ends = ["--set", "flows.download.size=unlimited", "--set", "end=4s"]
     assert main([*explain, "--at", "4.5s", *ends, "--json"]) == 0
     captured = capsys.readouterr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -16,9 +17,11 @@ import midflight
 from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
 from midflight.cli import main
 from midflight.plot import plot_delay_cdf, plot_run
+from midflight.plot.axis import axis_data, read_columns
 from midflight.plot.history import histories
+from midflight.plot.names import column_name
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
-from midflight.plot.spread import plot_spread
+from midflight.plot.spread import plot_spread, spread_figure, spread_of
 from midflight.plot.style import COLUMN_IN, chosen_style
 from midflight.plot.watched import nice, watch
 from midflight.results import mean_ci, quantile
@@ -252,9 +255,8 @@ def test_delays_as_a_cdf(tmp_path: Path) -> None:
         inside = (at >= 2_000_000_000) & (at <= 8_000_000_000)
         delay = np.sort((at - sent)[inside] / 1e9)
         mine = [row for row in rows if row["line"] == scheme]
-        (unit,) = (name for name in mine[0] if name.startswith("One-way delay"))
-        scale = 1.0 if unit == "One-way delay (s)" else 1e3
-        assert [float(row[unit]) for row in mine] == pytest.approx(scale * delay)
+        scale = 1.0 if mine[0]["unit"] == "s" else 1e3
+        assert [float(row["value"]) for row in mine] == pytest.approx(scale * delay)
         assert {row["segments"] for row in mine} == {str(len(delay))}
         assert float(mine[-1]["share"]) == 1.0
     plot_delay_cdf("bufferbloat", tmp_path / "b.svg", schemes=["sack"], from_s=2.0, until_s=8.0)
@@ -448,24 +450,22 @@ def test_distributions(swept: Path) -> None:
     for scheme in ("sack", "freeze"):
         mine = [row for row in rows if row["line"] == scheme]
         expected = sorted(values(swept, flows__download__scheme=scheme))
-        assert [float(row["Transfer time (s)"]) for row in mine] == pytest.approx(expected)
+        assert [float(row["value"]) for row in mine] == pytest.approx(expected)
         assert [float(row["share"]) for row in mine] == pytest.approx(np.arange(1, 7) / 6)
     rows = drawn(swept, "--kind", "box", "--x", "handoffs.0.gap", "--y", "duration_ns", *by)
     for row in rows:
-        gap = {"0.2": "0.2s", "1": "1s"}[row["Gap of the handoff (s)"]]
+        gap = {"0.2": "0.2s", "1": "1s"}[row["handoffs.0.gap"]]
         mine = values(swept, flows__download__scheme=row["line"], handoffs__0__gap=gap)
         for name, share in (("p5", 0.05), ("p25", 0.25), ("median", 0.5), ("p95", 0.95)):
-            assert float(row[f"{name} of Transfer time (s)"]) == pytest.approx(
-                quantile(mine, share)
-            )
+            assert float(row[name]) == pytest.approx(quantile(mine, share))
     rows = drawn(swept, "--kind", "interval", "--x", "handoffs.0.gap", "--y", "duration_ns", *by)
     assert len(rows) == 4
     for row in rows:
-        gap = row["Gap of the handoff (s)"]
+        gap = {"0.2": "0.2s", "1": "1s"}[row["handoffs.0.gap"]]
         mine = values(swept, flows__download__scheme=row["line"], handoffs__0__gap=gap)
         mean, half = mean_ci(mine)
-        assert float(row["mean of Transfer time (s)"]) == pytest.approx(mean)
-        assert float(row["high of Transfer time (s)"]) == pytest.approx(mean + half)
+        assert float(row["mean"]) == pytest.approx(mean)
+        assert float(row["high"]) == pytest.approx(mean + half)
 
 
 def test_maps(swept: Path) -> None:
@@ -474,9 +474,9 @@ def test_maps(swept: Path) -> None:
     rows = drawn(swept, "--kind", "heatmap", *axes, *only)
     assert len(rows) == 6
     for row in rows:
-        gap = {"0.2": "0.2s", "1": "1s"}[row["Gap of the handoff (s)"]]
-        kept = {"flows__download__scheme": "sack", "handoffs__0__gap": gap, "seed": row["Seed"]}
-        assert [float(row["Transfer time (s), medians"])] == pytest.approx(values(swept, **kept))
+        gap = {"0.2": "0.2s", "1": "1s"}[row["handoffs.0.gap"]]
+        kept = {"flows__download__scheme": "sack", "handoffs__0__gap": gap, "seed": row["seed"]}
+        assert [float(row["median"])] == pytest.approx(values(swept, **kept))
 
 
 def test_comparisons_have_intervals_of_their_own(swept: Path) -> None:
@@ -485,13 +485,61 @@ def test_comparisons_have_intervals_of_their_own(swept: Path) -> None:
     rows = drawn(table, *words, "--y", "ratio")
     for row, known in zip(rows, rows_of(table), strict=True):
         for name, column in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")):
-            found = float(row[f"{name} of Transfer time against sack (%)"])
+            found = float(row[name])
             assert found == pytest.approx(100 * float(known[column]))
     rows = drawn(table, *words, "--y", "difference")
     for row, known in zip(rows, rows_of(table), strict=True):
         high = float(known["difference"]) + float(known["half_width"])
-        found = float(row["high of Transfer time against sack (s)"])
+        found = float(row["high"])
         assert found == pytest.approx(high / 1e9)
+
+
+def test_a_comparison_names_the_axis_that_it_compares(swept: Path) -> None:
+    columns = read_columns(swept / "comparison.csv", "ratio")
+    data = spread_of(columns, "interval", value="ratio", x="handoffs.0.gap", by=["value"])
+    assert data.lines_title == "Scheme of download"
+    assert data.measure == ("ratio", "%")
+
+
+def test_a_map_says_what_it_keeps_and_what_it_takes_together(swept: Path) -> None:
+    columns = read_columns(swept, "duration_ns")
+    how: Any = {"value": "duration_ns", "x": "handoffs.0.gap", "y": "seed"}
+    kept = spread_of(columns, "heatmap", where={"flows.download.scheme": "sack"}, **how)
+    assert spread_figure(kept).axes[0].get_title() == "Scheme of download: sack"
+    title = spread_figure(spread_of(columns, "heatmap", **how), title="A").axes[0].get_title()
+    assert title == "A\nScheme of download: 2 values together"
+
+
+def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
+    columns = {
+        "flow": ["page", "page-requests"] * 2,
+        "workload": ["web", None] * 2,
+        "gap": ["a", "a", "b", "b"],
+        "load_ns": [1e9, None, None, None],
+    }
+    for kind in ("box", "cdf", "interval"):
+        x = None if kind == "cdf" else "gap"
+        data = spread_of(columns, kind, value="load_ns", x=x)
+        assert [one.label for one in data.groups] == ["page"]
+    (line,) = axis_data(columns, x="gap", y="load_ns").lines
+    # A page that was never complete is missing.
+    assert line.missing == [0, 1]
+
+
+def test_a_cdf_of_values_far_apart_is_logarithmic() -> None:
+    columns = {"a_ns": [1e9 * one for one in (1, 1.1, 1.2, 1.3, 40)]}
+    axes = spread_figure(spread_of(columns, "cdf", value="a_ns")).axes[0]
+    assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "A (s, log)")
+    columns = {"a_ns": [1e9 * one for one in (1, 1.1, 1.2, 1.3, 4)]}
+    assert spread_figure(spread_of(columns, "cdf", value="a_ns")).axes[0].get_xscale() == "linear"
+
+
+def test_names_of_columns_are_words() -> None:
+    assert column_name("flows.download.cc") == "Congestion control of download"
+    settings = [knob["name"] for one in midflight.workloads() for knob in one["knobs"]]
+    assert settings
+    for one in settings:
+        assert "_" not in column_name(f"flows.page.set.{one}")
 
 
 def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
@@ -503,7 +551,7 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
     assert [row["share"] for row in rows_of(table)] == ["0.500000", "1.000000"]
     plot_spread(columns, tmp_path / "a.svg", "box", x="a", value="duration_ns", csv=table)
     (row,) = rows_of(table)
-    assert row["p95 of Transfer time (s)"] == "inf"
+    assert row["p95"] == "inf"
 
 
 @pytest.mark.parametrize(
@@ -515,7 +563,10 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
         (["--kind", "box", "--value", "sent"], "give --x, the axis, and --y"),
         (["--kind", "heatmap", "--x", "seed", "--value", "sent"], "give --x and --y, the axes"),
         (["--kind", "cdf", "--kind", "box", "--value", "sent"], "is of one kind"),
-        (["--kind", "cdf", "--value", "sentt"], '--y: there is no column "sentt"'),
+        (
+            ["--kind", "cdf", "--value", "sentt"],
+            '--y or --value: there is no column "sentt" (did you mean "sent"?)',
+        ),
         (["--y", "sent", "--value", "sent", "--x", "seed"], "--y and --value name the same"),
         (
             ["--kind", "heatmap", "--x", "seed", "--y", "run", "--value", "sent", "--by", "flow"],
@@ -650,13 +701,122 @@ def test_rates_of_a_sender_that_paces() -> None:
     sets = {"profile": "linux", "set.congestion": "bbr-linux", "flows.download.size": "6 MB"}
     scenario = one_link().but(sets)
     (rates,) = shown_panels(watch(scenario), ["rates"], 2.0)[1]
-    delivered, paced = rates.curves
-    assert (delivered.label, delivered.draw) == ("delivered", "dots")
-    assert (paced.label, paced.draw) == ("paced at", "steps")
+    paced, delivered = rates.curves
+    assert (delivered.quantity, delivered.draw) == ("sample of the delivery rate", "dots")
+    assert (paced.quantity, paced.draw) == ("pacing rate", "steps")
     data = 10.0 * 1448 / 1500
     assert np.median(delivered.value) == pytest.approx(data, rel=0.01)
     assert delivered.value.max() <= data * 1.001
     assert paced.value.max() == pytest.approx(1.25 * data, rel=0.02)
     assert paced.value.min() == pytest.approx(0.75 * data, rel=0.02)
-    with pytest.raises(midflight.MidflightError, match="nothing to draw of rates"):
+    with pytest.raises(midflight.MidflightError, match="of rates: sack does not pace"):
         shown_panels(watch(scenario.but({"set.congestion": "cubic-linux"})), ["rates"])
+
+
+def test_a_legend_explains_each_quantity_of_several_senders() -> None:
+    runs = watch("bufferbloat", schemes=["bbr-linux", "cubic"])
+    window, panels = shown_panels(runs, ["rates", "queue"], until_s=8.0)
+    figure = over_time_figure(runs, panels, window)
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words == ["bbr-linux", "cubic", "pacing rate", "sample of the delivery rate"]
+    # What is sampled has another colour than the line, and lies below it.
+    rates = figure.axes[1]
+    line, dots = (
+        next(one for one in rates.lines if len(one.get_xdata()) and one.get_marker() == marker)
+        for marker in ("o", ".")
+    )
+    assert dots.get_markerfacecolor() != line.get_color()
+    assert dots.get_zorder() < line.get_zorder()
+    # A sender without such values is not left out in silence.
+    assert rates.get_title(loc="right") == (
+        "rates: cubic does not pace or sample its rate (BBR does)"
+    )
+    assert {row[2] for row in panel_rows(panels[:1])} == {
+        "pacing rate",
+        "sample of the delivery rate",
+    }
+
+
+def test_a_panel_without_values_becomes_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.svg"
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,rates,cwnd", "--out", str(out)]
+    assert main(words) == 0
+    why = "rates: sack does not pace or sample its rate (BBR does)"
+    assert f"note: {why}\n" in capsys.readouterr().err
+    assert why in out.read_text()
+    # What there is at other times has another reason.
+    with pytest.raises(midflight.MidflightError, match=re.escape("from 1 s to 1.0001 s")):
+        shown_panels(watch(moving()), ["rtt"], 1.0, 1.0001)
+
+
+def test_intervals_are_those_of_a_recording() -> None:
+    rates = [20.0 + 5 * (second % 4) for second in range(120)]
+    recorded = {"time_s": list(range(120)), "rate_mbps": rates}
+    cell = Link(delay="30 ms", queue="200 packets", trace=recorded)
+    flows = {"download": Flow(direction="down")}
+    scenario = Scenario(links={"cell": cell}, flows=flows, end="120 s")
+    (panel,) = shown_panels(watch(scenario), ["throughput"])[1]
+    assert panel.detail == "means of 1 s"
+    # Without a recording: the next round number above a 90th.
+    steady = Scenario(
+        links={"cell": Link(rate="20 Mbit/s", delay="30 ms")}, flows=flows, end="120 s"
+    )
+    (panel,) = shown_panels(watch(steady), ["throughput"])[1]
+    assert panel.detail == "means of 2 s"
+
+
+def test_a_long_outage_does_not_flatten_the_delays() -> None:
+    outage = {"time_s": [0, 10, 22], "rate_mbps": [20, 0, 20]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
+        flows={"download": Flow(direction="down")},
+        end="60 s",
+    )
+    runs = watch(scenario)
+    window, panels = shown_panels(runs, ["delay"])
+    axes = over_time_figure(runs, panels, window).axes[-1]
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "One-way delay\n(s, log)"
+    low, high = axes.get_ylim()
+    assert low < np.nanmin(panels[0].curves[0].value) < 12 < high
+    # The largest is that of its interval, and no slope to its neighbours.
+    assert {one.get_drawstyle() for one in axes.lines if one.get_linewidth() == 0.5} >= {
+        "steps-mid"
+    }
+    steady = watch("bufferbloat")
+    window, panels = shown_panels(steady, ["delay"])
+    assert over_time_figure(steady, panels, window).axes[-1].get_yscale() == "linear"
+
+
+def test_labels_of_axes_stay_within_their_panels() -> None:
+    runs = watch("bufferbloat", schemes=["bbr-linux"])
+    kinds = ["throughput", "rates", "queue", "delay", "rtt", "cwnd", "sequence"]
+    window, panels = shown_panels(runs, kinds)
+    for size in (None, "single", (7.16, 8.0)):
+        figure = over_time_figure(runs, panels, window, size=size)
+        figure.draw_without_rendering()
+        boxes = [axes.yaxis.label.get_window_extent() for axes in figure.axes[1:]]
+        for upper, lower in itertools.pairwise(boxes):
+            assert upper.y0 > lower.y1
+
+
+def test_what_goes_the_other_way_is_said() -> None:
+    (run,) = watch("household")
+    assert list(run.labels) == ["film", "page", "backup (up)"]
+    _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
+    assert rate.curves[0].label == "rate of the link, down"
+    assert {one.label for one in queue.curves} == {"queue of wifi, down", "queue of hsdpa, down"}
+
+
+def test_the_window_has_the_name_of_its_line() -> None:
+    runs = watch(one_link())
+    window, panels = shown_panels(runs, ["throughput", "cwnd"])
+    figure = over_time_figure(runs, panels, window)
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == ["rate of the link", "sack", "pipe", "ssthresh"]
+    (rate,), (pipe,) = (axes.collections for axes in figure.axes[1:])
+    # One is a hatched area, the other a grey one.
+    assert (rate.get_hatch(), pipe.get_hatch()) == (None, "//////")

@@ -34,7 +34,7 @@ from midflight.cli.verify import verify
 
 __all__ = ["main"]
 
-# What is installed on request only, and with which extra.
+# Packages that are installed on request only, and their extra.
 EXTRAS = {
     "jinja2": "plots",
     "markdown_it": "plots",
@@ -110,7 +110,8 @@ def main(args: Sequence[str] | None = None) -> int:
         status = app(args=args, prog_name="midflight", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        complain(f"{error.format_message().rstrip('.')}; see midflight --help")
+        message = error.format_message().rstrip(".")
+        complain(f"{message}{' See' if message.endswith('?') else '; see'} midflight --help")
         return error.exit_code
     except UserError as error:
         complain(str(error))

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def scheme_names(incomplete: str) -> list[str]:
-    """Return schemes whose names go on like this, for the shell's completion."""
+    """Return schemes whose names continue like this, for the shell's completion."""
     from midflight import _core
 
     joined, plus, last = incomplete.rpartition("+")
@@ -32,7 +32,7 @@ def scheme_names(incomplete: str) -> list[str]:
 
 
 def scenario_names(incomplete: str) -> list[str]:
-    """Return starters and files that go on like this, for the shell's completion."""
+    """Return starters and files that continue like this, for the shell's completion."""
     from midflight.scenario import starter_names
 
     files = (str(path) for path in Path().glob(f"{incomplete}*") if path.suffix in (".toml", ""))
@@ -59,7 +59,7 @@ SchemesOption: TypeAlias = Annotated[
 ]
 PROFILES = (
     "linux (sender and receiver of Linux 6.12), rfc (the RFCs to the letter, which no widespread "
-    "stack runs) or ns2 (ns-2.35, packet for packet)."
+    "stack runs), quic (RFC 9002) or ns2 (ns-2.35, packet for packet)."
 )
 ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
 SetsOption: TypeAlias = Annotated[

@@ -174,7 +174,7 @@ class Steps:
         plain = {
             "fast_retransmit": f"fast retransmit of segment {value}{self.recovery_text(row)}",
             "recovery_exit": "fast recovery ended",
-            "spurious": f"the sender judged the last {row.detail} spurious",
+            "spurious": f"the sender took the last {row.detail} for spurious",
             "suspect": f"segment {value} was suspected to be lost",
             "judge": f"the loss of segment {value} was taken for one by {row.detail}",
             "reordered": f"segment {value} had only been late",

@@ -9,13 +9,13 @@ use midflight_sim::{random, Action, NodeId};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, NoticeSource, Stop};
-use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
+use super::plan::{Change, Flow, NoticeSettings, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::network::cell::{link_names, station, Cell, Map, PossibleActions, SERVER};
 use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
 
-/// What the timeline may do to each access link.
+/// The possible actions of the timeline on each access link.
 pub(super) fn what_may_happen(
     links: usize,
     moves: &[PlannedHandoff],
@@ -128,7 +128,7 @@ impl Plan {
         flow.quic.is_some() || self.parts[flow.part].draws()
     }
 
-    /// The sender and the receiver of a flow; a controller that draws random numbers has a stream of its own.
+    /// The sender and the receiver of a flow; a controller that draws random numbers has its own stream.
     fn part_of(&self, flow: &Flow, run: u64) -> Arc<Part> {
         let part = &self.parts[flow.part];
         if !part.draws() {
@@ -196,7 +196,7 @@ impl Plan {
         cell.network()
     }
 
-    /// Nodes of the sender and of the receiver of each flow, but for those whose packets a node on the path cannot read.
+    /// Nodes of the sender and of the receiver of each flow, except for those whose packets a node on the path cannot read.
     fn readable(&self) -> Vec<Option<(NodeId, NodeId)>> {
         if self.agents.is_empty() {
             return Vec::new();
@@ -212,7 +212,7 @@ impl Plan {
             .collect()
     }
 
-    /// Nodes with agents are told where the mobile node is.
+    /// Nodes with agents get the location of the mobile node.
     fn attach(&self, timeline: &mut Timeline, at: Instant, link: Option<usize>) {
         if !self.agents.is_empty() {
             let (mobile, to) = (self.map().mobile(), link.map(station));
@@ -295,9 +295,9 @@ impl Plan {
         self.moving().filter(move |(_, flow)| flow.opens <= at)
     }
 
-    /// The mobile node predicts that it will lose its link at `at`, for the flows that `foreseen` selects.
-    fn foresee(&self, timeline: &mut Timeline, at: Instant, foreseen: impl Fn(usize) -> bool) {
-        for (number, flow) in self.open_at(at).filter(|(number, _)| foreseen(*number)) {
+    /// The mobile node predicts that it will lose its link at `at`, for the flows that `is_predicted` selects.
+    fn predict(&self, timeline: &mut Timeline, at: Instant, is_predicted: impl Fn(usize) -> bool) {
+        for (number, flow) in self.open_at(at).filter(|(number, _)| is_predicted(*number)) {
             if let Some(warning) = self.parts[flow.part]
                 .built
                 .profile
@@ -333,20 +333,20 @@ impl Plan {
         }
     }
 
-    /// What a flow is told of a link that replaces another at `at`, and when, if it arrives. Of a rate that is smaller than that
-    /// of the smallest signal no throughput advice tells.
+    /// The notice or throughput advice to a flow of a link that replaces another at `at`, and its time, if it arrives. There is no
+    /// advice for a rate below that of the smallest signal.
     fn told(
         &self,
         (old, new): (LinkInfo, LinkInfo),
         (at, anew): (Instant, bool),
         flow: &Flow,
-        telling: Option<EventDescription>,
+        settings: Option<NoticeSettings>,
         is_heard: impl Fn(f64) -> bool,
     ) -> Option<(Instant, Told)> {
-        let telling = telling.filter(|t| is_heard(t.lost))?;
+        let settings = settings.filter(|t| is_heard(t.lost))?;
         let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
-        let (told, rate) = (at + telling.delay, telling.rate.unwrap_or(new.rate));
-        if telling.source == NoticeSource::Scone {
+        let (told, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
+        if settings.source == NoticeSource::Scone {
             let advice = Advice::of(rate, told, anew)?;
             return Some((told, Told::Advice(advice)));
         }
@@ -354,7 +354,7 @@ impl Plan {
             old,
             new: LinkInfo {
                 rate,
-                delay: telling.says_delay.unwrap_or(new.delay),
+                delay: settings.says_delay.unwrap_or(new.delay),
             },
             flows: self.open_at(at).filter(alike).count() as u32,
         };
@@ -365,7 +365,7 @@ impl Plan {
         let map = self.map();
         let of = format!("handoff {number}");
         let is_heard = |lost, what, flow| self.is_heard(lost, (run, &of), what, flow);
-        self.foresee(timeline, step.at, |flow| {
+        self.predict(timeline, step.at, |flow| {
             is_heard(step.missed, "foresight", flow)
         });
         if step.gap.is_some() {
@@ -373,8 +373,8 @@ impl Plan {
             for link in map.ends(step.from) {
                 timeline.act(step.at, Action::Down(link));
             }
-            // The node's own queue goes with its interface, and so does what is on the air. What the
-            // base station has for the node is lost when it finds nobody.
+            // The node's own queue goes with its interface, and so does what is on the air. The base
+            // station's packets for the node are lost if the node is not there.
             let [to_interface, up, _] = map.up(step.from);
             let node = map.mobile();
             for link in [to_interface, up] {
@@ -405,13 +405,13 @@ impl Plan {
         self.arrive(timeline, make, signalled, |flow, flow_number| {
             let link = |link, at| self.info(link, flow.direction, at);
             let links = (link(step.from, step.at), link(step.to, make));
-            self.told(links, (make, true), flow, step.telling, |lost| {
+            self.told(links, (make, true), flow, step.notice, |lost| {
                 is_heard(lost, "notice", flow_number)
             })
         });
     }
 
-    /// What the station that was left has kept goes to the one that the node comes to; where that has kept something
+    /// Packets kept by the station that was left go to the node's new station; if that station has kept packets
     /// itself, the node is back.
     fn forward(&self, timeline: &mut Timeline, step: &PlannedHandoff, make: Instant) {
         let map = self.map();
@@ -431,7 +431,7 @@ impl Plan {
         let again = change.at + change.pause;
         let is_on = self.mobile_is_on(change.at) == change.link;
         if is_on && change.pause > Duration::ZERO {
-            self.foresee(timeline, change.at, |_| true);
+            self.predict(timeline, change.at, |_| true);
         }
         if is_on && change.pause > Duration::ZERO {
             timeline.act(change.at, Action::MarkBreak);
@@ -478,7 +478,7 @@ impl Plan {
                     (before, after),
                     (again, false),
                     flow,
-                    change.telling,
+                    change.notice,
                     |lost| self.is_heard(lost, (run, &of), "notice", flow_number),
                 )
             },
