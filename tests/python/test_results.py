@@ -84,7 +84,7 @@ def test_a_ratio_to_what_may_be_zero_is_not_bounded() -> None:
 
 
 def test_tables_become_frames_of_pandas() -> None:
-    plan = Scenario.read("wifi-to-lte", sets={"runs": 2, "end": "1 s"}).plan()
+    plan = Scenario.read("wifi-to-lte", sets={"runs": 2, "end": "5 s"}).plan()
     flows, phases = midflight.run_plans([plan])
     columns = Columns({"n": [1, 2], "some": [1, None], "text": ["a", None]})
     for table in (flows, phases, plan.setup(0).trace(), columns):
