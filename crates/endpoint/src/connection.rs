@@ -676,6 +676,12 @@ impl Connection {
         self.limit(now, self.sender.view().snd_una, log);
     }
 
+    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// [`Self::on_warning`] or [`Self::on_attached`].
+    pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
+        self.receiver.on_links(now, notice, is_over);
+    }
+
     /// The node is about to leave its link, of which its handoff signal may tell the other side.
     pub fn on_warning(&mut self, now: Instant) {
         let acks = self.receiver.on_warning(now);

@@ -316,6 +316,14 @@ impl Endpoint {
         self.logged(&mut ()).on_notice(now, notice);
     }
 
+    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// [`Self::on_warning`] or [`Self::on_attached`].
+    pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
+        if let Some(link) = &mut self.link {
+            link.connection.on_links(now, notice, is_over);
+        }
+    }
+
     /// The node is about to leave its link.
     pub fn on_warning(&mut self, now: Instant) {
         if let Some(link) = &mut self.link {

@@ -102,11 +102,11 @@ pub enum Action {
     NotifyStart(FlowId, StartNotice),
     /// Tell the sender of a flow of a handoff.
     Notify(FlowId, Notice),
-    /// The receiver of a flow predicts that it will leave its link.
-    Foresee(FlowId),
-    /// The receiver of a flow has found out that it is on another link. Of what
+    /// The receiver of a flow predicts that it will leave its link; what it knows of both links.
+    Foresee(FlowId, Notice),
+    /// The receiver of a flow has found out that it is on another link, and what it knows of both. Of what
     /// it sends to tell the sender the network delivers so many copies.
-    Attached(FlowId, u8),
+    Attached(FlowId, u8, Notice),
     /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
     Address(FlowId, u16),
     /// What looks at packets at nodes is told that a mobile node has left its link, or is at a station.
@@ -132,8 +132,8 @@ impl Action {
             Self::Open(flow)
             | Self::NotifyStart(flow, _)
             | Self::Notify(flow, _)
-            | Self::Foresee(flow)
-            | Self::Attached(flow, _)
+            | Self::Foresee(flow, _)
+            | Self::Attached(flow, ..)
             | Self::Address(flow, _)
             | Self::Forge(flow, ..) => Some(flow),
             _ => None,

@@ -58,6 +58,7 @@ TURNS = (
     "mark",
     "node_send",
     "notice",
+    "signal",
     "break",
     "make",
 )
@@ -103,6 +104,7 @@ CHOICES = (
     "state",
     "order",
     "notice",
+    "signal",
     "break",
     "make",
     "wake",

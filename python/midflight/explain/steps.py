@@ -124,6 +124,8 @@ class Steps:
             return [(row.time_ns, text, row.index)], self.before_ack(row)
         if row.event == "notice":
             return self.notice(row, first=True)
+        if row.event == "signal":
+            return self.node_does(row)
         if row.event == "wake":
             return self.wake(row, first=True)
         if row.event in ("migrates", "migrated"):
@@ -471,6 +473,16 @@ class Steps:
             (row.time_ns, text, row.index),
             (one["at_ns"], path_change_text(one), self.mark(one)),
         ], None
+
+    def node_does(self, row: Row) -> Explained:
+        """Describe what the mobile node's part does from then on, and the handoff that it is about."""
+        part, _, what = row.detail.partition(": ")
+        steps: list[Sentence] = [(row.time_ns, f"{part} at the mobile node: {what}", row.index)]
+        coming = [one for one in self.history.path_changes if one["make_ns"] >= row.time_ns]
+        if coming:
+            one = coming[0]
+            steps.append((one["at_ns"], path_change_text(one), self.mark(one)))
+        return steps, None
 
     def mark(self, one: PathChange) -> int | None:
         """Return the row that marks the beginning of a handoff or a change."""

@@ -183,6 +183,18 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// An observer that wants details gets what a signal does, in words.
+    pub(super) fn explain_signal(&mut self, flow: FlowId, notice: &Notice, is_over: bool) {
+        if !O::DETAILED {
+            return;
+        }
+        let receiver = &self.flows[flow.index()].receiver;
+        if let Some((name, text)) = receiver.explain_signal(notice, is_over) {
+            let event = Event::Signal { name, text: &text };
+            self.observer.record(self.moment.at, flow, &event);
+        }
+    }
+
     /// Sends ACKs by which a mobile node tells its sender something.
     pub(super) fn signal(&mut self, flow: FlowId, acks: &[Ack]) {
         for &ack in acks {
