@@ -4,7 +4,7 @@
 # make wheel   build a wheel into dist/, which pip installs where there is no Rust
 # make docs    build the site of the documentation: out/site/index.html
 # make verify  compare the simulator with the reference runs from ns-2
-# make verify-linux  compare the profile linux with recorded runs of a Linux kernel, packet by packet
+# make verify-linux  compare the profile linux, and queueing disciplines, with recorded runs of a Linux kernel, packet by packet
 # make golden  write what six schemes do in every starter scenario into tests/golden/behaviour.txt
 # make bench   measure the speed, beside ns-2's where that is installed
 # make budget  compare instruction counts with crates/bench/budget.toml; make budget-update writes that file
@@ -80,6 +80,7 @@ verify: .venv/installed
 
 verify-linux: .venv/installed
 	$(BIN)/python tests/linux/verify.py
+	$(BIN)/python tests/linux/queues.py
 
 golden: .venv/installed
 	$(BIN)/python tests/golden/behaviour.py

@@ -10,6 +10,7 @@ same scenarios, and the table has its times beside midflight's. The samples are 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -317,7 +318,7 @@ def quic_plan(seconds: int, **flow: Any) -> midflight.Plan:
             "near": Link(rate=rate, delay="9 ms", queue="20 packets"),
             "far": Link(rate=rate, delay="300 ms", queue="320 packets"),
         },
-        flows={"download": Flow(stack="quinn", **flow)},
+        flows={"download": Flow(**flow)},
         handoffs=[Handoff(at="5 s", to="far")],
         end=f"{seconds} s",
     )
@@ -326,8 +327,9 @@ def quic_plan(seconds: int, **flow: Any) -> midflight.Plan:
 
 def quic_rows() -> Iterator[Row]:
     """Yield what a datagram of a QUIC stack takes, ACKs included, and a sweep over instants."""
-    for tls, target in ((False, 3.5), (True, 5.0)):
-        plan = quic_plan(30, tls=tls)
+    kinds = ((False, 3.5), (True, 5.0))
+    for stack, (tls, target) in itertools.product(midflight.QUIC_STACKS, kinds):
+        plan = quic_plan(30, stack=stack, tls=tls)
         events = plan.setup(0).causes().column("event")
         datagrams = sum(event in ("send", "rexmit", "ack_sent") for event in events)
 
@@ -335,9 +337,9 @@ def quic_rows() -> Iterator[Row]:
             midflight.run_plans([plan], threads=1)
 
         samples = [took / datagrams * 1e6 for took in seconds(run, 15)]
-        name = "a datagram of quinn, encrypted" if tls else "a datagram of quinn"
+        name = f"a datagram of {stack}{', encrypted' if tls else ''}"
         yield Row(name, "µs", samples, target)
-    plan = quic_plan(20)
+    plan = quic_plan(20, stack="quinn")
     plans = [
         midflight.Scenario.from_dict(json.loads(plan.canonical)).plan(
             sets={"handoffs.0.at": f"{4000 + 10 * i} ms"}

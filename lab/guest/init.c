@@ -12,7 +12,8 @@
  * system call costs as much as a packet, and one that fails moves the virtual clock.
  *
  * Lines of the script, which ends with "go":
- *   namespace NODE                          an end of flows: a namespace with the node's device
+ *   namespace NODE [RATE]                   an end of flows: a namespace with the node's device, which has a queueing
+ *                                           discipline of the kernel if it has a rate
  *   home NODE OF                            an interface more of the namespace of node OF
  *   sysctl NODE PATH VALUE                  below /proc/sys, in its namespace
  *   flow NUMBER FROM TO BYTES OPENS_NS CC   a transfer; of 0 bytes: without end
@@ -211,18 +212,26 @@ static void put(const char *path, const char *value)
 	close(file);
 }
 
-static void make_namespace(unsigned node)
+static void make_namespace(const char *of)
 {
-	struct sockaddr_in address = address_of(node, 0);
+	struct sockaddr_in address;
 	char line[64];
+	uint64_t rate = 0;
+	unsigned node;
 
-	if (node >= NODES || unshare(CLONE_NEWNET))
+	if (sscanf(of, "namespace %u %lu", &node, &rate) < 1 || node >= NODES)
+		fail("cannot read \"%s\"", of);
+	if (unshare(CLONE_NEWNET))
 		fail("cannot make a namespace for node %u", node);
+	address = address_of(node, 0);
 	namespaces[node] = open("/proc/self/ns/net", O_RDONLY);
+	/* What IPv6 sends of its own accord would take the transmitter's time. */
+	if (rate)
+		put("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 	if (is_host) {
 		add_tun(node);
 	} else {
-		snprintf(line, sizeof(line), "device %u", node);
+		snprintf(line, sizeof(line), "device %u %lu", node, rate);
 		command(line);
 		flush();
 	}
@@ -424,7 +433,7 @@ static void read_script(void)
 			return;
 		}
 		if (!strncmp(line, "namespace ", 10))
-			make_namespace(atoi(line + 10));
+			make_namespace(line);
 		else if (!strncmp(line, "home ", 5))
 			add_home(line);
 		else if (!strncmp(line, "sysctl ", 7))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
         QUIC_STACKS,
+        Advice,
         Control,
         HandoffNotice,
         HandoffSweep,
@@ -100,6 +101,7 @@ __version__: str
 __all__ = [
     "MODEL_VERSION",
     "QUIC_STACKS",
+    "Advice",
     "Change",
     "CongestionController",
     "Control",

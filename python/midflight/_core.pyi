@@ -690,6 +690,8 @@ class FlowInfo(TypedDict):
     moves: bool
     payload_bytes: int
     stack: str
+    #: The application at its ends, if it has one.
+    workload: str | None
 
 @type_check_only
 class AccessLink(TypedDict):
@@ -1009,6 +1011,19 @@ class Setup:
         bytes). The capture ends at `until_ns`, if that is before the end of the run.
         """
 
+class Document:
+    """The parsed text of a scenario in JSON. Plans of it differ in the values that are set: a sweep
+    parses its scenario once, not once for each cell.
+    """
+
+    def __new__(cls, text: str) -> Document: ...
+    def plan(
+        self,
+        sets: Sequence[tuple[str, str]],
+        policies: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> Plan:
+        """Return the plan with these values set, as `Plan` with a text in JSON does."""
+
 class Plan:
     """A scenario that can be run: read, checked, and with all defaults.
 
@@ -1145,12 +1160,12 @@ def run_plans(
     node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
     one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
     the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-    began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
-    arrived (a flow has not finished before), and `acked_ahead`, most segments that were
-    acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
-    the run; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
-    workloads measure (`midflight list workloads --json` has the columns), in the row of the first
-    flow of each; no value elsewhere.
+    began, of a flow with a workload only while messages are under way; where nodes on the path have
+    agents, `delivered_ns` from the opening until all data had arrived (a flow has not finished
+    before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
+    receiver, with `acked_missing`, those at the end of the run; `digest` of the run. Where a flow
+    has a workload, `workload`, its name, and what workloads measure (`midflight list workloads
+    --json` has the columns), in the row of the first flow of each; no value elsewhere.
 
     The table of phases, each of which lasts from one handoff or change to the next, also has:
     `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile
@@ -1382,6 +1397,25 @@ class LinkInfo:
     @property
     def bdp_packets(self) -> int:
         """Rate times that, in whole packets of 1500 bytes."""
+
+@final
+class Advice:
+    """Throughput advice of the network (SCONE): a rate of the path and nothing else.
+
+    The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower
+    advice on the same path has the lower rate (draft-ietf-scone-protocol, "Following Throughput
+    Advice").
+    """
+
+    @property
+    def rate_bps(self) -> int:
+        """Bits a second: 100 kbit/s times 10^(n / 20)."""
+    @property
+    def expires_ns(self) -> int:
+        """When it expires: 67 s after it came (the lowest of several)."""
+    @property
+    def anew(self) -> bool:
+        """Whether it is of another path than earlier advice, as after a handoff."""
 
 @final
 class HandoffNotice:

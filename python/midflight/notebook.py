@@ -33,6 +33,7 @@ def _table(cells: Sequence[Sequence[str]]) -> str:
 
 def _figure(setup: Setup) -> str:
     """Return throughput and queue of a run as a drawing; nothing without matplotlib."""
+    from midflight.plot.applications import OF_APPLICATIONS
     from midflight.plot.history import History, Moments
     from midflight.plot.watched import WatchedRun, panels_of
 
@@ -51,7 +52,8 @@ def _figure(setup: Setup) -> str:
     if one.end_ns == 0:
         return ""
     window = (0.0, 1.01 * one.end_ns / 1e9)
-    panels = panels_of([one], ("throughput", "queue"), window, may_lack=True)
+    kinds = (*OF_APPLICATIONS, "throughput", "queue")
+    panels = panels_of([one], kinds, window, may_lack=True)
     panels = [panel for panel in panels if any(len(curve.time_s) for curve in panel.curves)]
     if not panels:
         return ""

@@ -34,17 +34,19 @@ __all__ = ["Policies", "Policy", "load_policies", "sources"]
 
 
 #: What a policy may be asked by; another method whose name begins with on_ is refused.
-HOOKS = ("on_notice", "on_start", "on_ack", "on_timeout", "on_recovery")
+HOOKS = ("on_notice", "on_advice", "on_start", "on_ack", "on_timeout", "on_recovery")
 #: Where a class keeps what `sources` found of it.
 SOURCE = "_midflight_source"
 
 
 class Policy(Protocol):
-    """The hooks of a policy; `on_start`, `on_ack`, `on_timeout` and `on_recovery` are optional.
+    """The hooks of a policy; all but `on_notice` are optional.
 
     Each hook returns orders, or None for none:
 
     - `on_notice(notice, view)`: a notice of a handoff has come
+    - `on_advice(advice, view)`: throughput advice has come in place of a notice (`Advice`); a
+      scenario with advice refuses a policy without this hook
     - `on_start(notice, view)`: the connection is about to open, and the sender gets a notice of its
       link; a policy with this hook is called from then on
     - `on_ack(view)`: an ACK has been processed

@@ -301,6 +301,8 @@ def notice_text(event: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
         return "nothing"
     delay = notice.get("delay") or "0 s"
     words = ["at once" if delay.startswith("0 ") else f"{delay} later"]
+    if notice.get("source") == "scone":
+        words.append("throughput advice")
     for key, text in (("says_rate", "a rate of"), ("says_delay", "a delay of")):
         if notice.get(key):
             words.append(f"{text} {notice[key]}")

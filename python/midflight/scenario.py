@@ -104,7 +104,7 @@ class Flow:
     """One flow, or several alike."""
 
     scheme: str | None = None
-    stack: Literal["midflight", "linux", "quinn"] | None = None
+    stack: Literal["midflight", "linux", "quinn", "noq"] | None = None
     profile: Literal["rfc", "linux", "quic", "ns2"] | None = None
     cc: Literal["cubic", "bbr", "newreno"] | None = None
     idle: str | None = None
@@ -127,6 +127,7 @@ class Flow:
 class Notice:
     """The notice that a sender gets of a handoff or of a change, and when."""
 
+    source: Literal["link", "scone"] | None = None
     delay: str | None = None
     lost: str | None = None
     says_rate: str | None = None

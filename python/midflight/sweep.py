@@ -37,7 +37,7 @@ from midflight.refusal import refusal
 from midflight.run_tables import csv_row
 
 if TYPE_CHECKING:
-    from midflight._core import Plan, Table
+    from midflight._core import Document, Plan, Table
     from midflight.policy import Policies
     from midflight.results import Columns
     from midflight.scenario import Scenario, Value
@@ -299,13 +299,13 @@ class Sweep:
                 found[f"{key}_{unit}"] = each
         return found
 
-    def plan(self, cell: int) -> Plan:
-        """Return a cell as a scenario that can be run."""
+    def plan(self, cell: int, document: Document | None = None) -> Plan:
+        """Return a cell as a scenario that can be run; `document` is the parsed `scenario`."""
         from midflight import _core
 
-        sets = self.sets(cell)
+        document = document or _core.Document(self.scenario)
         try:
-            return _core.Plan(self.scenario, name=None, sets=sets, policies=self.policies)
+            return document.plan(self.sets(cell), self.policies)
         except _core.MidflightError as error:
             # All that is set here is the axes'.
             text = str(error)
@@ -318,6 +318,7 @@ class Sweep:
 
     def check(self) -> None:
         """Try every value of every axis with the first ones of the others."""
+        from midflight import _core
 
         scenario = json.loads(self.scenario)
         for key in self.axes:
@@ -333,13 +334,14 @@ class Sweep:
                     value=key,
                     accepted=accepted,
                 )
+        document = _core.Document(self.scenario)
         stride = self.cells
         for values in self.axes.values():
             stride //= len(values)
             # Instants are many, and alike.
             some = range(len(values)) if len(values) <= 1000 else (0, len(values) - 1)
             for place in some:
-                self.plan(place * stride)
+                self.plan(place * stride, document)
 
     def definition(self) -> dict[str, Any]:
         """Return the sweep as values for JSON."""
@@ -467,11 +469,14 @@ class Sweep:
 
     def pieces(self, cells: Sequence[int]) -> Iterator[tuple[list[int], list[Plan]]]:
         """Yield cells that are run at a time, and their scenarios."""
+        from midflight import _core
+
+        document = _core.Document(self.scenario)
         some: list[int] = []
         plans: list[Plan] = []
         rows = 0
         for cell in cells:
-            plan = self.plan(cell)
+            plan = self.plan(cell, document)
             rows += plan.rows
             if some and rows > ROWS_AT_A_TIME:
                 yield some, plans

@@ -43,7 +43,9 @@ def rtts(queue: str, ecn: str = "off") -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("queue", ["codel", "fq-codel no-ecn", "pie"])
+@pytest.mark.parametrize(
+    "queue", ["codel", "codel-linux", "fq-codel no-ecn", "fq-codel-linux no-ecn", "pie"]
+)
 def test_a_discipline_keeps_the_delay_short(queue: str) -> None:
     """A standing queue of half a second becomes one of some tens of milliseconds, at full rate."""
     (plain,) = run("500 ms")
@@ -57,7 +59,9 @@ def test_a_discipline_keeps_the_delay_short(queue: str) -> None:
     assert median < 100 < 250 < standing
 
 
-@pytest.mark.parametrize("queue", ["codel ecn", "fq-codel", "pie ecn"])
+@pytest.mark.parametrize(
+    "queue", ["codel ecn", "codel-linux ecn", "fq-codel", "fq-codel-linux", "pie ecn"]
+)
 def test_marks_take_the_place_of_losses(queue: str) -> None:
     """With ECN at both ends nothing is lost, and the window is reduced all the same."""
     (row,) = run(queue, {"download": Flow(set={"ecn": "on"})})
@@ -160,7 +164,10 @@ def test_what_is_forwarded_is_the_same_in_a_fork() -> None:
 @pytest.mark.parametrize(
     ("sets", "said"),
     [
-        (["links.cell.queue=codell"], '"codel", "fq-codel", "pie"'),
+        (
+            ["links.cell.queue=codell"],
+            '"codel", "codel-linux", "fq-codel", "fq-codel-linux", "pie"',
+        ),
         (["links.cell.queue=codel targt 5 ms"], '"targt" is not known'),
         (["wired.queue=pie"], "the wired links are drop-tail"),
         (

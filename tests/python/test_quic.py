@@ -15,12 +15,13 @@ from midflight import MidflightError, Scenario
 from midflight.cli import main
 from midflight.run_report import report_run
 
-QUINN = "flows.download.stack"
+STACK = "flows.download.stack"
+STACKS = ("quinn", "noq")
 TSHARK = shutil.which("tshark")
 
 
 def starter(**sets: Any) -> midflight.Plan:
-    values = {QUINN: "quinn", **{key.replace("__", "."): value for key, value in sets.items()}}
+    values = {STACK: "quinn", **{key.replace("__", "."): value for key, value in sets.items()}}
     return Scenario.read("wifi-to-5g").plan(sets=values)
 
 
@@ -31,17 +32,32 @@ def flow_of(plan: midflight.Plan) -> dict[str, Any]:
 
 @pytest.mark.parametrize("cc", ["cubic", "newreno", "bbr"])
 @pytest.mark.parametrize("tls", [False, True])
-def test_two_runs_of_every_controller_are_equal(cc: str, tls: bool) -> None:
-    sets = {"flows__download__cc": cc, "flows__download__tls": tls, "handoffs__0__gap": "500 ms"}
+@pytest.mark.parametrize("stack", STACKS)
+def test_two_runs_of_every_controller_are_equal(stack: str, cc: str, tls: bool) -> None:
+    sets = {
+        "flows__download__stack": stack,
+        "flows__download__cc": cc,
+        "flows__download__tls": tls,
+        "handoffs__0__gap": "500 ms",
+    }
     first, again = (flow_of(starter(**sets)) for _ in range(2))
     assert first == again
-    assert first["scheme"] == f"quinn-{cc}"
+    assert first["scheme"] == f"{stack}-{cc}"
     assert first["finished_ns"] is not None
     # A packet has 1,167 bytes of data.
     assert first["acked"] == -(-10_000_000 // 1167)
     assert first["sent"] >= first["acked"] * 0.99
     other = flow_of(starter(**sets, seed=2))
     assert other["digest"] != first["digest"]
+
+
+def test_the_bbr_of_every_stack_draws_from_the_seed() -> None:
+    """Both draw when to probe for bandwidth, and have no interface for a seed."""
+    for stack in STACKS:
+        sets = {"flows__download__stack": stack, "flows__download__cc": "bbr", "handoffs": []}
+        runs = [starter(**sets, flows__download__size="60 MB", end="30 s") for _ in range(3)]
+        digests = {flow_of(plan)["digest"] for plan in runs}
+        assert len(digests) == 1, stack
 
 
 def test_sizes_are_the_same_with_and_without_encryption() -> None:
@@ -51,7 +67,7 @@ def test_sizes_are_the_same_with_and_without_encryption() -> None:
 
 
 def test_threads_and_forks_change_nothing() -> None:
-    at = [{"handoffs.0.at": f"{200 + 50 * i} ms", QUINN: "quinn"} for i in range(6)]
+    at = [{"handoffs.0.at": f"{200 + 50 * i} ms", STACK: "quinn"} for i in range(6)]
     plans = [Scenario.read("wifi-to-5g").plan(sets=sets) for sets in at]
     digests = [
         midflight.run_plans(plans, threads=threads)[0].column("digest") for threads in (1, 3)
@@ -60,10 +76,12 @@ def test_threads_and_forks_change_nothing() -> None:
     assert len(set(digests[0])) == len(at)
 
 
-def test_a_handoff_without_another_address_is_no_migration() -> None:
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_handoff_without_another_address_is_no_migration(stack: str) -> None:
     events = {}
     for rebind in ("address", "port", "none"):
-        trace = starter(handoffs__0__rebind=rebind).setup(0).trace()
+        sets = {"flows__download__stack": stack, "handoffs__0__rebind": rebind}
+        trace = starter(**sets).setup(0).trace()
         rows = zip(trace.column("event"), trace.column("detail"), strict=True)
         events[rebind] = [
             row for row in rows if row[0] in ("migrates", "migrated", "path_validated")
@@ -73,11 +91,13 @@ def test_a_handoff_without_another_address_is_no_migration() -> None:
     assert events["none"] == []
 
 
-def test_a_new_address_has_a_new_window_and_another_port_keeps_it() -> None:
-    """RFC 9000 section 9.4; of quinn's window 12,000 bytes are left, which are ten packets."""
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_new_address_has_a_new_window_and_another_port_keeps_it(stack: str) -> None:
+    """RFC 9000 section 9.4; 12,000 bytes are left of the window, which are ten packets."""
     windows = {}
     for rebind in ("address", "port"):
-        trace = starter(handoffs__0__rebind=rebind).setup(0).trace(only=["cwnd", "migrated"])
+        sets = {"flows__download__stack": stack, "handoffs__0__rebind": rebind}
+        trace = starter(**sets).setup(0).trace(only=["cwnd", "migrated"])
         rows = [*zip(trace.column("event"), trace.column("value"), trace.column("by"), strict=True)]
         place = [event for event, *_ in rows].index("migrated")
         windows[rebind] = [(value, by) for event, value, by in rows[place - 1 : place + 3]]
@@ -148,16 +168,21 @@ def test_what_a_stack_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: 
 
 
 def test_the_command_line_tells_who_made_the_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "wifi-to-5g", "--set", f"{QUINN}=quinn"]) == 0
+    assert main(["run", "wifi-to-5g", "--set", f"{STACK}=quinn"]) == 0
     out = capsys.readouterr().out
     assert midflight.QUIC_STACKS["quinn"] in out
     assert "quinn-cubic" in out
 
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
-def test_tshark_decrypts_a_capture(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stack", STACKS)
+def test_tshark_decrypts_a_capture(stack: str, tmp_path: Path) -> None:
     assert TSHARK is not None
-    small = {"flows__download__size": "300 kB", "handoffs__0__at": "0.05 s"}
+    small = {
+        "flows__download__size": "300 kB",
+        "handoffs__0__at": "0.05 s",
+        "flows__download__stack": stack,
+    }
     setup = starter(flows__download__tls=True, **small).setup(0)
     captures = setup.capture(snaplen=0)
     for place in ("sender", "receiver", "wifi", "5g"):
@@ -226,11 +251,12 @@ def test_a_path_is_validated_over_both_links() -> None:
     assert first["amplification_limit"] < first["path_validated"]
 
 
-def test_the_stack_writes_its_own_qlog_beside_ours(tmp_path: Path) -> None:
-    asked = ["run", "wifi-to-5g", "--set", f"{QUINN}=quinn", "--qlog", str(tmp_path)]
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_stack_writes_its_own_qlog_beside_ours(stack: str, tmp_path: Path) -> None:
+    asked = ["run", "wifi-to-5g", "--set", f"{STACK}={stack}", "--qlog", str(tmp_path)]
     assert main([*asked, "--set", "flows.download.size=1 MB"]) == 0
     files = {one.name: one.read_text(encoding="utf-8") for one in tmp_path.iterdir()}
-    assert sorted(files) == ["download.quinn.sqlog", "download.sqlog"]
+    assert sorted(files) == sorted([f"download.{stack}.sqlog", "download.sqlog"])
     for text in files.values():
         records = [json.loads(record) for record in text.split("\x1e") if record.strip()]
         names = {record["name"] for record in records if "name" in record}
@@ -238,8 +264,11 @@ def test_the_stack_writes_its_own_qlog_beside_ours(tmp_path: Path) -> None:
     assert Scenario.read("wifi-to-lte").plan().setup(0).stack_log() is None
 
 
-def test_what_happens_to_a_path_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    sets = ["--set", f"{QUINN}=quinn", "--set", "handoffs.0.gap=500 ms"]
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_happens_to_a_path_is_explained(
+    stack: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = ["--set", f"{STACK}={stack}", "--set", "handoffs.0.gap=500 ms"]
     explain = ["explain", "wifi-to-5g", *sets, "--at", "1.6 s", "--what"]
     assert main([*explain, "migrated"]) == 0
     assert "the server found that the client had another address" in capsys.readouterr().out
@@ -253,14 +282,15 @@ def test_what_happens_to_a_path_is_explained(capsys: pytest.CaptureFixture[str])
 
 def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
     values = ["--a", "flows.download.cc=cubic", "--b", "flows.download.cc=newreno"]
-    assert main(["diff", "wifi-to-5g", "--set", f"{QUINN}=quinn", *values]) == 1
+    assert main(["diff", "wifi-to-5g", "--set", f"{STACK}=quinn", *values]) == 1
     assert "events that are the same" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("sets", "shows"),
     [
-        ({QUINN: "quinn", "flows.download.tls": True}, ["quinn", "yes", "another address"]),
+        ({STACK: "quinn", "flows.download.tls": True}, ["quinn", "yes", "another address"]),
+        ({STACK: "noq", "flows.download.cc": "bbr"}, ["noq", "another address"]),
         (
             {"flows.download.profile": "quic", "handoffs.0.rebind": "port"},
             ["quic-cubic", "another port", "port only"],
@@ -275,8 +305,8 @@ def test_a_report_tells_of_the_stack_and_of_paths(
     ).read_text(encoding="utf-8")
     assert "Connections and paths" in page
     assert all(word in page for word in [*shows, "path_validated", "migrated"])
-    tells = "quinn tells neither a slow-start threshold nor a timer" in page
-    assert tells == (QUINN in sets)
+    tells = f"{sets.get(STACK)} tells neither a slow-start threshold nor a timer" in page
+    assert tells == (STACK in sets)
 
 
 def test_a_report_of_tcp_has_no_paths(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,18 @@ def command(folder: Path, *more: str) -> list[str]:
         str(folder),
         *more,
     ]
+
+
+def test_slow_cells_make_small_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command_line = importlib.import_module("midflight.cli.sweep")
+
+    sweep = small(shard_cells=500)
+    assert command_line.fitting_shard(sweep, tmp_path, 2) > 2
+    monkeypatch.setattr(command_line, "SHARD_S", 1e-9)
+    assert command_line.fitting_shard(sweep, tmp_path, 3) == 3
+    # A sweep that was begun keeps its shards.
+    replace(sweep, shard_cells=7).begin(tmp_path)
+    assert command_line.fitting_shard(sweep, tmp_path, 2) == 7
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])

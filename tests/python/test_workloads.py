@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import subprocess
 import sys
@@ -97,3 +98,66 @@ def test_workloads_are_listed(tmp_path: Path) -> None:
     listed = json.loads(done.stdout)
     assert [one["name"] for one in listed] == ["web", "video", "call"]
     assert all(one["measures"] and one["knobs"] for one in listed)
+
+
+def drawn(tmp_path: Path, *words: str) -> list[dict[str, str]]:
+    """Return the table of a figure."""
+    table, picture = tmp_path / "drawn.csv", tmp_path / "drawn.png"
+    done = midflight("plot", *words, "--out", str(picture), "--csv", str(table), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert picture.stat().st_size > 5_000
+    with table.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_buffer_of_a_video_is_drawn(tmp_path: Path) -> None:
+    """It shrinks by a second in each, and stalls last as long as the measures say."""
+    sets = ["handoffs.0.gap=6 s", "flows.movie.set.video_startup=4 s"]
+    sets += ["flows.movie.set.video_buffer=8 s", "flows.movie.set.video_length=40 s"]
+    scenario = tmp_path / "video.toml"
+    scenario.write_text(
+        'end = "90 s"\nlinks.wifi.preset = "wifi"\nlinks.lte.preset = "lte"\n'
+        'handoffs = [{ at = "8 s", to = "lte" }]\nflows.movie = { workload = "video" }\n'
+    )
+    rows = drawn(
+        tmp_path, str(scenario), "--kind", "buffer", *(w for s in sets for w in ("--set", s))
+    )
+    line = [(float(r["time_s"]), float(r["value"])) for r in rows if not r["low"]]
+    falls = [(b[1] - a[1], b[0] - a[0]) for a, b in itertools.pairwise(line) if b[1] < a[1]]
+    assert len(falls) > 5
+    assert all(fall == pytest.approx(-passed, abs=1e-6) for fall, passed in falls)
+    stalled = sum(float(r["high"]) - float(r["low"]) for r in rows if r["low"])
+    table = Scenario.read(scenario).but(dict(one.split("=", 1) for one in sets)).run().flows
+    place = list(table.column("flow")).index("movie")
+    assert stalled == pytest.approx(table.column("rebuffer_ns")[place] / 1e9, abs=1e-6)
+    assert stalled > 1
+
+
+def test_frames_and_objects_are_drawn(tmp_path: Path) -> None:
+    """All frames and all objects, those that are late as many as the measures say."""
+    frames = drawn(tmp_path, "call-handoff", "--kind", "frames")
+    table = Scenario.read("call-handoff").run().flows
+    late = [row for row in frames if row["line"].startswith("late")]
+    assert len(late) == table.column("frames_late")[0] > 0
+    assert len(frames) == table.column("frames")[0]
+    page = "\n".join(
+        [
+            'end = "20 s"\nlinks.lte.preset = "lte"\n[flows.page]\nworkload = "web"',
+            "set = { web_objects = 12, web_connections = 8, web_http = 2 }",
+        ]
+    )
+    (tmp_path / "page.toml").write_text(page)
+    objects = drawn(tmp_path, str(tmp_path / "page.toml"), "--kind", "objects")
+    assert [int(float(row["value"])) for row in objects] == list(range(13))
+    table = Scenario.read(tmp_path / "page.toml").run().flows
+    last = max(float(row["high"]) for row in objects)
+    assert last == pytest.approx(table.column("load_ns")[0] / 1e9, abs=1e-6)
+    assert float(objects[1]["low"]) == float(objects[0]["high"])
+
+
+def test_a_figure_of_another_workload_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "no.png"
+    done = midflight("plot", "wifi-to-lte", "--kind", "buffer", "--out", str(out), cwd=tmp_path)
+    assert done.returncode != 0
+    assert "nothing to draw of buffer" in done.stderr
+    assert not out.exists()

@@ -7,7 +7,7 @@ use midflight_sim::{
     Action, Clock, Curve, FlowConfig, LinkConfig, LinkSchedule, NodeId, Observer, Outage, Schedule,
     ScheduleError, Service, Shape, World, WorldConfig,
 };
-use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
+use midflight_study::scenario::{read_scenario, run_scenarios, Document, NoFiles, Origin, Plan};
 use midflight_study::{
     run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
 };
@@ -332,6 +332,7 @@ pub fn cells_with(profile: &str) -> Result<u64, StudyError> {
 
 fn cells_of(threads: usize, given: &[(String, String)]) -> Result<u64, StudyError> {
     let canonical = read_scenario(CELL, Origin::Toml("cell"), given, &[])?.canonical()?;
+    let scenario = Document::parse(&canonical, Origin::Json)?;
     let mut plans = Vec::new();
     for scheme in ["sack", "enhanced"] {
         for at in instants() {
@@ -339,7 +340,7 @@ fn cells_of(threads: usize, given: &[(String, String)]) -> Result<u64, StudyErro
                 ("flows.download.scheme".into(), scheme.into()),
                 ("handoffs.0.at".into(), at.to_string()),
             ];
-            plans.push(read_scenario(&canonical, Origin::Json, &sets, &[])?);
+            plans.push(scenario.plan(&sets, &[], &NoFiles)?);
         }
     }
     let how = Execution {

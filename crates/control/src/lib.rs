@@ -6,6 +6,7 @@
 //! the estimate can be traced to its author and reason.
 
 mod ack;
+mod advice;
 pub mod congestion;
 mod delivery;
 pub mod dupack;
@@ -27,9 +28,10 @@ mod windowed;
 pub mod workload;
 
 pub use ack::AckNews;
+pub use advice::{Advice, AdviceInForce};
 pub use delivery::{Deliveries, RateSample};
 pub use listens::Listens;
-pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
+pub use notice::{LinkInfo, Notice, StartNotice, Told, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders, Pacing, Reordering};
 pub use train::{Gaps, Measure, Spacing, Then, Train};
 pub use view::SenderView;

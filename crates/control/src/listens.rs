@@ -31,6 +31,9 @@ impl Listens {
     /// Timeouts and recoveries before its first notice, at which other policies are not called.
     pub const PAST: Self = Self(1 << 8);
 
+    /// Throughput advice.
+    pub const ADVICE: Self = Self(1 << 9);
+
     /// This set where it holds, and else none.
     #[must_use]
     pub const fn when(self, holds: bool) -> Self {

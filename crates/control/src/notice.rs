@@ -1,5 +1,7 @@
 use midflight_units::{Duration, Rate};
 
+use crate::Advice;
+
 /// Bytes of a full-sized data packet on the wire in the papers' formulas.
 pub const DATA_BYTES: u64 = 1500;
 /// Bytes of an ACK without SACK blocks in the papers' formulas.
@@ -57,6 +59,15 @@ pub struct StartNotice {
     pub link: LinkInfo,
     /// Number of flows that start together on it, at least 1.
     pub flows: u32,
+}
+
+/// What a sender is told of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A handoff.
+    Notice(Notice),
+    /// A rate.
+    Advice(Advice),
 }
 
 impl Notice {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use midflight_control::signal::HandoffMark;
+use midflight_control::Told;
 use midflight_endpoint::{Arrival, Connection, Departure, Settings};
 use midflight_tcp::{ConfigError, Log, Says, SenderEvent};
 use midflight_units::{Duration, Instant};
@@ -297,7 +298,9 @@ impl Tested {
     pub(super) fn hand_off(&mut self, event: HandoffEvent) -> Result<(), ConfigError> {
         let now = self.now;
         match event {
-            HandoffEvent::Notice(notice) => self.tcp.on_notice(now, &notice, &mut self.told),
+            HandoffEvent::Notice(notice) => {
+                self.tcp.on_told(now, &Told::Notice(notice), &mut self.told);
+            }
             HandoffEvent::Warning(notice) => {
                 self.tcp.on_links(now, &notice, false);
                 self.tcp.on_warning(now);

@@ -6,7 +6,7 @@ mod arrivals;
 
 use std::collections::VecDeque;
 
-use midflight_control::{Notice, StartNotice};
+use midflight_control::{Notice, StartNotice, Told};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::{
     Ack, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock,
@@ -670,9 +670,12 @@ impl Connection {
 
     // ---- what the node finds out ---------------------------------------------------
 
-    /// A handoff notice has arrived.
-    pub fn on_notice<L: Log>(&mut self, now: Instant, notice: &Notice, log: &mut L) {
-        self.sender.on_notice(now, notice, log);
+    /// A handoff notice or throughput advice has arrived.
+    pub fn on_told<L: Log>(&mut self, now: Instant, told: &Told, log: &mut L) {
+        match *told {
+            Told::Notice(notice) => self.sender.on_notice(now, &notice, log),
+            Told::Advice(advice) => self.sender.on_advice(now, advice, log),
+        }
         self.limit(now, self.sender.view().snd_una, log);
     }
 

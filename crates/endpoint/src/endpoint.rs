@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 use std::ops::Range;
 
 use midflight_control::quick_start::Request;
-use midflight_control::Notice;
+use midflight_control::{Notice, Told};
 use midflight_tcp::{ConfigError, Log, Sender};
 use midflight_units::Instant;
 use midflight_wire::{clock, Extra, Header, QuickStart, WireError, MOST_SHIFT};
@@ -311,9 +311,9 @@ impl Endpoint {
 
     // ---- what the node finds out ---------------------------------------------------
 
-    /// A handoff notice has arrived.
-    pub fn on_notice(&mut self, now: Instant, notice: &Notice) {
-        self.logged(&mut ()).on_notice(now, notice);
+    /// A handoff notice or throughput advice has arrived.
+    pub fn on_told(&mut self, now: Instant, told: &Told) {
+        self.logged(&mut ()).on_told(now, told);
     }
 
     /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
@@ -408,10 +408,10 @@ impl<L: Log> Logged<'_, L> {
         }
     }
 
-    /// As [`Endpoint::on_notice`].
-    pub fn on_notice(&mut self, now: Instant, notice: &Notice) {
+    /// As [`Endpoint::on_told`].
+    pub fn on_told(&mut self, now: Instant, told: &Told) {
         if let Some(link) = &mut self.of.link {
-            link.connection.on_notice(now, notice, self.log);
+            link.connection.on_told(now, told, self.log);
         }
     }
 }

@@ -735,12 +735,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run_probes, m)?)?;
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
+    m.add_class::<scenario::Document>()?;
     m.add_class::<scenario::Plan>()?;
     m.add_class::<setup::Setup>()?;
     m.add_class::<events::Events>()?;
     m.add_class::<view::View>()?;
     m.add_class::<view::LinkInfo>()?;
     m.add_class::<view::Notice>()?;
+    m.add_class::<view::Advice>()?;
     m.add_class::<policy::Order>()?;
     m.add_class::<controller::Control>()?;
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;

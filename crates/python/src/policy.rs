@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use crate::controller::{control_hooks, ControlHooks, CONTROL_HOOKS};
 use crate::errors::refuse_value;
 use crate::refuse;
-use crate::view::{Notice, View};
+use crate::view::{Advice, Notice, View};
 
 /// What a policy asks of its sender, with the reason. Made by the functions of its class.
 #[pyclass(frozen, module = "midflight")]
@@ -227,13 +227,14 @@ impl Failures {
 #[derive(Clone, Copy, Debug)]
 struct Hooks {
     notice: bool,
+    advice: bool,
     start: bool,
     ack: bool,
     timeout: bool,
     recovery: bool,
 }
 
-/// A policy in Python: an object with the hooks `on_notice` and, if it wants them, `on_start`,
+/// A policy in Python: an object with the hooks `on_notice` and, if it wants them, `on_advice`, `on_start`,
 /// `on_ack`, `on_timeout` and `on_recovery`. A congestion controller is one that need not have
 /// `on_notice`, and whose `on_ack` and `on_timeout` are the controller's.
 #[derive(Debug)]
@@ -408,9 +409,21 @@ impl HandoffPolicy for PythonPolicy {
         self.notify("on_start", notice, view)
     }
 
+    fn on_advice(
+        &mut self,
+        advice: &midflight_control::Advice,
+        view: &midflight_control::SenderView,
+    ) -> Orders {
+        self.ask("on_advice", read_orders, |py| {
+            let arguments = (Advice(*advice), View(*view));
+            self.object.call_method1(py, "on_advice", arguments)
+        })
+    }
+
     fn listens(&self) -> Listens {
         let acks = Listens::ACKS | Listens::RATES;
-        Listens::START.when(self.hooks.start)
+        Listens::ADVICE.when(self.hooks.advice)
+            | Listens::START.when(self.hooks.start)
             | acks.when(self.hooks.ack)
             | Listens::CONTROL.when(self.control.is_some())
     }
@@ -474,8 +487,9 @@ impl ForeignPolicy for PythonPolicy {
 }
 
 /// All that a policy may be asked by.
-const HOOKS: [&str; 5] = [
+const HOOKS: [&str; 6] = [
     "on_notice",
+    "on_advice",
     "on_start",
     "on_ack",
     "on_timeout",
@@ -545,6 +559,7 @@ pub(crate) fn policies_of(
         };
         let hooks = Hooks {
             notice: has("on_notice")?,
+            advice: has("on_advice")?,
             start: has("on_start")?,
             ack: control.is_none() && has("on_ack")?,
             timeout: control.is_none() && has("on_timeout")?,

@@ -1,9 +1,7 @@
 //! `Plan` and what runs it: scenarios of a user's own.
 
 use midflight_control::workload::all_measures;
-use midflight_study::scenario::{
-    read_scenario_with, run_some, scenario_schema, Origin, ScenarioRun, PRESETS,
-};
+use midflight_study::scenario::{run_some, scenario_schema, Origin, ScenarioRun, PRESETS};
 use midflight_study::{Delivery, Execution, FlowOutcome, FlowRow, PhaseOutcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -27,6 +25,53 @@ pub(crate) struct Plan {
     failures: Failures,
 }
 
+/// The parsed text of a scenario in JSON. Plans of it differ in the values that are set: a sweep
+/// parses its scenario once, not once for each cell.
+#[pyclass(frozen, module = "midflight")]
+pub(crate) struct Document {
+    document: midflight_study::scenario::Document,
+}
+
+#[pymethods]
+impl Document {
+    #[new]
+    #[pyo3(text_signature = "(text)")]
+    fn new(text: &str) -> PyResult<Self> {
+        let document = midflight_study::scenario::Document::parse(text, Origin::Json);
+        let document = document.map_err(refuse)?;
+        Ok(Self { document })
+    }
+
+    /// Return the plan with these values set, as `Plan` with a text in JSON does.
+    #[pyo3(signature = (sets, policies = None))]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn plan(
+        &self,
+        sets: Vec<(String, String)>,
+        policies: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Plan> {
+        Plan::of(&self.document, &sets, policies, &Disk::beside(None))
+    }
+}
+
+impl Plan {
+    fn of(
+        document: &midflight_study::scenario::Document,
+        sets: &[(String, String)],
+        policies: Option<&Bound<'_, PyDict>>,
+        files: &Disk,
+    ) -> PyResult<Self> {
+        let failures = Failures::default();
+        let policies = policies_of(policies, &failures)?;
+        let plan = document.plan(sets, &policies, files).map_err(refuse)?;
+        failures.raise()?;
+        Ok(Self { plan, failures })
+    }
+}
+
 #[pymethods]
 impl Plan {
     #[new]
@@ -43,12 +88,8 @@ impl Plan {
         policies: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let origin = name.map_or(Origin::Json, Origin::Toml);
-        let failures = Failures::default();
-        let policies = policies_of(policies, &failures)?;
-        let files = Disk::beside(name);
-        let plan = read_scenario_with(text, origin, &sets, &policies, &files).map_err(refuse)?;
-        failures.raise()?;
-        Ok(Self { plan, failures })
+        let document = midflight_study::scenario::Document::parse(text, origin).map_err(refuse)?;
+        Self::of(&document, &sets, policies, &Disk::beside(name))
     }
 
     /// The scenario as JSON with every default, which `Plan` takes again.
@@ -142,12 +183,12 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
 /// one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
 /// the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-/// began; where nodes on the path have agents, `delivered_ns` from the opening until all data had
-/// arrived (a flow has not finished before), and `acked_ahead`, most segments that were
-/// acknowledged to the sender and not by the receiver, with `acked_missing`, those at the end of
-/// the run; `digest` of the run. Where a flow has a workload, `workload`, its name, and what
-/// workloads measure (`midflight list workloads --json` has the columns), in the row of the first
-/// flow of each; no value elsewhere.
+/// began, of a flow with a workload only while messages are under way; where nodes on the path have
+/// agents, `delivered_ns` from the opening until all data had arrived (a flow has not finished
+/// before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
+/// receiver, with `acked_missing`, those at the end of the run; `digest` of the run. Where a flow
+/// has a workload, `workload`, its name, and what workloads measure (`midflight list workloads
+/// --json` has the columns), in the row of the first flow of each; no value elsewhere.
 ///
 /// The table of phases, each of which lasts from one handoff or change to the next, also has:
 /// `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile

@@ -285,6 +285,34 @@ impl LinkInfo {
     }
 }
 
+/// Throughput advice of the network (SCONE): a rate of the path and nothing else.
+///
+/// The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower advice on the same path has the
+/// lower rate (draft-ietf-scone-protocol, "Following Throughput Advice").
+#[pyclass(frozen, module = "midflight", name = "Advice")]
+pub(crate) struct Advice(pub(crate) midflight_control::Advice);
+
+#[pymethods]
+impl Advice {
+    /// Bits a second: 100 kbit/s times 10^(n / 20).
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.0.rate.as_bps()
+    }
+
+    /// When it expires: 67 s after it came (the lowest of several).
+    #[getter]
+    fn expires_ns(&self) -> u64 {
+        self.0.until.as_nanos()
+    }
+
+    /// Whether it is of another path than earlier advice, as after a handoff.
+    #[getter]
+    fn anew(&self) -> bool {
+        self.0.anew
+    }
+}
+
 /// The message that tells a sender of a handoff, or before it opens of its link.
 ///
 /// Of a handoff `old` is the link that the flow leaves; at the start of a connection it is None.

@@ -1,7 +1,7 @@
 //! The configuration of a flow over QUIC.
 
 use std::fmt;
-#[cfg(feature = "quinn")]
+#[cfg(any(feature = "quinn", feature = "noq"))]
 use std::io::{self, Write};
 use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +21,8 @@ pub const SEGMENT_BYTES: u32 = 1200 - 11 - 6 - 16;
 pub enum QuicStack {
     /// quinn-proto.
     Quinn,
+    /// noq-proto.
+    Noq,
 }
 
 /// A congestion controller.
@@ -76,12 +78,13 @@ pub enum Refused {
 
 impl QuicStack {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Quinn];
+    pub const ALL: [Self; 2] = [Self::Quinn, Self::Noq];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quinn => "quinn",
+            Self::Noq => "noq",
         }
     }
 
@@ -89,6 +92,7 @@ impl QuicStack {
     pub fn version(self) -> &'static str {
         match self {
             Self::Quinn => "quinn-proto 0.11.19",
+            Self::Noq => "noq-proto 1.4.0",
         }
     }
 
@@ -96,13 +100,14 @@ impl QuicStack {
     pub fn is_built(self) -> bool {
         match self {
             Self::Quinn => cfg!(feature = "quinn"),
+            Self::Noq => cfg!(feature = "noq"),
         }
     }
 
     /// Its congestion controllers, the usual one first.
     pub fn congestion(self) -> &'static [Congestion] {
         match self {
-            Self::Quinn => &[Congestion::Cubic, Congestion::NewReno, Congestion::Bbr],
+            Self::Quinn | Self::Noq => &[Congestion::Cubic, Congestion::NewReno, Congestion::Bbr],
         }
     }
 }
@@ -139,7 +144,7 @@ impl Log {
     }
 
     /// Where a stack writes, if it shall.
-    #[cfg(feature = "quinn")]
+    #[cfg(any(feature = "quinn", feature = "noq"))]
     pub(crate) fn writer(&self) -> Option<Box<dyn Write + Send + Sync>> {
         let kept = Arc::clone(self.0.as_ref()?);
         Some(Box::new(Writer(kept)))
@@ -158,10 +163,10 @@ impl PartialEq for Log {
     }
 }
 
-#[cfg(feature = "quinn")]
+#[cfg(any(feature = "quinn", feature = "noq"))]
 struct Writer(Arc<Mutex<Vec<u8>>>);
 
-#[cfg(feature = "quinn")]
+#[cfg(any(feature = "quinn", feature = "noq"))]
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,17 +250,32 @@ impl Flow {
     /// [`Refused`].
     pub fn ends(&self) -> Result<[Box<dyn Stack>; 2], Refused> {
         self.check()?;
-        match self.stack {
-            #[cfg(feature = "quinn")]
-            QuicStack::Quinn => {
-                let end = |side| match crate::quinn::Driver::new(self, side) {
-                    Ok(end) => Ok(Box::new(end) as Box<dyn Stack>),
-                    Err(why) => Err(Refused::Broken(why)),
-                };
-                Ok([end(End::Client)?, end(End::Server)?])
-            }
-            #[cfg(not(feature = "quinn"))]
-            QuicStack::Quinn => Err(Refused::NotBuilt("quinn")),
+        /// Both ends of a stack, of a build that has it.
+        macro_rules! ends {
+            ($stack:ident, $name:literal) => {{
+                #[cfg(feature = $name)]
+                let ends = [End::Client, End::Server].map(|side| {
+                    let end = crate::$stack::end(self, side).map_err(Refused::Broken)?;
+                    Ok(Box::new(end) as Box<dyn Stack>)
+                });
+                #[cfg(not(feature = $name))]
+                let ends = [(); 2].map(|()| Err(Refused::NotBuilt($name)));
+                ends
+            }};
+        }
+        let [client, server] = match self.stack {
+            QuicStack::Quinn => ends!(quinn, "quinn"),
+            QuicStack::Noq => ends!(noq, "noq"),
+        };
+        Ok([client?, server?])
+    }
+
+    /// Where an end is at first.
+    #[cfg(any(feature = "quinn", feature = "noq"))]
+    pub(crate) fn address(&self, side: End) -> SocketAddrV4 {
+        match side {
+            End::Client => self.client,
+            End::Server => self.server,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::OnceLock;
 
+use midflight_units::Instant;
 use smallvec::SmallVec;
 use tracing_core::callsite::rebuild_interest_cache;
 use tracing_core::field::{Field, Visit};
@@ -29,10 +30,7 @@ pub(crate) enum Heard {
         frames: SmallVec<[HeardFrame; 2]>,
     },
     /// Losses, as reported to the congestion controller.
-    Lost {
-        sent: std::time::Instant,
-        persistent: bool,
-    },
+    Lost { sent: Instant, persistent: bool },
     /// The controller has another window, or is another one.
     Window { bytes: u64, by: WindowChange },
     /// What the stack has said.
@@ -96,12 +94,13 @@ pub(crate) enum Message {
 
 impl Message {
     /// Messages by how they begin.
-    const ALL: [(&'static str, Self); 5] = [
+    const ALL: [(&'static str, Self); 6] = [
         ("PTO fired", Self::ProbeTimeout),
         ("blocked by anti-amplification", Self::AmplificationLimit),
         ("migration initiated", Self::Migration),
         ("new path validated", Self::Validated),
         ("path validation failed", Self::ValidationFailed),
+        ("path migration validation failed", Self::ValidationFailed),
     ];
 
     fn of(text: &str) -> Option<Self> {
@@ -121,7 +120,6 @@ pub(crate) fn hear(what: Heard) {
 }
 
 /// Random bytes for a stack: the n-th that it asks for under a seed.
-#[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "only TLS asks here"))]
 pub(crate) fn random(bytes: &mut [u8]) {
     let (asked, seed) = RANDOM.get();
     RANDOM.set((asked + 1, seed));
@@ -155,7 +153,11 @@ pub(crate) fn listen<T>(
 }
 
 /// Modules in whose messages something may matter.
-const MODULES: [&str; 2] = ["quinn_proto::connection", "noq_proto::connection"];
+const MODULES: [&str; 3] = [
+    "quinn_proto::connection",
+    "noq_proto::connection",
+    "noq_proto::connection::paths",
+];
 /// Lines of a module that are distinguished.
 const LINES: usize = 1 << 14;
 
@@ -164,7 +166,8 @@ const LINES: usize = 1 << 14;
 struct Listener;
 
 /// Of each line of each module, by what is known of it: nothing, that it matters, or that it does not.
-static KNOWN: [[AtomicU8; LINES]; 2] = [const { [const { AtomicU8::new(0) }; LINES] }; 2];
+static KNOWN: [[AtomicU8; LINES]; MODULES.len()] =
+    [const { [const { AtomicU8::new(0) }; LINES] }; MODULES.len()];
 const MATTERS: u8 = 1;
 const IDLE: u8 = 2;
 /// Another line is known not to matter.

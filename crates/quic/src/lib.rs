@@ -9,17 +9,24 @@
 //! messages.
 
 mod flow;
-#[cfg(feature = "quinn")]
-mod frames;
-#[cfg(feature = "quinn")]
-mod hearing;
-#[cfg(feature = "quinn")]
-mod ip;
-#[cfg(feature = "quinn")]
-mod ledger;
+#[cfg(feature = "noq")]
+mod noq;
 #[cfg(feature = "quinn")]
 mod quinn;
-#[cfg(all(feature = "tls", feature = "quinn"))]
+#[cfg(all(feature = "tls", any(feature = "quinn", feature = "noq")))]
 mod tls;
+
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod driver;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod frames;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod hearing;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod ip;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod ledger;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod machine;
 
 pub use flow::{Congestion, Flow, Log, QuicStack, Refused, PORT, SEGMENT_BYTES};

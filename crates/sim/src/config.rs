@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
 use midflight_control::workload::AnyWorkload;
-use midflight_control::{Notice, StartNotice};
+use midflight_control::{Notice, StartNotice, Told};
 use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig, SenderParts};
 use midflight_units::Instant;
 
@@ -100,8 +100,8 @@ pub enum Action {
     },
     /// Tell the sender of a flow, which has not opened yet, of its access link.
     NotifyStart(FlowId, StartNotice),
-    /// Tell the sender of a flow of a handoff.
-    Notify(FlowId, Notice),
+    /// Tell the sender of a flow of a handoff, or give it throughput advice.
+    Notify(FlowId, Told),
     /// The receiver of a flow predicts that it will leave its link; what it knows of both links.
     Foresee(FlowId, Notice),
     /// The receiver of a flow has found out that it is on another link, and what it knows of both. Of what

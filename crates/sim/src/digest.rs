@@ -187,7 +187,8 @@ impl Observer for Digest {
             | Event::DatagramEntered { .. }
             // What it does is in the ACKs.
             | Event::Signal { .. }
-            | Event::Notice => return,
+            | Event::Notice
+            | Event::Waits(_) => return,
         };
         self.note(now, flow, kind, value);
     }

@@ -159,6 +159,8 @@ pub enum Event<'a> {
     Sender(SenderEvent<'a>),
     /// An event inside an application.
     App(&'a AppEvent),
+    /// An application begins to wait for messages of this flow that are under way, or has read all of them.
+    Waits(bool),
     /// Ground truth about a timeout, known when the segment is acknowledged:
     /// it was spurious when a segment sent before the timeout caused the ACK.
     TimeoutJudged {

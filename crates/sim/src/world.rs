@@ -514,9 +514,9 @@ impl<O: Observer> World<O> {
             }
             Action::Foresee(flow, _) | Action::Attached(flow, ..) | Action::Notify(flow, _)
                 if !self.is_opened(flow) => {}
-            Action::Notify(flow, notice) => {
+            Action::Notify(flow, told) => {
                 self.observer.record(now, flow, &Event::Notice);
-                self.notify(flow, notice);
+                self.notify(flow, told);
             }
             Action::Foresee(flow, notice) => {
                 let receiver = &mut self.flows[flow.index()].receiver;

@@ -511,7 +511,7 @@ fn course(
 #[test]
 fn a_discipline_that_does_nothing_changes_nothing() {
     for kind in QUEUES {
-        let has_limit = kind.name != "fq-codel";
+        let has_limit = !kind.serves_flows;
         let limit = has_limit.then_some(12);
         let all: &[u32] = if has_limit { &[1, 2, 5] } else { &[1] };
         for &flows in all {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use midflight_sim::{Digest, Event, FlowId, Observer};
 use midflight_study::recording::{Format, Recording};
-use midflight_study::scenario::{read_scenario, read_scenario_with, Files, Kept, Origin, Plan};
+use midflight_study::scenario::{read_scenario, Document, Files, Kept, Origin, Plan};
 use midflight_units::{Duration, Instant};
 
 const LEOEM: &str = include_str!("../../../tests/data/leoem/sd-ny-bp-980-1120.log");
@@ -69,7 +69,8 @@ fn plan(link: &str, files: &[(&'static str, &str)], sets: &[(&str, &str)]) -> Re
         .iter()
         .map(|s| (s.0.to_string(), s.1.to_string()))
         .collect();
-    let found = read_scenario_with(&text, Origin::Toml("t"), &sets, &[], &shelf(files));
+    let found =
+        Document::parse(&text, Origin::Toml("t")).and_then(|d| d.plan(&sets, &[], &shelf(files)));
     found.map_err(|e| e.to_string())
 }
 
@@ -360,7 +361,8 @@ fn the_address_includes_the_content() {
         "{canonical}"
     );
     let changed = shelf(&[("a.csv", "time_s,rate_mbps\n0,13\n")]);
-    let refused = read_scenario_with(&canonical, Origin::Json, &[], &[], &changed);
+    let refused =
+        Document::parse(&canonical, Origin::Json).and_then(|d| d.plan(&[], &[], &changed));
     let why = refused.err().map(|e| e.to_string()).unwrap_or_default();
     assert!(
         why.contains("links.cell.trace.file")
@@ -370,7 +372,8 @@ fn the_address_includes_the_content() {
     // Another file has another hash.
     let other = shelf(&[("b.csv", "time_s,rate_mbps\n0,13\n")]);
     let sets = [("links.cell.trace.file".to_string(), "b.csv".to_string())];
-    read_scenario_with(&canonical, Origin::Json, &sets, &[], &other)
+    Document::parse(&canonical, Origin::Json)
+        .and_then(|d| d.plan(&sets, &[], &other))
         .unwrap_or_else(|e| panic!("{e}"));
     let wifi = planned(
         "delay = \"10 ms\"\ntrace = { file = \"a.csv\", offset = \"0 s\" }",

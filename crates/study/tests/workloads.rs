@@ -15,7 +15,7 @@ rate = "100 Gbit/s"
 delay = "50 ms"
 queue = "10000 packets"
 
-[flows.page]
+[flows.it]
 workload = "web"
 set = { web_objects = 3, web_object_size = "1 kB", web_document = "1 kB" }
 "#;
@@ -35,7 +35,7 @@ up = { loss = "uniform 5%" }
 rate = "3 Mbit/s"
 delay = "40 ms"
 
-[flows.page]
+[flows.it]
 workload = "web"
 set = { web_objects = 12, web_object_size = "pareto 1.5 40 kB", web_http = "1.1" }
 
@@ -74,15 +74,15 @@ fn one_object_after_the_other_takes_a_round_trip_each() {
             load(&sets)
         };
         assert_eq!(of(&[]), Some(500), "{profile}");
-        let at_once = of(&[("flows.page.set.web_http", "\"2\"")]);
+        let at_once = of(&[("flows.it.set.web_http", "\"2\"")]);
         assert_eq!(at_once, Some(300), "{profile}");
-        let three = of(&[("flows.page.set.web_connections", "3")]);
+        let three = of(&[("flows.it.set.web_connections", "3")]);
         assert_eq!(three, Some(300), "{profile}");
-        let none = of(&[("flows.page.set.web_document", "none")]);
+        let none = of(&[("flows.it.set.web_document", "none")]);
         assert_eq!(none, Some(400), "{profile}");
         let slow = of(&[
-            ("flows.page.set.web_think", "7 ms"),
-            ("flows.page.set.web_server_delay", "20 ms"),
+            ("flows.it.set.web_think", "7 ms"),
+            ("flows.it.set.web_server_delay", "20 ms"),
         ]);
         assert_eq!(slow, Some(500 + 4 * 20 + 3 * 7), "{profile}");
     }
@@ -93,7 +93,7 @@ const STACKS: [(&str, &str); 5] = [
     ("profile", "ns2"),
     ("profile", "linux"),
     ("profile", "quic"),
-    ("flows.page.stack", "quinn"),
+    ("flows.it.stack", "quinn"),
 ];
 
 /// Whatever is lost, everything that was asked for is read, and the run ends then.
@@ -105,8 +105,8 @@ fn all_of_a_page_arrives_over_every_transport() {
                 let sets = [
                     stack,
                     ("seed", seed),
-                    ("flows.page.set.web_http", http),
-                    ("flows.page.set.web_connections", connections),
+                    ("flows.it.set.web_http", http),
+                    ("flows.it.set.web_connections", connections),
                 ];
                 let done = run(ROUGH, &sets);
                 let page = done.flows.iter().find_map(|flow| flow.workload.as_ref());
@@ -127,10 +127,7 @@ fn all_of_a_page_arrives_over_every_transport() {
 fn segments_are_those_of_the_objects() {
     let done = run(
         FAST,
-        &[
-            ("profile", "rfc"),
-            ("flows.page.set.web_object_size", "3 kB"),
-        ],
+        &[("profile", "rfc"), ("flows.it.set.web_object_size", "3 kB")],
     );
     // 1000 B is one segment of 1460 bytes, 3000 B are three.
     assert_eq!(
@@ -145,7 +142,7 @@ fn runs_do_not_depend_on_threads_or_on_what_runs_beside_them() {
     let schemes = ["sack", "enhanced", "vho", "cubic"];
     let plans: Vec<_> = schemes
         .iter()
-        .map(|scheme| plan(ROUGH, &[("flows.page.scheme", scheme), ("runs", "3")]))
+        .map(|scheme| plan(ROUGH, &[("flows.it.scheme", scheme), ("runs", "3")]))
         .collect();
     let forked = run_all(&plans, true);
     assert_eq!(forked, run_all(&plans, false));
@@ -164,31 +161,28 @@ fn what_cannot_be_is_refused_by_a_sentence() {
         Err(why) => why,
     };
     for (sets, said) in [
+        (vec![("flows.it.workload", "wep")], "did you mean \"web\"?"),
         (
-            vec![("flows.page.workload", "wep")],
-            "did you mean \"web\"?",
-        ),
-        (
-            vec![("flows.page.workload", "bulk")],
+            vec![("flows.it.workload", "bulk")],
             "knob of the workload \"web\"",
         ),
-        (vec![("flows.page.size", "3 MB")], "without a size"),
+        (vec![("flows.it.size", "3 MB")], "without a size"),
         (
-            vec![("flows.page.direction", "up")],
+            vec![("flows.it.direction", "up")],
             "expected direction = \"down\"",
         ),
         (
-            vec![("flows.page.stack", "linux")],
+            vec![("flows.it.stack", "linux")],
             "programs of the lab send in bulk",
         ),
-        (vec![("flows.page.set.web_http", "3")], "expected 1.1, 2"),
-        (vec![("flows.page.set.web_objets", "3")], "web_objects"),
+        (vec![("flows.it.set.web_http", "3")], "expected 1.1, 2"),
+        (vec![("flows.it.set.web_objets", "3")], "web_objects"),
         (
-            vec![("flows.page.stack", "quinn"), ("flows.page.streams", "2")],
+            vec![("flows.it.stack", "quinn"), ("flows.it.streams", "2")],
             "a stream for each of its messages",
         ),
         (
-            vec![("profile", "quic"), ("flows.page.migration", "passive")],
+            vec![("profile", "quic"), ("flows.it.migration", "passive")],
             "expected migration = \"active\"",
         ),
     ] {
@@ -276,6 +270,33 @@ fn a_video_plays_all_its_media_over_every_transport() {
             let rate = value(video, "mean_rate_bps").unwrap_or_default();
             assert_eq!(rate == 750_000, adaptation == "none", "{told}");
         }
+    }
+}
+
+/// A player with a full buffer requests nothing for seconds: the flow has no stall then. In the gap it has one.
+#[test]
+fn a_flow_without_anything_to_do_has_no_stall() {
+    for stack in STACKS {
+        let stall = |gap: &str| {
+            let sets = [
+                stack,
+                ("end", "120 s"),
+                ("handoffs.0.at", "20 s"),
+                ("handoffs.0.gap", gap),
+                ("flows.it.workload", "video"),
+                ("flows.it.set.video_length", "90 s"),
+                ("flows.it.set.video_buffer", "12 s"),
+            ];
+            let flows = run(OUTAGE, &sets).flows;
+            flows
+                .iter()
+                .map(|flow| flow.stall.as_secs_f64())
+                .fold(0.0, f64::max)
+        };
+        let (short, long) = (stall("0 ms"), stall("9 s"));
+        assert!(short < 2.0, "{stack:?}: {short}");
+        // The timer may expire long after the link is back.
+        assert!((5.0..20.0).contains(&long), "{stack:?}: {long}");
     }
 }
 

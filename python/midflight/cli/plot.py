@@ -66,8 +66,9 @@ def plot(
             "--kind",
             metavar="KIND",
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
-            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence. For results: median, cdf, "
-            "box, interval or heatmap.  [default: both, or median]",
+            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads buffer, "
+            "frames, objects. For results: median, cdf, box, interval or heatmap.  "
+            "[default: both, or median]",
         ),
     ] = None,
     schemes: Annotated[
@@ -397,7 +398,8 @@ def write_panels(
     suffix = check_format(Path(out))
     if interval_s is not None and interval_s <= 0:
         raise UserError("--interval is 0 s; give a time above that, such as 100ms")
-    runs = watch(plan, flows=flows, run=run, schemes=schemes, policies=policies)
+    how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
+    runs = watch(plan, flows=flows, kinds=kinds, **how_run)
     window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s)
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:

@@ -165,6 +165,10 @@ def result_folder(name: str | None, *, option: str = "--out") -> Iterator[Path |
     if name == "":
         raise UserError(f'{option} "" names no folder')
     folder = Path(name)
+    if (folder / "sweep.json").is_file():
+        raise UserError(
+            f'{option} "{folder}" has a sweep, whose tables would be lost; choose another folder'
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

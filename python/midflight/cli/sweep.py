@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,8 @@ __all__ = ["sweep"]
 INTERRUPTED = 130
 # Cells that a forecast runs.
 FORETOLD = 32
+# How long a shard takes at most, about: so much is lost when a sweep is interrupted.
+SHARD_S = 10
 
 
 def sweep(
@@ -102,9 +105,14 @@ def sweep(
         typer.Option(metavar="I/N", help="Run only the I-th of N shares of the shards, from 1."),
     ] = None,
     shard_cells: Annotated[
-        str,
-        typer.Option("--shard-cells", metavar="N", help="Number of cells in a shard."),
-    ] = "500",
+        str | None,
+        typer.Option(
+            "--shard-cells",
+            metavar="N",
+            help="Number of cells in a shard. An interrupted sweep loses the shard that runs.  "
+            "[default: 500; fewer on this machine alone if they would take longer than 10 s]",
+        ),
+    ] = None,
     executor: Annotated[
         str,
         typer.Option(
@@ -151,7 +159,7 @@ def sweep(
       midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
-    from midflight.sweep import Sweep
+    from midflight.sweep import SHARD_CELLS, Sweep
     from midflight.sweep_results import METRICS
 
     if metric is not None and metric not in METRICS:
@@ -164,11 +172,12 @@ def sweep(
     plan = scenario_plan(file, sets, own)
     for one in (*plan.remarks, *idle_notes(json.loads(plan.canonical))):
         note(one)
+    cells = None if shard_cells is None else read_whole("--shard-cells", shard_cells, 1, 1_000_000)
     asked = Sweep.of(
         plan,
         read_axes(axes or []),
         compare=compare,
-        shard_cells=read_whole("--shard-cells", shard_cells, 1, 1_000_000),
+        shard_cells=cells or SHARD_CELLS,
         policies=own,
     )
     check_sets(asked, sets)
@@ -183,6 +192,8 @@ def sweep(
         print(foretold(asked, how_many))
         return
     try:
+        if cells is None and executor == "local" and shard is None:
+            asked = replace(asked, shard_cells=fitting_shard(asked, folder, how_many))
         asked.begin(folder)
         missing = asked.missing(folder, share)
         execute(asked, folder, missing, run, asked.cells_of(share))
@@ -277,6 +288,29 @@ def read_job(words: Sequence[str]) -> dict[str, Any]:
         number = re.fullmatch(r"[0-9]+(\.[0-9]+)?", value)
         found[key] = value if not number else float(value) if "." in value else int(value)
     return found
+
+
+def fitting_shard(asked: Sweep, folder: Path, threads: int) -> int:
+    """Return how many cells a shard has so that it takes about `SHARD_S` on this machine.
+
+    A sweep that was begun in this folder keeps its shards. The tables do not depend on the number.
+    """
+    import os
+    import time
+
+    from midflight.scenario import run_tables
+
+    try:
+        return int(json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["shard_cells"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    began = time.perf_counter()
+    plan = asked.plan(0)
+    run_tables([plan], threads=1, runs=(0, 1))
+    runs = json.loads(plan.canonical)["runs"]
+    took = (time.perf_counter() - began) * runs
+    at_once = threads or os.cpu_count() or 1
+    return max(at_once, min(asked.shard_cells, int(SHARD_S * at_once / took)))
 
 
 def foretold(asked: Sweep, threads: int) -> str:

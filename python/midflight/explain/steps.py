@@ -363,6 +363,9 @@ class Steps:
         if row.detail == "delayed" and arrived is not None:
             late = when(arrived.time_ns)
             text = f"for {caused}, which arrived{over} at {late}: a delayed ACK"
+        elif row.detail == "held" and arrived is not None:
+            late = when(arrived.time_ns)
+            text = f"for {caused}, which arrived{over} at {late}: the node held it back or repeats it"
         else:
             text = f"when {caused} arrived{over}"
         sentence = (row.time_ns, f"the receiver sent {ack} {text}", row.index)
@@ -475,7 +478,7 @@ class Steps:
         ], None
 
     def node_does(self, row: Row) -> Explained:
-        """Describe what the mobile node's part does from then on, and the handoff that it is about."""
+        """Describe what a part of the mobile node does from then on, and the handoff."""
         part, _, what = row.detail.partition(": ")
         steps: list[Sentence] = [(row.time_ns, f"{part} at the mobile node: {what}", row.index)]
         coming = [one for one in self.history.path_changes if one["make_ns"] >= row.time_ns]

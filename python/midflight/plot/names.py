@@ -73,6 +73,7 @@ _VALUES: Mapping[str, str] = {
     "delay": "One-way delay",
     "notice.delay": "Delay of the notice",
     "notice.lost": "Notices lost",
+    "notice.source": "Source of the notice",
     "notice.says_rate": "Rate told",
     "notice.says_delay": "Delay told",
     "on": "Link",

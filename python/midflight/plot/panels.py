@@ -47,6 +47,8 @@ _MARKERS = 7
 #: Fills of links in the band; neighbours differ.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
+#: What goes from one instant to another.
+_SPANS = ("stalls", "bars")
 #: Rates so far apart need a logarithmic axis.
 _WIDE = 12
 
@@ -74,7 +76,9 @@ def plot_over_time(
     `kinds` are "throughput" (of what arrives at the receiver, with headers), "rates" (at which a
     sender paces, and samples of its delivery rate), "queue" (packets at the access links, the one
     in transmission included), "delay" (one way), "rtt" (samples of the sender), "cwnd", "pipe"
-    (segments that the sender takes to be in the network) and "sequence".
+    (segments that the sender takes to be in the network) and "sequence"; of applications "buffer"
+    (seconds of video, and when playback stands still), "frames" (of a call: what each takes, by
+    when it was made) and "objects" (of a page, from the request until it is read).
     `flows` are names of flows (default: all; with several `schemes` the first, whose scheme they
     replace). A throughput is a mean of `interval_s` seconds, by default about a 90th of the time
     that is shown. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file
@@ -83,7 +87,8 @@ def plot_over_time(
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
     check_format(Path(path))
-    found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
+    how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
+    found = watch(source, kinds=kinds, **how)
     window, panels = shown_panels(found, kinds, from_s, until_s, interval_s)
 
     def draw() -> Figure:
@@ -146,9 +151,9 @@ def over_time_figure(
             _band(grid[0], stretches, room)
         entries: dict[str, Any] = {}
         for axes, panel in zip(grid[has_band:], panels, strict=True):
-            several = len({one.look for one in panel.curves if one.look is not None}) > 1
+            lines = len({one.look for one in panel.curves if one.look is not None})
             for number, one in enumerate(panel.curves):
-                _draw(axes, one, room, number, several=several)
+                _draw(axes, one, room, number, max(1, lines))
             _outages(axes, stretches, room)
             axes.set_ylabel(panel.what)
             _scale_of(axes, panel)
@@ -165,9 +170,9 @@ def _look_of(one: Curve) -> Look:
     return SERIES[one.look if one.look is not None else 4]
 
 
-def _draw(axes: Axes, one: Curve, room: Room, number: int, *, several: bool) -> None:
+def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
     """Draw a curve; where there are several lines each has markers at other places."""
-    time, value = one.time_s, one.value
+    time, value, several = one.time_s, one.value, lines > 1
     if len(time) == 0:
         return
     look = _look_of(one)
@@ -188,6 +193,13 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, *, several: bool) -> 
             # Those of each line have its colour; in the legend they have none.
             how |= {"mec": "0.3", "ls": "none", "mew": 0.8, "label": one.label}
             axes.plot([], [], **how)
+        return
+    if one.draw in _SPANS:
+        _draw_spans(axes, one, room, number, lines)
+        return
+    if one.draw == "late":
+        late: Any = {"marker": "^", "ms": 3.4, "mfc": look.colour if several else "#b03a2e"}
+        draw_dots(axes, *_thinned(room, one), one.label, 5, mec="black", mew=0.4, **late)
         return
     if one.draw == "dots":
         draw_dots(
@@ -243,6 +255,23 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, *, several: bool) -> 
     )
 
 
+def _draw_spans(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
+    """Draw what lasts: stalls, or bars at their values, beside those of other lines."""
+    assert one.low is not None
+    assert one.high is not None
+    if one.draw == "bars":
+        height = 0.8 / lines
+        shift = height * (number - (lines - 1) / 2)
+        # What lasts next to nothing is seen, too.
+        long = np.maximum(one.high - one.low, 0.002 * (room.window[1] - room.window[0]))
+        how: Any = {"color": _look_of(one).colour, "linewidth": 0, "label": one.label}
+        axes.barh(one.value + shift, long, height, left=one.low, zorder=3, **how)
+        return
+    hatch: Any = {"facecolor": "#f3d3cd", "edgecolor": "#b03a2e", "hatch": "////", "lw": 0}
+    for low, high in zip(one.low, one.high, strict=True):
+        axes.axvspan(low, min(high, room.window[1]), label=one.label, zorder=0.5, **hatch)
+
+
 def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
     """Dots that are seen; those that would cover each other once."""
     return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, _PANEL_IN)
@@ -256,13 +285,22 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
     behind = [one for one in panel.curves if one.draw == "area"]
 
     def top(curves: Sequence[Curve]) -> float:
-        ends = [next(v for v in (one.most, one.high, one.value) if v is not None) for one in curves]
+        # The ends of bars and stalls are times.
+        levels = [
+            (one.value,) if one.draw in _SPANS else (one.most, one.high, one.value)
+            for one in curves
+        ]
+        ends = [next(v for v in each if v is not None) for each in levels]
         known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
         return max(known, default=0.0)
 
     most = top(lines)
     if behind and (most == 0 or top(behind) <= 2.5 * most):
         most = max(most, top(behind))
+    if panel.kind == "objects":
+        # The first one above, as a browser's tools draw it.
+        axes.set_ylim(most + 0.7, -0.7)
+        return
     if panel.kind == "sequence":
         low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
         axes.set_ylim(low - 0.04 * (most - low or 1.0), most + 0.04 * (most - low or 1.0))

@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.applications import (
+    OF_APPLICATIONS,
+    buffer_of,
+    frames_of,
+    is_told,
+    objects_of,
+    stalls_of,
+)
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -43,10 +51,15 @@ __all__ = [
 ]
 
 Values = NDArray[np.float64]
-Draw = Literal["steps", "line", "queue", "dots", "area", "retransmissions", "losses"]
+Draw = Literal[
+    "steps", "line", "queue", "dots", "area", "retransmissions", "losses", "stalls", "late", "bars"
+]
 
 #: The kinds of panels, in the order in which help lists them.
-OVER_TIME = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence")
+OVER_TIME = (
+    *("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence"),
+    *OF_APPLICATIONS,
+)
 
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 _INTERVALS = 90
@@ -71,7 +84,7 @@ class Curve:
     and `most` the largest values where that range leaves some out.
 
     `look` is the place of its look in `SERIES`, None for what is drawn in grey. A curve of steps
-    holds each value until the next.
+    holds each value until the next. Bars and stalls go from `low` to `high`, which are seconds.
     """
 
     label: str
@@ -202,14 +215,17 @@ def watch(
     run: int = 0,
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
+    kinds: Sequence[str] = (),
 ) -> list[WatchedRun]:
     """Return one run, or as many as there are `schemes`, which replace that of the first flow.
 
     `flows` are names of flows; without any all of one run are shown, and of several runs the one
-    whose scheme is replaced. Raises `MidflightError` for what is not accepted, and for more lines
-    than can be told apart.
+    whose scheme is replaced. If all `kinds` of panels are of applications, the flows are those that
+    tell of them. Raises `MidflightError` for what is not accepted, and for more lines than can be
+    told apart.
     """
-    found = list(watched_runs(source, flows=flows, run=run, schemes=schemes, policies=policies))
+    how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
+    found = list(watched_runs(source, flows=flows, **how))
     lines = sum(len(one.flows) for one in found)
     if lines > len(SERIES):
         accepted = f"1 to {len(SERIES)}"
@@ -240,11 +256,16 @@ def watched_runs(
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
     most_flows: int | None = None,
+    kinds: Sequence[str] = (),
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
     for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
         told = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(told)
+        of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
+        if of_applications:
+            wanted = {OF_APPLICATIONS[kind] for kind in kinds}
+            names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and len(dict.fromkeys(schemes)) > 1:
             names = names[:1]
         one = WatchedRun(scheme, setup, [])
@@ -252,7 +273,11 @@ def watched_runs(
             how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name)
-            one.flows.append(History(told[name], trace, Moments(setup), **how))
+            history = History(told[name], trace, Moments(setup), **how)
+            if not of_applications or is_told(history):
+                one.flows.append(history)
+        if not one.flows:
+            one.flows.append(history)
         # Until there are names for them all.
         one.labels, one.looks = [history.label for history in one.flows], range(len(one.flows))
         yield one
@@ -575,6 +600,78 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
     return Panel("sequence", "Segments\nacknowledged", "segments", curves)
 
 
+def _buffer(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves = []
+    for _, flow, how in _each(runs):
+        time, value = buffer_of(flow)
+        if not len(time):
+            continue
+        # The corners, and where the line leaves the window.
+        ends = [one for one in window if time[0] < one < time[-1]]
+        inside = (time >= window[0]) & (time <= window[1])
+        corners = [*zip(time[inside], value[inside], strict=True)]
+        corners += [(one, float(np.interp(one, time, value))) for one in ends]
+        # Two corners may have one instant: in the order of the line.
+        corners.sort(key=lambda one: one[0])
+        line = np.array(corners).reshape(-1, 2)
+        curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
+        stalls = [(a, b) for a, b in stalls_of(flow) if b > window[0] and a < window[1]]
+        if stalls:
+            low, high = np.array(stalls).T
+            aux = {**how, "label": "playback stands still"}
+            none = np.zeros(len(low))
+            curves.append(Curve(draw="stalls", time_s=low, value=none, low=low, high=high, **aux))
+    return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
+
+
+def _frames(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    found = [(how, frames_of(flow)) for _, flow, how in _each(runs)]
+    top = max((float(one.took_s.max()) for _, one in found if len(one.took_s)), default=0.0)
+    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
+    curves = []
+    for how, one in found:
+        alone = len(found) == 1
+        for is_late, draw, label in (
+            (False, "dots", "in time"),
+            (True, "late", "late: after its deadline"),
+        ):
+            some = (one.is_late == is_late) & (one.made_s >= window[0]) & (one.made_s < window[1])
+            if some.any():
+                words = label if alone or is_late else how["label"]
+                curve = {**how, "draw": draw, "label": words}
+                curves.append(
+                    Curve(time_s=one.made_s[some], value=one.took_s[some] * scale, **curve)
+                )
+        lost = one.lost_s[(one.lost_s >= window[0]) & (one.lost_s < window[1])]
+        if len(lost):
+            aux = {**how, "label": "not read"}
+            curves.append(Curve(draw="losses", time_s=lost, value=np.zeros(len(lost)), **aux))
+    return Panel("frames", f"Frame delay\n({unit}, when made)", unit, curves)
+
+
+def _objects(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves = []
+    for run, flow, how in _each(runs):
+        numbers, begins, ends = objects_of(flow)
+        end_s = max(run.end_ns, flow.end_ns) / NS_PER_S
+        until = np.where(np.isnan(ends), end_s, ends)
+        seen = (until >= window[0]) & (begins <= window[1])
+        low, high = np.maximum(begins[seen], window[0]), np.minimum(until[seen], window[1])
+        if len(low):
+            curves.append(
+                Curve(draw="bars", time_s=low, value=numbers[seen], low=low, high=high, **how)
+            )
+        lost = np.isnan(ends) & seen
+        if lost.any():
+            aux = {**how, "label": "not read"}
+            at = np.minimum(until[lost], window[1])
+            curves.append(Curve(draw="losses", time_s=at, value=numbers[lost], **aux))
+    return Panel("objects", "Object, from its\nrequest until read", "number", curves)
+
+
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
     "throughput": _throughput,
     "rates": _rates,
@@ -584,4 +681,7 @@ _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float]
     "cwnd": _cwnd,
     "pipe": _pipe,
     "sequence": _sequence,
+    "buffer": _buffer,
+    "frames": _frames,
+    "objects": _objects,
 }

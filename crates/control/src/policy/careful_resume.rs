@@ -12,14 +12,18 @@
 //!
 //! What is known is the bandwidth-delay product of the link in the notice, at the start or of a handoff: known exactly, so that it has no
 //! lifetime. Knobs replace it by another window and round trip, as saved by an earlier connection. With several
-//! flows that move together it is a flow's share. Packets of another path are ignored: the round
+//! flows that move together it is a flow's share. Throughput advice (SCONE) is a rate without a round trip: the window is then the rate
+//! times the round trip that the reconnaissance measures, if the advice has not expired. Packets of another path are ignored: the round
 //! trip is that of segments sent after the notice.
 
 use midflight_units::{Duration, Instant, Seq};
 
+use super::pair::bdp_segments;
 use super::HandoffPolicy;
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderView, StartNotice};
+use crate::{
+    AckNews, Advice, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderView, StartNotice,
+};
 
 /// Section 4.2: a round trip outside these bounds is of another path.
 const SHORTEST: u64 = 2;
@@ -30,10 +34,18 @@ const LEAST: f64 = 4.0;
 /// What is known of the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
-    window: f64,
-    rtt: Duration,
+    what: Capacity,
     /// Since when segments take it.
     since: Instant,
+}
+
+/// What a path holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Capacity {
+    /// A window, and the round trip that it belongs to.
+    Window { segments: f64, rtt: Duration },
+    /// What throughput advice says, until it expires. The round trip is the one that the reconnaissance measures.
+    Rate(Advice),
 }
 
 /// See above.
@@ -184,17 +196,38 @@ impl CarefulResume {
     /// A path of which this is known is in use from now on.
     fn begin(&mut self, link: LinkInfo, flows: u32, view: &SenderView) {
         let share = link.bdp_packets() as f64 / f64::from(flows.max(1));
-        let window = self.saved_window.map_or(share, |saved| saved as f64);
-        let is_worth_it = window >= LEAST * view.initial_window;
-        self.known = is_worth_it.then(|| Known {
-            window,
-            rtt: self.saved_rtt.unwrap_or_else(|| link.round_trip()),
-            since: view.now,
-        });
+        let segments = self.saved_window.map_or(share, |saved| saved as f64);
+        let rtt = self.saved_rtt.unwrap_or_else(|| link.round_trip());
+        let is_worth_it = segments >= LEAST * view.initial_window;
+        self.reconnoitre_with(
+            is_worth_it.then_some(Capacity::Window { segments, rtt }),
+            view,
+        );
+    }
+
+    fn reconnoitre_with(&mut self, what: Option<Capacity>, view: &SenderView) {
+        let since = view.now;
+        self.known = what.map(|what| Known { what, since });
         self.phase = match self.known {
             Some(_) => Phase::Reconnaissance { acked: 0 },
             None => Phase::Normal,
         };
+    }
+
+    /// Begins with the initial window on another path (RFC 9959 section 4.2).
+    fn on_another_path(&self, grows: Orders, view: &SenderView) -> Orders {
+        if self.known.is_none() || view.cwnd <= view.initial_window {
+            return grows;
+        }
+        grows
+            .with(
+                Order::SetCwnd(view.initial_window),
+                "another path: its round trip first",
+            )
+            .with(
+                Order::SetSsthresh(view.initial_ssthresh),
+                "nothing is known of congestion there",
+            )
     }
 
     /// The round trip of a packet sent since the path came into use, if the ACK covers one.
@@ -211,16 +244,25 @@ impl CarefulResume {
         let Some(rtt) = Self::round_trip(known, ack, view) else {
             return Orders::none();
         };
-        if rtt * SHORTEST <= known.rtt || rtt > known.rtt * LONGEST {
+        let window = match known.what {
+            Capacity::Window { segments, rtt: of } => {
+                let fits = rtt * SHORTEST > of && rtt <= of * LONGEST;
+                fits.then_some(segments)
+            }
+            Capacity::Rate(advice) => (view.now < advice.until)
+                .then(|| bdp_segments((advice.rate, rtt), view))
+                .filter(|&window| window >= LEAST * view.initial_window),
+        };
+        let Some(window) = window else {
             self.phase = Phase::Normal;
             return Orders::none();
-        }
+        };
         let acked = acked + ack.advanced;
         if !self.after_a_sample && (acked as f64) < view.initial_window {
             self.phase = Phase::Reconnaissance { acked };
             return Orders::none();
         }
-        let jump = (known.window * self.jump as f64 / 100.0).floor();
+        let jump = (window * self.jump as f64 / 100.0).floor();
         if jump <= view.cwnd {
             self.phase = Phase::Normal;
             return Orders::none();
@@ -273,23 +315,20 @@ impl HandoffPolicy for CarefulResume {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         let grows = self.phase.let_grow("another path");
         self.begin(notice.new, notice.flows, view);
-        if self.known.is_none() || view.cwnd <= view.initial_window {
-            return grows;
+        self.on_another_path(grows, view)
+    }
+
+    fn on_advice(&mut self, advice: &Advice, view: &SenderView) -> Orders {
+        if !advice.anew {
+            return Orders::none();
         }
-        // Another path: reconnaissance begins with the initial window (RFC 9959 section 4.2).
-        grows
-            .with(
-                Order::SetCwnd(view.initial_window),
-                "another path: its round trip first",
-            )
-            .with(
-                Order::SetSsthresh(view.initial_ssthresh),
-                "nothing is known of congestion there",
-            )
+        let grows = self.phase.let_grow("another path");
+        self.reconnoitre_with(Some(Capacity::Rate(*advice)), view);
+        self.on_another_path(grows, view)
     }
 
     fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(self.phase != Phase::Normal)
+        Listens::START | Listens::ADVICE | Listens::ACKS.when(self.phase != Phase::Normal)
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -471,6 +510,37 @@ mod tests {
         assert!(orders.contains(&Order::SetSsthresh(14.5)), "half of 29");
         assert!(orders.contains(&Order::HoldGrowth(Instant::ZERO)));
         assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
+    }
+
+    /// Throughput advice has no round trip: the window is the rate times what the path shows, unless the advice has expired.
+    #[test]
+    fn advice_is_a_rate_over_the_round_trip_that_the_path_shows() {
+        let rate = link(10_000, 1).rate;
+        for (acked_ms, window) in [(201, Some(100.0)), (67_000, None)] {
+            let mut resume = CarefulResume::default();
+            let mut sender = view(30, 1000);
+            (sender.now, sender.initial_window, sender.segment_bytes) = (at(0), 10.0, 1250);
+            let advice = Advice::of(rate, at(0), true).unwrap_or_else(|| unreachable!());
+            let orders = resume.on_advice(&advice, &sender);
+            assert!(orders.contains(&Order::SetCwnd(10.0)), "another path");
+            (sender.now, sender.snd_una, sender.snd_max) = (at(acked_ms), 41, 60);
+            (sender.pipe, sender.cwnd) = (19, 20.0);
+            let ack = AckNews {
+                echo: Some(at(acked_ms - 200)),
+                ..advance(41, 10)
+            };
+            // 10 Mbit/s over 200 ms are 200 packets of 1250 bytes, and the jump is half of that.
+            let orders = resume.on_ack(&ack, &sender);
+            match window {
+                Some(window) => assert!(orders.contains(&Order::SetCwnd(window)), "{orders:?}"),
+                None => assert!(orders.is_empty() && resume.phase == Phase::Normal),
+            }
+            let again = Advice {
+                anew: false,
+                ..advice
+            };
+            assert!(resume.on_advice(&again, &sender).is_empty());
+        }
     }
 
     /// A timeout ends the retreat, and so does another path; the window may grow again.

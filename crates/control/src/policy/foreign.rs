@@ -7,7 +7,7 @@ use std::fmt;
 use super::{HandoffPolicy, TrainReport};
 use crate::congestion::ForeignCongestion;
 use crate::part::PartInfo;
-use crate::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
+use crate::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
 
 /// Name, copies and kind of a foreign policy.
 pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
@@ -71,9 +71,15 @@ impl HandoffPolicy for Foreign {
         self.policy.on_start(notice, view)
     }
 
+    fn on_advice(&mut self, advice: &Advice, view: &SenderView) -> Orders {
+        self.told = true;
+        self.policy.on_advice(advice, view)
+    }
+
     fn listens(&self) -> Listens {
         let all = self.policy.listens();
-        Listens::START.when(all.to(Listens::START))
+        Listens::ADVICE.when(all.to(Listens::ADVICE))
+            | Listens::START.when(all.to(Listens::START))
             | Listens::CONTROL.when(all.to(Listens::CONTROL))
             | Listens::ACKS.when(self.told && all.to(Listens::ACKS))
             | Listens::RATES.when(self.told && all.to(Listens::RATES))

@@ -43,7 +43,7 @@ use crate::estimate::Estimate;
 use crate::part::registry;
 use crate::quick_start::{Denial, RateCode, Routers};
 use crate::spurious::Unneeded;
-use crate::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
+use crate::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
 
 /// The receiver's report of a train, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct RateAnswer {
     pub round_trip: Duration,
 }
 
-/// A policy: it gets a view of its sender at ten events and returns orders. Methods that are not
+/// A policy: it gets a view of its sender at eleven events and returns orders. Methods that are not
 /// overridden do nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -74,6 +74,12 @@ pub trait HandoffPolicy {
     /// The connection is about to open, with a notice of its access link.
     /// Called only if it listens to [`Listens::START`].
     fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    /// Throughput advice has come, in place of a notice. It is the lowest of what has come on this path and not expired. Called only
+    /// if it listens to [`Listens::ADVICE`].
+    fn on_advice(&mut self, _advice: &Advice, _view: &SenderView) -> Orders {
         Orders::none()
     }
 

@@ -4,14 +4,14 @@
 //! each of the next four RTT samples.
 //!
 //! Here the notice stands for the two ACKs. A sample that a timestamp of before the notice
-//! gives is of the old path and does not count.
+//! gives is of the old path and does not count. Throughput advice does as well as a notice: only the rate is used.
 
 use midflight_units::{Instant, Rate};
 
 use super::pair::bdp_segments;
 use super::HandoffPolicy;
 use crate::part::{whole, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Advice, Listens, Notice, Order, Orders, SenderView};
 
 /// The current handoff, and the number of samples.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub struct TcpHo {
     samples: u32,
     /// When the notice came, the flow's share of the new link's rate, and samples to come.
     handoff: Option<(Instant, Rate, u32)>,
+    /// When that rate does not hold any more.
+    expires: Instant,
 }
 
 impl Default for TcpHo {
@@ -26,6 +28,7 @@ impl Default for TcpHo {
         Self {
             samples: 4,
             handoff: None,
+            expires: Instant::NEVER,
         }
     }
 }
@@ -53,6 +56,13 @@ impl HandoffPolicy for TcpHo {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         let share = notice.new.rate.as_bps() / u64::from(notice.flows.max(1));
         self.handoff = Rate::from_bps(share).map(|rate| (view.now, rate, self.samples));
+        self.expires = Instant::NEVER;
+        Orders::none()
+    }
+
+    fn on_advice(&mut self, advice: &Advice, view: &SenderView) -> Orders {
+        self.handoff = Some((view.now, advice.rate, self.samples));
+        self.expires = advice.until;
         Orders::none()
     }
 
@@ -60,6 +70,10 @@ impl HandoffPolicy for TcpHo {
         let Some((at, rate, left)) = self.handoff else {
             return Orders::none();
         };
+        if view.now >= self.expires {
+            self.handoff = None;
+            return Orders::none();
+        }
         let Some(srtt) = view.srtt.filter(|_| view.rtt_sampled) else {
             return Orders::none();
         };
@@ -74,7 +88,7 @@ impl HandoffPolicy for TcpHo {
     }
 
     fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.handoff.is_some())
+        Listens::ADVICE | Listens::ACKS.when(self.handoff.is_some())
     }
 }
 
@@ -117,5 +131,24 @@ mod tests {
         }
         assert!(part.on_ack(&new, &later).is_empty());
         assert!(!part.listens().to(Listens::ACKS));
+    }
+
+    #[test]
+    fn advice_sets_it_too_until_it_expires() {
+        let at = view(20, 200);
+        let rate = Rate::from_bps(400_000).unwrap_or(Rate::from_mbps(1));
+        for (later, sets) in [(1, true), (67, false)] {
+            let mut part = TcpHo::default();
+            let advice = Advice::of(rate, at.now, true).unwrap_or_else(|| unreachable!());
+            assert!(part.on_advice(&advice, &at).is_empty());
+            let later = SenderView {
+                now: at.now + Duration::from_secs(later),
+                rtt_sampled: true,
+                ..view(20, 200)
+            };
+            let orders = part.on_ack(&advance(1, 1), &later);
+            assert_eq!(!orders.is_empty(), sets);
+            assert_eq!(part.listens().to(Listens::ACKS), sets);
+        }
     }
 }

@@ -1,9 +1,16 @@
 //! quinn-proto as an end of a flow.
 
+mod dialect;
+
+#[path = "../family/control.rs"]
 mod control;
-mod driver;
+#[path = "../family/endpoint.rs"]
+mod endpoint;
+#[path = "../family/session.rs"]
 mod session;
 
 use quinn_proto as proto;
 
-pub(crate) use self::driver::Driver;
+pub(crate) use self::endpoint::end;
+#[cfg(test)]
+pub(crate) use self::endpoint::StackEnd;

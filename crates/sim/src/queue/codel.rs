@@ -3,7 +3,9 @@
 //!
 //! The state and its changes are those of the pseudocode in section 5 of the RFC, in doubles. Marking instead of
 //! dropping, which the RFC leaves to implementations, is as in Linux: a mark takes the place of a drop in the law,
-//! and the marked packet leaves.
+//! and the marked packet leaves. What else Linux does otherwise is in `linux.rs`.
+
+use std::fmt::Debug;
 
 use midflight_units::{Duration, Instant};
 
@@ -27,10 +29,31 @@ pub(super) static CODEL: QueueKind = QueueKind {
     period: "interval",
     is_random: false,
     serves_flows: false,
-    make: |config| Box::new(CoDel::new(config)),
+    make: |config| Box::new(CoDel::<Control>::new(config)),
 };
 
-/// `CoDel`'s state of a queue (RFC 8289 section 5.1).
+/// `CoDel`'s state of a queue, and how it changes.
+pub(super) trait Law: Clone + Debug + Default + Send + Sync + 'static {
+    /// What a flow of FQ-CoDel may send in its turn, in bytes.
+    const QUANTUM: i64;
+    /// A packet that finds all queues empty is the next that leaves, and is not seen by the discipline.
+    const BYPASS: bool;
+
+    /// The packet that leaves. `beside` is the largest packet so far, and the bytes in other queues of the link.
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        queue: &mut Fifo,
+        beside: (u32, u64),
+        of: &QueueParameters,
+        effects: &mut Effects,
+    ) -> Option<Waiting>;
+
+    /// The link had no room, and so many packets of the queue were dropped.
+    fn shed(&mut self, _packets: u32) {}
+}
+
+/// The state of the RFC (section 5.1).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// When the delay will have been above the target for an interval; none while it is below.
@@ -74,13 +97,19 @@ impl Control {
         let wait = of.period.as_nanos() as f64 / f64::from(count).sqrt();
         from + Duration::from_nanos(wait as u64)
     }
+}
 
-    /// `dequeue()`: the packet that leaves.
-    pub(super) fn dequeue(
+impl Law for Control {
+    /// Section 5.2.3 of RFC 8290: an Ethernet frame.
+    const QUANTUM: i64 = 1514;
+    const BYPASS: bool = false;
+
+    /// `dequeue()`.
+    fn dequeue(
         &mut self,
         now: Instant,
         queue: &mut Fifo,
-        most: u32,
+        (most, _): (u32, u64),
         of: &QueueParameters,
         effects: &mut Effects,
     ) -> Option<Waiting> {
@@ -122,59 +151,72 @@ impl Control {
 }
 
 #[derive(Clone, Debug)]
-struct CoDel {
+pub(super) struct CoDel<L> {
     of: QueueParameters,
     queue: Fifo,
-    control: Control,
+    control: L,
     /// The largest packet so far.
     most: u32,
+    /// What has bypassed the queue and waits for the transmitter.
+    first: Option<Packet>,
 }
 
 /// `maxpacket` before any packet has come.
 pub(super) const LEAST_MOST: u32 = 512;
 
-impl CoDel {
-    fn new(config: &QueueConfig) -> Self {
+impl<L: Law> CoDel<L> {
+    pub(super) fn new(config: &QueueConfig) -> Self {
         Self {
             of: config.parameters,
             queue: Fifo::default(),
-            control: Control::default(),
+            control: L::default(),
             most: LEAST_MOST,
+            first: None,
         }
     }
 }
 
-impl Discipline for CoDel {
+impl<L: Law> Discipline for CoDel<L> {
     fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
-        let bytes = self.queue.bytes() + u64::from(packet.bytes);
-        let is_full = self.queue.packets() >= self.of.packets as usize
-            || self.of.bytes.is_some_and(|most| bytes > most);
+        let (packets, bytes) = self.load();
+        let bytes_after = bytes + u64::from(packet.bytes);
+        let is_full = packets >= self.of.packets as usize
+            || self.of.bytes.is_some_and(|most| bytes_after > most);
         if is_full {
             effects.dropped.push((packet, DropCause::Queue));
-            return;
+        } else if L::BYPASS && packets == 0 {
+            self.first = Some(packet);
+        } else {
+            self.most = self.most.max(packet.bytes);
+            self.queue.push(now, packet);
         }
-        self.most = self.most.max(packet.bytes);
-        self.queue.push(now, packet);
     }
 
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
-        let Self {
-            of, queue, most, ..
-        } = self;
-        let next = self.control.dequeue(now, queue, *most, of, effects)?;
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let Self { of, queue, .. } = self;
+        let next = self
+            .control
+            .dequeue(now, queue, (self.most, 0), of, effects)?;
         let mut packet = next.packet;
         effects.mark_late(of, next.waited(now), &mut packet);
         Some(packet)
     }
 
     fn take(&mut self, _now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
-        let mut gone = Vec::new();
+        let mut gone = Vec::from_iter(self.first.take_if(|first| is_gone(first)));
         self.queue.take(is_gone, &mut gone);
         gone
     }
 
     fn load(&self) -> (usize, u64) {
-        (self.queue.packets(), self.queue.bytes())
+        let first = self.first.map_or((0, 0), |first| (1, first.bytes));
+        (
+            self.queue.packets() + first.0,
+            self.queue.bytes() + u64::from(first.1),
+        )
     }
 
     fn boxed(&self) -> Box<dyn Discipline> {
@@ -285,7 +327,7 @@ mod tests {
             }
             control.first_above = Some(now);
             let mut effects = Effects::default();
-            let next = control.dequeue(now, &mut queue, 1500, &of, &mut effects);
+            let next = control.dequeue(now, &mut queue, (1500, 0), &of, &mut effects);
             assert_eq!((next.is_some(), effects.dropped.len()), (true, 1));
         };
         let mut late = control.clone();

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use midflight_units::{Duration, Instant};
 
-use super::codel::{Control, LEAST_MOST};
+use super::codel::{Control, Law, LEAST_MOST};
 use super::fifo::Fifo;
 use super::{Discipline, Effects, QueueConfig, QueueKind, QueueParameters};
 use crate::event::DropCause;
@@ -29,19 +29,18 @@ pub(super) static FQ_CODEL: QueueKind = QueueKind {
     period: "interval",
     is_random: false,
     serves_flows: true,
-    make: |config| Box::new(FqCoDel::new(config)),
+    make: |config| Box::new(FqCoDel::<Control>::new(config)),
 };
 
-/// Queues (section 5.2.2), and what one may send in its turn (5.2.3: an Ethernet frame).
+/// Queues (section 5.2.2).
 const FLOWS: usize = 1024;
-const QUANTUM: i64 = 1514;
 /// Of the fattest queue half goes when all is full, and at most so many packets (section 4.1 and Linux).
 const BATCH: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-struct FlowQueue {
+struct FlowQueue<L> {
     queue: Fifo,
-    control: Control,
+    control: L,
     /// What it may still send in its turn (section 4.2).
     credits: i64,
     /// It is in one of the lists.
@@ -49,19 +48,21 @@ struct FlowQueue {
 }
 
 #[derive(Clone, Debug)]
-struct FqCoDel {
+pub(super) struct FqCoDel<L> {
     of: QueueParameters,
     /// Those that have had packets, by number; the first is of cross traffic.
-    flows: Vec<FlowQueue>,
+    flows: Vec<FlowQueue<L>>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     packets: usize,
     bytes: u64,
     most: u32,
+    /// What has bypassed the queues and waits for the transmitter; the packets and bytes above have it, too.
+    first: Option<Packet>,
 }
 
-impl FqCoDel {
-    fn new(config: &QueueConfig) -> Self {
+impl<L: Law> FqCoDel<L> {
+    pub(super) fn new(config: &QueueConfig) -> Self {
         Self {
             of: config.parameters,
             flows: Vec::new(),
@@ -70,6 +71,7 @@ impl FqCoDel {
             packets: 0,
             bytes: 0,
             most: LEAST_MOST,
+            first: None,
         }
     }
 
@@ -86,9 +88,10 @@ impl FqCoDel {
         };
         let flow = &mut self.flows[fattest];
         let half = flow.queue.bytes() / 2;
-        let mut shed = 0;
+        let (mut shed, mut packets) = (0, 0);
         for _ in 0..BATCH {
             let Some(first) = flow.queue.pop() else { break };
+            packets += 1;
             self.packets -= 1;
             self.bytes -= u64::from(first.packet.bytes);
             shed += u64::from(first.packet.bytes);
@@ -97,10 +100,11 @@ impl FqCoDel {
                 break;
             }
         }
+        flow.control.shed(packets);
     }
 }
 
-impl Discipline for FqCoDel {
+impl<L: Law> Discipline for FqCoDel<L> {
     /// Section 4.1.
     fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
         let number = if packet.is_of_others() {
@@ -113,12 +117,16 @@ impl Discipline for FqCoDel {
         }
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
+        if L::BYPASS && self.packets == 1 && !self.is_over() {
+            self.first = Some(packet);
+            return;
+        }
         self.most = self.most.max(packet.bytes);
         let flow = &mut self.flows[number];
         flow.queue.push(now, packet);
         if !flow.is_listed {
             flow.is_listed = true;
-            flow.credits = QUANTUM;
+            flow.credits = L::QUANTUM;
             self.new.push_back(number);
         }
         while self.is_over() {
@@ -128,21 +136,27 @@ impl Discipline for FqCoDel {
 
     /// Section 4.2.
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+        if let Some(first) = self.first.take() {
+            self.packets -= 1;
+            self.bytes -= u64::from(first.bytes);
+            return Some(first);
+        }
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
             let number = *list.front()?;
             let flow = &mut self.flows[number];
             if flow.credits <= 0 {
-                flow.credits += QUANTUM;
+                flow.credits += L::QUANTUM;
                 list.pop_front();
                 self.old.push_back(number);
                 continue;
             }
             let (packets, bytes) = (flow.queue.packets(), flow.queue.bytes());
+            let others = (self.most, self.bytes - bytes);
             let next = flow
                 .control
-                .dequeue(now, &mut flow.queue, self.most, &self.of, effects);
+                .dequeue(now, &mut flow.queue, others, &self.of, effects);
             self.packets -= packets - flow.queue.packets();
             self.bytes -= bytes - flow.queue.bytes();
             let Some(next) = next else {
@@ -163,7 +177,7 @@ impl Discipline for FqCoDel {
     }
 
     fn take(&mut self, _now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
-        let mut gone = Vec::new();
+        let mut gone = Vec::from_iter(self.first.take_if(|first| is_gone(first)));
         for flow in &mut self.flows {
             flow.queue.take(is_gone, &mut gone);
         }

@@ -9,6 +9,7 @@
 mod codel;
 mod fifo;
 mod fq_codel;
+mod linux;
 mod pie;
 
 use std::fmt;
@@ -20,7 +21,13 @@ use crate::event::DropCause;
 use crate::packet::Packet;
 
 /// The disciplines by name.
-pub const QUEUES: &[&QueueKind] = &[&codel::CODEL, &fq_codel::FQ_CODEL, &pie::PIE];
+pub const QUEUES: &[&QueueKind] = &[
+    &codel::CODEL,
+    &linux::CODEL,
+    &fq_codel::FQ_CODEL,
+    &linux::FQ_CODEL,
+    &pie::PIE,
+];
 
 /// A discipline: its name, what it does, and how it begins.
 pub struct QueueKind {

@@ -187,6 +187,7 @@ impl<O: Observer> World<O> {
             self.answer_syn(place, sent);
         }
         while let Some(message) = self.lane_mut(place).and_then(|lane| lane.read(next)) {
+            self.note_read(place);
             self.read(place.app, message);
         }
     }
@@ -215,6 +216,24 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// A message has been read, and is no longer under way.
+    fn note_read(&mut self, place: Place) {
+        let lane = self.lane(place).filter(|lane| lane.under_way.is_empty());
+        if let Some(flow) = lane.map(|lane| lane.flow) {
+            self.observer
+                .record(self.moment.at, flow, &Event::Waits(false));
+        }
+    }
+
+    /// A message is about to be under way.
+    fn note_written(&mut self, place: Place) {
+        let lane = self.lane(place).filter(|lane| lane.under_way.is_empty());
+        if let Some(flow) = lane.map(|lane| lane.flow) {
+            self.observer
+                .record(self.moment.at, flow, &Event::Waits(true));
+        }
+    }
+
     /// All of a message has been read.
     fn read(&mut self, app: u16, message: Message) {
         let now = self.moment.at;
@@ -234,12 +253,14 @@ impl<O: Observer> World<O> {
         } else {
             Way::Data
         };
-        let found = self.lane_mut(Place { way, ..place }).and_then(|lane| {
+        let place = Place { way, ..place };
+        let found = self.lane_mut(place).and_then(|lane| {
             let is_it = |(_, after): &(Message, Seq)| *after == stream + 2;
             let at = lane.under_way.iter().position(is_it)?;
             lane.under_way.remove(at)
         });
         if let Some((message, _)) = found {
+            self.note_read(place);
             self.read(place.app, message);
         }
     }
@@ -254,6 +275,7 @@ impl<O: Observer> World<O> {
             Way::Data => sender,
             Way::Back => sender.other(),
         };
+        self.note_written(place);
         if let Some(lane) = self.lane_mut(place) {
             lane.written += 1;
             let after = lane.written;
@@ -320,6 +342,7 @@ impl<O: Observer> World<O> {
             self.send_stream(data, place, message);
             return;
         }
+        self.note_written(place);
         let Some(lane) = self.lane_mut(place) else {
             return;
         };

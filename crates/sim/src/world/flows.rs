@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 
 use educe::Educe;
-use midflight_control::Notice;
+use midflight_control::{Notice, Told};
 use midflight_tcp::{
     Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent, Unusual,
 };
@@ -37,7 +37,7 @@ pub(super) struct Flow {
     /// Since when it has that.
     pub(super) has_address_since: Instant,
     /// A notice of a path that the sender does not know of yet.
-    pub(super) postponed: Option<Notice>,
+    pub(super) postponed: Option<Told>,
     /// The application whose data it carries.
     pub(super) app: Option<Place>,
     /// It has an application, or addresses: what it sends is looked at one by one.
@@ -263,10 +263,10 @@ impl<O: Observer> World<O> {
     }
 
     /// The sender is notified of a handoff. What it is told of another path than that which it knows of waits until it does.
-    pub(super) fn notify(&mut self, flow: FlowId, notice: Notice) {
+    pub(super) fn notify(&mut self, flow: FlowId, told: Told) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
-            state.postponed = Some(notice);
+            state.postponed = Some(told);
             return;
         }
         let log = &mut SenderLog {
@@ -274,15 +274,18 @@ impl<O: Observer> World<O> {
             flow,
             error: &mut self.error,
         };
-        state.sender.on_notice(self.moment.at, &notice, log);
+        match told {
+            Told::Notice(notice) => state.sender.on_notice(self.moment.at, &notice, log),
+            Told::Advice(advice) => state.sender.on_advice(self.moment.at, advice, log),
+        }
         self.pump(flow);
     }
 
     /// The sender may have found the path that a notice is about.
     #[cold]
     fn give_postponed(&mut self, flow: FlowId) {
-        if let Some(notice) = self.flows[flow.index()].postponed.take() {
-            self.notify(flow, notice);
+        if let Some(told) = self.flows[flow.index()].postponed.take() {
+            self.notify(flow, told);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddrV4;
 
+use midflight_control::Told;
 use midflight_tcp::{Ack, EcnCodepoint, SackBlocks, Says, SenderEvent, Wake};
 use midflight_units::{Instant, Seq};
 
@@ -193,8 +194,12 @@ impl<O: Observer> World<O> {
                 self.ask(flow, End::Client, |stack| stack.open(now));
                 self.begin_app(flow);
             }
-            Action::Notify(_, notice) => {
+            Action::Notify(_, told) => {
                 self.observer.record(now, flow, &Event::Notice);
+                // Stacks have no use for a rate alone.
+                let Told::Notice(notice) = told else {
+                    return;
+                };
                 let data = self.stacks[flow.index() - self.flows.len()].data.as_ref();
                 let sender = data.map_or(End::Client, |data| data.config.sender);
                 self.ask(flow, sender, |stack| stack.on_notice(now, &notice));

@@ -57,7 +57,7 @@ pub enum RecordEvent<'a> {
         bytes: u32,
         /// The state of its connection; none of a packet that no connection sent.
         state: Option<KernelState>,
-        /// Its IP and TCP headers.
+        /// Its headers of IP and of TCP or UDP.
         headers: &'a [u8],
     },
     /// The device of a node got it.
@@ -102,7 +102,10 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*field))
 }
 
-/// Bytes of the headers, which say how long they are; padding follows them.
+/// IP's number of UDP, and the length of its header.
+const UDP: (u8, usize) = (17, 8);
+
+/// Bytes of the headers of IP and of TCP or UDP, which say how long they are; padding follows them.
 fn headers(bytes: &[u8]) -> &[u8] {
     let words = |at: usize, shift: u8| {
         bytes
@@ -110,8 +113,11 @@ fn headers(bytes: &[u8]) -> &[u8] {
             .map_or(0, |b| usize::from(b >> shift & 15) * 4)
     };
     let ip = words(0, 0);
-    let tcp = words(ip + 12, 4);
-    bytes.get(..ip + tcp).unwrap_or(bytes)
+    let transport = match bytes.get(9) {
+        Some(&protocol) if protocol == UDP.0 => UDP.1,
+        _ => words(ip + 12, 4),
+    };
+    bytes.get(..ip + transport).unwrap_or(bytes)
 }
 
 /// The state of a connection, and whether there is one.
@@ -340,6 +346,18 @@ mod tests {
         let (link, late_ns) = (Some(2), -1);
         assert_eq!(found[1].event, RecordEvent::Delivered { link, late_ns });
         assert_eq!(found[2].event, RecordEvent::Lost(DropCause::Break));
+    }
+
+    /// What tells connections apart is in the header of UDP, too.
+    #[test]
+    fn ports_of_udp_are_kept() {
+        let mut packet = vec![0_u8; 100];
+        (packet[0], packet[9]) = (0x45, 17);
+        packet[20..28].copy_from_slice(&[1, 2, 3, 4, 0, 80, 0, 0]);
+        packet[32] = 0x50;
+        assert_eq!(headers(&packet), &packet[..28]);
+        packet[9] = 6;
+        assert_eq!(headers(&packet), &packet[..40]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use midflight_control::signal::AnyHandoffSignal;
-use midflight_control::{Notice, StartNotice};
+use midflight_control::{StartNotice, Told};
 use midflight_endpoint::{Config, Endpoint, EndpointError, Settings};
 use midflight_sim::Action;
 use midflight_tcp::{Log, Sender};
@@ -79,7 +79,7 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
 #[derive(Clone, Copy, Debug)]
 enum SenderNotice {
     Start(StartNotice),
-    Notice(Notice),
+    Told(Told),
 }
 
 /// The sender of a flow: an endpoint, what it hears of handoffs, and an application that writes at once
@@ -126,7 +126,7 @@ impl OurSender {
                 Some((at, SenderNotice::Start(notice)))
             }
             Step::Act(Action::Notify(of, notice)) if of == id => {
-                Some((at, SenderNotice::Notice(notice)))
+                Some((at, SenderNotice::Told(notice)))
             }
             _ => None,
         };
@@ -171,8 +171,8 @@ impl OurSender {
                 (SenderNotice::Start(notice), None) => {
                     self.config.settings.start_notice = Some(notice);
                 }
-                (SenderNotice::Notice(notice), Some(end)) => {
-                    end.logged(log).on_notice(now, &notice);
+                (SenderNotice::Told(told), Some(end)) => {
+                    end.logged(log).on_told(now, &told);
                 }
                 _ => {}
             }

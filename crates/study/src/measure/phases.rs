@@ -35,7 +35,8 @@ pub struct FlowOutcome {
     pub finished: Option<Instant>,
     /// When the run, or the flow, was over.
     pub until: Instant,
-    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end.
+    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end. Of a flow with an
+    /// application only the times count in which messages of it are under way.
     pub stall: Duration,
     /// When that began.
     pub stalled_at: Instant,
@@ -142,8 +143,11 @@ struct FlowTracker {
     end: Option<Seq>,
     opened: Instant,
     finished: Option<Instant>,
-    /// The last ACK of new data, or the opening.
+    /// The last ACK of new data, or the opening, or since when the application waits.
     advanced: Instant,
+    /// How many times something is waited for: always once without an application, and with one in
+    /// each direction that has messages under way.
+    waits: u32,
     stall: Duration,
     stalled_at: Instant,
     /// How many new segments are timed.
@@ -159,7 +163,7 @@ struct FlowTracker {
 impl FlowTracker {
     fn stalled_until(&mut self, now: Instant) {
         let stall = now.since(self.advanced);
-        if stall > self.stall {
+        if self.waits > 0 && stall > self.stall {
             self.stall = stall;
             self.stalled_at = self.advanced;
         }
@@ -186,6 +190,16 @@ impl FlowTracker {
                         self.all_new.get_or_insert(since);
                     }
                 }
+            }
+            Event::Waits(begins) => {
+                if self.finished.is_none() {
+                    self.stalled_until(now);
+                }
+                self.waits = if *begins {
+                    self.waits + 1
+                } else {
+                    self.waits - 1
+                };
             }
             Event::App(told) if told.what == DONE => {
                 self.stalled_until(now);
@@ -409,6 +423,7 @@ impl Measure for Phases {
             opened: flow.opens,
             finished: None,
             advanced: flow.opens,
+            waits: u32::from(flow.app.is_none()),
             stall: Duration::ZERO,
             stalled_at: flow.opens,
             packets,

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
-use midflight_control::{LinkInfo, Notice, StartNotice};
+use midflight_control::{Advice, LinkInfo, Notice, StartNotice, Told};
 use midflight_sim::{random, Action, NodeId};
 use midflight_units::{Duration, Instant};
 
-use super::file::{Direction, Stop};
+use super::file::{Direction, NoticeSource, Stop};
 use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
@@ -327,7 +327,7 @@ impl Plan {
         at: Instant,
         signalled: impl Fn(usize) -> bool,
         links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
-        notice: impl Fn(&Flow, usize) -> Option<(Instant, Notice)>,
+        told: impl Fn(&Flow, usize) -> Option<(Instant, Told)>,
     ) {
         for (number, flow) in self.open_at(at) {
             if flow.direction == Direction::Down {
@@ -338,8 +338,8 @@ impl Plan {
             }
         }
         for (number, flow) in self.open_at(at) {
-            if let Some((told, notice)) = notice(flow, number) {
-                timeline.act(told, Action::Notify(flow_id(number as u32), notice));
+            if let Some((at, told)) = told(flow, number) {
+                timeline.act(at, Action::Notify(flow_id(number as u32), told));
             }
         }
     }
@@ -354,21 +354,27 @@ impl Plan {
         }
     }
 
-    /// A flow's notice of a link that replaces another at `at`, and its time, if it arrives.
+    /// What a flow is told of a link that replaces another at `at`, and when, if it arrives. Of a rate that is smaller than that
+    /// of the smallest signal no throughput advice tells.
     fn told(
         &self,
         (old, new): (LinkInfo, LinkInfo),
-        at: Instant,
+        (at, anew): (Instant, bool),
         flow: &Flow,
         telling: Option<EventDescription>,
         is_heard: impl Fn(f64) -> bool,
-    ) -> Option<(Instant, Notice)> {
+    ) -> Option<(Instant, Told)> {
         let telling = telling.filter(|t| is_heard(t.lost))?;
+        let (told, rate) = (at + telling.delay, telling.rate.unwrap_or(new.rate));
+        if telling.source == NoticeSource::Scone {
+            let advice = Advice::of(rate, told, anew)?;
+            return Some((told, Told::Advice(advice)));
+        }
         let new = LinkInfo {
-            rate: telling.rate.unwrap_or(new.rate),
+            rate,
             delay: telling.says_delay.unwrap_or(new.delay),
         };
-        Some((at + telling.delay, self.notice((old, new), at, flow)))
+        Some((told, Told::Notice(self.notice((old, new), at, flow))))
     }
 
     fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {
@@ -418,7 +424,7 @@ impl Plan {
         self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, links, |flow, flow_number| {
-            self.told(links(flow), make, flow, step.telling, |lost| {
+            self.told(links(flow), (make, true), flow, step.telling, |lost| {
                 is_heard(lost, "notice", flow_number)
             })
         });
@@ -515,7 +521,8 @@ impl Plan {
             |_| true,
             links_of,
             |flow, flow_number| {
-                self.told(links_of(flow), again, flow, change.telling, |lost| {
+                let links = links_of(flow);
+                self.told(links, (again, false), flow, change.telling, |lost| {
                     self.is_heard(lost, (run, &of), "notice", flow_number)
                 })
             },

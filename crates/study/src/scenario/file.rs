@@ -201,6 +201,8 @@ pub enum Stack {
     Linux,
     /// QUIC: quinn-proto, unmodified, in virtual time.
     Quinn,
+    /// QUIC: noq-proto, likewise.
+    Noq,
 }
 
 /// How the server of a flow over QUIC learns that the client's address has changed.
@@ -233,6 +235,7 @@ impl Stack {
             Self::Midflight => "midflight",
             Self::Linux => "linux",
             Self::Quinn => "quinn",
+            Self::Noq => "noq",
         }
     }
 
@@ -241,6 +244,7 @@ impl Stack {
         match self {
             Self::Midflight | Self::Linux => None,
             Self::Quinn => Some(QuicStack::Quinn),
+            Self::Noq => Some(QuicStack::Noq),
         }
     }
 }
@@ -269,7 +273,7 @@ pub struct FlowFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Its stack: the simulator's, a Linux kernel's (`midflight lab build`), then for all flows, or the QUIC
-    /// stack "quinn". The rows of flows over QUIC come last.
+    /// stacks "quinn" and "noq". The rows of flows over QUIC come last.
     #[serde(default, skip_serializing_if = "is_midflight")]
     pub stack: Stack,
     /// For QUIC: the congestion control at both ends, "cubic", "bbr" or "newreno". Default: the stack's.
@@ -387,10 +391,33 @@ fn has_no_agent(agent: &Option<String>) -> bool {
     agent.as_ref().is_none_or(|name| name == "none")
 }
 
+/// Where a notice comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticeSource {
+    /// The mobile node, which knows rate and delay of its links.
+    #[default]
+    Link,
+    /// A network element on the path, which writes a rate into packets (draft-ietf-scone-protocol): quantised, without a delay, and
+    /// for 67 s.
+    Scone,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over what the field is"
+)]
+fn is_of_link(source: &NoticeSource) -> bool {
+    *source == NoticeSource::Link
+}
+
 /// The content and the time of a sender's notice of a handoff or a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticeFile {
+    /// What it is: values of the link, or throughput advice of the network (SCONE), which is a rate and nothing else.
+    #[serde(default, skip_serializing_if = "is_of_link")]
+    pub source: NoticeSource,
     /// Its delay after the new link is in use.
     #[serde(default = "default::zero")]
     pub delay: Written<Duration>,
@@ -408,6 +435,7 @@ pub struct NoticeFile {
 impl Default for NoticeFile {
     fn default() -> Self {
         Self {
+            source: NoticeSource::Link,
             delay: default::zero(),
             lost: default::never(),
             says_rate: None,

@@ -26,7 +26,7 @@ pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use queue::{ManagedQueue, Queue, Room};
-pub use read::{read_scenario, read_scenario_with, scenario_schema, Origin};
+pub use read::{read_scenario, scenario_schema, Document, Origin};
 pub use trace::{ColumnFile, Files, Kept, NoFiles, TraceFile};
 pub use written::{
     in_column_unit, Gap, Instants, Names, Quantity, Share, Size, Stagger, Value, Written,

@@ -16,7 +16,9 @@ use midflight_wire::payload_bytes;
 use super::access::{check_cross_traffic, traced, ways};
 use super::agents::{agents, equip, is_agents_knob, PlannedAgent};
 use super::compile::what_may_happen;
-use super::file::{Direction, FlowFile, Migration, Rebind, ScenarioFile, Stack, Stop};
+use super::file::{
+    Direction, FlowFile, Migration, NoticeSource, Rebind, ScenarioFile, Stack, Stop,
+};
 use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::QuicFlow;
@@ -90,6 +92,7 @@ pub(super) struct Flow {
 /// What is said of a handoff or of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EventDescription {
+    pub(super) source: NoticeSource,
     pub(super) delay: Duration,
     pub(super) lost: f64,
     pub(super) rate: Option<Rate>,
@@ -321,6 +324,7 @@ impl Plan {
             file,
         };
         plan.check_agents()?;
+        plan.check_advice()?;
         plan.flow_setups = plan.flow_setups(0);
         plan.all_path_changes = plan.path_changes().into();
         plan.check_rows()?;
@@ -509,7 +513,7 @@ impl Plan {
         // Senders from elsewhere have none of our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
-            Stack::Linux | Stack::Quinn => PLAIN,
+            Stack::Linux | Stack::Quinn | Stack::Noq => PLAIN,
         };
         let scheme = match known_part(named, policies) {
             Ok(scheme) => scheme,

@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn errors_say_what_is_accepted() {
         let error = |text: &str| Queue::read(text).err().unwrap_or_default();
-        assert!(error("codell").contains("\"fq-codel\", \"pie\""));
+        assert!(error("codell").contains("\"fq-codel-linux\", \"pie\""));
         assert!(error("codel 200 packets")
             .contains("\"200 packets\" is not known; after \"codel\" expected \"limit"));
         for kind in QUEUES {

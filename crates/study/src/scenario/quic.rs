@@ -61,7 +61,7 @@ impl QuicFlow {
                 Some((part, _)) => problem(
                     at(part),
                     format!(
-                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = \"quinn\", or a flow without it{}",
+                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = \"quinn\" or \"noq\", or a flow without it{}",
                         flow.stack.name(),
                         match *part {
                             "cc" => " (flows of the profile quic have set.congestion)",
@@ -140,6 +140,11 @@ impl QuicFlow {
             return problem(at("tls"), refused.to_string());
         }
         Ok(Some(of))
+    }
+
+    /// Whether it uses notices.
+    pub(super) fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// What stands where other flows have their scheme.

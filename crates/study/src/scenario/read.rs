@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use midflight_control::policy::ForeignPolicy;
 use schemars::{schema_for, Schema};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use toml::de::{DeTable, DeValue};
 
@@ -40,58 +41,97 @@ pub fn read_scenario(
     sets: &[(String, String)],
     policies: &[Arc<dyn ForeignPolicy>],
 ) -> Result<Plan, StudyError> {
-    read_scenario_with(text, origin, sets, policies, &NoFiles)
+    Document::parse(text, origin)?.plan(sets, policies, &NoFiles)
 }
 
-/// The same where recordings may be files.
-///
-/// # Errors
-/// As [`read_scenario`]; also for files.
-pub fn read_scenario_with(
-    text: &str,
-    origin: Origin<'_>,
-    sets: &[(String, String)],
-    policies: &[Arc<dyn ForeignPolicy>],
-    files: &dyn Files,
-) -> Result<Plan, StudyError> {
-    let complain = |problem: Problem, tree: &Json| {
-        let Problem { key, why } = problem;
-        let place = place(text, origin, sets, &key);
-        let value = read_at(tree, &key);
-        StudyError::Scenario {
-            place,
-            key,
-            value,
-            why,
-        }
-    };
-    let mut tree = match origin {
-        Origin::Toml(name) => parse_toml(text, name)?,
-        Origin::Json => parse_json(text)?,
-    };
-    let mut given = BTreeMap::new();
-    for (path, value) in sets {
-        let done = set(&mut tree, path, value, &mut given);
-        done.map_err(|problem| complain(problem, &tree))?;
-    }
-    let mut path = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(&tree, &mut path);
-    let read: Result<ScenarioFile, serde_json::Error> = serde::Deserialize::deserialize(tracked);
-    let file = read.map_err(|error| {
-        let mut why = with_nearest(&error.to_string());
-        // A place in a list as it is written: handoffs.0.at.
-        let key = path.path().to_string().replace('[', ".").replace(']', "");
-        let key = if key == "." {
-            "the scenario".into()
-        } else {
-            key
+/// The parsed text of a scenario. Plans of it differ in the values that are set: a sweep parses its
+/// scenario once, not once for each cell.
+#[derive(Clone, Debug)]
+pub struct Document {
+    tree: Json,
+    /// Name and text of a TOML file, for the lines that errors name.
+    toml: Option<(String, String)>,
+}
+
+impl Document {
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// [`StudyError::Scenario`] for a text that is not TOML or JSON.
+    pub fn parse(text: &str, origin: Origin<'_>) -> Result<Self, StudyError> {
+        let tree = match origin {
+            Origin::Toml(name) => parse_toml(text, name)?,
+            Origin::Json => parse_json(text)?,
         };
-        if let Some(place) = knob_place(&key, &error.to_string()) {
-            why = format!("it is a setting of senders; {place} is accepted");
+        let toml = match origin {
+            Origin::Toml(name) => Some((name.into(), text.into())),
+            Origin::Json => None,
+        };
+        Ok(Self { tree, toml })
+    }
+
+    /// Its plan, with values set by their paths; recordings may be `files`.
+    ///
+    /// # Errors
+    /// As [`read_scenario`]; also for files.
+    pub fn plan(
+        &self,
+        sets: &[(String, String)],
+        policies: &[Arc<dyn ForeignPolicy>],
+        files: &dyn Files,
+    ) -> Result<Plan, StudyError> {
+        let complain = |problem: Problem, tree: &Json| {
+            let Problem { key, why } = problem;
+            let place = self.place(sets, &key);
+            let value = read_at(tree, &key);
+            StudyError::Scenario {
+                place,
+                key,
+                value,
+                why,
+            }
+        };
+        let mut tree = self.tree.clone();
+        let mut given = BTreeMap::new();
+        for (path, value) in sets {
+            let done = set(&mut tree, path, value, &mut given);
+            done.map_err(|problem| complain(problem, &tree))?;
         }
-        complain(Problem { key, why }, &tree)
-    })?;
-    Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree))
+        let mut path = serde_path_to_error::Track::new();
+        let tracked = serde_path_to_error::Deserializer::new(&tree, &mut path);
+        let read: Result<ScenarioFile, serde_json::Error> = Deserialize::deserialize(tracked);
+        let file = read.map_err(|error| {
+            let mut why = with_nearest(&error.to_string());
+            // A place in a list as it is written: handoffs.0.at.
+            let key = path.path().to_string().replace('[', ".").replace(']', "");
+            let key = if key == "." {
+                "the scenario".into()
+            } else {
+                key
+            };
+            if let Some(place) = knob_place(&key, &error.to_string()) {
+                why = format!("it is a setting of senders; {place} is accepted");
+            }
+            complain(Problem { key, why }, &tree)
+        })?;
+        Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree))
+    }
+
+    /// Where the value at a path was written: an override, or a line of a file.
+    fn place(&self, sets: &[(String, String)], key: &str) -> String {
+        let is_at =
+            |path: &str| key == path || key.strip_prefix(path).is_some_and(|k| k.starts_with('.'));
+        if let Some((path, value)) = sets.iter().rev().find(|(path, _)| is_at(path)) {
+            return format!("--set {path}={value}: ");
+        }
+        let Some((name, text)) = &self.toml else {
+            return String::new();
+        };
+        match line_at(text, key) {
+            Some(line) => format!("{name}:{line}: "),
+            None => format!("{name}: "),
+        }
+    }
 }
 
 /// The value at a path, as text; none for a table or a list, or where there is nothing.
@@ -248,41 +288,28 @@ fn set<'a>(
     Ok(())
 }
 
-/// Where the value at a path was written: an override, or a line of a file.
-fn place(text: &str, origin: Origin<'_>, sets: &[(String, String)], key: &str) -> String {
-    let is_at =
-        |path: &str| key == path || key.strip_prefix(path).is_some_and(|k| k.starts_with('.'));
-    if let Some((path, value)) = sets.iter().rev().find(|(path, _)| is_at(path)) {
-        return format!("--set {path}={value}: ");
+/// The line of a TOML text that the value at a path begins in, or the nearest above it.
+fn line_at(text: &str, key: &str) -> Option<usize> {
+    let table = DeTable::parse(text).ok()?;
+    let mut line = None;
+    let mut value: Option<&DeValue> = None;
+    for part in key.split('.') {
+        let found = match value {
+            None => table.get_ref().get_key_value(part),
+            Some(DeValue::Table(inner)) => inner.get_key_value(part),
+            Some(DeValue::Array(list)) => {
+                let entry = list.get(part.parse::<usize>().ok()?)?;
+                line = Some(line_of(text, entry.span().start));
+                value = Some(entry.get_ref());
+                continue;
+            }
+            _ => None,
+        };
+        let Some((key, inner)) = found else { break };
+        line = Some(line_of(text, key.span().start));
+        value = Some(inner.get_ref());
     }
-    let Origin::Toml(name) = origin else {
-        return String::new();
-    };
-    let line = DeTable::parse(text).ok().and_then(|table| {
-        let mut line = None;
-        let mut value: Option<&DeValue> = None;
-        for part in key.split('.') {
-            let found = match value {
-                None => table.get_ref().get_key_value(part),
-                Some(DeValue::Table(inner)) => inner.get_key_value(part),
-                Some(DeValue::Array(list)) => {
-                    let entry = list.get(part.parse::<usize>().ok()?)?;
-                    line = Some(line_of(text, entry.span().start));
-                    value = Some(entry.get_ref());
-                    continue;
-                }
-                _ => None,
-            };
-            let Some((key, inner)) = found else { break };
-            line = Some(line_of(text, key.span().start));
-            value = Some(inner.get_ref());
-        }
-        line
-    });
-    match line {
-        Some(line) => format!("{name}:{line}: "),
-        None => format!("{name}: "),
-    }
+    line
 }
 
 /// Where the setting of a sender or of one of its parts goes, if an unknown field is one.

@@ -130,7 +130,7 @@ impl FlowApp {
             return problem(at("size"), why);
         }
         if flow.stack == Stack::Linux {
-            let why = format!("programs of the lab send in bulk, and this flow's workload is \"{name}\"; expected workload = \"{BULK}\", or stack = \"midflight\" or \"quinn\"");
+            let why = format!("programs of the lab send in bulk, and this flow's workload is \"{name}\"; expected workload = \"{BULK}\", or stack = \"midflight\", \"quinn\" or \"noq\"");
             return problem(at("workload"), why);
         }
         if has_requests && flow.direction == Direction::Up {
@@ -142,7 +142,7 @@ impl FlowApp {
             return problem(at("streams"), why);
         }
         if has_requests && is_own_quic && flow.migration == Some(Migration::Passive) {
-            let why = format!("a request of the workload \"{name}\" does not tell our own QUIC sender of another address; expected migration = \"active\", or stack = \"quinn\"");
+            let why = format!("a request of the workload \"{name}\" does not tell our own QUIC sender of another address; expected migration = \"active\", or stack = \"quinn\" or \"noq\"");
             return problem(at("migration"), why);
         }
         let back = match workload.request_bytes() {

@@ -160,7 +160,7 @@ impl Capturing {
             return Err(StudyError::Range {
                 what: "profile of a flow to capture",
                 value: "quic, whose packets have no bytes,".into(),
-                accepted: "a flow with stack = \"quinn\", or of another profile",
+                accepted: "a flow with stack = \"quinn\" or \"noq\", or of another profile",
             });
         }
         let wire = Uniform::new(profile).ok_or_else(|| StudyError::Range {

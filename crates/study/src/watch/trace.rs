@@ -398,6 +398,7 @@ impl Observer for Recorder {
                 self.push(now, told.what, told.value as f64, told.number.to_string());
             }
             Event::AckSent(_)
+            | Event::Waits(_)
             | Event::EmptyAck { .. }
             | Event::Entered { .. }
             | Event::DatagramSent(_)

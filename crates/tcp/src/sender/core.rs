@@ -33,7 +33,7 @@ use midflight_control::policy::Policy;
 use midflight_control::quick_start::{Nonce, RateCode};
 use midflight_control::rtt::Sampled;
 use midflight_control::spurious::AnySpuriousDetector;
-use midflight_control::{Deliveries, Listens, RateSample, Reordering};
+use midflight_control::{AdviceInForce, Deliveries, Listens, RateSample, Reordering};
 use midflight_units::{Duration, Instant, Seq};
 
 use self::books::Books;
@@ -124,6 +124,8 @@ pub(crate) struct Core {
     detector: AnySpuriousDetector,
     /// Tracks retransmissions for policies that use reports of unneeded ones.
     unneeded: Option<Box<UnneededWatch>>,
+    /// Throughput advice, if there was any.
+    advice: Option<Box<AdviceInForce>>,
     /// How many new segments may go before the next order.
     pub(crate) probe: Option<u32>,
     /// What applied orders ask of the recovery.
@@ -171,6 +173,7 @@ impl Core {
             judged: None,
             detector: parts.spurious_detector,
             unneeded: None,
+            advice: None,
             probe: None,
             request: None,
             noted: None,

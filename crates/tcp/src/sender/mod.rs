@@ -4,7 +4,7 @@ mod core;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
-use midflight_control::{Notice, SenderView, StartNotice};
+use midflight_control::{Advice, Notice, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
 pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
@@ -149,6 +149,16 @@ impl Sender {
     pub fn on_notice<L: Log>(&mut self, now: Instant, notice: &Notice, log: &mut L) {
         let states = States::before::<L>(self);
         if self.core.consult_notice(now, notice, log) {
+            let request = self.core.take_request().unwrap_or(RecoveryRequest::Again);
+            self.recovery.on_request(&self.core, request);
+        }
+        states.after(self, Trigger::Notice, log);
+    }
+
+    /// Throughput advice has arrived.
+    pub fn on_advice<L: Log>(&mut self, now: Instant, advice: Advice, log: &mut L) {
+        let states = States::before::<L>(self);
+        if self.core.consult_advice(now, advice, log) {
             let request = self.core.take_request().unwrap_or(RecoveryRequest::Again);
             self.recovery.on_request(&self.core, request);
         }

@@ -1,11 +1,15 @@
 //! The handoffs and changes of a scenario, checked for overlaps and sorted by time.
 
+use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::{Advice, Listens};
 use midflight_units::Instant;
 
-use super::{find, problem, Change, EventDescription, Plan, PlannedHandoff, Problem, MOST_EVENTS};
+use super::{
+    find, problem, Change, EventDescription, Plan, PlannedHandoff, Problem, QuicFlow, MOST_EVENTS,
+};
 use crate::network::cell::Access;
 use crate::scenario::access::{changed_ways, check_queue, remarks_on_up};
-use crate::scenario::file::{FlowFile, NoticeFile, Rebind, ScenarioFile, Stack};
+use crate::scenario::file::{FlowFile, NoticeFile, NoticeSource, Rebind, ScenarioFile};
 
 /// The most different settings that the changes of one link may lead to.
 const MOST_SETTINGS: usize = 10_000;
@@ -28,7 +32,8 @@ impl Plan {
                 let why = "without a gap what is on the old link arrives over it; expected a gap, or no forward";
                 return problem(key("forward"), why);
             }
-            let is_quic = |flow: &FlowFile| flow.stack == Stack::Quinn && flow.on.is_none();
+            check_notice(&key("notice"), &handoff.notice)?;
+            let is_quic = |flow: &FlowFile| flow.stack.quic().is_some() && flow.on.is_none();
             if handoff.forward && file.flows.values().any(is_quic) {
                 let why = "a flow over QUIC has another address on the new link, to which nothing is forwarded; expected flows over TCP, or no forward";
                 return problem(key("forward"), why);
@@ -100,6 +105,9 @@ impl Plan {
                 );
                 return problem(key("link"), why);
             }
+            if let Some(notice) = &change.notice {
+                check_notice(&key("notice"), notice)?;
+            }
             let pause = change.pause.value;
             for &at in &change.at.value.0 {
                 if let Some(last) = changes.last().filter(|last| at < last.at) {
@@ -169,10 +177,63 @@ impl Plan {
         }
         Ok((changes, remarks))
     }
+
+    /// Refuses throughput advice for policies that need the delay of a link too.
+    pub(super) fn check_advice(&self) -> Result<(), Problem> {
+        let is_advice = |telling: Option<EventDescription>| {
+            telling.is_some_and(|told| told.source == NoticeSource::Scone)
+        };
+        let advises = self.moves.iter().any(|step| is_advice(step.telling))
+            || self.changes.iter().any(|change| is_advice(change.telling));
+        if !advises {
+            return Ok(());
+        }
+        let heeds = |policy: &Policy| policy.listens().to(Listens::ADVICE);
+        for flow in self.flows.iter().filter(|flow| flow.on.is_none()) {
+            let name = &flow.name;
+            if flow.quic.as_ref().is_some_and(QuicFlow::resumes) {
+                let why = "the window of a notice needs the delay of the link, which throughput advice has not; expected resume = false, or notices with source = \"link\"";
+                return problem(format!("flows.{name}.resume"), why);
+            }
+            let policies = &self.parts[flow.part].built.policies;
+            if let Some(deaf) = policies.iter().find(|policy| !heeds(policy)) {
+                let known = POLICIES
+                    .iter()
+                    .filter(|known| Policy::named(known.name).is_some_and(|policy| heeds(&policy)));
+                let known: Vec<&str> = known.map(|known| known.name).collect();
+                let why = format!(
+                    "the policy \"{}\" takes no throughput advice, which has no delay of the link; expected {}, a policy in Python with on_advice, or notices with source = \"link\"",
+                    deaf.info().name,
+                    known.join(", ")
+                );
+                return problem(format!("flows.{name}.scheme"), why);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what throughput advice cannot say.
+fn check_notice(key: &str, notice: &NoticeFile) -> Result<(), Problem> {
+    if notice.source != NoticeSource::Scone {
+        return Ok(());
+    }
+    if notice.says_delay.is_some() {
+        let why = "throughput advice has no delay; expected no says_delay, or source = \"link\"";
+        return problem(format!("{key}.says_delay"), why);
+    }
+    if let Some(says) = &notice.says_rate {
+        if Advice::of(says.value, Instant::ZERO, true).is_none() {
+            let why = format!("{says} is less than the smallest rate of throughput advice; expected 100 kbit/s or more");
+            return problem(format!("{key}.says_rate"), why);
+        }
+    }
+    Ok(())
 }
 
 fn telling(notice: &NoticeFile, notices: bool) -> Option<EventDescription> {
     notices.then(|| EventDescription {
+        source: notice.source,
         delay: notice.delay.value,
         lost: notice.lost.value.0,
         rate: notice.says_rate.as_ref().map(|r| r.value),

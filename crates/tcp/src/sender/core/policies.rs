@@ -2,7 +2,7 @@
 
 use midflight_control::loss::LossCause;
 use midflight_control::policy::Policy;
-use midflight_control::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
+use midflight_control::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
@@ -13,13 +13,14 @@ use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
 /// What only policies listen to.
-const OF_POLICIES: [Listens; 6] = [
+const OF_POLICIES: [Listens; 7] = [
     Listens::START,
     Listens::ACKS,
     Listens::MARKS,
     Listens::UNNEEDED,
     Listens::RATES,
     Listens::CONTROL,
+    Listens::ADVICE,
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
@@ -87,6 +88,19 @@ impl Core {
             applied |= self.consult_unneeded(log);
         }
         applied
+    }
+
+    /// Gives throughput advice to the policies that use it; whether any order was applied.
+    pub(crate) fn consult_advice(
+        &mut self,
+        now: Instant,
+        advice: Advice,
+        log: &mut impl Log,
+    ) -> bool {
+        self.now = now;
+        let lowest = self.advice.get_or_insert_default().take(advice, now);
+        let of = Some(Listens::ADVICE);
+        self.ask(of, log, |p, view| p.on_advice(&lowest, view)).any
     }
 
     /// Gives the notice at the start of the connection to the policies that use it.

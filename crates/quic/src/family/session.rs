@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
+use super::dialect;
 use super::proto::crypto::{
-    AeadKey, ClientConfig, CryptoError, ExportKeyingMaterialError, HandshakeTokenKey, HeaderKey,
-    HmacKey, KeyPair, Keys, PacketKey, ServerConfig, Session, UnsupportedVersion,
+    ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, HmacKey, KeyPair, Keys,
+    PacketKey, ServerConfig, Session, UnsupportedVersion,
 };
 use super::proto::transport_parameters::TransportParameters;
-use super::proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
+use super::proto::{ConnectError, Side, TransportError};
 use crate::hearing::hear_packet;
 
 /// Bytes of the tag of AES-GCM.
@@ -27,23 +28,28 @@ struct ListenedKey {
     inner: Box<dyn PacketKey>,
 }
 
-impl PacketKey for ListenedKey {
-    fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
+impl ListenedKey {
+    fn seal(&self, path: dialect::PathId, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len() - self.inner.tag_len();
         hear_packet(true, packet, &buf[header_len..end]);
-        self.inner.encrypt(packet, buf, header_len);
+        dialect::encrypt(&*self.inner, path, packet, buf, header_len);
     }
 
-    fn decrypt(
+    fn open(
         &self,
+        path: dialect::PathId,
         packet: u64,
         header: &[u8],
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
-        self.inner.decrypt(packet, header, payload)?;
+        dialect::decrypt(&*self.inner, path, packet, header, payload)?;
         hear_packet(false, packet, payload);
         Ok(())
     }
+}
+
+impl PacketKey for ListenedKey {
+    dialect::packet_key!();
 
     fn tag_len(&self) -> usize {
         self.inner.tag_len()
@@ -66,7 +72,7 @@ fn listened(keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
 }
 
 impl Session for Listened {
-    fn initial_keys(&self, dst_cid: &ConnectionId, side: Side) -> Keys {
+    fn initial_keys(&self, dst_cid: dialect::Id<'_>, side: Side) -> Keys {
         self.inner.initial_keys(dst_cid, side)
     }
 
@@ -114,7 +120,7 @@ impl Session for Listened {
         self.inner.next_1rtt_keys().map(listened)
     }
 
-    fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
+    fn is_valid_retry(&self, orig_dst_cid: dialect::Id<'_>, header: &[u8], payload: &[u8]) -> bool {
         self.inner.is_valid_retry(orig_dst_cid, header, payload)
     }
 
@@ -133,7 +139,7 @@ pub(super) struct ListenedClient(pub(super) Arc<dyn ClientConfig>);
 
 impl ClientConfig for ListenedClient {
     fn start_session(
-        self: Arc<Self>,
+        self: dialect::Maker<'_, Self>,
         version: u32,
         server_name: &str,
         params: &TransportParameters,
@@ -150,17 +156,17 @@ impl ServerConfig for ListenedServer {
     fn initial_keys(
         &self,
         version: u32,
-        dst_cid: &ConnectionId,
+        dst_cid: dialect::Id<'_>,
     ) -> Result<Keys, UnsupportedVersion> {
         self.0.initial_keys(version, dst_cid)
     }
 
-    fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+    fn retry_tag(&self, version: u32, orig_dst_cid: dialect::Id<'_>, packet: &[u8]) -> [u8; 16] {
         self.0.retry_tag(version, orig_dst_cid, packet)
     }
 
     fn start_session(
-        self: Arc<Self>,
+        self: dialect::Maker<'_, Self>,
         version: u32,
         params: &TransportParameters,
     ) -> Box<dyn Session> {
@@ -172,14 +178,16 @@ impl ServerConfig for ListenedServer {
 /// Keys without encryption. Packets have the same size as with AES-GCM, with a tag of zeros.
 struct NullKey;
 
-impl PacketKey for NullKey {
-    fn encrypt(&self, _packet: u64, buf: &mut [u8], _header_len: usize) {
+#[allow(clippy::unused_self, reason = "called on every key")]
+impl NullKey {
+    fn seal(&self, _path: dialect::PathId, _packet: u64, buf: &mut [u8], _header_len: usize) {
         let end = buf.len() - TAG;
         buf[end..].fill(0);
     }
 
-    fn decrypt(
+    fn open(
         &self,
+        _path: dialect::PathId,
         _packet: u64,
         _header: &[u8],
         payload: &mut BytesMut,
@@ -188,6 +196,10 @@ impl PacketKey for NullKey {
         payload.truncate(end);
         Ok(())
     }
+}
+
+impl PacketKey for NullKey {
+    dialect::packet_key!();
 
     fn tag_len(&self) -> usize {
         TAG
@@ -293,11 +305,6 @@ impl NullSession {
 
     /// A message has come.
     fn message(&mut self, kind: u8, body: &[u8]) -> Result<bool, TransportError> {
-        let problem = |reason: &str| TransportError {
-            code: TransportErrorCode::PROTOCOL_VIOLATION,
-            frame: None,
-            reason: reason.into(),
-        };
         self.next = match (self.next, kind) {
             (Next::AwaitClientHello, CLIENT_HELLO) => Next::ServerHello,
             (Next::AwaitServerHello, SERVER_HELLO) => {
@@ -306,7 +313,7 @@ impl NullSession {
             }
             (Next::AwaitServer, FINISHED) => Next::ClientFinished,
             (Next::AwaitFinished, FINISHED) => Next::Nothing,
-            _ => return Err(problem("a message out of turn")),
+            _ => return Err(dialect::violation("a message out of turn")),
         };
         let length = body
             .get(..2)
@@ -319,13 +326,13 @@ impl NullSession {
                 self.peers = Some(read);
                 Ok(true)
             }
-            None => Err(problem("a message too short")),
+            None => Err(dialect::violation("a message too short")),
         }
     }
 }
 
 impl Session for NullSession {
-    fn initial_keys(&self, _dst_cid: &ConnectionId, _side: Side) -> Keys {
+    fn initial_keys(&self, _dst_cid: dialect::Id<'_>, _side: Side) -> Keys {
         null_keys()
     }
 
@@ -398,7 +405,7 @@ impl Session for NullSession {
         Some(null_keys().packet)
     }
 
-    fn is_valid_retry(&self, _orig: &ConnectionId, _header: &[u8], _payload: &[u8]) -> bool {
+    fn is_valid_retry(&self, _orig: dialect::Id<'_>, _header: &[u8], _payload: &[u8]) -> bool {
         true
     }
 
@@ -418,7 +425,7 @@ pub(super) struct Null;
 
 impl ClientConfig for Null {
     fn start_session(
-        self: Arc<Self>,
+        self: dialect::Maker<'_, Self>,
         _version: u32,
         _server_name: &str,
         params: &TransportParameters,
@@ -431,17 +438,17 @@ impl ServerConfig for Null {
     fn initial_keys(
         &self,
         _version: u32,
-        _dst_cid: &ConnectionId,
+        _dst_cid: dialect::Id<'_>,
     ) -> Result<Keys, UnsupportedVersion> {
         Ok(null_keys())
     }
 
-    fn retry_tag(&self, _version: u32, _orig: &ConnectionId, _packet: &[u8]) -> [u8; 16] {
+    fn retry_tag(&self, _version: u32, _orig: dialect::Id<'_>, _packet: &[u8]) -> [u8; 16] {
         [0; 16]
     }
 
     fn start_session(
-        self: Arc<Self>,
+        self: dialect::Maker<'_, Self>,
         _version: u32,
         params: &TransportParameters,
     ) -> Box<dyn Session> {
@@ -474,27 +481,16 @@ impl HmacKey for SeededKey {
     }
 }
 
-impl HandshakeTokenKey for SeededKey {
-    fn aead_from_hkdf(&self, _random_bytes: &[u8]) -> Box<dyn AeadKey> {
-        Box::new(Open)
-    }
-}
-
 /// Tokens are sent openly: no client here makes up one.
-struct Open;
+pub(super) struct Open;
 
-impl AeadKey for Open {
-    fn seal(&self, data: &mut Vec<u8>, _additional_data: &[u8]) -> Result<(), CryptoError> {
+impl Open {
+    pub(super) fn seal(data: &mut Vec<u8>) {
         data.extend([0; TAG]);
-        Ok(())
     }
 
-    fn open<'a>(
-        &self,
-        data: &'a mut [u8],
-        _additional_data: &[u8],
-    ) -> Result<&'a mut [u8], CryptoError> {
-        let end = data.len().checked_sub(TAG).ok_or(CryptoError)?;
-        Ok(&mut data[..end])
+    /// Where a sealed message ends.
+    pub(super) fn end(data: &[u8]) -> Result<usize, CryptoError> {
+        data.len().checked_sub(TAG).ok_or(CryptoError)
     }
 }

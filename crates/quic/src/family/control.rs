@@ -1,16 +1,19 @@
 //! The stack's congestion controllers, observed.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::dialect;
 use super::proto::congestion::{
-    BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+    Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
 };
 use super::proto::RttEstimator;
 use crate::flow::Congestion;
-use crate::hearing::{hear, Heard, WindowChange};
+use crate::hearing::{hear, random, Heard, WindowChange};
+use crate::machine::from_std;
 
 /// Makes controllers that are listened to, and use a notice.
 pub(super) struct Listened {
@@ -39,7 +42,7 @@ impl Listened {
         match self.congestion {
             Congestion::Cubic => configured!(CubicConfig),
             Congestion::NewReno => configured!(NewRenoConfig),
-            Congestion::Bbr => configured!(BbrConfig),
+            Congestion::Bbr => configured!(dialect::Bbr),
         }
     }
 }
@@ -48,6 +51,11 @@ impl ControllerFactory for Listened {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let noticed = self.notice.swap(0, Ordering::Relaxed);
         let window = Some(noticed).filter(|bytes| *bytes > 0);
+        if self.congestion == Congestion::Bbr {
+            let mut seed = [0; 16];
+            random(&mut seed);
+            rand_pcg::seed_next(seed);
+        }
         let inner = self.inner(window).build(now, current_mtu);
         let controller = Listening {
             inner,
@@ -80,21 +88,26 @@ impl Listening {
     }
 }
 
+/// Packets are lost, the newest of which was sent then.
+fn hear_loss(sent: Instant, persistent: bool) {
+    let sent = from_std(sent);
+    hear(Heard::Lost { sent, persistent });
+}
+
+impl fmt::Debug for Listening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listening")
+            .field("congestion", &self.congestion)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Controller for Listening {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.on_sent(now, bytes, last_packet_number);
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        bytes: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
-        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
-    }
+    dialect::controller!();
 
     fn on_end_acks(
         &mut self,
@@ -108,22 +121,6 @@ impl Controller for Listening {
         self.tell(WindowChange::Acked);
     }
 
-    fn on_congestion_event(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        is_persistent_congestion: bool,
-        lost_bytes: u64,
-    ) {
-        hear(Heard::Lost {
-            sent,
-            persistent: is_persistent_congestion,
-        });
-        self.inner
-            .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
-        self.tell(WindowChange::Lost);
-    }
-
     fn on_mtu_update(&mut self, new_mtu: u16) {
         self.inner.on_mtu_update(new_mtu);
         self.tell(WindowChange::New);
@@ -133,14 +130,8 @@ impl Controller for Listening {
         self.inner.window()
     }
 
-    /// BBR's pacing rate is the only value that depends on its generator, which cannot be seeded;
-    /// the stack paces by its window (`pacing.rs`), so the rate does not affect the run.
     fn metrics(&self) -> ControllerMetrics {
-        let mut metrics = self.inner.metrics();
-        if self.congestion == Congestion::Bbr {
-            metrics.pacing_rate = None;
-        }
-        metrics
+        self.inner.metrics()
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {

@@ -1,0 +1,135 @@
+"""What applications do over time: a video's buffer, a call's frames, a page's objects.
+
+All of it is read from the events that an application tells (docs/workloads.md): no flow without a
+workload has a curve here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.history import NS_PER_S
+
+if TYPE_CHECKING:
+    from midflight.plot.history import History
+
+__all__ = [
+    "OF_APPLICATIONS",
+    "Frames",
+    "buffer_of",
+    "frames_of",
+    "is_told",
+    "objects_of",
+    "stalls_of",
+]
+
+Values = NDArray[np.float64]
+
+#: Kinds of panels by the workload that they show.
+OF_APPLICATIONS = {"buffer": "video", "frames": "call", "objects": "web"}
+
+
+def is_told(flow: History) -> bool:
+    """Whether a flow tells of its application: of several connections the first one does."""
+    return len(flow.rows("request", "frame", "late_frame")) > 0
+
+
+def buffer_of(flow: History) -> tuple[Values, Values]:
+    """Return the seconds of media in a video's buffer, as the corners of a line.
+
+    It grows by a segment when that has been read, and shrinks by a second in each while it plays.
+    """
+    events = [
+        (int(at), kind, float(value) / NS_PER_S)
+        for kind in ("buffer", "playing", "stalled", "done")
+        for at, value in zip(flow.times(kind), flow.values(kind), strict=True)
+    ]
+    # At one instant a segment has been read before playback begins or ends.
+    order = ("buffer", "stalled", "playing", "done")
+    events.sort(key=lambda one: (one[0], order.index(one[1])))
+    if not events:
+        return np.empty(0), np.empty(0)
+    time, value, level, plays, since = [0.0], [0.0], 0.0, False, 0
+
+    def drained(now: int) -> float:
+        return max(0.0, level - (now - since) / NS_PER_S) if plays else level
+
+    for now, kind, said in events:
+        level = drained(now)
+        time.append(now / NS_PER_S)
+        value.append(level)
+        if kind == "buffer":
+            level = said
+        elif kind in ("stalled", "done"):
+            level = 0.0
+        plays = kind == "playing" or (plays and kind == "buffer")
+        since = now
+        time.append(now / NS_PER_S)
+        value.append(level)
+    if flow.end_ns > since:
+        empties = since + level * NS_PER_S
+        for now in sorted({min(flow.end_ns, int(empties)), flow.end_ns}):
+            time.append(now / NS_PER_S)
+            value.append(drained(now))
+    return np.array(time), np.array(value)
+
+
+def stalls_of(flow: History) -> list[tuple[float, float]]:
+    """Return from when to when playback stood still, in seconds; without the start-up."""
+    playing = flow.times("playing")
+    found = []
+    for begun in flow.times("stalled"):
+        later = playing[playing > begun]
+        found.append(
+            (int(begun) / NS_PER_S, (int(later[0]) if len(later) else flow.end_ns) / NS_PER_S)
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a call that were read: when each was made and what it took, in seconds."""
+
+    made_s: Values
+    took_s: Values
+    is_late: NDArray[np.bool_]
+    #: When those that were not read by the end of the run were made.
+    lost_s: Values
+
+
+def frames_of(flow: History) -> Frames:
+    """Return the frames of a call."""
+    at, took = flow.times("frame", "late_frame"), flow.values("frame", "late_frame")
+    late_rows = flow.rows("late_frame")
+    is_late = np.isin(flow.rows("frame", "late_frame"), late_rows)
+    numbers = np.array([int(one) for one in flow.details("frame", "late_frame")], np.int64)
+    made = (at - took) / NS_PER_S
+    lost = np.empty(0)
+    if len(numbers) > 1:
+        first, last = int(numbers.argmin()), int(numbers.argmax())
+        interval = (made[last] - made[first]) / max(1, numbers[last] - numbers[first])
+        begin = made[first] - numbers[first] * interval
+        # Until the end of the run, or until the call was over.
+        is_over = len(flow.times("done")) > 0
+        end_s = flow.end_ns / NS_PER_S
+        many = int(numbers.max()) + 1 if is_over else int((end_s - begin) / interval + 1e-9) + 1
+        missing = np.setdiff1d(np.arange(many), numbers)
+        lost = begin + missing * interval
+    return Frames(made, took / NS_PER_S, is_late, lost)
+
+
+def objects_of(flow: History) -> tuple[Values, Values, Values]:
+    """Return number, request and last byte of each object of a page, in seconds.
+
+    The last byte of one that was not read by the end of the run is nan.
+    """
+    asked = dict(zip(flow.details("request"), flow.times("request"), strict=True))
+    read = dict(zip(flow.details("object"), flow.times("object"), strict=True))
+    numbers = np.array(sorted(int(one) for one in asked), np.float64)
+    begins = np.array([asked[str(int(one))] / NS_PER_S for one in numbers])
+    ends = [read[str(int(one))] / NS_PER_S if str(int(one)) in read else np.nan for one in numbers]
+    return numbers, begins, np.array(ends)
