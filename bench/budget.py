@@ -1,9 +1,9 @@
-"""Hold the instructions that midflight's workloads take against their budget.
+"""Compare the instructions of midflight's workloads with their budget.
 
     python bench/budget.py             compare; the exit status is 1 when one is 3 % above
     python bench/budget.py --update    count and write the budget
 
-Instructions, unlike times, do not depend on the machine's mood: two counts of one binary are equal,
+Instructions, unlike times, do not depend on the machine's load: two counts of one binary are equal,
 but for a part in a thousand where threads wait for each other. The budget is
 `crates/bench/budget.toml`. The counts are callgrind's, whose files stay in `target/callgrind` for a
 closer look. Where counts cannot be compared that is said and the exit status is 0, unless the
@@ -28,8 +28,8 @@ import workload
 BUDGET = workload.ROOT / "crates" / "bench" / "budget.toml"
 TOLERANCE_PERCENT = 3
 
-# How often each is run. A process takes 200,000 instructions or so before the first run, which is
-# to be less than 1 % of what is counted.
+# How often each is run. A process takes 200,000 instructions or so before the first run, which must
+# be less than 1 % of the count.
 WORKLOADS = {
     "bulk": 1,
     "bulk-rfc": 1,
@@ -77,7 +77,7 @@ class Budget:
 
 
 def verdict(counted: Budget, budget: Budget) -> tuple[int, list[str]]:
-    """Return the exit status and what there is to say about the counts."""
+    """Return the exit status and the messages about the counts."""
     if counted.instructions.keys() != budget.instructions.keys():
         return 1, [f"{BUDGET.name} has other workloads: write it with `make budget-update`."]
 

@@ -115,7 +115,8 @@ class Outcome:
     times: Array
     timeouts: Array
     drops: Array
-    #: What a resident gets acknowledged in the window, and loses; make-before-break only.
+    #: The packets of a resident that are acknowledged in the window, and those lost;
+    #: make-before-break only.
     left: Array
     resident_drops: Array
 
@@ -331,7 +332,7 @@ def report(grid: Grid, outcomes: Sequence[Outcome]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and write if requested."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--write", action="store_true", help="write the page and its picture")
     arguments.add_argument("--profile", choices=GRIDS, default="linux", help="of all senders")

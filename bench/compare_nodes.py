@@ -33,7 +33,7 @@ APART = {
 #: kbit/s and one-way ms, both ways from each to each.
 LINKS = {"Wi-Fi": (20_000, 10), "cell": (5_000, 40)}
 RUNS = 5
-#: What the radio loses.
+#: The losses of the radio.
 LOST = "uniform 1%"
 GAP = "500 ms"
 SITUATIONS = {

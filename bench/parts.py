@@ -62,7 +62,7 @@ def costs(record: Path, binary: Path) -> Iterator[tuple[int | None, int]]:
             if kind == "ob":
                 ours = objects[number] == str(binary)
         elif line.startswith("calls="):
-            skip = True  # the next line is what the callee took, which is told where it is
+            skip = True  # the next line has the callee's cost, which is counted in the callee
         elif found := re.match(r"(0x[0-9a-f]+|[+-]\d+|\*) \S+ (\d+)$", line):
             place, instructions = found.groups()
             if place.startswith("0x"):

@@ -1,9 +1,9 @@
-"""What it does to expect reordering: the measurements of docs/reordering.md.
+"""The effect of expecting reordering: the measurements of docs/reordering.md.
 
     .venv/bin/python bench/reordering.py
     .venv/bin/python bench/reordering.py --packets 1000 --scheme a2 --scheme a2+reordering
 
-A scheme may carry settings of its own after a colon, separated by commas. The pairs of links are
+A scheme may have its own settings after a colon, separated by commas. The pairs of links are
 in two halves, as the fields of a chessboard: the rule was decided on with the one, and is checked
 with the other.
 """
@@ -86,7 +86,7 @@ def core_link(link: Link) -> Link:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a grid is run with, beside its schemes."""
+    """The settings of a grid, besides its schemes."""
 
     profile: str
     kind: str
@@ -135,7 +135,7 @@ def false(tables: list[Any], _: list[Any]) -> str:
 
 
 def later(tables: list[Any], plain: list[Any]) -> str:
-    """Return by how much later lost segments go again than with the plain sender, in ms."""
+    """Return how much later lost segments are retransmitted than with the plain sender, in ms."""
     late = (column(tables, "loss_wait_mean_ns") - column(plain, "loss_wait_mean_ns")) / 1e6
     late = late[np.isfinite(late)]
     return f"{np.mean(late):+.0f}" if late.size else "-"
@@ -209,7 +209,7 @@ def grid(setup: Setup, schemes: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the requested measurements."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
     parser.add_argument(

@@ -35,7 +35,7 @@ CRITERION = workload.TARGET / "criterion"
 FLOWS_TCL = workload.ROOT / "bench" / "flows.tcl"
 CELL = workload.ROOT / "crates" / "bench" / "src" / "cell.toml"
 
-# What ns-2 is given for a workload: scenario, flows, seconds; and how often it runs.
+# The parameters of ns-2 for a workload: scenario, flows, seconds, and the number of runs.
 NS2 = {
     "bulk": ("bottleneck", 1, 60, 5),
     "handoff": ("handoff", 1, 30, 15),
@@ -69,7 +69,7 @@ class Row:
         return self.median >= self.target if self.at_least else self.median <= self.target
 
     def cells(self) -> Iterator[str]:
-        """Yield what the table says of it."""
+        """Yield its cells of the table."""
         sign = "≥" if self.at_least else "≤"
         yield self.name
         yield "" if self.target is None else f"{sign} {short(self.target)} {self.unit}".rstrip()
@@ -128,7 +128,7 @@ class Benchmark:
 
 
 def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
-    """Yield what criterion found, beside what ns-2 took."""
+    """Yield the times of criterion beside those of ns-2."""
     packet = {
         name: Benchmark.read(f"packet/{name}").samples
         for name in (
@@ -236,7 +236,7 @@ def run_ns2(name: str) -> Benchmark:
 
 
 def ns2_beside() -> tuple[dict[str, Benchmark], str]:
-    """Return what ns-2 takes, as far as it does the same work, and what there is to say of it."""
+    """Return the time of ns-2, where it does the same work, and the notes on it."""
     if shutil.which("ns") is None:
         return {}, "ns-2 is not installed (Debian's package ns2): there is nothing beside it."
     try:
@@ -448,7 +448,7 @@ def lab_rows() -> Iterator[Row]:
 
 
 def rows_of_lab() -> tuple[list[Row], str]:
-    """Return the same, and what is to be said of it."""
+    """Return the same, and the notes on it."""
     try:
         return list(lab_rows()), ""
     except midflight.MidflightError as error:

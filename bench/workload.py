@@ -1,4 +1,4 @@
-"""The workloads of `crates/bench`, run one at a time in processes of their own."""
+"""The workloads of `crates/bench`, run one at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 
 @dataclass(frozen=True)
 class Done:
-    """What a run of a workload says of itself."""
+    """The output of a run of a workload."""
 
     count: int
     unit: str

@@ -32,7 +32,7 @@ class Stub(SourceFileLoader):
         """Keep no byte code beside the sources."""
 
 
-# What modules import for type checkers alone autodoc needs too; this package's, not that of others,
+# Autodoc also needs the imports for type checkers: those of this package, not those of others,
 # which are imported before. The notebooks are run by another process, with the compiled module.
 for name in ("jinja2", "matplotlib.figure", "numpy.typing"):
     import_module(name)
@@ -45,7 +45,7 @@ loader.exec_module(stub)
 vars(stub).update(MODEL_VERSION=midflight.MODEL_VERSION, QUIC_STACKS=midflight.QUIC_STACKS)
 compiled = midflight.workloads
 vars(midflight)["_core"] = sys.modules[loader.name] = stub
-# A module that is imported asks for the workloads; the stub describes the function only.
+# An imported module calls the function for the workloads; the stub only describes it.
 described, vars(stub)["workloads"] = stub.workloads, compiled
 for name in (
     *("executors", "plot", "qlog", "run_report", "studies", "sweep_report", "sweep_results"),
@@ -82,7 +82,7 @@ exclude_patterns = [".*", "bench", "crates", "drills", "examples", "out", "targe
 highlight_language = "none"
 # Links to headings are those of a Git host.
 myst_heading_anchors = 4
-# Pages of studies begin at the third level: reports have them under a heading of their own.
+# Pages of studies begin at the third level: reports have them under their own heading.
 suppress_warnings = ["myst.header"]
 
 nb_execution_mode = "force"
@@ -102,12 +102,12 @@ nitpicky = True
 nitpick_ignore_regex = [
     # Types of other projects, whose inventories would have to come from the network.
     ("py:.*", r"(collections|matplotlib|numpy|pathlib|typing)\..*"),
-    # Shapes of what the core returns, and what explanations are made of.
+    # Shapes of the core's results, and the parts of explanations.
     ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields)"),
     ("py:class", r"midflight\.explain\.events\.Found"),
     # Names that annotations have as they are written.
     ("py:class", r"(RunSource|Path)"),
-    # What studies are made of is not public.
+    # The parts of studies are not public.
     ("py:class", r"midflight\.studies\..*"),
 ]
 
@@ -124,7 +124,7 @@ html_show_sphinx = False
 
 
 def skip(_app: Any, _what: str, _name: str, of: Any, _skip: bool, _options: Any) -> bool | None:
-    """Leave out fields of named tuples, of which the signature says as much."""
+    """Leave out fields of named tuples, which the signature describes."""
     return True if str(of.__doc__).startswith("Alias for field number") else None
 
 

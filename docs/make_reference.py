@@ -88,7 +88,7 @@ QUANTITIES = (
     "Instants",
     "Share",
 )
-#: Kinds of parts with the lists that tell of them.
+#: Kinds of parts with the lists that describe them.
 PARTS = {
     "policy": "policies",
     "congestion controller": "controllers",
@@ -97,7 +97,7 @@ PARTS = {
     "detector of spurious retransmissions": "detectors",
     "handoff signal of the mobile node": "signals",
 }
-#: What the starters are run with, for a first look.
+#: The schemes with which the starters are run for a first look.
 COMPARED = ("sack", "enhanced", "vho-qs", "rlci", "freeze", "ehn", "westwood")
 
 
@@ -252,7 +252,7 @@ def starters() -> str:
 
 
 def results() -> str:
-    """Return what some schemes make of the starters."""
+    """Return the results of some schemes in the starters."""
     rows = []
     for name in scenario.starter_names():
         one = Scenario.read(name)
@@ -295,7 +295,7 @@ def contents() -> str:
 
 
 def schemes(*names: str) -> str:
-    """Return what the registry says of schemes."""
+    """Return the registry's data on schemes."""
     known = {one["name"]: one for one in _core.schemes()}
     parts = {one["name"]: (what, one) for what, one in each_part()}
     told = compared()
@@ -319,7 +319,7 @@ def schemes(*names: str) -> str:
 
 
 def agents() -> str:
-    """Return what the registry says of agents of nodes on the path."""
+    """Return the registry's data on agents of nodes on the path."""
     found = []
     for one in _core.agents():
         lines = [f"### `{one['name']}`", "", f"{sentence(one['summary'])} Source: {one['source']}."]

@@ -163,7 +163,7 @@ __all__ = [
     "workloads",
 ]
 
-# Loaded on first use, so that importing the package costs nothing. What is not here is the core's.
+# Loaded on first use, so that importing the package costs nothing. Other names are the core's.
 _HOMES = {
     "midflight.one_run": (
         "capture",

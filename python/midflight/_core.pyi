@@ -350,7 +350,7 @@ def handoff(
     - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
     - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
       so on for `extra_packets`; `t_new_make_ns`: the same from the highest segment sent at the
-      make; `t_ack_ns`: until the ACK has advanced by so many; `t_newpath_ns`: until it covers so
+      make; `t_ack_ns`: until the ACK has advanced by this many; `t_newpath_ns`: until it covers so
       many that came over the new path first
     - `timeouts`; `nrto`: those that doubled the back-off, `nspur` spurious ones among them,
       `first_rto_ns`; `rto_times`: when they came, in seconds from t = 0, with "s" if spurious
@@ -1370,7 +1370,7 @@ class SenderView:
         """Duplicate ACKs that start fast retransmit."""
     @property
     def unsent(self) -> int:
-        """Segments never sent before that there are to send, whatever the windows."""
+        """Segments available to send that were never sent before, independent of the windows."""
     @property
     def segment_bytes(self) -> int:
         """Size of a data segment on the wire, in bytes."""
@@ -1514,6 +1514,6 @@ class Order:
         """Send without an ordered rate again."""
     @staticmethod
     def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
-        """Send the next so many segments at this rate instead of in a burst, what a timeout resends
-        included.
+        """Send this many of the next segments at this rate instead of in a burst, what a timeout
+        resends included.
         """

@@ -2,24 +2,24 @@
 
 A *claim* is one testable statement of a paper in our own words, with a pass rule that a function
 evaluates on simulated runs.  The function returns a `Finding`: a list of `Check`, one for each part
-of the rule.  The verdict follows from the checks and from nothing else:
+of the rule.  The verdict follows from the checks alone:
 
 ==============  =================================================================
 all pass        ``reproduced``
 some pass       ``partly``
 none passes     ``not``
-nothing to see  ``undecidable`` (no check could be made; the note says why)
+no checks       ``undecidable`` (no check could be made; the note says why)
 ==============  =================================================================
 
 A rule of the form "each of these cells" has one part per cell.  A part that could not be decided
 counts as not passed as soon as another part could be decided.  A verdict is shown with its score,
-the number of parts that pass: 3 of 10 and 11 of 12 are both ``partly`` and do not say the same.
+the number of parts that pass: 3 of 10 and 11 of 12 are both ``partly`` but differ.
 
 Rows that go beyond a paper have an identifier with an X after the paper's (``A11-X1``).  They are
-counted apart: the tally of a paper has the paper's own rows only.
+counted separately: the tally of a paper has the paper's own rows only.
 
-Where a reading of the paper was corrected, the earlier one stays beside it as a `Reading`: the rule
-or the setup that it is about, with its own parts.  It is shown, and decides nothing.
+Where an interpretation of the paper was corrected, the earlier one is kept as a `Reading`, with the
+rule or setup that it concerns and its own parts. It is shown, but does not affect the verdict.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class Verdict(enum.StrEnum):
-    """What the data says about a claim."""
+    """The verdict of the data on a claim."""
 
     REPRODUCED = "reproduced"
     PARTLY = "partly"
@@ -65,8 +65,8 @@ class Verdict(enum.StrEnum):
 class Check:
     """One part of a pass rule: what was measured, its value as text, and whether it passed.
 
-    `passed` is None when the part could not be decided.  `parts` is above one where a check stands
-    for several parts with the same outcome.
+    `passed` is None when the part could not be decided.  `parts` is above one where a check
+    represents several parts with the same outcome.
     """
 
     what: str
@@ -76,7 +76,7 @@ class Check:
 
     @property
     def text(self) -> str:
-        """What was measured, without the outcome."""
+        """What was measured and its value, without the outcome."""
         return f"{self.what}: {self.value}" if self.what else self.value
 
     def __str__(self) -> str:
@@ -96,13 +96,13 @@ def decide(checks: Iterable[Check]) -> Verdict:
 
 
 class _Parts:
-    """Verdict and score of what has checks."""
+    """Verdict and score of an object with checks."""
 
     checks: Sequence[Check]
 
     @property
     def verdict(self) -> Verdict:
-        """What the checks give."""
+        """The verdict that the checks give."""
         return decide(self.checks)
 
     @property
@@ -130,7 +130,7 @@ class _Parts:
 
 @dataclass(frozen=True)
 class Reading(_Parts):
-    """Another reading of a claim: what it takes the paper to say, and what its parts give."""
+    """Another interpretation of a claim: what it takes the paper to say, and its checks."""
 
     what: str
     checks: Sequence[Check]
@@ -142,12 +142,12 @@ class Reading(_Parts):
 
 @dataclass(frozen=True)
 class Finding(_Parts):
-    """What one claim's function found: its checks, further measured values, and a note.
+    """The result of one claim's function: its checks, further measured values, and a note.
 
-    `context` holds measured values that the rule does not ask for but a reader wants to see.
-    `note` gives the reason where the claim does not come out as stated; `why` is that reason in one
+    `context` holds further measured values for the reader, which the rule does not use.
+    `note` gives the reason where the claim is not reproduced in full; `why` is that reason in one
     sentence for the summary of a report, by default the first sentence of the note.  `readings` are
-    other readings of the claim, which do not decide.
+    other interpretations of the claim, which do not affect the verdict.
     """
 
     checks: Sequence[Check]
@@ -158,14 +158,14 @@ class Finding(_Parts):
 
     @property
     def measured(self) -> str:
-        """The measured values as one text, the other readings at its end."""
+        """The measured values as one text, with the other interpretations at its end."""
         parts = "; ".join(str(check) for check in self.checks)
         text = f"{parts}. {self.context}" if self.context and parts else parts or self.context
         return " | ".join(filter(None, [text, *map(str, self.readings)]))
 
     @property
     def reason(self) -> str:
-        """Why the claim does not come out, in one sentence."""
+        """Why the claim is not reproduced, in one sentence."""
         return self.why or _SENTENCE_END.split(self.note, maxsplit=1)[0].rstrip(".:")
 
     def failures(self, most: int = 3) -> str:
@@ -224,7 +224,7 @@ class ClaimResult:
         return self.claim.beyond
 
     def to_json(self) -> dict[str, str | int | bool]:
-        """What `claims.csv` has of it, by column."""
+        """Its row of `claims.csv`, by column."""
         return {
             "id": self.claim.id,
             "beyond_paper": self.beyond,

@@ -65,8 +65,9 @@ class CongestionController:
         """Return the same when the retransmission timer has expired.
 
         The window is then one segment, or under the profile `linux` one more than what may still be
-        in flight, whatever is returned. Where the sender has already reduced its window for what is
-        outstanding, the threshold stays as well. `on_ack` is called in the slow start after it.
+        in flight, independent of the returned value. Where the sender has already reduced its
+        window for what is outstanding, the threshold stays as well. `on_ack` is called in the slow
+        start after it.
         """
         del view
         return None

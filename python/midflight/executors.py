@@ -120,7 +120,7 @@ def run_slurm(
 
     The folder is one that all nodes see. `options` are submitit's, such as `slurm_partition`,
     `timeout_min` (720 unless given), `mem_gb` or `slurm_account`; raises `MidflightError` for
-    others. Jobs go on when this program is stopped; run it again to pick up what is there.
+    others. Jobs continue when this program is stopped; run it again to pick up what is there.
     Needs the extra `slurm`. `cluster` is submitit's too, `wait` what sleeps some seconds between
     two looks at the jobs.
     """

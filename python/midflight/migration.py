@@ -47,11 +47,11 @@ class Sender:
 
 def _row(name: str) -> Sender:
     flow = {"profile": "quic", "set": {"migration": name}}
-    return Sender(name, flow, "row")
+    return Sender(f"as {name}", flow, "row")
 
 
 def _real(stack: str, cc: str) -> Sender:
-    return Sender(f"{stack} ({cc}) itself", {"stack": stack, "cc": cc}, "stack")
+    return Sender(f"{stack} ({cc})", {"stack": stack, "cc": cc}, "stack")
 
 
 #: The choices of seven stacks in our own sender, the stacks that are built in, and TCP of Linux.
@@ -71,8 +71,8 @@ class MigrationRow:
     was never sent before it; none if that took longer than 120 s. `stall_s` is the longest time
     without progress; `lost_queue` and `lost_down` are packets lost to a full queue and to a link
     that was down, from the handoff on until 20 MB are acknowledged; `resident` is the share that a
-    TCP flow of another node on the new link gets in the 5 s after the handoff of what it gets
-    when nobody comes.
+    TCP flow of another node on the new link gets in the 5 s after the handoff, relative to a run
+    without a newcomer.
     """
 
     sender: str

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Policies", "Policy", "load_policies", "sources"]
 
 
-#: What a policy may be asked by; another method whose name begins with on_ is refused.
+#: The hooks of a policy; other methods whose names begin with on_ are refused.
 HOOKS = ("on_notice", "on_advice", "on_start", "on_ack", "on_timeout", "on_recovery")
 #: Where a class keeps what `sources` found of it.
 SOURCE = "_midflight_source"
@@ -165,7 +165,7 @@ def sources(policies: Policies | None) -> dict[str, str]:
                 accepted="a class in a file, or in a cell of a notebook",
             ) from error
         found = hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()
-        # A class that other processes get by value does not say its file there.
+        # A class that other processes get by value does not have its file name there.
         setattr(policy, SOURCE, found)
         return found
 

@@ -24,7 +24,7 @@ __all__ = ["events", "header", "write_qlog"]
 #: How a file of this form ends, and what comes before each of its records.
 SUFFIX = ".sqlog"
 RECORD_SEPARATOR = "\x1e"
-#: What happens to a connection over QUIC beside its data.
+#: Events of a connection over QUIC besides its data.
 CONNECTION = frozenset(event for event, _ in OF_QUIC)
 FLIGHT = ("bytes_in_flight", "packets_in_flight")
 EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:events"]
@@ -81,7 +81,7 @@ def events(history: History) -> Iterator[dict[str, Any]]:
     state: str | None = None
     for row in history.rows:
         metrics.note(row)
-        # What a sender does on one occasion is told before what it then sends.
+        # The sender's changes at an event are logged before the segments that it then sends.
         if row.event in ("send", "rexmit", "ack", "rto", "fast_retransmit"):
             yield from metrics.changes(row.time_ns, without=FLIGHT)
         sender_before = history.sender_before(row.index)
@@ -180,7 +180,7 @@ def ranges(row: Row) -> list[list[int]]:
 
 
 class Metrics:
-    """What a sender measures, told when it changes."""
+    """A sender's measurements, logged when they change."""
 
     def __init__(self, payload: int) -> None:
         self.payload = payload

@@ -1,8 +1,8 @@
 """The questions of the papers as values: what is run, again and again, and what it gives.
 
-A `Question` is what `midflight handoff`, `startup`, `flow` or `roam` asks: the keywords of the
-core's class of that name as values that JSON can hold, and the schemes it is asked of. It gives the
-table of all its runs, and each of them as a `Setup`.
+A `Question` is that of `midflight handoff`, `startup`, `flow` or `roam`: the keywords of the core's
+class of that name as values that JSON can hold, and the schemes to compare. It gives the table of
+all its runs, and each of them as a `Setup`.
 
     >>> from midflight.question import Question
     >>> links = {"old": "6400 kbit/s, 9 ms", "new": "200 kbit/s, 300 ms"}
@@ -36,7 +36,7 @@ QUESTIONS = {
     "flow": ("LongFlow", "run_long_flows", False),
     "roam": ("Roaming", "run_roaming", False),
 }
-#: What may be set of a question and of a figure's runs, beside `set.NAME`.
+#: The paths that can be set in a question and in a figure's runs, besides `set.NAME`.
 PATHS = ("scheme", "profile")
 
 
@@ -67,9 +67,9 @@ def apart(sets: Iterable[tuple[str, str]], what: str) -> tuple[dict[str, str], d
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of each of some schemes; `policies` are your own by their names.
+    """The runs of some schemes; `policies` are user policies by name.
 
-    `keywords` are those of the core's class, but for the schemes and policies; `radio` and `then`
+    `keywords` are those of the core's class except the schemes and policies; `radio` and `then`
     are mappings with the keywords of `Radio`, `runs` is how many runs there are. All are values
     that JSON can hold.
     """

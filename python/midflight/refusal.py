@@ -13,7 +13,7 @@ Refusal = TypeVar("Refusal", bound="MidflightError")
 def refusal(
     message: str, *, name: str | None = None, value: object = None, accepted: str | None = None
 ) -> MidflightError:
-    """Return the error to raise, which says what it is about as the core's errors do.
+    """Return the error to raise, with the same attributes as the core's errors.
 
     `name` is the setting, option or column, `value` what was given for it, `accepted` what would
     be.
@@ -24,7 +24,7 @@ def refusal(
 
 
 def about(error: Refusal, *, name: str | None, value: object, accepted: str | None) -> Refusal:
-    """Return an error that says what it is about."""
+    """Return an error with the attributes that describe it."""
     error.name, error.accepted = name, accepted
     error.value = None if value is None else str(value)
     return error

@@ -26,7 +26,7 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def environment() -> Environment:
-    """What makes HTML of the templates; what is put in is text unless it says otherwise."""
+    """Return the environment that renders the templates; values are escaped unless marked safe."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -39,7 +39,7 @@ def environment() -> Environment:
 
 
 def data_url(content: bytes, mime: str) -> str:
-    """Return a file as the address of itself."""
+    """Return a file as a data URL."""
     return f"data:{mime};base64," + base64.b64encode(content).decode("ascii")
 
 
@@ -73,7 +73,7 @@ def _prose(text: str) -> Markup:
 
 
 def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> dict[str, Any]:
-    """What the template shows of one figure."""
+    """The values of one figure for the template."""
     return {
         "id": drawn.id,
         "title": drawn.figure.title,
@@ -86,7 +86,7 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
 
 
 def _failures(claims: Sequence[ClaimResult]) -> list[ClaimResult]:
-    """The claims that were not reproduced, the worst first and otherwise in their order."""
+    """The claims that were not fully reproduced, the worst verdicts first."""
     order = (Verdict.NOT, Verdict.PARTLY, Verdict.UNDECIDABLE)
     failed = [one for one in claims if one.verdict is not Verdict.REPRODUCED]
     return sorted(failed, key=lambda one: (one.beyond, order.index(one.verdict)))

@@ -258,7 +258,7 @@ def by_flow(table: Any, name: str) -> NDArray[np.float64]:
     return np.asarray(table.numpy(name), dtype=float).reshape(-1, flows)
 
 
-#: What is counted of each flow of a run, and is added up over them.
+#: The counts of each flow of a run that are summed over the flows.
 _COUNTS = frozenset(
     "nrto nspur timeouts drops_data drops_all drops_queue drops_break rexmits sent_in_outage "
     "reordered fast_rexmits false_fast_rexmits orders acked_window".split()
@@ -379,7 +379,7 @@ class StartupTable:
         return np.asarray(self._table.numpy(name))
 
     def time_s(self, packets: int) -> NDArray[np.float64]:
-        """Seconds from each newcomer's SYN until so many packets are acknowledged; nan if never."""
+        """Seconds from each newcomer's SYN until `packets` are acknowledged; nan if never."""
         times = np.asarray(self[f"t_{packets}_ns"], dtype=float)
         return times[: self.newcomers] / NS_PER_S
 
@@ -499,9 +499,8 @@ class EventLog:
 
     @cached_property
     def detail(self) -> NDArray[np.str_]:
-        """What else each event says.
-
-        Made when asked for: every text of such an array takes the place of the longest.
+        """Further content of each event. Created on request, because every text of such an array
+        takes the space of the longest.
         """
         return self._detail.astype(str)
 

@@ -24,7 +24,7 @@ MOST_FIGURES = 4
 
 Cells = Sequence[Sequence[str]]
 
-#: What the columns of results are called in full.
+#: The full titles of the columns of results.
 _HEADS = {
     "seconds": "time (s)",
     "goodput": "goodput (Mbit/s)",
@@ -70,7 +70,7 @@ def report_run(
 def report_html(outcome: Outcome, *, command: str = "") -> str:
     """Return the report of runs that were made as a text of HTML.
 
-    `command` is what repeats them, as the report says.
+    `command` is the command in the report that repeats them.
     """
     scenario = json.loads(outcome.plan.canonical)
     manifest = outcome.manifest(command)
@@ -137,7 +137,7 @@ def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:
         }
 
 
-#: What becomes of a connection over QUIC and its paths, as a trace calls it.
+#: Events of a connection over QUIC and its paths, as named in a trace.
 PATH_EVENTS = (
     "established",
     "migrates",
@@ -164,7 +164,8 @@ def stack_of(flow: Mapping[str, Any]) -> str:
 
 
 def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[str]) -> Cells:
-    """What became of the paths of flows over QUIC in the first run; several alike are one line."""
+    """The events of the paths of flows over QUIC in the first run; several equal ones are one
+    line."""
     flows = scenario["flows"]
     lines: list[list[str]] = []
     for name in names:
@@ -186,7 +187,7 @@ def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[st
 
 
 def link_cells(links: Mapping[str, Any]) -> Cells:
-    """The links' parameters, with what a preset says of them."""
+    """The links' parameters, with the description of a preset."""
     from midflight import link_presets
 
     presets = {one["name"]: one for one in link_presets()}
@@ -227,7 +228,7 @@ def word(value: Any) -> str:
 
 
 def flow_settings(flows: Mapping[str, Any]) -> Cells:
-    """What the flows are."""
+    """The description of the flows."""
     of_stack = ("cc", "tls", "streams", "idle", "migration", "resume")
     of_run = ("direction", "size", "start", "count", "stagger", "on")
     keys = ("stack", "profile", "scheme", *of_stack, *of_run)
@@ -250,7 +251,7 @@ def flow_settings(flows: Mapping[str, Any]) -> Cells:
     return [["flow", *used], *(line[:-1] for line in lines)]
 
 
-#: What becomes of the address of a flow over QUIC.
+#: The change of the address of a flow over QUIC.
 _REBINDS = {
     "address": "another address",
     "port": "another port",

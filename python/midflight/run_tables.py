@@ -1,4 +1,4 @@
-"""What the runs of a scenario gave, as the cells of tables: means if there are several runs.
+"""The results of a scenario's runs as the cells of tables: means if there are several runs.
 
 Runs are added some at a time, and none is kept.
 """
@@ -43,8 +43,8 @@ def csv_cell(value: Any) -> str:
 def csv_text(text: str) -> str:
     """Return a text as it is in a CSV file: with a quote before what a spreadsheet would run.
 
-    That is the remedy that OWASP has against formula injection. Numbers stay as they are. What
-    begins with a quote gets one too, so that `plain_text` knows which to take off.
+    That is the remedy that OWASP has against formula injection. Numbers stay as they are. Text that
+    begins with a quote gets one too, so that `plain_text` knows which to remove.
     """
     return f"'{text}" if text.startswith("'") or is_formula(text) else text
 
@@ -155,7 +155,7 @@ def measure_cell(value: float | None, unit: str) -> str:
 
 _TIMEOUTS = ("timeouts", "spurious_timeouts", "rexmits")
 _DROPS = ("drops_queue", "drops_break", "drops_radio")
-#: What only disciplines of queues and agents of nodes do; in tables where one did.
+#: Counts that only disciplines of queues and agents of nodes have; in tables if one is above zero.
 _MANAGED = {
     "drops_early": "early",
     "marks": "marks",
@@ -163,7 +163,7 @@ _MANAGED = {
     "node_kept": "kept-by-nodes",
 }
 _FALSE = ("false_fast_rexmits", "fast_rexmits")
-#: What became of data that nodes acknowledged by themselves.
+#: The fate of data that nodes acknowledged themselves.
 _DELIVERY = ("delivered_ns", "acked_ahead", "acked_missing")
 _LATER = (*_MANAGED, *_DELIVERY)
 _COUNTS = (*_TIMEOUTS, *_DROPS, *_MANAGED)
@@ -181,7 +181,7 @@ def measures_of(workload: str | None) -> Sequence[WorkloadMeasure]:
 
 
 class RunSummary:
-    """What runs gave on average: of each flow, and of each flow after a handoff or change."""
+    """The mean results of runs: of each flow, and of each flow after a handoff or change."""
 
     def __init__(self) -> None:
         self.flows: dict[str, Means] = {}
@@ -240,7 +240,7 @@ class RunSummary:
 
     @property
     def managed_text(self) -> str:
-        """What the columns hold of which there is more than elsewhere; empty if there are none."""
+        """The description of the additional columns; empty if there are none."""
         found = self._managed(self.flows.values())
         said = [
             "; dropped early and marked by queues" if {"drops_early", "marks"} & set(found) else "",

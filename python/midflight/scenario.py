@@ -207,11 +207,12 @@ class Scenario:
     ) -> Self:
         """Read a scenario file, or a starter scenario by its name.
 
-        The bare name of a starter is the starter, whatever the working directory has; "./ferry" is
-        the file. `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"};
-        `policies` are your own policies by name (see `midflight.policy`), here and wherever a
-        scenario is checked or run. The result has every default. Raises `MidflightError` for
-        invalid input and for a folder, `OSError` for a file that cannot be read.
+        The bare name of a starter is the starter, even if the working directory has a file of that
+        name; "./ferry" is the file. `sets` are values by the path to them, such as
+        {"links.lte.rate": "5 Mbit/s"}; `policies` are your own policies by name (see
+        `midflight.policy`), here and wherever a scenario is checked or run. The result has every
+        default. Raises `MidflightError` for invalid input and for a folder, `OSError` for a file
+        that cannot be read.
         """
         plan = read_plan(file, sets=sets, policies=policies)
         return cls.from_dict(json.loads(plan.canonical))
@@ -333,7 +334,7 @@ class Outcome:
 def manifest_head(
     digests: Iterable[str], command: str, policies: Policies | None = None
 ) -> dict[str, Any]:
-    """Return what repeats any runs, which have these digests, but for what they are runs of."""
+    """Return what repeats any runs, which have these digests, except for what they are runs of."""
     import midflight
     from midflight.policy import sources
 
@@ -459,7 +460,7 @@ def read_plan(
             accepted=accepted,
         )
     text = read_limited(path)
-    # JSON, such as a canonical form, is told by its name.
+    # JSON, such as a canonical form, is recognised by its name.
     name = None if path.suffix == ".json" else str(path)
     return _core.Plan(text, name=name, sets=set_texts(sets), policies=policies)
 

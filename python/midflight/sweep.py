@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Shard", "Sweep", "axis_values"]
 
-#: Cells of a shard, unless that is said.
+#: Default number of cells of a shard.
 SHARD_CELLS = 500
 #: Rows of results that the core holds at a time, unless one cell has more.
 ROWS_AT_A_TIME = 500_000
@@ -54,7 +54,7 @@ MOST_VALUES = 1_000_000
 TABLES = ("flows", "phases")
 #: Which columns the tables of shards have: shards with others are not mixed with them.
 COLUMNS = 2
-#: What a shard's tables hash to: one that was damaged since is run again.
+#: The hash of a shard's tables: a shard that was damaged since is run again.
 SUMS = "sums.json"
 COMPARISON = "comparison"
 
@@ -276,7 +276,7 @@ class Sweep:
 
     @cached_property
     def paths(self) -> dict[str, list[str]]:
-        """The paths that each axis stands for."""
+        """The paths that each axis represents."""
         values = json.loads(self.scenario)
         return {key: list(_paths(values, key.split("."))) for key in self.axes}
 
@@ -393,7 +393,7 @@ class Sweep:
         bare = json.loads(self.scenario)
         for key in ("title", "description"):
             bare.pop(key, None)
-        # What a preset is may change with the program.
+        # The values of a preset may change with the program.
         presets = _core.link_presets()
         stacks = [*self.kernel(), *self.quic_stacks(), *self.traces()]
         same = json.dumps([MODEL_VERSION, COLUMNS, presets, bare, sources(self.policies), *stacks])
@@ -406,7 +406,7 @@ class Sweep:
             yield Shard(number, cells, address.hexdigest())
 
     def traces(self) -> list[str]:
-        """Return what stands for the content of the recordings that axes name."""
+        """Return what represents the content of the recordings that axes name."""
         found = []
         stride = self.cells
         for key, values in self.axes.items():
@@ -532,8 +532,8 @@ class Sweep:
     def begin(self, folder: Path) -> None:
         """Make the folder of the sweep, or find that it has this very sweep.
 
-        What this machine left half-written is removed. Raises `MidflightError` for a folder with
-        another sweep, or with this one of another version, and leaves it as it is.
+        Files that this machine left half-written are removed. Raises `MidflightError` for a folder
+        with another sweep, or with this one of another version, and leaves it as it is.
         """
         definition = self.definition()
         file = folder / "sweep.json"
@@ -601,9 +601,9 @@ def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
     try:
         there = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
-        return  # It was damaged, and is written anew.
+        return  # It was damaged, and is written again.
     there = there if isinstance(there, dict) else {}
-    # What gives the same tables: another comparison, shards of another size, other words.
+    # Changes that give the same tables: another comparison, shards of another size, other words.
     keys = [key for key in definition if key not in ("compare", "midflight", "shard_cells")]
     different = [key for key in keys if _bare(there.get(key)) != _bare(definition[key])]
     if different:
@@ -654,7 +654,7 @@ def _inside(values: Any) -> dict[str, Any]:
 
 
 def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that a path with * stands for."""
+    """Yield the paths that a path with * represents."""
     if "*" not in parts:
         yield ".".join(parts)
         return

@@ -3,9 +3,10 @@
 Values are compared in pairs: the runs of two cells that differ in nothing else met the same losses
 (common random numbers), so the difference is the effect of the value.
 
-What is independent is what draws random numbers of its own: a run. The pairs of one run, at its
+Independent samples are runs, which draw their own random numbers. The pairs of one run, at its
 instants and on its links, share them: they are averaged first, and a confidence interval is over
-runs. Where nothing random tells runs apart, the values of the other axes are the sample.
+runs. Where runs do not differ in random numbers, the values of
+the other axes are the sample.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _of_workloads() -> dict[str, tuple[str, float]]:
     return found
 
 
-#: What may be compared, with what one of it is in the unit that people read.
+#: The metrics that can be compared, with their scale to the displayed unit.
 METRICS: Mapping[str, tuple[str, float]] = {
     "duration_ns": ("seconds from the opening to the end", 1e9),
     "all_new_ns": ("seconds from the first handoff until the new packets are acknowledged", 1e9),
@@ -84,9 +85,9 @@ class Group:
 
     flow: str
     values: tuple[str, ...]
-    #: Values of the metric by what else tells the runs apart; missing ones are nan.
+    #: Values of the metric by the other variables of the runs; missing ones are nan.
     runs: dict[tuple[str, ...], float] = field(default_factory=dict)
-    #: Those whose flow was done before the handoff, of which they say nothing.
+    #: Runs whose flow was done before the handoff, which do not measure it.
     early: set[tuple[str, ...]] = field(default_factory=set)
     #: Whether runs differ by chance, and the places in that of what is independent: seed and number
     #: of the run, or, where there is no chance, the values of the other axes.
@@ -119,8 +120,8 @@ class Comparison:
     #: Pairs that are left out: a run has no value, or a flow was done before the handoff.
     left_out: int
     done_before: int
-    #: What the intervals are over, and how many of them: runs, or, where nothing random tells runs
-    #: apart, values of the other axes. The pairs of each are averaged first.
+    #: The samples of the intervals, and their number: runs, or, where runs do not differ in random
+    #: numbers, values of the other axes. The pairs of each are averaged first.
     over: Literal["runs", "axes"]
     samples: int
     #: Mean difference, value minus baseline, and half the width of its 95 % confidence interval.
@@ -190,7 +191,7 @@ def groups(
 
 
 class Chance:
-    """Whether runs differ that only their random numbers tell apart."""
+    """Whether there are runs that differ only in their random numbers."""
 
     def __init__(self, axes: Sequence[str]) -> None:
         self.axes = [axis for axis in axes if axis != SEED]
@@ -268,7 +269,7 @@ def unit_means(
 
 
 def default_metric(rows: Iterator[dict[str, str]]) -> str:
-    """Return what tells most: durations where a flow has them, else goodput."""
+    """Return the default metric: durations where a flow has them, else goodput."""
     has_durations = False
     for row in rows:
         if row["moves"] != "1":

@@ -1,4 +1,4 @@
-"""What a sweep measured, in tables: quartiles over its axes, and a comparison of axis values."""
+"""The results of a sweep in tables: quartiles over its axes, and a comparison of axis values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDTH = 96
 
 
 class Summary:
-    """Quartiles over the axes but for instants, and the comparison if one is wanted."""
+    """Quartiles over the axes except instants, and the comparison if requested."""
 
     def __init__(
         self,

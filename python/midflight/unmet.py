@@ -1,6 +1,6 @@
-"""Handoffs that no flow meets: those after all of the node's flows are done, or before one opens.
+"""Handoffs that affect no flow: those after all of the node's flows are done, or before one opens.
 
-Such a run says nothing of the handoff, and its numbers do not show it.
+Such a run does not measure the handoff, and its numbers do not show that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ __all__ = ["PathChanges", "Unmet", "UnmetRuns", "unmet_cells"]
 
 @dataclass(frozen=True)
 class Unmet:
-    """In how many cells of a sweep a handoff is met by no flow, or a flow meets none."""
+    """The number of cells of a sweep in which a handoff affects no flow, or a flow has no
+    handoff."""
 
     #: A handoff comes when all flows of the mobile node are done, in one run at least.
     all_done: int = 0
@@ -33,7 +34,7 @@ class Unmet:
     opens_late: int = 0
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence for each that there is."""
+        """Yield a sentence for each count above zero."""
         if self.all_done:
             yield f"In {counted(self.all_done, 'cell')} a handoff came when every flow was done."
         if self.opens_late:
@@ -64,7 +65,7 @@ def late_flows(flows: Iterable[Mapping[str, Any]], handoffs: Sequence[int]) -> d
 
 
 class UnmetRuns:
-    """Handoffs that no flow of a scenario's runs meets, which are added some at a time."""
+    """Handoffs that affect no flow in a scenario's runs. Runs are added in batches."""
 
     def __init__(self, plan: Plan) -> None:
         self.handoffs = sorted(handoffs_ns(plan.path_changes))
@@ -88,7 +89,7 @@ class UnmetRuns:
             self.late.update(late_flows(of_run, self.handoffs))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes on handoffs that no flow of a run meets, and on flows that meet none."""
+        """Yield notes on handoffs that affect no flow of a run, and on flows without a handoff."""
         from midflight.explain.words import when
 
         first = min(self.done, default=len(self.handoffs))

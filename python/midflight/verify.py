@@ -51,7 +51,7 @@ class Verified:
 
 @dataclass(frozen=True)
 class VerifiedResults:
-    """The runs that were repeated, and what differs in the tables beside them."""
+    """The runs that were repeated, and the differences in the tables beside them."""
 
     runs: Sequence[Verified]
     differences: Sequence[Difference] = field(default=())
@@ -167,7 +167,7 @@ def remade_in_lab(runs: LabRuns, **how: Any) -> tuple[list[str], Mapping[str, Ta
 def manifest_differences(
     tables: Mapping[str, Table | Columns], folder: Path
 ) -> Iterator[Difference]:
-    """Yield what differs in the tables that are beside a manifest."""
+    """Yield the differences in the tables beside a manifest."""
     for path, name in table_files(folder, list(tables)):
         table = tables[name]
         rows = table_rows(table, csv_cell if path.suffix == ".csv" else plain)
@@ -193,7 +193,7 @@ def table_files(folder: Path, names: Sequence[str] = TABLES) -> Iterator[tuple[P
 
 
 def sample(cells: int, wanted: int | None) -> list[int]:
-    """Return so many cells of a sweep, spread evenly from the first to the last; all for None."""
+    """Return this many cells of a sweep, spread evenly from the first to the last; all for None."""
     if wanted is None or wanted >= cells:
         return list(range(cells))
     if wanted == 1:

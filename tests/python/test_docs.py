@@ -97,7 +97,7 @@ def test_the_table_of_stacks_has_a_column_for_every_profile() -> None:
     (head,) = re.findall(r"^\| What \|(.*)\|$", page, re.MULTILINE)
     columns = [cell.strip() for cell in head.split("|")]
     assert columns[:3] == ["Linux 6.12 to 6.18", "Windows", "Apple"]
-    # QUIC has a table of its own.
+    # QUIC has its own table.
     profiles = {f"`{one['name']}`" for one in _core.profiles()}
     assert sorted(columns[3:]) == sorted(profiles - {"`quic`"})
     assert "profile `quic`" in page

@@ -730,7 +730,7 @@ def test_an_instant_after_the_end_of_the_run_is_said_to_be_one(
         assert main([*explain, "--at", "100s", *more]) == 0
         found = capsys.readouterr().err
         assert "--at 100s is after the end of the run, which was over at 5.828594 s" in found
-    # A flow without an end goes on until the run's.
+    # A flow without an end continues until the run's.
     ends = ["--set", "flows.download.size=unlimited", "--set", "end=4s"]
     assert main([*explain, "--at", "4.5s", *ends, "--json"]) == 0
     captured = capsys.readouterr()
@@ -751,3 +751,65 @@ def test_the_opening_is_explained_by_the_state_of_the_sender(
             "segment 0 was sent for the first time",
             "because the connection opened",
         ]
+
+
+CALL = """\
+end = "30 s"
+links.wifi.preset = "wifi"
+links.lte.preset = "lte"
+handoffs = [{ at = "8 s", to = "lte", gap = "1 s" }]
+flows.call = { workload = "call", set = { call_length = "12 s" } }
+"""
+VIDEO = """\
+end = "60 s"
+links.wifi.preset = "wifi"
+links.lte.preset = "lte"
+handoffs = [{ at = "8 s", to = "lte", gap = "6 s" }]
+[flows.movie]
+workload = "video"
+set = { video_length = "40 s", video_buffer = "8 s", video_startup = "4 s" }
+"""
+
+
+def read_plan(text: str, tmp_path: Path) -> Plan:
+    (tmp_path / "own.toml").write_text(text)
+    return Scenario.read(tmp_path / "own.toml").plan()
+
+
+def test_a_late_frame_is_explained_by_the_first_that_was_late(tmp_path: Path) -> None:
+    plan = read_plan(CALL, tmp_path)
+    trace = plan.setup(0).trace()
+    late = [
+        (int(at), str(detail))
+        for at, event, detail in zip(
+            trace.column("time_ns"), trace.column("event"), trace.column("detail"), strict=True
+        )
+        if event == "late_frame"
+    ]
+    assert len(late) > 50
+    first, last = late[0], late[-1]
+    for at_ns, number in (first, last):
+        told = explain(plan, at_ns=at_ns, what="late_frame")
+        assert told is not None
+        assert told.chosen.detail == number
+        texts = [step.text for step in told.steps]
+        assert texts[0].startswith(f"frame {number} was read")
+        assert any("retransmission timer expired" in text for text in texts)
+        assert texts[-1].startswith("the handoff from `wifi` to `lte` began")
+        waits = [text for text in texts if text.startswith("it waited for those before it")]
+        assert len(waits) == (number != first[1])
+        assert all(f"from frame {first[1]} on" in text for text in waits)
+
+
+def test_a_video_that_stands_still_is_explained_by_its_request(tmp_path: Path) -> None:
+    """The client asks while there is no link: its request is lost, and not the server's data."""
+    told = explain(read_plan(VIDEO, tmp_path), at_ns=13 * 10**9)
+    assert told is not None
+    assert told.chosen.event == "stalled"
+    texts = [step.text for step in told.steps]
+    assert texts[0] == "video segment 3 was read, after the buffer was empty"
+    assert any(text.startswith("nothing of the request (flow `movie-requests`)") for text in texts)
+    timers = [step for step in told.steps if "retransmission timer expired" in step.text]
+    assert [step.text.split(":")[0] for step in timers] == ["`movie-requests`"]
+    assert all(step.row is None for step in timers)
+    assert "the handoff from `wifi` to `lte` began" in texts[-1]

@@ -91,7 +91,7 @@ def ignore(*_: object) -> None:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give each test a cache of its own and all programs that a build looks for."""
+    """Give each test its own cache and all programs that a build looks for."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(store.VARIABLE, raising=False)
     tools = tmp_path / "tools"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -650,13 +651,122 @@ def test_rates_of_a_sender_that_paces() -> None:
     sets = {"profile": "linux", "set.congestion": "bbr-linux", "flows.download.size": "6 MB"}
     scenario = one_link().but(sets)
     (rates,) = shown_panels(watch(scenario), ["rates"], 2.0)[1]
-    delivered, paced = rates.curves
-    assert (delivered.label, delivered.draw) == ("delivered", "dots")
-    assert (paced.label, paced.draw) == ("paced at", "steps")
+    paced, delivered = rates.curves
+    assert (delivered.quantity, delivered.draw) == ("sample of the delivery rate", "dots")
+    assert (paced.quantity, paced.draw) == ("pacing rate", "steps")
     data = 10.0 * 1448 / 1500
     assert np.median(delivered.value) == pytest.approx(data, rel=0.01)
     assert delivered.value.max() <= data * 1.001
     assert paced.value.max() == pytest.approx(1.25 * data, rel=0.02)
     assert paced.value.min() == pytest.approx(0.75 * data, rel=0.02)
-    with pytest.raises(midflight.MidflightError, match="nothing to draw of rates"):
+    with pytest.raises(midflight.MidflightError, match="of rates: sack does not pace"):
         shown_panels(watch(scenario.but({"set.congestion": "cubic-linux"})), ["rates"])
+
+
+def test_a_legend_explains_each_quantity_of_several_senders() -> None:
+    runs = watch("bufferbloat", schemes=["bbr-linux", "cubic"])
+    window, panels = shown_panels(runs, ["rates", "queue"], until_s=8.0)
+    figure = over_time_figure(runs, panels, window)
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words == ["bbr-linux", "cubic", "pacing rate", "sample of the delivery rate"]
+    # What is sampled has another colour than the line, and lies below it.
+    rates = figure.axes[1]
+    line, dots = (
+        next(one for one in rates.lines if len(one.get_xdata()) and one.get_marker() == marker)
+        for marker in ("o", ".")
+    )
+    assert dots.get_markerfacecolor() != line.get_color()
+    assert dots.get_zorder() < line.get_zorder()
+    # A sender without such values is not left out in silence.
+    assert rates.get_title(loc="right") == (
+        "rates: cubic does not pace or sample its rate (BBR does)"
+    )
+    assert {row[2] for row in panel_rows(panels[:1])} == {
+        "pacing rate",
+        "sample of the delivery rate",
+    }
+
+
+def test_a_panel_without_values_becomes_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.svg"
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,rates,cwnd", "--out", str(out)]
+    assert main(words) == 0
+    why = "rates: sack does not pace or sample its rate (BBR does)"
+    assert f"note: {why}\n" in capsys.readouterr().err
+    assert why in out.read_text()
+    # What there is at other times has another reason.
+    with pytest.raises(midflight.MidflightError, match=re.escape("from 1 s to 1.0001 s")):
+        shown_panels(watch(moving()), ["rtt"], 1.0, 1.0001)
+
+
+def test_intervals_are_those_of_a_recording() -> None:
+    rates = [20.0 + 5 * (second % 4) for second in range(120)]
+    recorded = {"time_s": list(range(120)), "rate_mbps": rates}
+    cell = Link(delay="30 ms", queue="200 packets", trace=recorded)
+    flows = {"download": Flow(direction="down")}
+    scenario = Scenario(links={"cell": cell}, flows=flows, end="120 s")
+    (panel,) = shown_panels(watch(scenario), ["throughput"])[1]
+    assert panel.detail == "means of 1 s"
+    # Without a recording: the next round number above a 90th.
+    steady = Scenario(
+        links={"cell": Link(rate="20 Mbit/s", delay="30 ms")}, flows=flows, end="120 s"
+    )
+    (panel,) = shown_panels(watch(steady), ["throughput"])[1]
+    assert panel.detail == "means of 2 s"
+
+
+def test_a_long_outage_does_not_flatten_the_delays() -> None:
+    outage = {"time_s": [0, 10, 22], "rate_mbps": [20, 0, 20]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
+        flows={"download": Flow(direction="down")},
+        end="60 s",
+    )
+    runs = watch(scenario)
+    window, panels = shown_panels(runs, ["delay"])
+    axes = over_time_figure(runs, panels, window).axes[-1]
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "One-way delay\n(s, log)"
+    low, high = axes.get_ylim()
+    assert low < np.nanmin(panels[0].curves[0].value) < 12 < high
+    # The largest is that of its interval, and no slope to its neighbours.
+    assert {one.get_drawstyle() for one in axes.lines if one.get_linewidth() == 0.5} >= {
+        "steps-mid"
+    }
+    steady = watch("bufferbloat")
+    window, panels = shown_panels(steady, ["delay"])
+    assert over_time_figure(steady, panels, window).axes[-1].get_yscale() == "linear"
+
+
+def test_labels_of_axes_stay_within_their_panels() -> None:
+    runs = watch("bufferbloat", schemes=["bbr-linux"])
+    kinds = ["throughput", "rates", "queue", "delay", "rtt", "cwnd", "sequence"]
+    window, panels = shown_panels(runs, kinds)
+    for size in (None, "single", (7.16, 8.0)):
+        figure = over_time_figure(runs, panels, window, size=size)
+        figure.draw_without_rendering()
+        boxes = [axes.yaxis.label.get_window_extent() for axes in figure.axes[1:]]
+        for upper, lower in itertools.pairwise(boxes):
+            assert upper.y0 > lower.y1
+
+
+def test_what_goes_the_other_way_is_said() -> None:
+    (run,) = watch("household")
+    assert list(run.labels) == ["film", "page", "backup (up)"]
+    _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
+    assert rate.curves[0].label == "rate of the link, down"
+    assert {one.label for one in queue.curves} == {"queue of wifi, down", "queue of hsdpa, down"}
+
+
+def test_the_window_has_the_name_of_its_line() -> None:
+    runs = watch(one_link())
+    window, panels = shown_panels(runs, ["throughput", "cwnd"])
+    figure = over_time_figure(runs, panels, window)
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == ["rate of the link", "sack", "pipe", "ssthresh"]
+    (rate,), (pipe,) = (axes.collections for axes in figure.axes[1:])
+    # One is a hatched area, the other a grey one.
+    assert (rate.get_hatch(), pipe.get_hatch()) == (None, "//////")

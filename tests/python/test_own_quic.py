@@ -63,7 +63,7 @@ def recorded(name: str) -> list[dict[str, str]]:
 
 
 def test_a_row_of_the_page_on_migration_is_what_the_command_gives() -> None:
-    few = [one for one in SENDERS if one.name in ("msquic", "quinn (cubic) itself")]
+    few = [one for one in SENDERS if one.name in ("as msquic", "quinn (cubic)")]
     got = compare_migration(senders=few, handoffs=["Wi-Fi to 5G"], kinds=["BBM"])
     known = recorded("migration.csv")
     assert all({key: str(v) for key, v in asdict(row).items()} in known for row in got)
@@ -207,7 +207,7 @@ def test_careful_resume_takes_less_time_on_a_long_path() -> None:
 
 
 def test_the_comparison_has_a_row_for_each_sender() -> None:
-    few = [one for one in SENDERS if one.name in ("quinn", "picoquic", "TCP, reconnecting")]
+    few = [one for one in SENDERS if one.name in ("as quinn", "as picoquic", "TCP, reconnecting")]
     got = compare_migration(senders=few, handoffs=["Wi-Fi to 5G"], instants_s=[3.0])
     assert [(row.sender, row.kind) for row in got] == [
         (one.name, kind) for kind in ("MBB", "BBM") for one in few
@@ -222,7 +222,7 @@ def test_the_comparison_has_a_row_for_each_sender() -> None:
 def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, picture = tmp_path / "rows.csv", tmp_path / "rows.svg"
     asked = ["compare", "migration", "--handoff", "LTE to Starlink", "--instants", "1"]
-    asked += ["--sender", "quinn", "--sender", "quinn (bbr) itself"]
+    asked += ["--sender", "as quinn", "--sender", "quinn (bbr)"]
     assert main([*asked, "--csv", str(file), "--figure", str(picture)]) == 0
     assert "LTE to Starlink" in capsys.readouterr().out
     assert len(file.read_text().splitlines()) == 5
@@ -237,7 +237,7 @@ def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["handoffs"], 'there is no comparison "handoffs"; expected migration, quinn'),
         (["quinn", "--figure", "a.png"], "--figure is for the comparison migration"),
         (["quinn", "--handoff", "5G"], '--handoff "5G" is not one; expected Wi-Fi to 5G'),
-        (["migration", "--sender", "quic-go"], '--sender "quic-go" is not one; expected quinn'),
+        (["migration", "--sender", "quic-go"], '--sender "quic-go" is not one; expected as quinn'),
         (["migration", "--handoff", "5G"], '--handoff "5G" is not one; expected Wi-Fi to 5G'),
         (["migration", "--figure", "a.jpg"], "is not the name of a figure"),
     ],

@@ -1,4 +1,4 @@
-"""Policies in Python: the digests of Rust, a state of their own in every fork, clear errors."""
+"""Policies in Python: the digests of Rust, their own state in every fork, clear errors."""
 
 from __future__ import annotations
 

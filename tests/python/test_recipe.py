@@ -140,7 +140,7 @@ def test_the_files_of_a_folder_are_what_the_program_lists(folder: str) -> None:
         if not beside or beside not in in_registry:
             text = path.read_text(encoding="utf-8")
             assert "const INFO: PartInfo" in text, path
-    # Each is a scheme, but for what the plain sender has; docs/schemes.md describes each scheme
+    # Each is a scheme, except for what the plain sender has; docs/schemes.md describes each scheme
     # (tests/python/test_docs.py). Agents of nodes and applications are none.
     if folder in ("agent", "workload"):
         return

@@ -69,7 +69,7 @@ UNTOLD = "roam"
 
 
 class Question:
-    """A question in a folder of its own."""
+    """A question in its own folder."""
 
     def __init__(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
         self.name, self.capsys = name, capsys

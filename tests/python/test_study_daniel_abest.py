@@ -205,7 +205,7 @@ def test_the_part_of_figure_12_that_hangs_on_the_ack_of_the_syn(runs: Runs) -> N
     at_once = next(r for r in readings.READINGS if r.name.startswith("SYN: only"))
     checks = at_once.judge(runs)["A11-F12"].checks
     assert [check.what for check in checks if not check.passed] == ["1 flow, AbestVho below QS"]
-    assert "One of the eleven parts hangs" in LEDGER["A11-F12"].evaluate(runs).note
+    assert "One of the eleven parts depends" in LEDGER["A11-F12"].evaluate(runs).note
 
 
 # Trains

@@ -88,7 +88,7 @@ def test_a_run_has_as_many_handovers_as_is_said(runs: Runs) -> None:
     assert table.intervals == sc.HANDOVERS + 1
 
 
-def test_the_numbers_of_runs_are_those_that_are_said(study: Study) -> None:
+def test_the_stated_numbers_of_runs_are_those_used(study: Study) -> None:
     jobs = [job for figure in study.figures for job in figure.needs]
     jobs += [job for claim in study.claims for job in claim.needs]
     counts = {job.runs for job in (*jobs, *study.everything) if isinstance(job, Roaming)}
@@ -96,7 +96,7 @@ def test_the_numbers_of_runs_are_those_that_are_said(study: Study) -> None:
     assert f"{min(counts)} to {max(counts)} runs of 300 s" in study.summary
     row = (
         f"{sc.RUNS} (figures 3 and 4), {sc.MOBILITY_RUNS} (mobility, beyond the paper), "
-        f"{sc.SWEEP_RUNS} (readings, lines), {sc.CLEAN_RUNS} (without errors"
+        f"{sc.SWEEP_RUNS} (interpretations, lines), {sc.CLEAN_RUNS} (without errors"
     )
     assert row in study.assumptions()
     assert sc.MOBILITY_RUNS == sc.BEYOND_RUNS

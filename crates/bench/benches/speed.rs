@@ -13,7 +13,7 @@ use midflight_study::StudyError;
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
-/// A simulation of so many seconds, by the packet. Building the world is not part of it.
+/// A simulation of this many seconds, by the packet. Building the world is not part of it.
 fn packets<O: Observer>(
     group: &mut Group<'_>,
     name: &str,

@@ -128,7 +128,7 @@ struct Path {
 }
 
 impl Path {
-    /// So many flows over it, of which each opens a millisecond after the one before.
+    /// This many flows over it, of which each opens a millisecond after the one before.
     fn world<O: Observer + Default>(
         &self,
         profile: &str,
@@ -215,7 +215,7 @@ pub fn handoff<O: Observer + Default>(profile: &str, scheme: &str) -> Result<Wor
     sweep.setups()?.remove(0).world(O::default())
 }
 
-/// Runs for so many seconds; returns how many segments were sent.
+/// Runs for this many seconds; returns how many segments were sent.
 ///
 /// # Errors
 /// [`StudyError::World`].
@@ -351,7 +351,7 @@ fn cells_of(threads: usize, given: &[(String, String)]) -> Result<u64, StudyErro
     Ok(runs.iter().map(|of_one| of_one.len() as u64).sum())
 }
 
-/// A scenario with so many changes of its link, 1 ms apart.
+/// A scenario with this many changes of its link, 1 ms apart.
 ///
 /// # Errors
 /// As [`read_scenario`].

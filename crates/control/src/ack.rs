@@ -52,7 +52,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// An ACK of so many more segments.
+    /// An ACK of this many more segments.
     pub(crate) fn advance(ack: Seq, segments: u64) -> AckNews<'static> {
         AckNews {
             una_before: ack - segments,

@@ -88,13 +88,12 @@ pub struct Deliveries {
     lost: u64,
     at: Option<Instant>,
     first_tx: Instant,
-    /// What will have been delivered when that of which the application had too little has been; 0 if it has
-    /// enough.
+    /// The delivered count at which the application-limited phase ends; 0 outside one.
     app_limited: u64,
     newest: Newest,
     rtt: Option<Duration>,
     before: u64,
-    /// The least round trip, where nobody else measures it.
+    /// The least round trip, where no other part measures it.
     least: Option<u64>,
 }
 
@@ -104,7 +103,7 @@ fn micros(from: Instant, to: Instant) -> u64 {
 }
 
 impl Deliveries {
-    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`, and so many segments are
+    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`, and this many segments are
     /// with it (tcp_rate_skb_sent()).
     pub fn sent(&mut self, seq: Seq, at: Instant, idle: bool, in_flight: u64) {
         // The SYN counts as in flight before it is sent, and is no sample.
@@ -325,10 +324,10 @@ mod tests {
         assert_eq!(last.rtt, Some(Duration::from_millis(100)));
     }
 
-    /// What a SACK has delivered is not delivered again by the ACK; an ACK that comes sooner than a round trip can
+    /// Data delivered by a SACK are not counted again at the ACK; an ACK that comes sooner than a round trip can
     /// take gives no rate.
     #[test]
-    fn what_was_sacked_counts_once() {
+    fn sacked_segments_count_once() {
         let mut d = ten();
         d.take(1, &[(3, 5)], ms(70));
         let early = d.sample(ms(70), 0, 10, Some(40_000));

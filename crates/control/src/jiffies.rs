@@ -12,7 +12,7 @@ use midflight_units::{Duration, Instant};
 pub struct Jiffies {
     /// Ticks a second; 0 for timers that expire exactly when due.
     pub hz: u32,
-    /// What the clock, counted from the tick of number zero, shows at time zero.
+    /// The clock's value at time zero, counted from tick number zero.
     pub phase: Duration,
 }
 
@@ -70,7 +70,7 @@ impl Jiffies {
         }
     }
 
-    /// The length of so many ticks.
+    /// The length of this many ticks.
     pub fn length(self, ticks: u64) -> Duration {
         Duration::from_nanos(ticks * self.tick())
     }
@@ -106,7 +106,8 @@ impl Jiffies {
         self.edge(self.count(now), ticks(), turned)
     }
 
-    /// When a timer rings that is set in tick `begun` to ring in so many, where the wheel has turned by `turned` since.
+    /// When a timer that is set in tick `begun` expires, after this many ticks, where the wheel has turned by `turned`
+    /// since.
     #[inline]
     fn edge(self, begun: u64, ticks: u64, turned: u64) -> Instant {
         let (due, ahead) = (begun + ticks, ticks.saturating_sub(turned));
@@ -122,7 +123,7 @@ impl Jiffies {
         Instant::from_nanos(at.saturating_sub(self.phase.as_nanos()))
     }
 
-    /// As [`Self::rings`], in so many ticks from `begun`, in which `now` is.
+    /// As [`Self::rings`], in this many ticks from `begun`, in which `now` is.
     #[inline]
     pub fn rings_in(self, now: Instant, begun: u64, ticks: u64) -> Instant {
         match self.hz {

@@ -112,7 +112,7 @@ pub struct Reordering {
     /// soon as the usual number of others of them is SACKed above it.
     pub in_order_before: Instant,
     /// Extended limited transmit: until then each duplicate may send a new segment,
-    /// while no more than so many windows are outstanding.
+    /// while no more than this many windows are outstanding.
     pub windows: f64,
     /// A segment sent longer ago than this would have been acknowledged by now, had
     /// it arrived: duplicates mean of it what they usually do, and if enough have
@@ -123,7 +123,7 @@ pub struct Reordering {
 }
 
 impl Order {
-    /// What kind of order it is, in traces.
+    /// The kind of the order, in traces.
     pub fn name(&self) -> &'static str {
         match self {
             Self::SetMinRto(_) => "set_min_rto",

@@ -23,7 +23,7 @@ pub struct Knob {
 pub struct PartInfo {
     /// Name in the registry.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub summary: &'static str,
     /// Paper or RFC and the place in it.
     pub source: &'static str,
@@ -39,7 +39,7 @@ pub struct KnobError {
     pub knob: String,
     /// The value that was read.
     pub value: String,
-    /// What would be accepted.
+    /// The accepted values.
     pub accepts: &'static str,
 }
 

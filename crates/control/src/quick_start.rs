@@ -44,7 +44,7 @@ impl RateCode {
             .and_then(Rate::from_bps)
     }
 
-    /// The highest that is not above so many bit/s (RFC 4782 appendix D rounds down).
+    /// The highest that is not above this many bit/s (RFC 4782 appendix D rounds down).
     pub fn at_most(bps: u64) -> Self {
         let fits = |code: &u8| RATE_UNIT << code <= bps;
         Self((1..=Self::MOST.0).rev().find(fits).unwrap_or(0))
@@ -104,7 +104,7 @@ impl Nonce {
 /// A rate request on its way (RFC 4782 section 3.1), with the IP TTL of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The rate asked for, lowered by routers.
+    /// The requested rate, lowered by routers.
     pub rate: RateCode,
     /// TTL of the IP header.
     pub ip_ttl: u8,
@@ -142,12 +142,12 @@ impl Request {
         }
     }
 
-    /// What differs between the TTLs (RFC 4782 section 3.1, equation 1).
+    /// The difference of the TTLs (RFC 4782 section 3.1, equation 1).
     pub fn ttl_diff(&self) -> u8 {
         self.ip_ttl.wrapping_sub(self.qs_ttl)
     }
 
-    /// What the receiver returns; nothing to a rate of zero (RFC 4782 section 4.3).
+    /// The receiver's response; none to a rate of zero (RFC 4782 section 4.3).
     pub fn response(&self) -> Option<Response> {
         (self.rate > RateCode::ZERO).then(|| Response {
             rate: self.rate,
@@ -240,7 +240,7 @@ pub fn approved(sent: &Request, answer: Option<&Response>) -> Result<RateCode, D
     Ok(answer.rate)
 }
 
-/// `QS-cwnd` in segments of so many bytes on the wire: what a round trip holds
+/// `QS-cwnd` in segments of this many bytes on the wire: what a round trip holds
 /// at the rate (RFC 4782 section 4.4, equation 3).
 pub fn window(rate: Rate, round_trip: Duration, segment_bytes: u32) -> u64 {
     rate.bits_in(round_trip) / (8 * u64::from(segment_bytes))
@@ -352,7 +352,7 @@ mod tests {
 
     /// 40.96 Mbit/s over 71 ms are 2,908,160 bits: 242 segments of 1500 bytes.
     #[test]
-    fn the_window_is_what_a_round_trip_holds() {
+    fn the_window_fills_a_round_trip() {
         let rate = code(10)
             .rate()
             .map(|r| window(r, Duration::from_millis(71), 1500));

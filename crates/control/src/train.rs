@@ -55,7 +55,7 @@ pub enum Spacing {
     },
 }
 
-/// What a receiver finds out from a train.
+/// A receiver's estimate from a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The capacity of the bottleneck, from the dispersion of packet pairs.
@@ -66,7 +66,7 @@ pub enum Measure {
 }
 
 impl Spacing {
-    /// What the receiver is to measure; nothing where the train only paces.
+    /// The receiver's measurement; none where the train only paces.
     pub fn measures(self) -> Option<Measure> {
         match self {
             Self::BackToBack => Some(Measure::Capacity),
@@ -77,7 +77,7 @@ impl Spacing {
 }
 
 impl Train {
-    /// The gaps between its segments, of so many bytes each. The rates of a
+    /// The gaps between its segments, of this many bytes each. The rates of a
     /// chirp are rounded to the nearest bit/s, its first and last are exact; a
     /// gap is rounded down to a nanosecond.
     pub fn gaps(&self, bytes: u32) -> Gaps {

@@ -2,7 +2,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use crate::{RateSample, Reordering};
 
-/// What a policy may know of a sender. Sequence numbers and windows are in
+/// The state of a sender that a policy may read. Sequence numbers and windows are in
 /// segments.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderView {
@@ -54,7 +54,7 @@ pub struct SenderView {
     pub limited_sent: u64,
     /// A segment never sent before may go: there is one, within the receiver's window.
     pub new_data: bool,
-    /// Segments never sent before that there are to send, whatever the windows.
+    /// Segments available to send that were never sent before, independent of the windows.
     pub unsent: u64,
     /// Number of the train under way; one that awaits its report is.
     pub train: Option<u16>,
@@ -81,7 +81,7 @@ pub struct SenderView {
     /// what an order has put in its place, if the first unacknowledged segment may
     /// still be on its way.
     pub dup_threshold: u32,
-    /// What an order says of reordering to come.
+    /// An order's announcement of reordering.
     pub reordering: Option<Reordering>,
     /// Setting: a new segment goes with the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,

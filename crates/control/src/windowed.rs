@@ -1,5 +1,5 @@
 //! The best of a window of time, by three samples (lib/win_minmax.c): the best, the best after it, and the
-//! best after that. What is best is the least or the greatest.
+//! best after that. The best is the least or the greatest.
 
 /// Samples with the time of each, in any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -66,10 +66,10 @@ const OPTIONS: &[&str] = &[
     "TCP_INQ",
 ];
 
-/// What a call comes to: its value, or the name of its error.
+/// The result of a call: its value, or the name of its error.
 pub(super) type Returned = Result<i64, &'static str>;
 
-/// What an attempt at a call comes to: none if it has to wait.
+/// The result of an attempt at a call: None if it has to wait.
 pub(super) type Reply = Option<Returned>;
 
 impl Runner<'_> {
@@ -374,7 +374,7 @@ impl Runner<'_> {
         (!std::mem::replace(&mut self.sockets.failed, true)).then_some(error)
     }
 
-    /// Whether there is an error that no call has told.
+    /// Whether there is an error that no call has returned yet.
     pub(super) fn has_error(&self) -> bool {
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
         let tells = matches!(over, Some(Over::Reset | Over::Refused | Over::TimedOut));
@@ -454,12 +454,12 @@ impl Runner<'_> {
         }
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(4);
         self.sockets.connected = Some(fd);
-        // What is set on a socket that listens is not inherited in whether it blocks.
+        // A connection inherits the options of the listening socket, except whether it blocks.
         self.sockets.non_blocking = argument(call, 3).contains("SOCK_NONBLOCK");
         Ok(Some(Ok(fd)))
     }
 
-    /// What a call returns that would have to wait.
+    /// The return value of a call that would have to wait.
     pub(super) fn would_block(&self) -> Reply {
         self.sockets.non_blocking.then_some(Err("EAGAIN"))
     }
@@ -490,7 +490,7 @@ impl Runner<'_> {
         Ok((!waits).then_some(Err("EALREADY")))
     }
 
-    /// Our SYN goes.
+    /// Our SYN is sent.
     pub(super) fn open(&mut self, line: u32) -> Result<(), DrillError> {
         self.wait_until_now(line)?;
         let now = self.present();

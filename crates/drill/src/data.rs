@@ -1,5 +1,6 @@
 //! The system calls that transfer data, and those that query readiness: `write` and its like,
-//! `read` and its like, `poll` and `epoll`. What Linux does is named by its functions.
+//! `read` and its like, `poll` and `epoll`. Linux's functions are named where their behaviour is
+//! followed.
 
 use midflight_units::Instant;
 
@@ -303,7 +304,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What a script says is ready, as bits; none where it does not say.
+    /// The ready events in a script, as bits; None where it does not state them.
     fn stated(
         &self,
         line: u32,

@@ -47,7 +47,7 @@ pub(super) struct Environment<'a> {
     pub(super) handoff_events: Vec<HandoffEvent>,
 }
 
-/// What becomes of a sysctl.
+/// The effect of a sysctl.
 #[derive(Clone, Copy)]
 enum Sysctl {
     /// Sets SACK, timestamps or window scaling.
@@ -176,7 +176,7 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ),
 ];
 
-/// What becomes of a parameter of a route.
+/// The effect of a route's parameter.
 #[derive(Clone, Copy)]
 enum Parameter {
     /// Sets a setting of the profile.
@@ -338,7 +338,7 @@ impl<'a> Environment<'a> {
             open = continues;
         }
         for (line, text) in whole {
-            // What a pipe ends in only looks at what it begins with.
+            // The last command of a pipe only reads the output of the first.
             for command in text.replace("&&", ";").split(';') {
                 let command = command.split('|').next().unwrap_or_default();
                 let words = words(command);
@@ -651,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_has_is_set() {
+    fn supported_settings_are_applied() {
         let mut e = environment();
         let commands =
             "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_reordering=5\n\
@@ -725,7 +725,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_has_not_is_refused_by_name_and_line() {
+    fn unsupported_settings_are_refused_by_name_and_line() {
         for (commands, words) in [
             ("\nrm -rf /", "x.pkt:4: the command rm -rf /"),
             ("sysctl net.ipv4.tcp_early_retrans=4", "tail loss probes"),

@@ -91,7 +91,7 @@ pub(super) const CA_STATES: [(&str, u32); 5] = [
     ("TCP_CA_Loss", 4),
 ];
 
-/// What an assertion came to.
+/// The result of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Holds,
@@ -200,7 +200,7 @@ impl Operator {
 }
 
 /// Reads a code block that starts on `line`; `known` are the variables of earlier blocks, to which
-/// its own are added. What it prints is left out, with the lines on which it would.
+/// its own are added. Its prints are left out, together with their lines.
 ///
 /// # Errors
 /// [`DrillError`] for anything but assertions and assignments over known fields and variables.
@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn what_divides_by_zero_does_not_hold() {
+    fn a_division_by_zero_fails() {
         for code in [
             "1 / 0 == 1",
             "not 1 // tcpi_unacked",

@@ -10,11 +10,11 @@ pub(super) enum Token<'a> {
     Number(&'a str),
     /// Letters, digits and underscores.
     Word(&'a str),
-    /// What stands between double quotes.
+    /// The text between double quotes.
     Text(&'a str),
-    /// What stands between back quotes: shell commands.
+    /// The text between back quotes: shell commands.
     Command(&'a str),
-    /// What stands between `%{` and `}%`.
+    /// The text between `%{` and `}%`.
     Code(&'a str),
     /// `--name` or `--name=value`.
     Flag(&'a str, Option<&'a str>),
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         self.skip(end)
     }
 
-    /// What stands before `close`, which is gone over too.
+    /// The text before `close`, which is skipped too.
     fn until(&mut self, open: usize, close: &str) -> Option<&'a str> {
         let inner = self.rest().get(open..)?;
         let length = inner.find(close)?;
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_an_error_with_its_line() {
+    fn unterminated_text_is_an_error_with_its_line() {
         for text in ["\n`a", "\n%{ a", "\n\"a", "\n/* a"] {
             let said = lex("x.pkt", text).map_or_else(|e| e.to_string(), |_| String::new());
             assert!(said.starts_with("x.pkt:2: "), "{said}");

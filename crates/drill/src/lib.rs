@@ -39,9 +39,9 @@ pub enum DrillError {
         file: String,
         /// The line.
         line: u32,
-        /// What was read.
+        /// The text that was read.
         found: String,
-        /// What would be accepted.
+        /// The accepted values.
         accepted: String,
     },
     /// A script in which nothing happens.
@@ -60,7 +60,7 @@ pub enum DrillError {
         file: String,
         /// The line.
         line: u32,
-        /// What was read.
+        /// The text that was read.
         what: String,
         /// Why, and what would be accepted.
         why: String,
@@ -141,7 +141,7 @@ struct Configuration {
     knobs: Knobs,
 }
 
-/// What such a comment says.
+/// The content of such a comment.
 const HEADER: &str = "profile=NAME, scheme=NAME or SETTING=VALUE, alternatives behind commas";
 
 /// Configurations that one header may ask for.

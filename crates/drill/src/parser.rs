@@ -11,7 +11,7 @@ use super::script::{Action, Call, Ecn, Options, Script, SegmentSpec, Statement, 
 use super::value::{self, Value};
 use super::{shorten, DrillError, Note};
 
-/// No script goes on longer; the timers of a sender would fire for ever.
+/// No script runs longer; the timers of a sender would fire for ever.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// Reads a script; notes name what it says that has no effect here.
@@ -52,8 +52,7 @@ pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Scr
     Ok(script)
 }
 
-/// What a comment says of the senders that the script is for, if its first
-/// word is midflight.
+/// The senders for which the script is meant, from a comment whose first word is midflight.
 fn header(comment: &str) -> Option<&str> {
     let comment = comment.trim_start();
     let in_word = |c: char| c.is_alphanumeric() || "_-'\u{2019}".contains(c);
@@ -102,7 +101,7 @@ impl<'a> Parser<'a, '_> {
         let before = self.at.checked_sub(1).map(|at| &self.words[at]);
         let before = before.filter(|w| self.at > self.first && w.line < word.line);
         let (line, found) = match (before, word.token) {
-            // What is missed at the end of a line is not the next one's fault.
+            // An error at the end of a line is not reported for the next one.
             (Some(before), _) => {
                 let end = &self.text[before.start..before.end];
                 let found = format!("the end of the line after \"{}\"", shorten(end));
@@ -148,7 +147,7 @@ impl<'a> Parser<'a, '_> {
                 .and_then(|digits| u64::from_str_radix(digits, 16).ok()),
             _ => None,
         };
-        // What a sequence number, a window or a timestamp can be.
+        // The forms of a sequence number, a window or a timestamp.
         match number.filter(|&n: &u64| u32::try_from(n).is_ok()) {
             Some(number) => {
                 self.at += 1;
@@ -293,7 +292,7 @@ impl<'a> Parser<'a, '_> {
         Ok(segment)
     }
 
-    /// What stands before the flags: `[ect0]`, `[ce]`, `[noecn]`, and what is not looked at (`tos`,
+    /// The text before the flags: `[ect0]`, `[ce]`, `[noecn]`, and what is not looked at (`tos`,
     /// `ttl`, `flowlabel`).
     fn ip_information(&mut self, segment: &mut SegmentSpec) -> Result<(), DrillError> {
         let close = match self.peek() {
@@ -638,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_with_its_line() {
+    fn unreadable_input_is_named_with_its_line() {
         for (text, words) in [
             ("\n+0 > . 1:1001(999) ack 1", "as many bytes"),
             ("\n+0 < . 1:1(0) ack 1", "win 257"),

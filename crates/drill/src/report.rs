@@ -12,7 +12,7 @@ use super::expression::CA_STATES;
 pub struct Note {
     /// The line of the script.
     pub line: u32,
-    /// What is to be known of it.
+    /// Its description.
     pub text: String,
 }
 
@@ -23,9 +23,9 @@ pub struct Failure {
     pub line: u32,
     /// The statement on it.
     pub statement: String,
-    /// What it expects.
+    /// Its expectation.
     pub expected: String,
-    /// What was seen.
+    /// The observed event.
     pub seen: String,
     /// The sender's state, as names and values.
     pub state: Vec<(&'static str, String)>,
@@ -38,9 +38,9 @@ pub struct DrillRun {
     pub scheme: String,
     /// The profile it ran on.
     pub profile: String,
-    /// What was set on it, by the header of the script and by the caller.
+    /// Its settings, by the header of the script and by the caller.
     pub knobs: Knobs,
-    /// What had no effect, by line.
+    /// Statements without an effect, by line.
     pub notes: Vec<Note>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
@@ -249,7 +249,7 @@ pub(super) fn told_value(field: Field, value: f64) -> String {
     }
 }
 
-/// What a run counts beside the sender.
+/// The counts of a run besides the sender's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
@@ -292,7 +292,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         }
         Field::Ssthresh => view.ssthresh.floor(),
         Field::Unacked => view.flight_size() as f64,
-        // Before the other side's SYN nobody knows.
+        // Before the other side's SYN this is unknown.
         Field::Mss if connection.is_connecting() => 0.0,
         Field::Mss => connection.stream().mss() as f64,
         Field::Rto => micros(view.rto),
@@ -364,7 +364,7 @@ fn ca_state(sender: &Sender, counts: &Counts) -> u32 {
     }
 }
 
-/// What a failure tells of the sender.
+/// The sender's state at a failure.
 pub(super) fn state(
     now: Instant,
     sender: &Sender,

@@ -28,15 +28,15 @@ pub(super) struct Runner<'a> {
     waiting: Option<Waiting<'a>>,
     /// The line and the text of what was not met, where a statement has several lines.
     missed: Option<(u32, String)>,
-    /// What a call has told that is not what the script says.
+    /// The result of a call, if it differs from the script's.
     pub(super) differs: Option<(String, String)>,
     /// The call that waits is tried again, and its own time is over.
     pub(super) retrying: bool,
     pub(super) patience_over: bool,
-    /// What has been seen of the connection.
+    /// The observed state of the connection.
     pub(super) seen: Seen,
     variables: Variables,
-    /// What the call that waited came to, if not what the script says.
+    /// The result of the blocked call, if it differs from the script's.
     late: Option<Failure>,
 }
 
@@ -192,7 +192,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Lets the next timer expire that is due by then, or a call's own time; whether there was one.
+    /// Lets the next timer that is due by then expire, or a call's own time limit; whether there
+    /// was one.
     fn next_event(&mut self, line: u32, to: Instant) -> Result<bool, DrillError> {
         let of_connection = self.connection.as_ref().and_then(Tested::next_timeout);
         let of_call = self.waiting.as_ref().and_then(|waiting| waiting.until);
@@ -466,7 +467,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What is different in the flags and options, as the script has it and as it was sent.
+    /// The differences of flags and options, as in the script and as sent.
     fn differs(
         &mut self,
         spec: &SegmentSpec,
@@ -570,7 +571,7 @@ impl<'a> Runner<'a> {
         Ok(Ok(()))
     }
 
-    /// What an assertion expects that does not hold, and what is there instead.
+    /// The expectation of a failed assertion, and the value found.
     fn missed(&mut self, check: &Check, verdict: Verdict) -> Outcome {
         let connection = self.connection.as_ref();
         let value = |field| connection.map_or(0.0, |c| c.value(field));

@@ -38,7 +38,7 @@ pub(super) enum When {
     Any,
 }
 
-/// What is to happen.
+/// The event.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// A segment arrives.
@@ -49,7 +49,7 @@ pub(super) enum Action {
     Call(Call),
     /// Shell commands.
     Commands(String),
-    /// What is asserted of the sender, and what is kept for later assertions.
+    /// Assertions about the sender, and values kept for later assertions.
     Code(Vec<Step>),
 }
 
@@ -74,7 +74,7 @@ pub(super) struct SegmentSpec {
     pub(super) cwr: bool,
     /// The flags say that there is an ACK.
     pub(super) dot: bool,
-    /// What the IP header says of ECN; none where nothing is said.
+    /// The ECN field of the IP header; None where the script does not state it.
     pub(super) ecn: Option<Ecn>,
     pub(super) from: u64,
     pub(super) to: u64,

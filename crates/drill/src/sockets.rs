@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use midflight_units::{Duration, Instant};
 
-/// What the application has.
+/// The application's socket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sockets {
     /// The socket that listens, or that is to connect.
@@ -13,7 +13,7 @@ pub(super) struct Sockets {
     pub(super) connected: Option<i64>,
     pub(super) listens: bool,
     pub(super) non_blocking: bool,
-    /// What the listener was set to, which its connections inherit, and the connection.
+    /// The options of the listener, which its connections inherit, and the connection.
     pub(super) set: Settings,
     /// Values that were set and have no effect, by option.
     pub(super) kept: BTreeMap<String, i64>,
@@ -22,7 +22,7 @@ pub(super) struct Sockets {
     /// The application reads no more, writes no more.
     pub(super) read_shut: bool,
     pub(super) write_shut: bool,
-    /// A call has told how the connection ended before its time.
+    /// A call has returned the error with which the connection ended early.
     pub(super) failed: bool,
     /// A call has said that the connection is there.
     pub(super) told_connected: bool,
@@ -30,7 +30,7 @@ pub(super) struct Sockets {
     pub(super) end_read: bool,
 }
 
-/// What is set on a socket.
+/// The options of a socket.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -104,7 +104,7 @@ impl Uncopied {
     }
 }
 
-/// What is ready at a socket, as bits (`tcp_poll()`).
+/// The ready events of a socket, as bits (`tcp_poll()`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ready(pub(super) u32);
 
@@ -133,7 +133,7 @@ impl Ready {
         Self(self.0 | other.0)
     }
 
-    /// What of it is asked for: errors always are.
+    /// The requested events; errors are always included.
     pub(super) fn of(self, asked: Self) -> Self {
         Self(self.0 & (asked.0 | Self::ALWAYS.0))
     }
@@ -183,9 +183,9 @@ pub(super) struct EpollEntry {
     pub(super) asked: Ready,
     pub(super) edges: bool,
     pub(super) once: bool,
-    /// Something has happened since the set last told of it (`ep_poll_callback()`).
+    /// Something has happened since the set last reported it (`ep_poll_callback()`).
     pub(super) woken: bool,
-    /// It has told once, and is to be armed again.
+    /// It has reported once, and must be armed again.
     pub(super) spent: bool,
 }
 
@@ -208,7 +208,7 @@ impl EpollEntry {
     }
 }
 
-/// Until when a call waits that has a time limit of its own.
+/// The end of the wait of a call with its own time limit.
 pub(super) fn limit(now: Instant, milliseconds: i64) -> Option<Instant> {
     let wait = u64::try_from(milliseconds).ok()?;
     Some(now + Duration::from_millis(wait))
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_tells_by_levels_by_edges_and_once() {
+    fn a_watch_reports_by_levels_by_edges_and_once() {
         let names = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|n| (*n).to_string()).collect();
             Ready::named(&names)

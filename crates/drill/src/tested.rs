@@ -21,7 +21,7 @@ const MOST_TIMEOUTS: u64 = 100_000;
 /// More segments than any script needs.
 const MOST_SEGMENTS: u64 = 100_000;
 
-/// What a segment that was sent carries.
+/// The content of a sent segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
     Syn,
@@ -79,7 +79,7 @@ impl fmt::Display for Sent {
 /// Why a segment that arrives cannot be taken.
 pub(super) type Refusal = (String, &'static str);
 
-/// What a drill has to know of what its sender reports.
+/// The sender's reports that a drill needs.
 #[derive(Debug, Default)]
 struct SenderReports {
     undone: bool,
@@ -108,7 +108,7 @@ pub(super) struct Tested {
     pub(super) tcp: Connection,
     told: SenderReports,
     pub(super) counts: Counts,
-    /// What was sent and not yet looked at.
+    /// Sent segments that are not yet checked.
     pub(super) sent: VecDeque<Sent>,
     timeouts: u64,
     /// The last segment of the other side, and how many of them were marked.
@@ -119,7 +119,7 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    /// A connection whose SYN goes now: an answer to `peer`, or one of our own.
+    /// A connection whose SYN is sent now: an answer to `peer`, or one of our own.
     ///
     /// # Errors
     /// [`ConfigError`] if the sender cannot do without what is not agreed on.
@@ -137,7 +137,7 @@ impl Tested {
             nagle: set.nagle,
             ecn: environment.ecn,
             user_timeout: set.user_timeout,
-            // What comes when a connection is over is not looked at.
+            // Segments that arrive after the end of a connection are not checked.
             time_wait: Duration::ZERO,
             ..Settings::new(environment.built.clone())
         };
@@ -161,7 +161,7 @@ impl Tested {
         Ok(tested)
     }
 
-    /// What is done without because the other side has not got it.
+    /// Features that are not used because the other side does not have them.
     pub(super) fn does_without(&self, environment: &Environment<'_>) -> Option<&'static str> {
         let recovery = environment.built.profile.sender.recovery;
         (environment.sack && !self.tcp.has_sack() && recovery.uses_sack())
@@ -436,7 +436,7 @@ impl Tested {
 
     // ---- what can be asked ------------------------------------------------------
 
-    /// What the sender did that no sender may, and why not.
+    /// An action of the sender that is forbidden, and the reason.
     pub(super) fn fault(&self) -> Option<Refusal> {
         self.told.fault.clone()
     }

@@ -14,7 +14,7 @@ pub(super) enum Value {
     Any,
     /// A whole number.
     Number(i64),
-    /// What stands in quotation marks.
+    /// The text in quotation marks.
     Text(String),
     /// Names with bars between them: `O_RDWR|O_NONBLOCK`.
     Names(Vec<String>),
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The names, or the one number that stands for none of them: 0.
+    /// The names, or the one number that represents none of them: 0.
     pub(super) fn names(&self) -> Option<&[String]> {
         match self {
             Self::Names(names) => Some(names),
@@ -121,7 +121,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Names with bars between them, or a function of an address or a port, which stands for any.
+    /// Names with bars between them, or a function of an address or a port, which represents any.
     fn names(&mut self, first: &str, depth: usize) -> Option<Value> {
         if self.takes('(') {
             while !self.takes(')') {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argument_is_not_read() {
+    fn non_arguments_are_not_read() {
         for text in ["", "1 2", "[1", "{a=}", "a|", "<", "[1 2]"] {
             assert_eq!(read_text(text), None, "{text}");
         }

@@ -112,8 +112,8 @@ fn a_handoff_policy_changes_no_drill() {
     assert!(compared > 100, "{compared}");
 }
 
-/// What the line would be with another expectation, if it has one: other bytes
-/// and another time of a segment, the contrary of an assertion.
+/// The line with another expectation, if it has one: other bytes and another time of a segment, or
+/// a negated assertion.
 fn mutants(line: &str) -> Vec<String> {
     if let Some(at) = line.find(" == ") {
         return vec![format!("{} != {}", &line[..at], &line[at + 4..])];

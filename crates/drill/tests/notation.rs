@@ -1,4 +1,4 @@
-//! What a script may say, how a failure is told, and what is refused by file and line.
+//! What a script may contain, how a failure is reported, and what is refused by file and line.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_drill::{run_drill, DrillRequest, DrillRun};
@@ -39,7 +39,7 @@ fn fails(more: &str) -> (u32, String, String) {
 }
 
 #[test]
-fn a_failure_tells_line_statement_expectation_sight_and_state() {
+fn a_failure_has_line_statement_expectation_observation_and_state() {
     let run = run(
         "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:1001(1000) ack 1\n+.5 > . 1:1001(1000) ack 1",
     );
@@ -78,7 +78,7 @@ fn a_failure_tells_line_statement_expectation_sight_and_state() {
 }
 
 #[test]
-fn what_differs_is_named() {
+fn differences_are_named() {
     let write = "+0 write(4, ..., 2000) = 2000\n";
     for (line, expected, seen) in [
         ("+0 > . 1:1001(1000) ack 2", "ack 2", ". 1:1001(1000) ack 1"),
@@ -183,7 +183,7 @@ fn the_tolerance_is_the_script_s_unless_the_caller_has_another() {
 }
 
 #[test]
-fn what_the_caller_sets_stands_before_header_and_script() {
+fn settings_of_the_caller_precede_header_and_script() {
     let text =
         format!("// midflight: min_rto=300ms\n`ip route change dev tun0 rto_min 500ms`\n{OPENED}");
     let rto = |knobs: &[(&str, &str)], rto: u64| {
@@ -233,7 +233,7 @@ fn a_client_that_blocks_returns_when_the_handshake_is_done() {
     assert_eq!(outcome("0.1", ""), Ok(None));
     let late = outcome("0.05", "").unwrap_or_else(|e| panic!("{e}"));
     assert!(late.is_some_and(|(line, expected, _)| line == 2 && expected.contains("0.05 s")));
-    // A SYN that nobody answers, and a server that nobody calls.
+    // A SYN without an answer, and a server without a client.
     let alone = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0...1 connect(3, ..., ...) = 0\n+3 close(3) = 0";
     let alone = with(&DrillRequest::default(), alone).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
@@ -286,7 +286,7 @@ fn options_are_agreed_on_by_both_sides() {
 }
 
 #[test]
-fn the_values_of_timestamps_are_held_to_their_tick_if_the_script_says_it() {
+fn timestamp_values_are_checked_by_their_tick_if_the_script_says_so() {
     let script = |flag: &str, second: u32| {
         format!(
             "{flag}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0 listen(3, 1) = 0\n\
@@ -303,7 +303,7 @@ fn the_values_of_timestamps_are_held_to_their_tick_if_the_script_says_it() {
     assert_eq!(failed("--tcp_ts_tick_usecs=1000", 200), Ok(None));
     assert_eq!(failed("--tcp_ts_tick_usecs=1000", 250), Ok(Some(true)));
     assert_eq!(failed("", 250), Ok(None));
-    // One value cannot stand for two times.
+    // One value cannot represent two times.
     assert_eq!(failed("", 100), Ok(Some(false)));
 }
 
@@ -331,7 +331,7 @@ fn a_segment_with_an_older_timestamp_is_not_taken() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_by_name_file_and_line() {
+fn unsupported_features_are_refused_by_name_file_and_line() {
     let sent = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n";
     for (more, words) in [
         (
@@ -465,7 +465,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         said.starts_with("x.pkt:3: ") && said.contains("timestamps"),
         "{said}"
     );
-    // A timer that would go on for days.
+    // A timer that would run for days.
     let knobs = vec![
         ("min_rto".into(), "1 us".into()),
         ("max_rto".into(), "1 ms".into()),
@@ -485,7 +485,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
 }
 
 #[test]
-fn what_has_no_effect_is_noted_with_its_line() {
+fn statements_without_effect_are_noted_with_their_line() {
     let run =
         passes("+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [9], 4) = 0\n+0 %{ print(tcpi_rto) }%");
     let notes: Vec<_> = run
@@ -580,9 +580,10 @@ fn a_window_without_room_for_a_segment_is_probed() {
     ));
 }
 
-/// What an application asks of its sockets, beside data: each line holds, and not with another answer.
+/// An application's calls on its sockets, besides data: each line passes, and fails with another
+/// result.
 #[test]
-fn calls_are_held_against_what_they_return() {
+fn results_of_calls_are_checked() {
     let linux = DrillRequest {
         profile: Some("linux".into()),
         ..DrillRequest::default()

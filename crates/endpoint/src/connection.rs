@@ -1,6 +1,6 @@
 //! One connection in relative sequence numbers: handshake with its negotiated options, data in both
 //! directions, windows, FINs and resets (RFC 9293 sections 3.5, 3.6, 3.8 and 3.10). The sender and
-//! the receiver are `midflight_tcp`'s. What arrives is taken in `arrivals.rs`.
+//! the receiver are `midflight_tcp`'s. `arrivals.rs` processes arriving segments.
 
 mod arrivals;
 
@@ -21,7 +21,7 @@ use crate::stream::Stream;
 /// Twice the maximum segment lifetime (RFC 9293 section 3.4.2).
 const TIME_WAIT: Duration = Duration::from_secs(240);
 
-/// What a connection is made with.
+/// The settings of a connection.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The sender and the receiver.
@@ -124,9 +124,9 @@ pub struct Connection {
     congestion: Notification,
     /// Since when nothing has been acknowledged, with something outstanding or waiting.
     unanswered: Option<Instant>,
-    /// When a short segment goes that the application holds back.
+    /// When a short segment is sent that the application holds back.
     uncork_at: Option<Instant>,
-    /// The application reads no more, whatever arrives.
+    /// The application reads no more data.
     deaf: bool,
     /// An RST that answers a segment which is not of the connection: its sequence number.
     refusal: Option<u64>,
@@ -165,7 +165,7 @@ struct Notification {
 const CORKED: Duration = Duration::from_millis(200);
 
 impl Connection {
-    /// A connection whose SYN goes now.
+    /// A connection whose SYN is sent now.
     ///
     /// # Errors
     /// [`ConfigError`] for a sender that cannot do without what is not offered.
@@ -260,7 +260,7 @@ impl Connection {
         let options = if self.timestamps { options } else { 0 };
         let stream = Stream::new(largest.saturating_sub(options), self.stream.nagle);
         let before = std::mem::replace(&mut self.stream, stream);
-        // What the application has done so far.
+        // The application's calls so far.
         let fin = u64::from(before.is_closed());
         self.stream.write(before.end() - 1 - fin, 1);
         if before.is_closed() {
@@ -332,7 +332,8 @@ impl Connection {
 
     // ---- sending -------------------------------------------------------------
 
-    /// Limits the sender to what there is and the other side takes, when `una` is acknowledged.
+    /// Limits the sender to the available data that the other side accepts, when `una` is
+    /// acknowledged.
     fn limit<L: Log>(&mut self, now: Instant, una: Seq, log: &mut L) {
         let end = if self.connecting {
             1
@@ -480,8 +481,8 @@ impl Connection {
         una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una
     }
 
-    /// There is more to send. Tells a sender that had nothing to send that the window takes none of
-    /// what it has now: it is to probe.
+    /// There is more to send. Tells a sender that had nothing to send that the window has no room
+    /// for its new data: it must probe.
     fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
         let una = self.sender.view().snd_una;
         if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
@@ -502,13 +503,13 @@ impl Connection {
         self.note_answers(now, false);
     }
 
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     pub fn write<L: Log>(&mut self, now: Instant, bytes: u64, log: &mut L) {
         self.stream.write(bytes, self.sender.view().snd_max);
         self.more_to_send(now, log);
     }
 
-    /// What the application writes next begins a segment of its own (MSG_EOR).
+    /// The next data of the application begin a new segment (MSG_EOR).
     pub fn end_record(&mut self) {
         self.stream.seal();
     }
@@ -527,7 +528,7 @@ impl Connection {
         self.more_to_send(now, log);
     }
 
-    /// How long data may go without an answer; none for ever.
+    /// How long data may be sent without an answer; none for ever.
     pub fn set_user_timeout(&mut self, most: Option<Duration>) {
         self.settings.user_timeout = most;
     }
@@ -558,8 +559,9 @@ impl Connection {
         }
     }
 
-    /// The application has read so many bytes more: there is room for others. The other side is told
-    /// at once if its window was less than half of the buffer and is twice as large now.
+    /// The application has read this many bytes more: there is room for others. A window update is
+    /// sent at once if the advertised window was less than half of the buffer and is twice as large
+    /// now.
     pub fn consume(&mut self, now: Instant, bytes: u64) {
         self.read += bytes;
         let ack = self.receiver.on_read(now);
@@ -588,7 +590,7 @@ impl Connection {
 
     // ---- time ------------------------------------------------------------------
 
-    /// When to call [`Self::on_timeout`]; none if the connection waits for nothing but others.
+    /// When to call [`Self::on_timeout`]; none if the connection waits only for others.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.over.is_some() {
             return None;
@@ -787,7 +789,7 @@ impl Connection {
         (stream.end() - fin).saturating_sub(stream.byte_of(una).max(1))
     }
 
-    /// What it was made with.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -797,7 +799,7 @@ impl Connection {
         &self.sender
     }
 
-    /// What the application has written, in segments.
+    /// The data that the application has written, in segments.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }

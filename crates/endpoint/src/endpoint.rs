@@ -249,7 +249,7 @@ impl Endpoint {
         header.encode(&data).ok()
     }
 
-    /// When to call [`Self::on_timeout`]; none if it waits for nothing but others.
+    /// When to call [`Self::on_timeout`]; none if it waits only for others.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.link.as_ref()?.connection.next_timeout()
     }
@@ -553,7 +553,7 @@ impl Link {
     }
 }
 
-/// What a header says, but for its numbers in the sequence space. `recent` is the last timestamp, 0
+/// The fields of a header, except its numbers in the sequence space. `recent` is the last timestamp, 0
 /// before the first.
 fn arrival(header: &Header, recent: u64) -> Arrival {
     let options = &header.options;

@@ -42,9 +42,9 @@ pub struct Arrival {
     pub echo: Option<Instant>,
     /// SACK blocks: the first byte and one past the last.
     pub sack: Vec<(u64, u64)>,
-    /// What its ACK says besides.
+    /// Further content of its ACK.
     pub says: Says,
-    /// It asks for a rate.
+    /// It requests a rate.
     pub request: Option<Request>,
 }
 
@@ -54,7 +54,7 @@ impl Arrival {
         self.to + u64::from(self.syn) + u64::from(self.fin)
     }
 
-    /// Its timestamp as the receiver keeps it: nothing but its order counts.
+    /// Its timestamp as the receiver keeps it: only the order counts.
     pub(crate) fn stamp(&self) -> Instant {
         Instant::from_nanos(self.timestamp.unwrap_or(0))
     }
@@ -89,8 +89,8 @@ pub struct Departure {
     pub echo: Option<u64>,
     /// SACK blocks.
     pub sack: Vec<(u64, u64)>,
-    /// What its ACK says besides.
+    /// Further content of its ACK.
     pub says: Says,
-    /// What it carries besides its data.
+    /// Its content besides data.
     pub option: Option<SegmentOption>,
 }

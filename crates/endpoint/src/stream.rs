@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
-/// What the application has written, cut into segments.
+/// The data that the application has written, cut into segments.
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// Bytes of a full-sized segment.
@@ -26,7 +26,7 @@ pub struct Stream {
     released: Seq,
 }
 
-/// So many segments that are acknowledged are remembered, for reports of duplicates.
+/// This many segments that are acknowledged are remembered, for reports of duplicates.
 const REMEMBERED: u64 = 1 << 16;
 
 impl Stream {
@@ -136,13 +136,13 @@ impl Stream {
         }
     }
 
-    /// What there is is held back no longer.
+    /// The available data are no longer held back.
     pub(crate) fn release(&mut self) {
         self.released = self.segments_end();
         self.seal();
     }
 
-    /// What is written next begins a segment.
+    /// The next data begin a segment.
     pub(crate) fn seal(&mut self) {
         self.sealed = self.segments_end();
     }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fin_goes_with_what_was_not_sent_or_alone() {
+    fn the_fin_is_sent_with_unsent_data_or_alone() {
         let mut s = Stream::new(1000, true);
         s.write(1000, 1);
         let mut alone = s.clone();

@@ -31,7 +31,7 @@ impl ByHand {
         hand
     }
 
-    /// What the server answers.
+    /// The server's response.
     fn send(&mut self, header: &Header, data: &[u8]) -> Vec<Header> {
         let datagram = header.encode(data).unwrap_or_else(|e| panic!("{e}"));
         let taken = self.server.on_datagram(self.now, &datagram);
@@ -56,7 +56,7 @@ impl ByHand {
     }
 }
 
-/// An ACK of the SYN, but for what is changed of it.
+/// An ACK of the SYN, with changes.
 fn segment(change: impl FnOnce(&mut Header)) -> Header {
     let mut header = Header::new(CLIENT, SERVER);
     (header.seq, header.ack, header.window) = (1, Some(1), 60_000);
@@ -126,7 +126,7 @@ fn an_ack_within_a_segment_acknowledges_those_before() {
 
 /// RFC 9293 section 3.10.7.4 and RFC 5961.
 #[test]
-fn what_is_not_acceptable_is_answered_and_changes_nothing() {
+fn unacceptable_segments_are_answered_and_change_nothing() {
     let mut hand = ByHand::new(plain());
     let one = Some(1);
     for (what, seq, ack, flags) in [
@@ -182,7 +182,7 @@ fn the_window_of_an_older_segment_is_not_taken() {
     assert_eq!(hand.poll().len(), 3);
 }
 
-/// What there is no room for is not taken; that there is room again is told when it is worth it.
+/// Data without room is not accepted; the window update is sent when there is enough room again.
 #[test]
 fn a_window_closes_and_opens() {
     let mut hand = ByHand::new(Settings {
@@ -207,7 +207,7 @@ fn a_window_closes_and_opens() {
 
 /// RFC 9293 section 3.10.7.4: a FIN that comes again lets the wait restart.
 #[test]
-fn who_closes_first_waits_and_answers() {
+fn the_side_that_closes_first_waits_and_answers() {
     let mut hand = ByHand::new(plain());
     hand.server.close(hand.now);
     assert!(hand.poll()[0].flags.fin);
@@ -269,7 +269,7 @@ fn old_timestamps_are_not_taken() {
 }
 
 #[test]
-fn what_is_of_no_use_is_named() {
+fn useless_settings_are_named() {
     let mut hand = ByHand::new(plain());
     let said = |hand: &mut ByHand, header: &Header| {
         let datagram = header.encode(&[]).unwrap_or_else(|e| panic!("{e}"));

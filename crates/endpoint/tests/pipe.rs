@@ -1,4 +1,4 @@
-//! Two endpoints and a network between them: every byte arrives, whatever is lost, late or small.
+//! Two endpoints and a network between them: every byte arrives, with any losses, delays and sizes.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// What an application does: it writes, closes, and reads at most so much at a time.
+/// An application that writes, closes, and reads at most this much at a time.
 struct App {
     data: Vec<u8>,
     written: usize,
@@ -66,7 +66,7 @@ impl App {
     }
 }
 
-/// A network with a delay of its own for each datagram; what it carried can be looked at.
+/// A network with its own delay for each datagram; its packets are recorded.
 struct Pipe {
     now: Instant,
     ends: [Endpoint; 2],
@@ -76,7 +76,7 @@ struct Pipe {
     random: Random,
     /// Of a hundred datagrams.
     loss: u64,
-    /// At most so much beside the 10 ms that all have.
+    /// At most this much beside the 10 ms that all have.
     jitter: Duration,
     seen: Vec<(usize, Header, usize)>,
 }
@@ -112,7 +112,7 @@ impl Pipe {
         }
     }
 
-    /// Takes what there is to send; the network loses some of it.
+    /// Takes the datagrams to send; the network loses some of them.
     fn transmit(&mut self) {
         for from in [0, 1] {
             while let Some(datagram) = self.ends[from].poll_datagram(self.now) {
@@ -334,7 +334,7 @@ fn a_slow_reader_holds_the_sender_back() {
 }
 
 #[test]
-fn what_is_written_before_the_handshake_goes_after_it() {
+fn data_written_before_the_handshake_are_sent_after_it() {
     let mut pipe = Pipe::new(plain(), plain(), both(0, 0));
     assert_eq!(pipe.ends[0].write(Instant::ZERO, b"hello"), 5);
     assert_eq!(pipe.ends[1].write(Instant::ZERO, b"nobody"), 0);
@@ -409,7 +409,7 @@ fn a_reset_ends_both_sides() {
     assert_eq!(resets[0].1.ack, pipe.of(1).last().and_then(|h| h.ack));
 }
 
-/// What a policy asks of routers and what the node says of a handoff crosses the wire.
+/// A policy's requests to routers and the node's signals at a handoff are encoded on the wire.
 #[test]
 fn rates_and_marks_cross_the_wire() {
     use midflight_control::{LinkInfo, StartNotice};

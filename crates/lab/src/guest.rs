@@ -15,7 +15,7 @@ const HEAD: usize = 16;
 const MOST_BYTES: u32 = 1 << 16;
 /// The run is over.
 const LAST: u32 = 1;
-/// What became of a packet: it is lost, or marked.
+/// The fate of a packet: lost, or marked.
 const LOST: u16 = 1;
 const MARKED: u16 = 2;
 
@@ -39,7 +39,7 @@ impl Driver {
         Ok(Self(driver))
     }
 
-    /// Reads so many bytes; false where the guest has ended before them.
+    /// Reads this many bytes; false where the guest has ended before them.
     fn read(&self, mut to: &mut [u8]) -> Result<bool, HostError> {
         while !to.is_empty() {
             match rustix::io::read(self.0, &mut *to) {

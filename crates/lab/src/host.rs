@@ -94,7 +94,7 @@ impl Handed {
         Ok(())
     }
 
-    /// Writes what is to be delivered by an instant.
+    /// Writes what must be delivered by an instant.
     fn deliver(
         &self,
         emulator: &mut Emulator,
@@ -111,7 +111,7 @@ impl Handed {
         Ok(())
     }
 
-    /// Sleeps until an instant of the clock or a packet; whether the run goes on.
+    /// Sleeps until an instant of the clock or a packet; whether the run continues.
     fn wait(&self, due_ns: u64) -> Result<bool, HostError> {
         let left = due_ns.saturating_sub(clock_ns());
         let sleep = left.saturating_sub(SPIN.as_nanos());

@@ -1,5 +1,5 @@
-//! What runs beside a Linux kernel in the lab, with system calls: the socket and the clock of a sender of
-//! ours in a guest, and links between devices of this machine. It is for Linux only.
+//! Programs beside a Linux kernel in the lab, with system calls: the socket and the clock of one of our
+//! senders in a guest, and links between devices of this machine. It is for Linux only.
 #![cfg(target_os = "linux")]
 
 mod device;

@@ -80,7 +80,7 @@ pub(crate) struct ControlHooks {
 pub(crate) const CONTROL_HOOKS: [&str; 5] =
     ["on_open", "on_ack", "on_loss", "on_timeout", "on_undo"];
 
-/// The hooks of an object that is a congestion controller: of a class of its own.
+/// The hooks of an object that is a congestion controller.
 pub(crate) fn control_hooks(object: &Bound<'_, PyAny>) -> PyResult<Option<ControlHooks>> {
     let module = object.py().import("midflight.controller")?;
     let base = module.getattr("CongestionController")?;

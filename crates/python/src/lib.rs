@@ -10,6 +10,7 @@ mod long_flow;
 mod policy;
 mod recording;
 mod roaming;
+mod samples;
 mod scenario;
 mod setup;
 mod startup;
@@ -470,7 +471,7 @@ fn run_all(
 /// - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
 /// - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
 ///   so on for `extra_packets`; `t_new_make_ns`: the same from the highest segment sent at the
-///   make; `t_ack_ns`: until the ACK has advanced by so many; `t_newpath_ns`: until it covers so
+///   make; `t_ack_ns`: until the ACK has advanced by this many; `t_newpath_ns`: until it covers so
 ///   many that came over the new path first
 /// - `timeouts`; `nrto`: those that doubled the back-off, `nspur` spurious ones among them,
 ///   `first_rto_ns`; `rto_times`: when they came, in seconds from t = 0, with "s" if spurious

@@ -133,8 +133,8 @@ impl Order {
         Self::new(midflight_control::Order::HoldGrowth(since), because)
     }
 
-    /// Send the next so many segments at this rate instead of in a burst, what a timeout resends
-    /// included.
+    /// Send this many of the next segments at this rate instead of in a burst, what a timeout
+    /// resends included.
     #[staticmethod]
     #[pyo3(signature = (segments, *, rate_bps, segment_bytes, because))]
     fn pace(segments: u16, rate_bps: u64, segment_bytes: u32, because: &str) -> PyResult<Self> {
@@ -496,7 +496,7 @@ const HOOKS: [&str; 6] = [
     "on_recovery",
 ];
 
-/// Refuses a method whose name is that of a hook but for a mistake: it would never be asked.
+/// Refuses a method whose name is a misspelt hook: it would never be called.
 fn check_hooks(name: &str, object: &Bound<'_, PyAny>, controls: bool) -> PyResult<()> {
     let (kind, more): (_, &[&str]) = if controls {
         ("congestion controller", &CONTROL_HOOKS)

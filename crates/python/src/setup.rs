@@ -7,7 +7,7 @@ use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
     capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Explained, FlowInfo,
-    GoOn, Keep, PathChange, Samples, SenderSample, StudyError,
+    GoOn, Keep, PathChange, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -20,6 +20,7 @@ use crate::events::{cause_columns, keep, parted_entry, sender_entry, stall_entry
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
+use crate::samples::sample_tables;
 use crate::scenario::tables;
 use crate::startup::Startup;
 use crate::table::Table;
@@ -795,43 +796,4 @@ pub(crate) fn path_changes<'py>(
         list.append(entry)?;
     }
     Ok(list)
-}
-
-/// Tables of the links and of the senders of a run.
-fn sample_tables(
-    found: &Samples,
-    setup: &midflight_study::Setup,
-    digest: &str,
-) -> PyResult<(Table, Table)> {
-    fn ints<R>(rows: &[R], of: impl Fn(&R) -> u64) -> Vec<i64> {
-        rows.iter().map(|row| of(row) as i64).collect()
-    }
-    let rows = &found.links;
-    let mut links = Table::builder();
-    links.int("time_ns", ints(rows, |r| r.at.as_nanos()));
-    links.text("link", rows.iter().map(|r| r.link.to_string()).collect());
-    links.int("number", ints(rows, |r| r.number as u64));
-    links.int("packets", ints(rows, |r| r.state.packets));
-    links.int("least", ints(rows, |r| r.least));
-    links.int("most", ints(rows, |r| r.most));
-    links.int("bytes", ints(rows, |r| r.state.bytes));
-    links.int("rate_bps", ints(rows, |r| r.state.bps));
-    links.int("delay_ns", ints(rows, |r| r.state.delay.as_nanos()));
-    links.int("up", ints(rows, |r| r.state.is_up.into()));
-    links.digest(digest);
-    let names: Vec<&str> = setup.flow_names().collect();
-    let rows = &found.senders;
-    let mut senders = Table::builder();
-    senders.int("time_ns", ints(rows, |r| r.at.as_nanos()));
-    let name = |number: usize| names.get(number).copied().unwrap_or_default().into();
-    senders.text("flow", rows.iter().map(|r| name(r.flow)).collect());
-    senders.real("cwnd", rows.iter().map(|r| r.cwnd).collect());
-    senders.real("ssthresh", rows.iter().map(|r| r.ssthresh).collect());
-    senders.int("pipe", ints(rows, |r| r.pipe));
-    senders.int("flight", ints(rows, |r| r.flight));
-    let srtt = |r: &SenderSample| r.srtt.map(|time| time.as_nanos() as i64);
-    senders.maybe_int("srtt_ns", rows.iter().map(srtt).collect());
-    senders.int("rto_ns", ints(rows, |r| r.rto.as_nanos()));
-    senders.digest(digest);
-    Ok((links.build()?, senders.build()?))
 }

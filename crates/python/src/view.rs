@@ -152,7 +152,7 @@ impl View {
         self.0.dup_threshold
     }
 
-    /// Segments never sent before that there are to send, whatever the windows.
+    /// Segments available to send that were never sent before, independent of the windows.
     #[getter]
     fn unsent(&self) -> u64 {
         self.0.unsent

@@ -40,7 +40,7 @@ pub(crate) enum Source {
 }
 
 impl Agenda {
-    /// An agenda of so many sources of either kind, each numbered from 0.
+    /// An agenda of this many sources of either kind, each numbered from 0.
     pub(crate) fn new(busy: usize, others: usize) -> Self {
         Self {
             due: vec![u64::MAX; busy + 1],
@@ -66,7 +66,7 @@ impl Agenda {
         self.due[0] = self.others.first.0;
     }
 
-    /// What comes first, and its instant in nanoseconds. A tie of instants is
+    /// The first event, and its instant in nanoseconds. A tie of instants is
     /// settled by the keys, which for busy sources `key` knows; a tie of keys
     /// goes to the other source numbered 0, then to the busy ones by their
     /// numbers, then to the other sources.

@@ -1,9 +1,8 @@
 //! Events of packets that are known in advance, apart from arrivals in order: losses of packets
 //! that enter a link ahead of time (see `chain`), and arrivals of packets that others overtake.
 //!
-//! The first of them is one source of the agenda. What is announced for the
-//! same instant happens by the keys of the agenda, then by link, then in the order of
-//! announcement.
+//! The first of them is one source of the agenda. Announced events of the same instant happen in
+//! the order of the agenda's keys, then by link, then in the order of announcement.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,7 +15,7 @@ use crate::event::DropCause;
 use crate::link::LinkId;
 use crate::packet::Packet;
 
-/// What will happen to a packet.
+/// The next event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// It is lost on entering the link.

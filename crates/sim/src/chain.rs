@@ -104,11 +104,11 @@ pub(crate) enum NextHop {
     Event,
 }
 
-/// For each link where its packets go on to and, if they are routed, the links
-/// on which no packet may await an event: itself, and those that lead to where
-/// it leads. A link that may break can end a chain but not be in the middle of it;
-/// so can one with impairments, and one that may pause or is counted is a chain of its own, as is
-/// one whose packets a hook sees `in_order`. Flows are pairs of nodes.
+/// For each link the next link of its packets and, if they are routed, the links on which no packet
+/// may await an event: itself, and those that lead to the same node. A link that may break can end
+/// a chain but not be in the middle of it; so can one with impairments, and one that may pause or
+/// is counted is its own chain, as is one whose packets a hook sees `in_order`. Flows are pairs of
+/// nodes.
 pub(crate) fn chains(
     links: &[LinkConfig],
     in_order: &[bool],
@@ -148,7 +148,7 @@ impl Reach {
         if reached.ends || link.is_special() || (link.may_break && entered_on_the_way) {
             return NextHop::Event;
         }
-        // What a pause holds or what is counted must not be ahead of the present.
+        // Packets that a pause holds or that are counted must not be ahead of the present.
         if reached
             .onward
             .iter()

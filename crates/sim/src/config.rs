@@ -57,15 +57,16 @@ pub enum Action {
         node: NodeId,
     },
     /// A node leaves the link, which keeps for it what has not reached the far end, and what is handed to the
-    /// link for it from now on, as far as the link's limit goes. What others have on the link moves up.
+    /// link for it from now on, as far as the link's limit goes. Packets of others on the link move up.
     Detain {
         /// The link, which was declared to pause.
         link: LinkId,
         /// The node.
         node: NodeId,
     },
-    /// What a link has detained for a node goes to another link, in its order, and so does what is handed to the
-    /// link for it from now on. To the link itself: it is sent there, and nothing is detained any more.
+    /// Packets that a link has detained for a node go to another link, in their order, and so do packets for the
+    /// node that reach the link from now on. To the link itself: it is sent there, and nothing is detained any
+    /// more.
     Forward {
         /// The link.
         link: LinkId,
@@ -86,11 +87,11 @@ pub enum Action {
         /// The link.
         link: LinkId,
         /// Which of the link's settings comes into force, its random streams
-        /// and numbers of packets from their start; none to go on as before.
+        /// and numbers of packets from their start; none to continue as before.
         setting: Option<u16>,
     },
-    /// From now on the link has another setting. What waits for its transmission is sent by that; what
-    /// is on its way arrives as it would have, and nothing else before it. The setting's random
+    /// From now on the link has another setting. Packets that wait for transmission are sent with it;
+    /// packets on their way arrive as they would have, and no others before them. The setting's random
     /// streams and numbers of packets begin. Without effect on a link that is paused.
     Change {
         /// The link, which was declared to pause.
@@ -102,14 +103,14 @@ pub enum Action {
     NotifyStart(FlowId, StartNotice),
     /// Tell the sender of a flow of a handoff, or give it throughput advice.
     Notify(FlowId, Told),
-    /// The receiver of a flow predicts that it will leave its link; what it knows of both links.
+    /// The receiver of a flow predicts that it will leave its link, and knows both links.
     Foresee(FlowId, Notice),
-    /// The receiver of a flow has found out that it is on another link, and what it knows of both. Of what
-    /// it sends to tell the sender the network delivers so many copies.
+    /// The receiver of a flow has found out that it is on another link, and knows both. The network delivers this
+    /// many copies of its signals to the sender.
     Attached(FlowId, u8, Notice),
     /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
     Address(FlowId, u16),
-    /// What looks at packets at nodes is told that a mobile node has left its link, or is at a station.
+    /// Agents at nodes learn that a mobile node has left its link, or is at a station.
     Attach {
         /// The mobile node.
         mobile: NodeId,
@@ -117,7 +118,7 @@ pub enum Action {
         to: Option<NodeId>,
     },
     /// An ACK with a handoff mark of this number, which no receiver sent, reaches the sender of a flow.
-    /// What it acknowledges depends on the sender at that instant.
+    /// The acknowledged segment depends on the sender at that instant.
     Forge(FlowId, ForgedAck, u32),
     /// Record that the old link breaks.
     MarkBreak,
@@ -141,7 +142,7 @@ impl Action {
     }
 }
 
-/// What a forged ACK acknowledges.
+/// The ACK number of a forged ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgedAck {
     /// One segment less than SND.UNA.
@@ -227,7 +228,8 @@ pub struct WorldConfig<'a> {
     pub flows: Vec<FlowConfig<'a>>,
     /// Flows of datagrams, which are numbered after those of segments.
     pub stacks: Vec<StackConfig>,
-    /// What nodes do besides forwarding, each with its nodes. At a link the first one looks that sees it.
+    /// Functions of nodes besides forwarding, each with its nodes. At a link the first one looks that
+    /// sees it.
     pub hooks: Vec<(Vec<NodeId>, Hook)>,
     /// Applications whose data flows carry.
     pub apps: Vec<AppConfig>,

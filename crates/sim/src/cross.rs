@@ -22,12 +22,12 @@ pub struct CrossTraffic {
 pub enum Pattern {
     /// As evenly as a clock.
     Constant {
-        /// What all packets make.
+        /// The rate of all packets together.
         rate: Rate,
     },
     /// With exponential gaps.
     Poisson {
-        /// What all packets make on average.
+        /// The average rate of all packets together.
         rate: Rate,
     },
     /// Evenly in bursts, with silence between.
@@ -69,7 +69,7 @@ fn share_on(on: Duration, off: Duration) -> f64 {
 }
 
 impl CrossTraffic {
-    /// When its packets come that begins at `from` after so many times before, without end.
+    /// The arrival times of its packets from `from` on, after this many starts before, without end.
     pub fn arrivals(self, from: Instant, before: u64) -> impl Iterator<Item = Instant> {
         let mut crossing = ActiveCrossTraffic::new(self, from, before);
         std::iter::repeat_with(move || {
@@ -84,7 +84,7 @@ impl CrossTraffic {
         8.0 * f64::from(self.bytes) / self.pattern.rate().as_bps() as f64
     }
 
-    /// What is wrong with it, if anything.
+    /// The error in it, if any.
     pub fn problem(&self) -> Option<&'static str> {
         if self.bytes == 0 {
             return Some("a packet has at least one byte");
@@ -109,12 +109,12 @@ pub(crate) struct ActiveCrossTraffic {
     stream: Stream,
     /// Seconds that the present burst still lasts.
     burst: f64,
-    /// When the next packet comes, in seconds whatever the clock of the links is.
+    /// When the next packet comes, in seconds, independent of the links' unit of time.
     pub(crate) due: Moment,
 }
 
 impl ActiveCrossTraffic {
-    /// Traffic that begins at `at`, after so many times before.
+    /// Traffic that begins at `at`, after this many starts before.
     pub(crate) fn new(traffic: CrossTraffic, at: Instant, before: u64) -> Self {
         let mut crossing = Self {
             spacing: traffic.spacing(),
@@ -135,7 +135,7 @@ impl ActiveCrossTraffic {
         crossing
     }
 
-    /// Whether this is what the other makes but for chance.
+    /// Whether this is the same traffic as the other, except for the random numbers.
     pub(crate) fn is_as(&self, other: &CrossTraffic) -> bool {
         (self.traffic.pattern, self.traffic.bytes) == (other.pattern, other.bytes)
     }
@@ -153,7 +153,7 @@ impl ActiveCrossTraffic {
         self.wait(gap);
     }
 
-    /// The next packet comes after so many seconds, of which silence is none.
+    /// The next packet comes after this many seconds, silence not counted.
     fn wait(&mut self, mut seconds: f64) {
         let mut silent = 0.0;
         if let Pattern::OnOff { on, off, .. } = self.traffic.pattern {

@@ -153,7 +153,7 @@ pub enum Event<'a> {
         /// The node.
         node: NodeId,
     },
-    /// Something happened to a connection beside its data.
+    /// Something happened to a connection besides its data.
     Transport(&'a TransportEvent),
     /// A change inside a sender.
     Sender(SenderEvent<'a>),

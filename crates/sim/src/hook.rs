@@ -12,14 +12,14 @@ use crate::link::LinkId;
 use crate::packet::{Packet, PacketOptions};
 use crate::quick_start::RateRouter;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It is forwarded.
     Forward,
     /// The node keeps it back.
     Drop,
-    /// This goes on in its place: a segment for a segment, an ACK for an ACK.
+    /// This is forwarded in its place: a segment for a segment, an ACK for an ACK.
     Replace(Carried),
 }
 
@@ -106,7 +106,7 @@ pub trait NodeHook: Debug + Send + Sync {
     ) {
     }
 
-    /// When it wants to be woken.
+    /// When it must be woken.
     fn next_timeout(&self) -> Option<Instant>;
 
     /// It is then.

@@ -79,15 +79,15 @@ pub enum Reordering {
     },
 }
 
-/// Most transmissions of a packet beside the first; then it gets through.
+/// Most transmissions of a packet besides the first; then it gets through.
 const MOST_AGAIN: u64 = 8;
 
-/// What happens to a packet of a certain number.
+/// The fate of the packet with a certain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scripted {
     /// It is lost.
     Lose,
-    /// It arrives so much later; others overtake it.
+    /// It arrives this much later; others overtake it.
     Delay(Duration),
 }
 
@@ -99,8 +99,8 @@ pub struct Impairments {
     pub loss: Option<LossModel>,
     /// Random reordering of what is not lost.
     pub reordering: Option<Reordering>,
-    /// What happens to the packets of these numbers, ascending from 1 in the
-    /// order in which packets reach the far end, instead of what the random models say.
+    /// The fate of the packets of these numbers, ascending from 1 in the order in which packets
+    /// reach the far end; replaces the random models.
     pub script: Vec<(u64, Scripted)>,
     /// Of the random streams; see [`crate::random::seed`].
     pub seed: u64,
@@ -112,7 +112,7 @@ impl Impairments {
         self.loss.is_none() && self.reordering.is_none() && self.script.is_empty()
     }
 
-    /// Seed of the streams when they come into force after so many times before.
+    /// Seed of the streams when they come into force, after this many times before.
     fn seed_after(&self, before: u64) -> u64 {
         match before {
             0 => self.seed,
@@ -121,7 +121,7 @@ impl Impairments {
     }
 
     /// A decision that is drawn for each packet for a loss, when the impairments come into force after
-    /// so many times before.
+    /// this many times before.
     pub fn loss_drawn(&self, probability: f64, before: u64) -> Drawn {
         Drawn::of(probability, self.seed_after(before), LOSS)
     }
@@ -136,7 +136,7 @@ impl Impairments {
         Drawn::of(probability, self.seed_after(before), REORDERING)
     }
 
-    /// What is wrong with them, if anything.
+    /// The error in them, if any.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         const PROBABILITY: &str = "a probability is from 0 to 1";
         let is_probability = |p: f64| (0.0..=1.0).contains(&p);
@@ -180,11 +180,11 @@ impl Impairments {
     }
 }
 
-/// A random decision as it is handed to who takes it elsewhere: 64 bits of the stream are to be below
-/// the threshold, of which the greatest stands for certainty.
+/// A random decision in the form for an external program: 64 bits of the stream must be below the
+/// threshold; the greatest one represents certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// The number that 64 random bits are to be below.
+    /// The threshold that 64 random bits must be below.
     pub threshold: u64,
     /// The first state of the stream's generator, xoshiro256++.
     pub stream: [u64; 4],
@@ -211,9 +211,9 @@ pub(crate) enum Fate {
     Lost,
     /// An outage took it.
     Broken,
-    /// It arrives so much later.
+    /// It arrives this much later.
     Late(Duration),
-    /// It arrives behind the next one, or so much later.
+    /// It arrives behind the next one, or this much later.
     Swapped(Duration),
 }
 
@@ -331,7 +331,7 @@ impl Loss {
 }
 
 impl Impairing {
-    /// The impairments, if there are any, as they come into force at `from`, after so many
+    /// The impairments, if there are any, as they come into force at `from`, after this many
     /// times before.
     pub(crate) fn new(impairments: &Impairments, from: Instant, before: u64) -> Option<Self> {
         if impairments.is_none() {
@@ -419,7 +419,7 @@ impl Impairing {
     }
 }
 
-/// Transmissions beside the first, each of which has failed with this probability, by one uniform draw.
+/// Transmissions besides the first, each of which has failed with this probability, by one uniform draw.
 fn transmissions(probability: f64, drawn: f64) -> u64 {
     let (mut again, mut fails) = (0, probability);
     while drawn < fails && again < MOST_AGAIN {
@@ -433,7 +433,7 @@ fn transmissions(probability: f64, drawn: f64) -> u64 {
 mod tests {
     use super::*;
 
-    /// What is handed out is what is drawn from.
+    /// The exported decisions are those that the simulator draws from.
     #[test]
     fn a_decision_that_is_handed_out_is_the_one_that_is_taken() {
         let model = LossModel::Uniform { probability: 0.25 };
@@ -469,7 +469,7 @@ mod tests {
         }
     }
 
-    /// For so many packets, a millisecond from one to the next, whether they are lost.
+    /// For this many packets, a millisecond from one to the next, whether they are lost.
     fn losses(model: LossModel, packets: u64) -> impl Iterator<Item = bool> {
         let mut impairing = impairing(&loss(model, 1));
         (0..packets)
@@ -517,7 +517,7 @@ mod tests {
     /// (1 s x 0.1 % + 0.1 s x 10 %) / 1.1 s is 1 %. In 20,000 s there are 18,000
     /// dwells of each state with a sigma of 95, which moves the share by 0.5 %.
     #[test]
-    fn two_states_lose_what_their_dwells_say() {
+    fn two_states_lose_by_their_dwell_times() {
         let model = LossModel::Gilbert {
             good: GOOD,
             bad: BAD,
@@ -572,9 +572,9 @@ mod tests {
         }
     }
 
-    /// The n-th packet meets the same whatever is scripted for others, and whenever it comes.
+    /// The n-th packet has the same fate, whatever is scripted for others and whenever it comes.
     #[test]
-    fn what_happens_to_a_packet_shifts_nothing_for_others() {
+    fn the_fate_of_a_packet_shifts_nothing_for_others() {
         let hold = Duration::from_millis(3);
         let delay = Duration::from_millis(9);
         let random = Impairments {
@@ -665,7 +665,8 @@ mod tests {
             slots.fate(at(7)),
             Fate::Late(ms(3) + Duration::from_nanos(1))
         );
-        // A tenth fails; whatever does, arrivals ascend, and the mean number of transmissions is 1 / 0.9.
+        // A tenth of the transmissions fails; arrivals still ascend, and the mean number of transmissions
+        // is 1 / 0.9.
         let mut radio = impairing(&harq(0.1, Duration::ZERO));
         let (mut last, mut apart) = (Instant::ZERO, 0);
         for second in 1..=20_000 {

@@ -31,7 +31,7 @@ pub(crate) struct Transit {
     pub(crate) packet: Packet,
 }
 
-/// What a link does with a packet that it accepts.
+/// The treatment of an accepted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
     /// Its transmission starts, and when that was decided.
@@ -51,7 +51,7 @@ pub(crate) struct Link {
     pub(crate) onward: NextHop,
     /// If they are routed: the links on which no packet may await an event.
     pub(crate) to_be_clear: Vec<LinkId>,
-    /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
+    /// The agenda's number of its arrivals; of no meaning where packets continue without an event.
     pub(crate) source: Source,
     down: bool,
     /// Packets do not simply enter: it is down, paused, counted, tapped or watched by a hook of its
@@ -155,10 +155,10 @@ impl Link {
         self.free_at > FineTime::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
-    /// Whether as many packets wait at `now` as may, while one is in
-    /// transmission: none of the last so many has begun. A transmission that
-    /// starts at this very instant has begun unless that was decided (when the
-    /// packet before it started) after the present event was scheduled.
+    /// Whether the queue is full at `now`, while one packet is in transmission: none of the last
+    /// packets, as many as the limit, has begun. A transmission that starts at this very instant
+    /// has begun unless that was decided (when the packet before it started) after the present
+    /// event was scheduled.
     #[inline(always)]
     fn is_full(&self, now: FineTime, scheduled: Scheduled) -> bool {
         let waits =
@@ -343,7 +343,7 @@ impl Link {
             .is_some_and(|special| special.may_return)
     }
 
-    /// Whether what is handed to it is looked at: who watches is told of it, or a hook is.
+    /// Whether packets handed to it are observed, by a watcher or by a hook.
     pub(crate) fn is_looked_at(&self) -> bool {
         let looks = |special: &Special| special.tapped || special.hook.is_some();
         self.special.as_deref().is_some_and(looks)
@@ -354,7 +354,7 @@ impl Link {
         self.rate
     }
 
-    /// What it is at `now`, up to which nothing more happens to it. Of a link that is not
+    /// Its state at `now`, up to which nothing more happens to it. Of a link that is not
     /// [tapped](LinkConfig::tapped) packets may have gone on already.
     pub(crate) fn state(&self, now: FineTime) -> LinkState {
         let special = self.special.as_deref();
@@ -466,7 +466,7 @@ impl Link {
     /// How the link's schedule loses a packet at the far end, if it does.
     fn fate_by_schedule(&mut self, transit: &Transit) -> Option<Fate> {
         let following = self.following.as_deref_mut()?;
-        // One draw for each packet, whatever becomes of it.
+        // One draw for each packet, independent of its fate.
         let is_lost = following.loses(transit.passage.arrive);
         if following.took(transit.passage.start.at, transit.packet.bytes) {
             return Some(Fate::Broken);
@@ -481,7 +481,7 @@ impl Link {
         }
     }
 
-    /// What was handed to it; nothing if that is not counted.
+    /// Counts of the packets handed to it; None if they are not counted.
     pub(crate) fn counts(&self) -> LinkCounts {
         let counted = self.special.as_deref().filter(|special| special.counted);
         counted.map_or_else(LinkCounts::default, |special| special.counts)
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_with_a_schedule_is_what_that_says_at_each_instant() {
+    fn a_link_follows_its_schedule_at_each_instant() {
         let ms = Duration::from_millis;
         let followed = |service, delay| {
             let schedule = Schedule::new(service, delay, None, Outage::Hold);
@@ -667,7 +667,7 @@ mod tests {
 
     /// The queue holds the same whether packets stay or pass on, over many fills and drains.
     #[test]
-    fn what_passes_on_fills_the_queue_as_what_stays() {
+    fn forwarded_packets_fill_the_queue_as_others_do() {
         let [mut stays, mut passes] = both(7);
         let mut state = 1_u64;
         let mut now = 0;

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use midflight_units::{Duration, Instant, Rate};
 
-/// What the time between nanoseconds is.
+/// The treatment of time between nanoseconds.
 ///
 /// ns-2 keeps time as an IEEE double in seconds, and there two events that are simultaneous in exact
 /// arithmetic are ordered by rounding error. On a slow link such ties are common (a delayed ACK timer of 100
@@ -58,7 +58,7 @@ impl Clock {
         }
     }
 
-    /// The instant so many seconds after the start of the run.
+    /// The instant this many seconds after the start of the run.
     pub(crate) fn at_seconds(self, seconds: f64) -> FineTime {
         FineTime(self.of_seconds(seconds))
     }

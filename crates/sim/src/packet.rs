@@ -81,7 +81,7 @@ enum Kind {
     Heard,
     /// Of no flow.
     CrossTraffic,
-    /// The bytes of a stack: of the flow's data, an ACK of them, or nobody says what.
+    /// The bytes of a stack: of the flow's data, an ACK of them, or unspecified.
     StackData,
     StackAck,
     Stack,
@@ -228,7 +228,7 @@ impl Packet {
         datagram.map(|datagram| datagram.number)
     }
 
-    /// The segment of the flow's data that a datagram stands for.
+    /// The segment of the flow's data that a datagram represents.
     pub(crate) fn stack_segment(&self, retransmission: bool) -> Segment {
         Segment {
             retransmission,

@@ -46,7 +46,7 @@ impl RateRouter {
         self.links.iter().any(|(at, _)| *at == link)
     }
 
-    /// A packet goes on.
+    /// A packet is forwarded.
     pub(crate) fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let link = packet.link();
         if let Some((_, role)) = self.links.iter_mut().find(|(at, _)| *at == link) {
@@ -74,7 +74,7 @@ struct Meter {
     before: Interval,
 }
 
-/// What a router does with a request.
+/// A router's treatment of a request.
 #[derive(Clone, Debug, PartialEq)]
 enum Role {
     TakesPart(Box<Meter>),
@@ -83,7 +83,7 @@ enum Role {
 }
 
 impl Role {
-    /// A packet goes on, with a request or not.
+    /// A packet is forwarded, with a request or without one.
     fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let (link, bytes) = (packet.rate(), packet.bytes());
         let request = packet.request();
@@ -137,7 +137,8 @@ impl Meter {
         self.present.bits += 8 * u64::from(bytes);
     }
 
-    /// What it grants of a request over a link of this rate, and draws for the nonce.
+    /// The rate that it grants to a request over a link of this rate, and the random bits of the
+    /// nonce.
     fn grant(&mut self, now: Instant, link: Rate, asked: RateCode) -> (RateCode, u64) {
         self.turn_to(now);
         let used = self.present.bits.max(self.before.bits);
@@ -188,7 +189,7 @@ mod tests {
 
     /// 42.5 - 40.96 = 1.54 Mbit/s are left for the second, 0.26 for the third, 0.1 for the fourth.
     #[test]
-    fn what_was_granted_lately_is_taken_off() {
+    fn recent_grants_are_subtracted() {
         let mut meter = meter();
         let grants = [0, 50, 399, 399, 399].map(|ms| granted(&mut meter, ms, 50));
         let kbps = [40_960, 1_280, 160, 80, 0].map(|rate| (rate > 0).then_some(rate));
@@ -200,7 +201,7 @@ mod tests {
     /// ns-2's books: all of the 42.5 Mbit/s are gone with the first, although it may use 40.96 only; of
     /// two that ask for 20.48 Mbit/s each gets that.
     #[test]
-    fn what_there_was_room_for_is_taken_off_if_so_set() {
+    fn the_unrounded_grant_is_subtracted_if_so_set() {
         let unrounded = || Meter {
             config: Routers {
                 book_unrounded: true,

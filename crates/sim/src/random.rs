@@ -1,6 +1,6 @@
 //! Random streams by name.
 //!
-//! What is drawn depends on the names alone, not on what else is drawn: a link
+//! The drawn numbers depend on the names alone, not on other draws: a link
 //! that is added, or a model that draws more, shifts no other stream. The key
 //! of a stream is the BLAKE3 hash of its names, the generator is xoshiro256++
 //! (Blackman and Vigna 2021, "Scrambled linear pseudorandom number
@@ -83,7 +83,7 @@ impl Chance {
         Self((probability * 2.0_f64.powi(64)) as u128)
     }
 
-    /// The number that 64 random bits are to be below; the greatest stands for certainty.
+    /// The threshold that 64 random bits must be below; the greatest represents certainty.
     pub(crate) fn threshold(self) -> u64 {
         u64::try_from(self.0).unwrap_or(u64::MAX)
     }

@@ -49,21 +49,21 @@ pub enum ScheduleError {
     Loss,
 }
 
-/// What the transmitter does.
+/// The transmitter's mode.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// It has the link's own rate.
     Own,
-    /// It sends so many bits per second.
+    /// It sends this many bits per second.
     Rate(Curve),
     /// It sends at given instants.
     Opportunities(Opportunities),
 }
 
-/// What becomes of packets while the rate is zero.
+/// The fate of packets while the rate is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outage {
-    /// They wait; a transmission that had begun goes on afterwards.
+    /// They wait; a transmission that had begun continues afterwards.
     #[default]
     Hold,
     /// Those that wait when it begins, the one in transmission included, are lost, and so is what
@@ -150,7 +150,7 @@ impl Schedule {
         *blake3::hash(&bytes).as_bytes()
     }
 
-    /// What the transmitter does.
+    /// The transmitter's mode.
     pub fn service(&self) -> &Service {
         &self.service
     }
@@ -165,7 +165,7 @@ impl Schedule {
         self.loss.as_ref()
     }
 
-    /// What becomes of packets while the rate is zero.
+    /// The fate of packets while the rate is zero.
     pub fn outage(&self) -> Outage {
         self.outage
     }
@@ -244,8 +244,8 @@ pub(crate) struct Following {
     steady: Steady,
 }
 
-/// From when to when a transmission of so many bytes may begin that takes as long as the one before, and
-/// is followed by the same delay.
+/// The interval in which a transmission of this many bytes may begin if it takes as long as the one before
+/// and is followed by the same delay.
 #[derive(Clone, Copy, Debug)]
 struct Steady {
     bytes: u32,
@@ -262,7 +262,7 @@ impl Steady {
     };
 }
 
-/// What no rounding takes away, in seconds.
+/// A margin above all rounding errors, in seconds.
 const BEHIND: f64 = 1e-9;
 
 impl Following {
@@ -298,13 +298,13 @@ impl Following {
         (bps.map(|bps| bps.round() as u64), delay)
     }
 
-    /// What the transmitter does.
+    /// The transmitter's mode.
     pub(crate) fn service(&self) -> &Service {
         &self.schedule.service
     }
 
-    /// Whether everything is as for the packet before for one of so many bytes whose transmission would
-    /// begin at `at`.
+    /// Whether a packet of this many bytes whose transmission would begin at `at` has the same conditions
+    /// as the packet before.
     #[inline(always)]
     pub(crate) fn is_steady(&self, at: FineTime, bytes: u32) -> bool {
         let steady = &self.steady;
@@ -317,7 +317,7 @@ impl Following {
     }
 
     /// How a packet is sent that comes to the transmitter at `at`, where it has waited or not. The link's own
-    /// rate and delay stand for what is not on the schedule; the packet before arrives at `last`, and
+    /// rate and delay are used for what is not on the schedule; the packet before arrives at `last`, and
     /// nothing before that.
     pub(crate) fn send(
         &mut self,
@@ -396,7 +396,7 @@ impl Following {
     pub(crate) fn takes(&mut self, at: FineTime) -> bool {
         match (&self.schedule.service, &self.near.rate) {
             (Service::Rate(rate), Some(cursor)) if self.schedule.outage == Outage::Drop => {
-                // The transmitter may be ahead, and is not to be moved for that.
+                // The transmitter may be ahead, and must not be moved back.
                 let mut cursor = *cursor;
                 rate.seek(&mut cursor, self.clock.seconds(at));
                 cursor.segment.is_zero()

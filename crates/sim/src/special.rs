@@ -1,4 +1,4 @@
-//! What few links have, kept apart so that the others do without: impairments
+//! Parts that few links have, kept apart so that the others do not pay for them: impairments
 //! at the far end, the pause, and counts.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) enum Entry {
     Held,
     /// A discipline takes it.
     Managed,
-    /// It is for a node that has left the link, and goes on to this one.
+    /// It is for a node that has left the link, and is forwarded to this one.
     Forwarded(LinkId),
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Special {
 }
 
 impl Special {
-    /// What is special about a link from the start of the run.
+    /// The special parts of a link from the start of the run.
     #[cold]
     pub(crate) fn new(config: &LinkConfig, hook: Option<u16>) -> Box<Self> {
         Box::new(Self {

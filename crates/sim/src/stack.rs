@@ -19,7 +19,7 @@ pub trait Stack: Debug + Send + Sync {
     /// The application at this end opens the flow. The other end waits for it.
     fn open(&mut self, now: Instant);
 
-    /// Its application has a message of so many bytes to send, on a stream of its own; before the flow is open, as soon as
+    /// Its application has a message of this many bytes to send, on its own stream; before the flow is open, as soon as
     /// it is.
     fn send(&mut self, _now: Instant, _bytes: u64) {}
 
@@ -29,13 +29,13 @@ pub trait Stack: Debug + Send + Sync {
     /// The next datagram to send.
     fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing>;
 
-    /// What has happened in it since the last call. It is asked after every call, ahead of its datagrams and
+    /// The events since the last call. It is asked after every call, ahead of its datagrams and
     /// behind each of them.
     fn poll_report(&mut self) -> Option<Report> {
         None
     }
 
-    /// When it wants to be woken.
+    /// When it must be woken.
     fn next_timeout(&self) -> Option<Instant>;
 
     /// It is then, or was: a call at another time changes nothing.
@@ -63,7 +63,7 @@ pub trait Stack: Debug + Send + Sync {
 pub struct Outgoing {
     /// All bytes that count on a link, the IP header included.
     pub bytes: Box<[u8]>,
-    /// What it carries, as far as the stack tells.
+    /// Its content, if the stack reports it.
     pub carries: Carries,
 }
 
@@ -78,7 +78,7 @@ impl From<Box<[u8]>> for Outgoing {
 /// sent for the first time.
 pub type Bytes = (u64, u64);
 
-/// What a datagram carries.
+/// The content of a datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Carries {
     /// Nobody says.
@@ -119,7 +119,7 @@ pub enum Report {
     Failed(String),
 }
 
-/// What happens to a connection beside its data.
+/// Events of a connection besides its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransportEvent {
     /// The handshake is complete at the sender of the data.
@@ -139,12 +139,12 @@ pub enum TransportEvent {
     ValidationFailed,
     /// It has more to send than three times what came over a path that is not validated.
     AmplificationLimit,
-    /// So many packets are considered lost.
+    /// This many packets are considered lost.
     Lost {
         /// How many.
         packets: u64,
     },
-    /// The data of so many packets have been sent again without need: the packets arrived.
+    /// The data of this many packets have been retransmitted needlessly: the packets arrived.
     Needless {
         /// How many.
         packets: u64,
@@ -202,13 +202,13 @@ pub struct StackConfig {
     /// What runs there.
     pub ends: [Box<dyn Stack>; 2],
     /// Addresses that the client may have, each with the node where it receives what is sent there; the
-    /// first is what it begins with. What is sent elsewhere goes to its node.
+    /// first is what it begins with. Datagrams to other addresses go to their nodes.
     pub addresses: Vec<(SocketAddrV4, NodeId)>,
     /// What its data are, if its stacks report them.
     pub data: Option<DataConfig>,
 }
 
-/// What is known of a flow's data.
+/// The known state of a flow's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataConfig {
     /// The end that sends them.
@@ -220,7 +220,7 @@ pub struct DataConfig {
 }
 
 impl DataConfig {
-    /// The segment of a byte, or the one that is expected next when a byte is. Segment 0 stands for the handshake.
+    /// The segment of a byte, or the one that is expected next when a byte is. Segment 0 means the handshake.
     pub fn segment(&self, byte: u64) -> Seq {
         let bytes = u64::from(self.segment_bytes.max(1));
         match self.total {

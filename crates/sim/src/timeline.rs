@@ -1,4 +1,4 @@
-//! What is planned to happen, in the order of time.
+//! The planned actions, in the order of time.
 
 use educe::Educe;
 use midflight_units::Instant;
@@ -62,7 +62,8 @@ mod tests {
     use crate::config::NodeId;
     use crate::link::LinkId;
 
-    /// The next route is the first that a search finds, whatever was planned when.
+    /// The next route is the first that a search finds, independent of the order in which entries
+    /// were planned.
     #[test]
     fn the_next_route_is_known() {
         let route = Action::Route {

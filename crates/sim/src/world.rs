@@ -41,7 +41,7 @@ use crate::timeline::Timeline;
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub struct World<O> {
-    /// What the time between nanoseconds is.
+    /// The treatment of time between nanoseconds.
     clock: Clock,
     /// The present.
     moment: Moment,
@@ -110,7 +110,8 @@ impl<'a> Endpoints<'a> {
         self.apps.iter().map(|app| &app.workload)
     }
 
-    /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
+    /// Counts of the packets handed to a link so far; zeros where the link is not
+    /// [counted](crate::LinkConfig::counted).
     pub fn link_counts(self, link: LinkId) -> LinkCounts {
         let link = self.links.get(link.index());
         link.map_or_else(LinkCounts::default, Link::counts)
@@ -152,8 +153,8 @@ impl<O: Observer> World<O> {
         FlowId(index)
     }
 
-    /// Puts an action on the timeline. What is due at an instant happens
-    /// before any packet of that instant moves.
+    /// Puts an action on the timeline. Entries of an instant happen before any packet of that
+    /// instant moves.
     ///
     /// # Errors
     /// [`WorldError::FixedRoute`] for a route that was not declared as an
@@ -275,7 +276,7 @@ impl<O: Observer> World<O> {
         self.observer
     }
 
-    /// Who watches, beside what there is to look at.
+    /// The observer, and what it observes.
     pub fn watch(&mut self) -> (&mut O, Endpoints<'_>) {
         let ends = Endpoints {
             flows: &self.flows,
@@ -285,7 +286,7 @@ impl<O: Observer> World<O> {
         (&mut self.observer, ends)
     }
 
-    /// A copy of the world as it is now, with another observer. What happens in it is the same.
+    /// A copy of the world as it is now, with another observer. The events in it are the same.
     pub fn watched_by<P: Observer>(&self, observer: P) -> World<P> {
         World {
             clock: self.clock,
@@ -323,7 +324,8 @@ impl<O: Observer> World<O> {
         &self.names[link.index()]
     }
 
-    /// What was handed to a link so far; zeros where the link is not [counted](crate::LinkConfig::counted).
+    /// Counts of the packets handed to a link so far; zeros where the link is not
+    /// [counted](crate::LinkConfig::counted).
     pub fn link_counts(&self, link: LinkId) -> LinkCounts {
         self.links[link.index()].counts()
     }
@@ -569,8 +571,8 @@ impl<O: Observer> World<O> {
         self.pass(link, packet);
     }
 
-    /// The link that a packet which reaches the far end of `link` at `arrive`
-    /// goes on to by its route, if nothing can happen before that changes it.
+    /// The next link on the route of a packet that reaches the far end of `link` at `arrive`, if no
+    /// event before that can change it.
     #[inline(always)]
     fn routed(&mut self, link: LinkId, arrive: FineTime, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
@@ -584,10 +586,9 @@ impl<O: Observer> World<O> {
         Some(next)
     }
 
-    /// Sends a packet that enters `first` now through it and the links that it
-    /// goes on to without an event. Past the first link that is ahead of the
-    /// present, which is exact: nothing else feeds those links before, and
-    /// their queues are first in, first out.
+    /// Sends a packet that enters `first` now through it and the following links without an event.
+    /// Past the first link that is ahead of the present, which is exact: nothing else feeds those
+    /// links before, and their queues are first in, first out.
     #[inline(always)]
     fn pass(&mut self, first: LinkId, mut packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.fine, self.scheduled);

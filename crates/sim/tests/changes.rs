@@ -127,7 +127,7 @@ fn the_same_parameters_change_nothing() {
 
 /// What is on its way is not sent again by the slower transmitter, as after a pause; what waits is.
 #[test]
-fn a_slower_link_delays_what_waits() {
+fn a_slower_link_delays_waiting_packets() {
     let (plain, slow) = (run(&[]), run(&[(1000, (1, 100, 100))]));
     assert_eq!(until(&slow, 1100), until(&plain, 1100));
     let after: Vec<u64> = slow

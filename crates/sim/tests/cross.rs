@@ -46,7 +46,7 @@ fn traffic(pattern: Pattern) -> CrossTraffic {
 }
 
 /// A flow over 8 Mbit/s and 10 ms for 40 s; what it got before and after 20 s, and what the
-/// link was handed. `change` is told of the link and may put things on the timeline.
+/// link was handed. `change` gets the link and may add entries to the timeline.
 fn run(
     open: bool,
     change: impl Fn(&mut LinkConfig),
@@ -103,15 +103,15 @@ fn run(
 
 /// 2 Mbit/s are 250 packets a second; the link's queue never fills.
 #[test]
-fn alone_it_is_carried_and_nobody_hears_of_it() {
+fn alone_it_is_carried_and_no_flow_is_affected() {
     let (bytes, counts) = run(false, |link| link.cross = Some(traffic(mbps(2))), |_| {});
     assert_eq!(bytes, [0; 2]);
     assert_eq!((counts.offered, counts.dropped_queue), (40 * 250, 0));
 }
 
-/// Above its rate the link carries 1000 packets a second, and the rest is lost but for the 20 of its queue.
+/// Above its rate the link carries 1000 packets a second, and the rest is lost except the 20 in its queue.
 #[test]
-fn what_the_queue_has_no_room_for_is_lost() {
+fn packets_above_the_queue_limit_are_lost() {
     let (_, counts) = run(false, |link| link.cross = Some(traffic(mbps(10))), |_| {});
     assert_eq!(counts.offered, 40 * 1250);
     let carried = counts.offered - counts.dropped_queue;
@@ -120,7 +120,7 @@ fn what_the_queue_has_no_room_for_is_lost() {
 
 /// A long-lived flow takes what is left of the link, less what its losses cost it.
 #[test]
-fn a_flow_gets_what_is_left() {
+fn a_flow_gets_the_remaining_rate() {
     let (alone, _) = run(true, |_| {}, |_| {});
     for left in [6, 4, 2] {
         let cross = Some(traffic(mbps(8 - left)));

@@ -15,7 +15,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 const SEGMENTS: Seq = 500;
 
-/// A station that keeps back every so many segments for a while, and its clock.
+/// A station that delays every n-th segment, and its clock.
 #[derive(Clone, Debug)]
 struct Delaying {
     every: Seq,
@@ -169,7 +169,7 @@ fn a_node_that_forwards_everything_changes_nothing() {
 /// A segment that is kept back for 10 ms is at the mobile node 10 ms and its way over the radio
 /// later, at most its queue; the first one finds that empty.
 #[test]
-fn what_is_kept_back_comes_when_the_timer_says() {
+fn delayed_packets_come_when_the_timer_expires() {
     let mut world = world(delaying(2, 10));
     run(&mut world, 60_000);
     let seen = &world.observer().1;
@@ -185,7 +185,7 @@ fn what_is_kept_back_comes_when_the_timer_says() {
 }
 
 #[test]
-fn a_copy_goes_on_as_the_original() {
+fn a_copy_continues_as_the_original() {
     let mut whole = world(delaying(7, 40));
     run(&mut whole, 60_000);
     assert!(whole.observer().1.retransmissions > 0);

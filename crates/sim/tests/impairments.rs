@@ -282,7 +282,7 @@ fn a_packet_that_nothing_overtakes_in_time_goes_alone() {
 }
 
 #[test]
-fn what_is_lost_or_late_releases_no_swapped_packet() {
+fn lost_or_late_packets_release_no_swapped_packet() {
     let swapping = swapping(10.0);
     let lost = Impairments {
         script: vec![(2, Scripted::Lose)],
@@ -331,7 +331,7 @@ fn the_link_layer_sends_again() {
 
 /// Packet 0 has arrived, 1 and 2 propagate, 3 is in transmission, 4 waits.
 #[test]
-fn a_link_that_resumes_sends_what_it_held() {
+fn a_link_that_resumes_sends_held_packets() {
     let mut as_before = at_once(pausable(), 5);
     plan(&mut as_before, 1, &[(3.5, PAUSE), (10.0, RESUME)]);
     check_arrivals(
@@ -379,7 +379,7 @@ fn pausing_twice_and_resuming_twice_change_nothing() {
 }
 
 #[test]
-fn a_second_pause_holds_what_was_sent_again() {
+fn a_second_pause_holds_packets_sent_after_the_first() {
     let mut world = world(vec![pausable()], &[0.0, 0.0, 0.0, 11.5]);
     let actions = [(3.5, PAUSE), (10.0, RESUME), (12.0, PAUSE), (20.0, RESUME)];
     plan(&mut world, 1, &actions);
@@ -418,7 +418,7 @@ fn a_pause_holds_late_packets() {
 }
 
 #[test]
-fn impairments_go_on_after_a_pause_or_start_anew() {
+fn impairments_continue_after_a_pause_or_restart() {
     let lost = IsLost(DropCause::Radio);
     let script = scripted(&[(3, Scripted::Lose)]);
     let link = LinkConfig {
@@ -455,7 +455,7 @@ fn impairments_go_on_after_a_pause_or_start_anew() {
 /// Two wait at the pause, a third may join them. The limit does not keep back what was held,
 /// but what comes after.
 #[test]
-fn a_paused_link_takes_what_its_limit_says() {
+fn a_paused_link_accepts_packets_up_to_its_limit() {
     let link = LinkConfig {
         limit: Some(3),
         ..pausable()
@@ -479,7 +479,7 @@ fn a_paused_link_takes_what_its_limit_says() {
 
 /// Counts are of the present: packet 1 enters the middle link at 4 units and is lost there.
 #[test]
-fn what_is_handed_to_a_counted_link_is_counted() {
+fn packets_handed_to_a_counted_link_are_counted() {
     let middle = LinkConfig {
         from: NodeId(1),
         to: NodeId(2),
@@ -511,7 +511,7 @@ fn what_is_handed_to_a_counted_link_is_counted() {
 }
 
 #[test]
-fn a_link_that_breaks_loses_what_its_pause_held() {
+fn a_link_that_breaks_loses_packets_held_by_its_pause() {
     let link = LinkConfig {
         may_break: true,
         ..pausable()
@@ -557,7 +557,7 @@ fn reordered_packets_stay_so_down_the_chain() {
 }
 
 #[test]
-fn what_was_not_declared_is_refused() {
+fn undeclared_actions_are_refused() {
     let link = LinkConfig {
         settings: vec![setting(Impairments::default())],
         ..pausable()

@@ -131,7 +131,7 @@ fn check(mut world: World<Log>, t: f64, expected: &[(usize, u64, What)]) {
 }
 
 #[test]
-fn what_waits_and_what_is_on_the_air_is_lost() {
+fn waiting_packets_and_packets_on_the_air_are_lost() {
     // Sent at 0, 1 and 2; the first arrives at 3, the second is on the air, the third in transmission.
     let plain = world(&[0.0, 900.0, 0.1, 900.0, 0.2], |_| {});
     check(
@@ -148,7 +148,7 @@ fn what_waits_and_what_is_on_the_air_is_lost() {
 }
 
 #[test]
-fn what_others_have_moves_up() {
+fn packets_of_others_move_up() {
     // Transmissions would begin at 0, 1, 2, 3 and 4. That of flow 2 is cut short at 2.5.
     let opens = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5];
     check(
@@ -178,9 +178,9 @@ fn what_others_have_moves_up() {
     );
 }
 
-/// After a change to less delay packets keep their order. Those that are gone hold nobody back.
+/// After a change to less delay packets keep their order. Removed packets delay no others.
 #[test]
-fn what_is_gone_holds_back_nothing_after_a_change() {
+fn removed_packets_delay_no_others_after_a_change() {
     let shorter = |up: &mut LinkConfig| {
         up.may_pause = true;
         up.settings = vec![LinkSetting {

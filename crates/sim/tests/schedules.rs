@@ -451,7 +451,7 @@ fn the_queue_before_opportunities_holds_its_limit() {
 
 /// What a pause held is sent by the schedule from its end on.
 #[test]
-fn a_paused_link_goes_on_by_its_schedule() {
+fn a_paused_link_continues_by_its_schedule() {
     let points = [(0, 12e6), (40, 1.2e6)];
     let mut link = rated(&points, Shape::Step, None, Outage::Hold);
     link.may_pause = true;
@@ -471,7 +471,7 @@ fn a_paused_link_goes_on_by_its_schedule() {
     assert_eq!(at, [50_000, 60_000, 61_000]);
 }
 
-/// A copy of a world goes on as the world does.
+/// A copy of a world continues as the world does.
 #[test]
 fn a_copy_follows_the_schedule() {
     let points: Vec<(u64, f64)> = (0..1_000).map(|i| (i, 1e6 * (1 + i % 13) as f64)).collect();

@@ -404,7 +404,7 @@ fn routes_that_hold_change_nothing_on_a_radio_either() {
 fn a_copy_of_an_impaired_world_runs_the_same_course() {
     let mut original = world_with(3, Return::Direct, impair);
     plan_pauses(&mut original, Return::Direct);
-    // It has a past of its own, which the copy forgets.
+    // It has its own past, which the copy forgets.
     let mut copy = world_with(3, Return::Direct, impair);
     run(&mut copy, 1_500);
     for ms in [0, 2_600, 3_800, 5_500, 9_100] {

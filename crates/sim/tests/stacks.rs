@@ -203,7 +203,7 @@ fn every_byte_arrives_over_a_break() {
 }
 
 #[test]
-fn a_copy_goes_on_as_the_original() {
+fn a_copy_continues_as_the_original() {
     let (mut whole, _) = world(true);
     run(&mut whole, 60_000);
     let (mut past, _) = world(true);
@@ -216,7 +216,7 @@ fn a_copy_goes_on_as_the_original() {
 }
 
 #[test]
-fn what_cannot_be_copied_fails_when_it_is_needed() {
+fn an_uncopyable_stack_fails_when_a_copy_is_needed() {
     let (mut past, flow) = world(false);
     run(&mut past, 700);
     let mut copy = past.clone();
@@ -277,7 +277,7 @@ fn an_end_is_woken_from_outside_once() {
         .unwrap_or_else(|e| panic!("{e}"))
         .push(vec![0; 40].into());
     world.wake(flow, End::Client, at(7));
-    // It would go on for ever if the end stayed awake.
+    // It would run for ever if the end stayed awake.
     run(&mut world, 1000);
     let (_, counts) = world.observer();
     assert_eq!((counts.sent, counts.arrived), ([1, 0], 1));
@@ -285,7 +285,7 @@ fn an_end_is_woken_from_outside_once() {
     assert_eq!(world.next_event().at(), Instant::NEVER);
 }
 
-/// Sends a datagram of so many bytes at each of some instants, and wants nothing more.
+/// Sends a datagram of this many bytes at each of some instants, and does nothing else.
 #[derive(Clone, Debug)]
 struct Few(Vec<(Instant, usize)>);
 

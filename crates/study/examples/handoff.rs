@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_a_notice_the_sender_goes_on_sooner() -> Result<(), StudyError> {
+    fn with_a_notice_the_sender_resumes_sooner() -> Result<(), StudyError> {
         let shown = show(&sweep())?;
         let [plain, enhanced] = &shown[..] else {
             return Err(StudyError::Nothing { what: "scheme" });

@@ -27,27 +27,27 @@ pub enum StudyError {
         key: String,
         /// The value, if there is one.
         value: Option<String>,
-        /// What was read and what is accepted.
+        /// The value read and the accepted values.
         why: String,
     },
     /// A well-formed model with impossible values.
     #[error("{what} \"{text}\" is invalid: {problem}")]
     ModelProblem {
-        /// What was being read.
+        /// The name of the input.
         what: &'static str,
         /// The text as it was read.
         text: String,
-        /// What is wrong with it.
+        /// The error in it.
         problem: &'static str,
     },
     /// Text that is not a model of a radio link.
     #[error("{what} \"{text}\" is not one; write for example {accepted}")]
     Model {
-        /// What was being read.
+        /// The name of the input.
         what: &'static str,
         /// The text as it was read.
         text: String,
-        /// What would be accepted.
+        /// The accepted values.
         accepted: &'static str,
     },
     /// Handoffs that overlap.
@@ -149,7 +149,7 @@ pub enum StudyError {
     /// Nothing to do.
     #[error("no {what} was given; at least one is needed")]
     Nothing {
-        /// What is missing.
+        /// The missing item.
         what: &'static str,
     },
     /// The caller asked to stop.
@@ -158,7 +158,7 @@ pub enum StudyError {
     /// A trace or the captures of a run would not fit.
     #[error("the run has more than {most} {what} before it ends at {end}; expected an earlier end, or fewer packets")]
     TooLong {
-        /// What there is too much of.
+        /// The item that exceeds its limit.
         what: &'static str,
         /// Most that may be.
         most: usize,

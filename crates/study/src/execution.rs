@@ -36,7 +36,7 @@ impl Default for Execution {
     }
 }
 
-/// Does `work`, which makes `total` runs, on a pool of so many threads (0 for
+/// Does `work`, which makes `total` runs, on a pool of this many threads (0 for
 /// one on each processor). `go_on` is called ten times a second and at the end, on the calling
 /// thread, with the number of finished runs and of all runs; if it returns false the work stops,
 /// and it is not called again.
@@ -92,7 +92,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Whether to go on.
+    /// Whether to continue.
     ///
     /// # Errors
     /// [`StudyError::Interrupted`] if not.
@@ -126,7 +126,7 @@ impl Progress<'_> {
         }
     }
 
-    /// So many runs are done.
+    /// This many runs are done.
     pub(crate) fn done(&self, runs: usize) {
         self.done.fetch_add(runs, Ordering::Relaxed);
     }

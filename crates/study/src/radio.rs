@@ -18,7 +18,7 @@ pub struct Radio {
     pub loss: Option<LossModel>,
     /// Reordering of what goes to the mobile node.
     pub reordering: Option<Reordering>,
-    /// What happens to the packets of these numbers on the way to the mobile node.
+    /// The fate of the packets of these numbers on the way to the mobile node.
     pub script: Vec<(u64, Scripted)>,
 }
 

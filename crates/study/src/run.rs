@@ -18,7 +18,7 @@ use crate::execution::{in_parallel, Execution, Progress};
 use crate::measure::Measure;
 use crate::setup::{common_beginning, Open, Setup, Step, Turn};
 
-/// Most copies of a world that are made before they go on.
+/// Most copies of a world that are made before they continue.
 const MOST_COPIES: usize = 16;
 
 /// A measure beside the digest of its run.
@@ -60,7 +60,7 @@ struct Group<'a> {
     open: Open,
 }
 
-/// What is there for all groups.
+/// Data shared by all groups.
 struct Runner<'a, M> {
     progress: &'a Progress<'a>,
     /// Worlds that are over, whose memory others may use.
@@ -102,7 +102,7 @@ pub(crate) fn run_setups<M: Measure>(
     Ok(rows.into_iter().map(|(_, rows)| rows).collect())
 }
 
-/// Runs several items side by side, each of which has runs of these numbers: what was measured of each,
+/// Runs several items in parallel, each of which has runs of these numbers: what was measured of each,
 /// in that order. Runs of the same number share what they have in common. `setup` gives the run of an
 /// item, where it may use what it has in common with that of another item; `go_on` is as for [`crate::run_sweeps`].
 ///
@@ -292,7 +292,7 @@ impl<M: Measure> Runner<'_, M> {
         let Some((last, others)) = group.members.split_last() else {
             return Ok(());
         };
-        // What never differs is run once.
+        // Setups that never differ are run once.
         for (place, setup) in others.iter().copied() {
             let mut watch = world.observer().clone();
             rows.push((*place, watch.measure.rows(setup, watch.digest)));
@@ -400,14 +400,14 @@ impl<M: Measure> Runner<'_, M> {
     }
 }
 
-/// What was measured of a run that is over.
+/// The measurements of a finished run.
 fn rows_of<M: Measure>(world: &mut World<Measuring<M>>, setup: &Setup) -> M::Rows {
     let watch = world.watch().0;
     watch.measure.rows(setup, watch.digest)
 }
 
 impl Setup {
-    /// The next entry of a group's timelines happens, or will when its world goes on.
+    /// The next entry of a group's timelines happens, or will when its world continues.
     fn enter<M: Measure>(
         &self,
         world: &mut World<Measuring<M>>,

@@ -52,7 +52,7 @@ impl Write for Hashing {
     }
 }
 
-/// What a part of the timeline begins with.
+/// The event with which a part of the timeline begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PhaseStart {
     /// The run.
@@ -88,7 +88,7 @@ pub(crate) struct Mark {
     pub(crate) place: u16,
 }
 
-/// What happens at an instant of the timeline.
+/// The event at an instant of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     Act(Action),
@@ -103,7 +103,7 @@ pub(crate) type Entry = (Instant, Step);
 pub(crate) struct Timeline(Vec<Entry>);
 
 impl Timeline {
-    /// One with room for so many entries.
+    /// One with room for this many entries.
     pub(crate) fn of(entries: usize) -> Self {
         Self(Vec::with_capacity(entries))
     }
@@ -234,12 +234,12 @@ impl Setup {
         self.run
     }
 
-    /// Whether it goes on to its end, whatever is measured before.
+    /// Whether it runs to its end, even if everything is measured before.
     pub fn has_end(&self) -> bool {
         matches!(*self.measured, Measured::Phases { .. })
     }
 
-    /// Names of the places where there are captures, beside sender and receiver.
+    /// Names of the places where there are captures, besides sender and receiver.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.network.places.iter().map(|place| place.name.as_ref())
     }
@@ -271,7 +271,7 @@ impl Setup {
         }
     }
 
-    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    /// How often the mobile node gets a new link, or its link changes.
     pub(crate) fn makes(&self) -> usize {
         let is_make = |entry: &&Entry| matches!(entry.1, Step::Act(Action::MarkMake));
         self.timeline.iter().filter(is_make).count()
@@ -285,7 +285,7 @@ impl Setup {
         hashing.0.finalize().to_hex().to_string()
     }
 
-    /// What the time between nanoseconds is.
+    /// The treatment of time between nanoseconds.
     fn clock(&self) -> Clock {
         let counts = |flow: &FlowSetup| flow.part.built.profile.counts_picoseconds;
         if self.flows.iter().any(counts) {
@@ -342,7 +342,7 @@ impl Setup {
     }
 
     /// The same without the promise that no other route will be set: every packet has an event at each
-    /// node with a choice. What happens is the same.
+    /// node with a choice. The events are the same.
     ///
     /// # Errors
     /// As [`Self::world`].

@@ -361,7 +361,7 @@ fn zero_windows_and_handoff_marks_are_in_the_headers() {
 
 /// A station sees the fixed nodes' packets too, and lost packets say where they were lost.
 #[test]
-fn access_links_show_all_flows_and_what_was_lost() {
+fn access_links_show_all_flows_and_losses() {
     let roaming = roaming("sack");
     let (captures, _) = capture_roaming(&roaming, 0, roaming.end, 128, &mut || true)
         .unwrap_or_else(|e| panic!("{e}"));

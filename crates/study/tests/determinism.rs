@@ -209,7 +209,7 @@ fn a_sweep_stops_when_told() {
 }
 
 #[test]
-fn it_is_too_late_to_stop_what_is_done() {
+fn a_finished_sweep_cannot_be_stopped() {
     let mut sweep = sweep(handoffs()[0], "ns2");
     sweep.at.truncate(1);
     let total = sweep.schemes.len();
@@ -292,7 +292,7 @@ fn timing_further_packets_changes_no_other_measurement() {
             ..more.clone()
         };
         for (a, b) in run(&more).into_iter().zip(run(&fewer)) {
-            // The run goes on for longer, so its digest differs.
+            // The run continues for longer, so its digest differs.
             let a = HandoffRow {
                 t_new_extra: Vec::new(),
                 digest: b.digest,
@@ -303,8 +303,8 @@ fn timing_further_packets_changes_no_other_measurement() {
     }
 }
 
-/// A sweep attaches the policies at the handoff, a trace at the start: nothing may hang on that, such
-/// as what a policy should have seen before the notice.
+/// A sweep attaches the policies at the handoff, a trace at the start: nothing may depend on that,
+/// such as the events that a policy should have seen before the notice.
 #[test]
 fn a_sweep_measures_what_a_trace_shows() {
     let handoff = Handoff {

@@ -102,10 +102,10 @@ fn a_rate_is_asked_for_approved_used_and_reported() {
     assert_eq!(opened(&rows), Some(38.0));
 }
 
-/// After a second without a link the first segment that goes is a retransmission. It asks, and what
+/// After a second without a link the first segment that is sent is a retransmission. It asks, and what
 /// is approved opens the window: what a timeout would resend from one segment on is paced.
 #[test]
-fn after_an_outage_a_retransmission_asks_and_what_is_resent_is_paced() {
+fn after_an_outage_a_retransmission_requests_a_rate_and_others_are_paced() {
     let shared = run(&[], 1, 0);
     let make = 6_000_000_000;
     let run = TraceRun {
@@ -138,7 +138,7 @@ fn after_an_outage_a_retransmission_asks_and_what_is_resent_is_paced() {
     assert_eq!(gaps, vec![4_687_500; 9]);
 }
 
-/// RFC 4782 figure 2: a path on which nobody takes part.
+/// RFC 4782 figure 2: a path on which no router takes part.
 #[test]
 fn routers_that_take_no_part_are_found_out_by_the_ttl() {
     let rows = rows(&run(&[("quick_start_routers", "none")], 1, 0));
@@ -179,7 +179,7 @@ fn a_denied_request_leaves_the_plain_sender() {
 /// Four flows at one instant: 42.5 Mbit/s are promised once. The first takes 40.96,
 /// the others what is left of 85 %.
 #[test]
-fn flows_that_ask_together_share_what_a_router_gives() {
+fn simultaneous_requests_share_the_routers_grant() {
     let mut at_start = Vec::new();
     for flow in 0..4 {
         let said = said(&rows(&run(&[], 4, flow)));

@@ -80,12 +80,12 @@ fn rates(rows: &[TraceRow]) -> Vec<(Instant, f64)> {
 
 /// Rates of a chirp are in steps of 1.2 from 0.2059 R on: the ones about R are 0.885 R and 1.062 R. On a
 /// link of rate C the first rate at which the delay rises is the first above C. It is 0.885 R, and R
-/// falls, if C is below that: R settles at C / 0.885 = 1.13 C at most, but for what the last reports
+/// falls, if C is below that: R settles at C / 0.885 = 1.13 C at most, except for what the last reports
 /// before add, overloads the link and loses segments now and then; with a short queue, before it is
 /// there. Taken a step lower it is 0.885 R as long as C is below 1.062 R: R settles about 0.942 C or
 /// below, down to which a part of the difference takes it, and nothing is lost.
 #[test]
-fn the_rate_settles_a_little_above_what_there_is_or_below() {
+fn the_rate_settles_a_little_above_the_available_rate_or_below() {
     for link in [link(50_000, 15), link(54_000, 2), link(6_000, 50)] {
         let capacity = link.rate.as_bps() as f64;
         let after = |row: &&TraceRow| row.at >= Instant::from_nanos(3_000_000_000);
@@ -154,10 +154,10 @@ fn two_share_a_link() {
 }
 
 /// Whole chirps over 20 Mbit/s, of which other traffic takes a share. On the idle link the reported rate is the
-/// first step above what there is; beside others single reports are far off, their median is within a
-/// half of the truth, and always above it.
+/// first step above the available rate; with cross traffic single reports have large errors; their median is
+/// within a half of the truth, and always above it.
 #[test]
-fn what_chirps_tell_beside_the_truth() {
+fn estimates_of_chirps_and_the_truth() {
     for (share, most) in [(0.0, 1.2), (0.3, 1.5), (0.6, 1.5)] {
         let probe = Probe {
             bottleneck: link(20_000, 20),
@@ -187,9 +187,9 @@ fn what_chirps_tell_beside_the_truth() {
     }
 }
 
-/// At 5 s the link is gone for half a second. The loss is one, whatever the timeouts.
+/// At 5 s the link is gone for half a second. There is one loss, independent of the timeouts.
 #[test]
-fn after_an_outage_it_goes_on_with_half_its_rate() {
+fn after_an_outage_it_continues_with_half_its_rate() {
     let outage = Instant::from_nanos(5_000_000_000);
     let rows = rows(link(50_000, 15), BELOW, Some(outage), 7);
     let timeouts = rows.iter().filter(|row| row.event == "rto").count();

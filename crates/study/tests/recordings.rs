@@ -228,7 +228,7 @@ fn columns_can_be_named() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
+fn unreadable_lines_are_reported_with_their_number() {
     for (text, why) in [
         ("", "it is empty"),
         ("hello\n", "line 1, \"hello\", is of no format that is known"),
@@ -329,7 +329,7 @@ fn a_link_follows_its_trace() {
         .map(|w| (w[0], w[1]));
     let (before, after) = quiet.unwrap_or_default();
     let edge = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    // What has gone out arrives 10 ms later; the packet that is cut by the outage goes on after it.
+    // What has gone out arrives 10 ms later; the packet that is cut by the outage continues after it.
     assert!(before > edge(2_000) && before < edge(2_012), "{before}");
     assert!(after > edge(8_010) && after < edge(8_012), "{after}");
     // The same columns without a file, and the canonical form.
@@ -469,7 +469,7 @@ fn two_mahimahi_files_are_both_directions() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn incompatible_settings_are_refused() {
     let csv = [("a.csv", "time_s,rate_mbps,delay_ms,loss\n0,12,5,0.1\n")];
     for (link, key, why) in [
         (

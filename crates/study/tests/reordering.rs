@@ -62,7 +62,7 @@ fn few_fast_retransmits_are_false() {
     }
 }
 
-/// After a break the losses are real, and nobody waits for the timer who did not before.
+/// After a break the losses are real, and no scheme waits for the timer that did not before.
 #[test]
 fn after_a_break_no_more_losses_wait_for_the_timer() {
     for profile in ["ns2", "rfc"] {

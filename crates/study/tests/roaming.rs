@@ -164,7 +164,7 @@ fn a_blackout_is_time_without_a_link() {
 }
 
 #[test]
-fn freeze_warns_ahead_and_what_it_holds_back_is_not_lost() {
+fn freeze_warns_ahead_and_withheld_data_are_not_lost() {
     let mut node = paper("freeze");
     node.knobs.push(("freeze_warning".into(), "300ms".into()));
     let rows = trace(&node, 6.0);
@@ -271,7 +271,7 @@ fn threads_and_repetition_change_nothing() {
     );
 }
 
-/// The scheme that has nothing but this signal.
+/// The scheme that has only this signal.
 fn scheme_of(signal: &str) -> &str {
     if signal == "silent" {
         "sack"
@@ -354,7 +354,7 @@ fn losses_are_where_they_belong() {
     assert_eq!(rows(&node).len(), 3, "one interval");
 }
 
-/// A signal that is lost, late or doubled, or that nobody sent.
+/// A signal that is lost, late, duplicated or forged.
 #[test]
 fn ehn_at_its_worst_is_a_plain_sender() {
     let plain = acked(&paper("sack"));
@@ -378,10 +378,10 @@ fn ehn_at_its_worst_is_a_plain_sender() {
     }
 }
 
-/// Marks come more often than the timer expires, and start it afresh; Sack1's
-/// window has no floor. The flow goes on in every interval all the same.
+/// Marks come more often than the timer expires, and restart it; Sack1's
+/// window has no floor. The flow continues in every interval all the same.
 #[test]
-fn a_flow_goes_on_under_forged_marks_with_the_right_number() {
+fn a_flow_continues_under_forged_marks_with_the_right_number() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         let mut node = paper("ehn");
         let knobs = [
@@ -444,7 +444,7 @@ fn a_trace_ends_when_told_to() {
 type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
 
 #[test]
-fn what_cannot_be_run_is_refused() {
+fn setups_that_cannot_run_are_refused() {
     let refused = |f: &dyn Fn(&mut Roaming)| {
         let mut node = paper("ehn");
         f(&mut node);
@@ -467,7 +467,7 @@ fn what_cannot_be_run_is_refused() {
         (&|n| handoffs(n).signal.lost = 1.5, "signals lost 1.5"),
         (
             &|n| handoffs(n).foresight.missed = f64::NAN,
-            "not foreseen NaN",
+            "not predicted NaN",
         ),
         (
             &|n| handoffs(n).every = ms(200),

@@ -133,7 +133,7 @@ fn copies_of_a_common_past_run_as_from_the_start() {
     );
 }
 
-/// Until the last timing is done a run that stops there is the one that goes on, also as a copy.
+/// Until the last timing is done a run that stops there is the one that continues, also as a copy.
 #[test]
 fn a_run_that_stops_when_all_is_measured_has_measured_the_same() {
     let endless = [
@@ -337,8 +337,8 @@ fn a_link_changes_its_rate() {
     assert_eq!(after.link, "old");
 }
 
-/// What a link does on which the mobile node is not concerns none of its measurements, and a
-/// flow that opens after a handoff has nothing to recover from.
+/// A link that the mobile node does not use affects none of its measurements, and a flow that opens
+/// after a handoff has nothing to recover from.
 #[test]
 fn phases_are_of_the_mobile_nodes_links() {
     use midflight_study::PhaseStart;
@@ -362,7 +362,7 @@ fn phases_are_of_the_mobile_nodes_links() {
 
 /// What waits at the node for a link that breaks never reaches the base station, whichever way the data go.
 #[test]
-fn a_break_takes_what_waits_at_the_node() {
+fn a_break_loses_packets_that_wait_at_the_node() {
     let text = |direction: &str| {
         format!(
             r#"

@@ -45,7 +45,7 @@ fn read(text: &str, sets: &[(String, String)]) -> Result<Plan, StudyError> {
     read_scenario(text, Origin::Toml("fuzz.toml"), sets, &[])
 }
 
-/// One sentence on one line, whatever was written.
+/// One sentence on one line, for every input.
 fn check(answer: Result<Plan, StudyError>) -> Result<Option<Plan>, TestCaseError> {
     match answer {
         Ok(plan) => Ok(Some(plan)),

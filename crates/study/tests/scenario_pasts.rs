@@ -123,9 +123,9 @@ fn moves(sets: &[&[(&str, &str)]]) -> Vec<Plan> {
     sets.iter().map(of).collect()
 }
 
-/// What follows the handoff, and the link that nobody uses before, are not of the past.
+/// Events after the handoff, and the link that no packet uses before, are not a part of the past.
 #[test]
-fn scenarios_share_a_past_that_differ_in_what_follows() {
+fn scenarios_that_differ_later_share_a_past() {
     let alike = moves(&[
         &[],
         &[("handoffs.0.at", "5 s")],
@@ -169,7 +169,7 @@ fn scenarios_have_pasts_of_their_own_that_differ_before() {
     assert_eq!(run_all(&differ, true), run_all(&differ, false));
 }
 
-/// Each scheme at two times, told of its link at the start or not, with another link to come to.
+/// Each scheme at two times, with and without a start notice, with another link to move to.
 #[test]
 fn every_scheme_runs_from_a_copy_as_from_the_start() {
     let mut plans = Vec::new();
@@ -199,7 +199,7 @@ fn every_scheme_runs_from_a_copy_as_from_the_start() {
     assert_eq!(run_all(&plans, true), run_all(&plans, false));
 }
 
-/// Whoever asks for some runs at a time gets the same ones as whoever asks for all.
+/// Runs requested in parts are the same as runs requested all at once.
 #[test]
 fn runs_are_the_same_some_at_a_time() {
     let (name, text) = starters().remove(0);

@@ -12,7 +12,7 @@ use one_run::trace_scenario;
 use scenarios::{plan, read, run_all, CHANGES, PAPER, TOUR};
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_are_reported_with_their_line() {
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
     let cases: &[Case<'_>] = &[
         (&[], "rate = \"200 kbit\"", "mine.toml:11: links.new.rate: rate \"200 kbit\" has the unknown \"kbit\" as unit; expected bit/s"),
@@ -109,7 +109,7 @@ fn a_value_is_set_once() {
     }
 }
 
-/// One run is too large whatever the number of runs is: what is said then is what makes it so.
+/// One run is too large for any number of runs: the error names the cause.
 #[test]
 fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {
     let read = |flows: &str, end: &str| {
@@ -243,7 +243,7 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
 
 /// A rate that is written for the downlink alone changes the uplink as well: that is said.
 #[test]
-fn a_change_of_an_asymmetric_link_says_what_becomes_of_the_uplink() {
+fn a_change_of_an_asymmetric_link_notes_the_effect_on_the_uplink() {
     let remarks = plan(CHANGES, &[]).remarks().to_vec();
     assert_eq!(remarks.len(), 1, "{remarks:?}");
     let said = &remarks[0];
@@ -284,7 +284,7 @@ fn a_flow_has_a_stack() {
 /// `cargo test -p midflight-study --no-default-features --test scenario_reading`
 #[cfg(not(feature = "quinn"))]
 #[test]
-fn a_stack_that_is_not_built_in_is_told_in_a_sentence() {
+fn a_stack_that_is_not_built_in_is_reported_in_a_sentence() {
     let error = read(PAPER, &[("flows.bulk.stack", "quinn")]).map_or_else(|e| e, |_| "no".into());
     let expected = "flows.bulk.stack: the stack \"quinn\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature quinn";
     assert!(error.ends_with(expected), "{error}");

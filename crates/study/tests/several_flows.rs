@@ -1,6 +1,5 @@
-//! Several flows that move together, and residents of the new link: forks are
-//! runs from the start, every flow is told how many move, and flows that are
-//! alike share alike.
+//! Several flows that move together, and residents of the new link: forks equal runs from the
+//! start, every flow's notice has the number of moving flows, and equal flows get equal shares.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
@@ -238,7 +237,7 @@ fn forks_are_runs_from_the_start_with_every_scheme() {
 /// A scheme that acts on the notice at the start has one past for all new links, but one for
 /// each of its settings.
 #[test]
-fn pasts_of_schemes_that_are_told_at_the_start_are_their_own() {
+fn schemes_with_a_start_notice_have_their_own_pasts() {
     let flows = Flows {
         start_notice: true,
         ..company()[1]
@@ -343,7 +342,7 @@ fn trace_of(sweep: &Sweep, flow: u32) -> Vec<TraceRow> {
 }
 
 #[test]
-fn what_is_measured_of_each_flow_is_what_its_trace_shows() {
+fn measures_of_each_flow_equal_those_of_its_trace() {
     for kind in KINDS {
         let mut sweep = sweep(handoff(kind, company()[2]));
         sweep.schemes = vec!["enhanced".into()];
@@ -443,7 +442,7 @@ fn residents_are_there_first_and_give_way() {
 }
 
 #[test]
-fn what_no_run_can_hold_is_refused() {
+fn values_that_no_run_can_hold_are_refused() {
     let refused = |change: &dyn Fn(&mut Sweep)| {
         let mut sweep = sweep(handoff(KINDS[0], FOUR));
         change(&mut sweep);

@@ -1,5 +1,5 @@
-//! How connections start: what is measured is what a trace of the same network
-//! shows, whatever the threads and the order of schemes.
+//! How connections start: the measures equal those in a trace of the same network, for any number
+//! of threads and order of schemes.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
@@ -89,7 +89,7 @@ fn trace_of(startup: &Startup, scheme: &str, flow: u32) -> (Vec<TraceRow>, Strin
 }
 
 #[test]
-fn what_is_measured_is_what_a_trace_shows() {
+fn measures_equal_those_of_a_trace() {
     for profile in ["ns2", "rfc"] {
         let startup = Startup {
             profile: profile.into(),
@@ -204,7 +204,7 @@ fn residents_have_the_link_before_the_newcomers() {
 }
 
 #[test]
-fn what_no_run_can_hold_is_refused() {
+fn values_that_no_run_can_hold_are_refused() {
     let refused = |change: &dyn Fn(&mut Startup)| {
         let mut startup = startup();
         change(&mut startup);

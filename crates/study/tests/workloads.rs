@@ -122,7 +122,7 @@ fn all_of_a_page_arrives_over_every_transport() {
     }
 }
 
-/// What the sender of the data sends is what was asked for, each object in segments of its own.
+/// The sender of the data sends the requested objects, each in its own segments.
 #[test]
 fn segments_are_those_of_the_objects() {
     let done = run(
@@ -138,7 +138,7 @@ fn segments_are_those_of_the_objects() {
 }
 
 #[test]
-fn runs_do_not_depend_on_threads_or_on_what_runs_beside_them() {
+fn runs_do_not_depend_on_threads_or_on_parallel_runs() {
     let schemes = ["sack", "enhanced", "vho", "cubic"];
     let plans: Vec<_> = schemes
         .iter()
@@ -155,7 +155,7 @@ fn runs_do_not_depend_on_threads_or_on_what_runs_beside_them() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_a_sentence() {
+fn impossible_values_are_refused_with_a_sentence() {
     let refused = |sets: &[(&str, &str)]| match read(FAST, sets) {
         Ok(_) => panic!("{sets:?} is accepted"),
         Err(why) => why,

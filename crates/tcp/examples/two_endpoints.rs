@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_is_sent_once_more() -> Result<(), Box<dyn Error>> {
+    fn lost_segments_are_retransmitted() -> Result<(), Box<dyn Error>> {
         let done = transfer("rfc")?;
         assert_eq!(done.retransmitted, LOST.len() as u64);
         assert_eq!(done.sent, END + done.retransmitted);

@@ -12,14 +12,14 @@ use crate::state::Transition;
 pub enum SenderEvent<'a> {
     /// The congestion window changed.
     Cwnd {
-        /// To so many segments.
+        /// To this many segments.
         to: f64,
         /// Who changed it.
         by: Author,
     },
     /// The slow-start threshold changed.
     Ssthresh {
-        /// To so many segments.
+        /// To this many segments.
         to: f64,
         /// Who changed it.
         by: Author,
@@ -76,7 +76,7 @@ pub enum SenderEvent<'a> {
         /// When it was set.
         set: Instant,
     },
-    /// The sender went from one state to another; told where [`Log::DETAILED`].
+    /// The sender went from one state to another; reported if [`Log::DETAILED`].
     State(Transition),
     /// A policy's order was applied.
     Order {
@@ -157,7 +157,7 @@ impl Author {
     }
 }
 
-/// What may wake a sender.
+/// The causes that wake a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// The retransmission timer.

@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_is_said_to_be_that() {
+    fn unmodelled_features_are_reported_as_such() {
         let said = unknown("scheme", "DCTCP", &[], "all");
         assert!(
             said.starts_with("\"DCTCP\" is not modelled; docs/scenarios.md"),

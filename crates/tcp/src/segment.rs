@@ -1,4 +1,4 @@
-//! What sender and receiver exchange.
+//! Segments and ACKs between sender and receiver.
 
 use std::num::NonZeroU32;
 
@@ -20,7 +20,7 @@ const TIMESTAMP_BYTES: u32 = 12;
 /// Bytes of the option that reports an estimate, with padding: kind, length,
 /// the train's number (2) and a rate in bit/s (6) are 10.
 const ESTIMATE_BYTES: u32 = 12;
-/// Bytes that the options of a SYN take beside timestamps.
+/// Bytes that the options of a SYN take besides timestamps.
 pub(crate) const SYN_OPTIONS: u8 = 8;
 /// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
 const RESPONSE_BYTES: u32 = 8;
@@ -49,7 +49,7 @@ pub struct Segment {
     pub sent: Instant,
     /// What it is for.
     pub content: Content,
-    /// The data before are to be passed to the application (the PSH flag). Set by the sender of
+    /// The data before must be passed to the application (the PSH flag). Set by the sender of
     /// Linux only.
     pub push: bool,
     /// The ECN field of its IP header.
@@ -78,7 +78,7 @@ pub enum EcnCodepoint {
     Congestion,
 }
 
-/// What a segment is for.
+/// The purpose of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// The SYN, or data.
@@ -88,8 +88,8 @@ pub enum Content {
     WindowProbe,
     /// It acknowledges the receiver's SYN, and has no data.
     Acknowledgment,
-    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2), has the number of that in the place of its own, and
-    /// has no data.
+    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2), has that frame's number instead of its own, and has
+    /// no data.
     Challenge,
 }
 
@@ -141,7 +141,7 @@ pub struct TrainMark {
     pub index: u16,
     /// Segments of the train.
     pub segments: u16,
-    /// What the receiver shall find out.
+    /// The receiver's task.
     pub measure: Measure,
 }
 
@@ -158,7 +158,7 @@ pub struct SackBlock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     // Left edge relative to the ACK number and length: half the size of two sequence numbers. In segments or,
-    // where they are not whole, in bytes, of which so many are a segment.
+    // where they are not whole, in bytes, of which this many are a segment.
     blocks: [(i32, u32); 4],
     len: u8,
     unit: u16,
@@ -236,7 +236,7 @@ impl SackBlocks {
         })
     }
 
-    /// The same in bytes, where a full segment has so many and the first is that of byte 1.
+    /// The same in bytes, where a full segment has this many and the first is that of byte 1.
     pub fn bytes(&self, ack: Seq, unit: u64) -> impl Iterator<Item = SackBlock> + '_ {
         let in_segments = self.unit == 0;
         let base = if in_segments {
@@ -279,7 +279,7 @@ pub struct Ack {
     /// When the segment that caused this ACK was sent. Ground truth for
     /// judging timeouts; no sender looks at it.
     pub cause_sent: Instant,
-    /// What it says besides.
+    /// Its further content.
     pub says: Says,
     /// The receiver's window in bytes from the ACK number on; none where the receiver does not say it and
     /// the sender goes by its setting.

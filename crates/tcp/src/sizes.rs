@@ -2,8 +2,9 @@
 //! exception: the sender of Linux sends a part of one where the receiver's window ends within it
 //! (tcp_mss_split_point()), and from there on nothing begins with a whole number.
 //!
-//! On the wire a number stands for as many bytes as a full segment has, and an offset for bytes of it that came
-//! before. The sender numbers what it sends, whatever the size; the receiver of Linux counts bytes.
+//! On the wire a number represents as many bytes as a full segment has, and an offset for bytes of it that came
+//! before. The sender numbers its segments, independent of their size; the receiver of Linux counts
+//! bytes.
 
 use midflight_units::Seq;
 
@@ -97,7 +98,7 @@ impl Sizes {
         }
     }
 
-    /// A segment that has not been sent has only so many bytes. It is behind all others that have been cut.
+    /// A segment that has not been sent has only this many bytes. It is behind all others that have been cut.
     pub(crate) fn cut(&mut self, segment: Seq, bytes: u64) {
         let end = self.byte(segment) + bytes;
         self.short.push((segment, end));

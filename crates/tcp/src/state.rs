@@ -18,11 +18,11 @@ pub enum State {
     FastRecovery,
     /// The timer has expired and new data shall tell whether it had to (F-RTO).
     Probe,
-    /// The timer has expired: everything goes again, from a window of one.
+    /// The timer has expired: everything is retransmitted, from a window of one.
     Reset,
 }
 
-/// What takes a sender from a state to another.
+/// The trigger of a transition between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trigger {
     /// An ACK of new data.
@@ -113,7 +113,7 @@ const fn way(from: State, trigger: Trigger, to: State) -> Transition {
     Transition { from, trigger, to }
 }
 
-/// Every way between states that a sender can take, whatever its parts. The
+/// Every transition between states that a sender can take, with any parts. The
 /// tests watch for others.
 pub const TRANSITIONS: &[Transition] = &[
     way(
@@ -269,7 +269,7 @@ pub const TRANSITIONS: &[Transition] = &[
         State::CongestionAvoidance,
     ),
     way(State::Reset, Trigger::NewAck, State::FastRecovery),
-    // A mark sends the sender back, whatever it is at.
+    // A mark sends the sender back from any state.
     way(State::CongestionAvoidance, Trigger::Mark, State::SlowStart),
     way(State::Delay, Trigger::Mark, State::CongestionAvoidance),
     way(State::Delay, Trigger::Mark, State::SlowStart),

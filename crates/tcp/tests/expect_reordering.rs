@@ -142,7 +142,7 @@ fn the_improved_threshold_is_the_ratio_of_the_rates() {
 
 /// A segment for each duplicate, up to two windows; then none, until time is up.
 #[test]
-fn limited_transmit_goes_on_up_to_two_windows() {
+fn limited_transmit_continues_up_to_two_windows() {
     for recovery in ["tahoe", "reno", "newreno", "sack1"] {
         let mut s = start(recovery, "improved", 1, &[]);
         let until = from_a_link_with_pauses(&mut s);
@@ -171,7 +171,7 @@ fn limited_transmit_goes_on_up_to_two_windows() {
 
 /// When the ACK of a segment is overdue as many duplicates as usual are enough, at once.
 #[test]
-fn the_end_of_the_wait_retransmits_what_is_overdue() {
+fn the_end_of_the_wait_retransmits_overdue_segments() {
     for recovery in ALL {
         let mut s = start(recovery, "improved", 1, &[]);
         let until = from_a_link_with_pauses(&mut s);
@@ -199,7 +199,7 @@ fn the_end_of_the_wait_retransmits_what_is_overdue() {
 /// After a break what was sent before it is overdue when the notice comes: the third
 /// duplicate tells.
 #[test]
-fn what_is_overdue_at_the_notice_does_not_wait() {
+fn overdue_segments_at_the_notice_do_not_wait() {
     for recovery in ALL {
         let mut s = start(recovery, "improved", 1, &[("min_rto", "2 s")]);
         s.now += Duration::from_millis(500);
@@ -288,7 +288,7 @@ fn segments_of_the_old_link_keep_their_order() {
 /// either way; what was sent before that has not. (The sample of 21 ms leaves an
 /// estimate of 90.1 ms, less than the old link's own round trip.)
 #[test]
-fn what_was_sent_just_before_the_notice_tells_nothing() {
+fn segments_sent_just_before_the_notice_indicate_nothing() {
     for (ago_us, told) in [(900, vec![]), (1100, vec![5])] {
         let mut s = start("sack", "improved", 1, &[]);
         assert_eq!(s.ack(5).len(), 4);
@@ -367,7 +367,7 @@ fn a_fast_retransmit_before_the_notice_is_taken_back_too() {
     }
 }
 
-/// A response with a wait of its own goes on with that, for at least as many duplicates.
+/// A response with its own wait continues with that, for at least as many duplicates.
 #[test]
 fn other_responses_keep_their_wait() {
     for recovery in WITH_SACK {

@@ -231,7 +231,7 @@ fn a_timeout_of_the_syn_is_none_of_its_business() {
     }
 }
 
-/// (2a), first reason: a duplicate ACK. Conventional recovery goes on in slow start.
+/// (2a), first reason: a duplicate ACK. Conventional recovery continues in slow start.
 #[test]
 fn step_2a_a_duplicate() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -290,7 +290,7 @@ fn an_ack_that_is_neither_new_nor_a_duplicate_is_waited_out() {
 /// (2b): one segment where there is but one, and conventional recovery where
 /// there is none, for lack of data or by the receiver's window.
 #[test]
-fn step_2b_takes_what_there_is() {
+fn step_2b_sends_the_available_data() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         let mut s = timed_out(recovery, &[]);
         s.sender.set_end(13);
@@ -351,7 +351,7 @@ fn with_sack_step_2_waits_through_duplicates() {
 
 /// (3a) and (3b) of section 3.1.
 #[test]
-fn with_sack_step_3_believes_news_of_what_was_sent_before() {
+fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
     for recovery in ["sack1", "sack"] {
         let second = || {
             let mut s = timed_out(recovery, &[]);
@@ -414,7 +414,7 @@ fn step_3b_answers_as_it_is_told() {
     }
 }
 
-/// After step 3b a loss is found by duplicates as ever.
+/// After step 3b a loss is found by duplicates as usual.
 #[test]
 fn fast_retransmit_works_after_step_3b() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -428,8 +428,8 @@ fn fast_retransmit_works_after_step_3b() {
     }
 }
 
-/// RFC 4015 section 3.1, step 11: the first sample of what was unsent at the
-/// timeout starts the estimate afresh, from no less than it was and two ticks.
+/// RFC 4015 section 3.1, step 11: the first sample of data that were unsent at the timeout restarts
+/// the estimate, from at least its old value and two ticks.
 #[test]
 fn the_rto_adapts_after_a_spurious_timeout() {
     for (recovery, rtt_ms) in [("newreno", 5), ("newreno", 400), ("sack", 5), ("sack", 400)] {
@@ -482,7 +482,7 @@ fn the_version_of_2003() {
         assert_eq!(s.ack(7), [12, 13], "{recovery}");
         assert_eq!(s.sack(7, &[(12, 13)]), [7], "{recovery}");
         assert_eq!(s.window(), (1, 3, 7), "{recovery}");
-        // It starts over in step 3, and with an ACK of everything it goes on.
+        // It starts over in step 3, and with an ACK of everything it continues.
         assert_eq!(s.timeout(), [7], "{recovery}");
         assert_eq!(s.ack(14), [14, 15], "{recovery}");
         let _ = s.ack(15);

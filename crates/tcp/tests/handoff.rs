@@ -119,7 +119,7 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     assert!(!again.sack.is_empty());
 }
 
-/// When nothing but the SYN is acknowledged its number is that of the SYN.
+/// When only the SYN is acknowledged its number is that of the SYN.
 #[test]
 fn a_probe_after_the_handshake_is_no_syn() {
     for recovery in ALL {
@@ -204,10 +204,10 @@ fn acks_move_on_under_a_closed_window() {
     }
 }
 
-/// What was lost while the window was closed: the timer goes on from the
-/// opening, or the thaw's ACKs count as duplicates.
+/// Losses while the window was closed: the timer continues from the opening, or the thaw's ACKs
+/// count as duplicates.
 #[test]
-fn what_is_lost_under_a_closed_window_is_resent_after_it() {
+fn segments_lost_under_a_closed_window_are_resent_after_it() {
     for recovery in ALL {
         let mut s = start(recovery, &[("count_window_updates", "off")]);
         let _ = say(&mut s, 5, Says::ZeroWindow);
@@ -233,7 +233,7 @@ fn what_is_lost_under_a_closed_window_is_resent_after_it() {
 /// timer is left when the window opens, so that one with a long back-off
 /// expires although the window closes again and again before it would.
 #[test]
-fn the_retransmission_timer_goes_on_where_it_stood() {
+fn the_retransmission_timer_resumes_with_its_remaining_time() {
     for recovery in ALL {
         let mut s = start(recovery, &[("count_window_updates", "off")]);
         let _ = say(&mut s, 5, Says::Nothing);
@@ -446,7 +446,7 @@ fn with_nothing_outstanding_there_is_nothing_to_send_again() {
 /// A segment that is lost once more is found by its duplicates: going back
 /// leaves no guard against them behind.
 #[test]
-fn a_loss_among_what_went_again_is_a_loss_like_any_other() {
+fn a_loss_of_a_retransmission_is_a_loss_like_any_other() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         let mut s = heeding(recovery, &[]);
         let _ = mark(&mut s, 1, 1);
@@ -529,7 +529,7 @@ fn adjusted_without_an_estimate_is_previous() {
 /// Estimated bandwidth times twice the mark's delay: about 100 segments a
 /// second for 2 x 60 ms.
 #[test]
-fn adjusted_is_what_the_new_path_holds() {
+fn adjusted_sets_the_capacity_of_the_new_path() {
     for controller in ["westwood", "westwood-plus"] {
         let mut s = start("reno", &[("congestion", controller)]);
         let mut policy = Policy::named("ehn-restore").unwrap_or_else(|| panic!("registered"));
@@ -595,7 +595,7 @@ fn warned(r: &mut Receiver) -> Vec<(Seq, Says)> {
 }
 
 #[test]
-fn each_signal_says_what_it_says() {
+fn each_signal_has_its_content() {
     let received = [0, 1, 2];
     assert_eq!(attached(&mut receiver("silent", &received)), []);
     assert_eq!(
@@ -622,7 +622,7 @@ fn each_signal_says_what_it_says() {
     assert_eq!(take(&mut option, 4).map(|a| a.says), Some(Says::Nothing));
 }
 
-/// What fills the gap is answered as ever, and after the time every segment out of order.
+/// What fills the gap is answered as usual, and after the time every segment out of order.
 #[test]
 fn nodupack_withholds_duplicates_for_its_time() {
     for profile_name in ["rfc", "linux"] {
@@ -657,7 +657,7 @@ fn nodupack_withholds_duplicates_for_its_time() {
     }
 }
 
-/// Segments above a gap are told of in each copy, and a delayed ACK goes with it.
+/// Each copy reports the segments above a gap, and a delayed ACK is sent with it.
 #[test]
 fn a_signal_acknowledges_all_that_has_arrived() {
     for signal in ["tr-acks", "ehn-notify"] {

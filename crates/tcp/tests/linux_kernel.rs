@@ -1,7 +1,7 @@
 //! The profile `linux` beside the kernel: what a Linux kernel's sender got in the lab is fed to ours at its
 //! instants, and it sends what the kernel sent, when it did, with its windows and estimates. The same for
 //! the receiver: its ACKs, when they leave, their windows and SACK blocks. Files in `tests/kernel/` have
-//! the records and the scenarios that made them; `tests/linux/record.py` makes them anew.
+//! the records and the scenarios that made them; `tests/linux/record.py` makes them again.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::num::NonZeroU32;

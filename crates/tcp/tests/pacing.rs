@@ -155,7 +155,7 @@ fn a_setting_paces_at_twice_the_window_in_slow_start() {
 }
 
 #[test]
-fn who_does_not_listen_has_no_rate_sample() {
+fn senders_that_do_not_listen_have_no_rate_sample() {
     let hand = DrivenSender::open(&[], 100);
     assert_eq!(hand.sender.view().rate, None::<RateSample>);
     assert_eq!(hand.sender.view().paced_until, None);

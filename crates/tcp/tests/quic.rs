@@ -239,7 +239,7 @@ fn a_long_silence_with_losses_on_both_sides_is_persistent_congestion() {
 }
 
 #[test]
-fn a_new_address_is_validated_and_has_a_window_of_its_own() {
+fn a_new_address_is_validated_and_has_its_own_window() {
     let mut path = Path::new(&[], 100_000, |_| false);
     path.until(1000);
     let before = path.cwnd;
@@ -268,7 +268,7 @@ fn a_new_address_is_validated_and_has_a_window_of_its_own() {
 
 /// The answer to the challenge of the old path comes from the new one: 1200 bytes, so three datagrams more.
 #[test]
-fn three_times_what_came_may_go_before_validation() {
+fn three_times_the_received_bytes_may_be_sent_before_validation() {
     let mut path = Path::new(&[], 100_000, |_| false);
     path.until(1000);
     path.move_to(1, false);
@@ -287,7 +287,7 @@ fn three_times_what_came_may_go_before_validation() {
 }
 
 #[test]
-fn an_address_that_nobody_answers_at_is_left_again() {
+fn an_address_without_an_answer_is_abandoned() {
     let mut path = Path::new(&[], 100_000, |_| false);
     path.until(1000);
     path.move_to(1, false);
@@ -327,7 +327,7 @@ fn seven_stacks_are_seven_rows() {
     assert_eq!(window("msquic", true).1, ms(999), "its RTT begins anew");
 }
 
-/// A path that is known goes on where it was, if the row says so.
+/// A path that is known continues where it was, if the row says so.
 #[test]
 fn a_path_that_was_left_is_restored() {
     let back = |row: &str| {
@@ -359,7 +359,7 @@ fn the_ack_threshold_thins_acks_out() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_changes_nothing() {
+fn an_ack_of_unsent_data_changes_nothing() {
     let mut path = Path::new(&[], 100, |_| false);
     path.until(120);
     let before = path.sender.view();

@@ -41,7 +41,7 @@ fn departures(
 }
 
 /// Two segments at 1 Mbit/s are 8 ms apart, and so is the next chirp. The report of the first comes at
-/// 20 ms, in the second, which goes on as it is. The third has four: 1 + 1/2 + 1/4 gaps that are 8 ms on
+/// 20 ms, in the second, which continues as it is. The third has four: 1 + 1/2 + 1/4 gaps that are 8 ms on
 /// average, 24 in all: 96/7, 48/7 and 24/7 ms.
 #[test]
 fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
@@ -78,8 +78,8 @@ fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
     }
 }
 
-/// The current chirp goes on, whatever the duplicates, and nothing goes besides. After the
-/// recovery chirps go on with half the rate: two segments are 16 ms apart.
+/// The current chirp continues despite the duplicates, and nothing else is sent. After the
+/// recovery chirps continue with half the rate: two segments are 16 ms apart.
 #[test]
 fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
     for recovery in ["newreno", "sack1", "sack"] {
@@ -116,7 +116,7 @@ fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
 }
 
 #[test]
-fn after_a_timeout_what_is_outstanding_goes_first_and_chirps_go_on_when_it_is_done() {
+fn after_a_timeout_outstanding_data_are_sent_first_and_then_chirps() {
     for recovery in ALL {
         let mut hand = rapid(recovery, &[]);
         hand.hear(1, &[], None);

@@ -121,7 +121,7 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Transfer {
 /// Each change of a window has its author: growth is the controller's, what a loss does the
 /// recovery's, what the timer does its own.
 #[test]
-fn a_window_changes_by_who_answers_for_it() {
+fn window_changes_name_their_author() {
     use Author::{Controller, Handshake, Recovery, Timeout};
     for recovery in ["reno", "newreno", "sack", "sack1"] {
         let course = run(recovery, &[1], 60);
@@ -335,7 +335,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
 
 /// A2: a fast recovery for segments sent before the handoff leaves the window alone.
 #[test]
-fn a2_is_not_halved_again_for_what_was_sent_before_the_handoff() {
+fn a2_is_not_halved_again_for_segments_sent_before_the_handoff() {
     for profile_name in ["ns2", "rfc"] {
         let (mut sender, now) = notified("a2", profile_name, (2, 10));
         let reduced = sender.view().cwnd;

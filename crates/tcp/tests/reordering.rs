@@ -71,7 +71,7 @@ fn careful_ncr_sends_one_for_two_and_retransmits_after_a_window() {
 }
 
 /// (E.5): an ACK that tells of several segments makes up for those that were
-/// lost, and (E.4) counts for each segment that goes.
+/// lost, and (E.4) counts for each segment that is sent.
 #[test]
 fn ncr_makes_up_for_lost_acks() {
     for (dupack, sent) in [
@@ -84,7 +84,8 @@ fn ncr_makes_up_for_lost_acks() {
     }
 }
 
-/// The least threshold is three; with nothing new to send it is a share of what there is.
+/// The least threshold is three; with nothing new to send it is a share of the outstanding
+/// segments.
 #[test]
 fn ncr_without_new_data_waits_for_its_share() {
     for recovery in WITH_SACK {
@@ -108,7 +109,7 @@ fn ncr_without_new_data_waits_for_its_share() {
 
 /// Section 3.2: an ACK that advances says that it was reordering. (T.1) room
 /// for one segment and no more, (T.2) back to the window before in slow start,
-/// (T.3) new data goes.
+/// (T.3) new data is sent.
 #[test]
 fn ncr_ends_reordering_without_a_burst() {
     for recovery in WITH_SACK {
@@ -205,7 +206,7 @@ fn ncr_holds_its_threshold_in_recovery() {
 }
 
 /// DCR: each duplicate sends one new segment, the window stays, and after one
-/// SRTT from the third the segment goes again and the window is halved.
+/// SRTT from the third the segment is retransmitted and the window is halved.
 #[test]
 fn dcr_waits_one_rtt_from_the_third_duplicate() {
     for recovery in FAST {
@@ -279,7 +280,7 @@ fn dcr_is_cancelled_by_an_ack_of_new_data() {
         let v = s.sender.view();
         assert!(v.cwnd >= 12.0 && v.ssthresh == 12.0, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
-        // Another series waits anew.
+        // Another series waits again.
         for d in 1..=3 {
             let _ = s.sack(7, &[(8, 8 + d)]);
         }
@@ -429,10 +430,10 @@ fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
 }
 
 /// An ACK from before comes late in a fast recovery, with a block below what has
-/// been acknowledged since: ns-2's scoreboard goes back, and a segment goes again
-/// that nobody misses. It is not among the outstanding ones.
+/// been acknowledged since: ns-2's scoreboard goes back, and a segment that is not missing is
+/// retransmitted. It is not among the outstanding ones.
 #[test]
-fn a_late_block_makes_sack1_resend_what_was_acknowledged() {
+fn a_late_block_makes_sack1_resend_acknowledged_segments() {
     let settings = [("recovery", "sack1"), ("initial_window", "20")];
     let mut hand = DrivenSender::open(&settings, 100);
     for right in 3..=5 {

@@ -1,5 +1,5 @@
 //! Trains: when their segments depart, what ends them, what the receiver
-//! reports, and the `abest` policy on a sender of its own.
+//! reports, and the `abest` policy on its own sender.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -43,7 +43,7 @@ fn a_chirp_departs_at_exactly_its_gaps_and_nothing_goes_between() {
 }
 
 #[test]
-fn packet_pairs_go_at_once_and_a_late_caller_delays_what_follows() {
+fn packet_pairs_are_sent_at_once_and_a_late_caller_delays_later_segments() {
     for recovery in ALL {
         let mut pairs = told(recovery, &[], knobbed("probe-train", &[]));
         pairs.hear(1, &[], None);
@@ -161,7 +161,7 @@ fn a_fast_retransmit_ends_the_train() {
 }
 
 #[test]
-fn a_notice_ends_the_train_and_sending_goes_on() {
+fn a_notice_ends_the_train_and_sending_continues() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
         hand.hear(1, &[], None);
@@ -332,9 +332,9 @@ fn the_ack_that_reports_is_not_delayed_and_is_larger() {
     assert_eq!(last, Some((2, estimate(1, None))));
 }
 
-/// A SYN that asks for a rate is answered with its ACK, which is delayed where every SYN's is.
+/// A SYN that requests a rate is answered with its ACK, which is delayed where every SYN's is.
 #[test]
-fn the_ack_of_a_syn_that_asks_is_delayed_like_any_other() {
+fn the_ack_of_a_syn_with_a_request_is_delayed_like_any_other() {
     let request = Request {
         rate: RateCode::MOST,
         ip_ttl: 62,

@@ -156,7 +156,7 @@ fn eifel_takes_a_fast_retransmit_back() {
 /// and the first ACK of the long way takes that back. More from the short way does not
 /// send them once more; the seventh, of which nothing is under way, goes when it is its turn.
 #[test]
-fn what_was_taken_back_is_not_sent_a_third_time() {
+fn segments_of_an_undone_recovery_are_not_sent_a_third_time() {
     let (mut s, sent) = start("sack", "eifel", &[]);
     let resent = s.sack(1, &[(8, 13)]);
     assert_eq!(
@@ -267,7 +267,7 @@ fn dsack_leaves_lost_acks_alone() {
 
 /// (A.3): resent twice, it is not taken back within that window, however many reports come.
 #[test]
-fn dsack_gives_up_on_what_was_resent_twice() {
+fn dsack_gives_up_on_segments_resent_twice() {
     for recovery in WITH_SACK {
         for timeouts in 2..=5 {
             let (mut s, _) = start(recovery, "dsack-undo", &[]);

@@ -29,7 +29,7 @@ fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> DrivenSende
     hand
 }
 
-/// So many ACKs, 100 ms apart, of `each` segments.
+/// This many ACKs, 100 ms apart, of `each` segments.
 fn run_in(hand: &mut DrivenSender, each: u64, acks: u64) {
     hand.step = Duration::from_millis(100);
     for i in 1..=acks {
@@ -38,7 +38,7 @@ fn run_in(hand: &mut DrivenSender, each: u64, acks: u64) {
     }
 }
 
-/// So many duplicate ACKs, 100 ms apart; the first segment is missing.
+/// This many duplicate ACKs, 100 ms apart; the first segment is missing.
 fn duplicates(hand: &mut DrivenSender, count: u64) {
     let una = hand.sender.view().snd_una;
     for i in 1..=count {
@@ -111,7 +111,7 @@ fn a_window_below_the_estimate_is_neither_cut_nor_raised() {
 /// (3 x 40 + 40) / 5 = 32 of 40 segments/s, three more 32 (3/5)^3 = 6.91, which
 /// are 3.5 in 0.5 s.
 #[test]
-fn a_timeout_sets_the_threshold_to_what_the_silence_has_left_of_the_estimate() {
+fn a_timeout_sets_the_threshold_to_the_estimate_after_the_silence() {
     for recovery in RECOVERIES.into_iter().chain(["tahoe"]) {
         let mut hand = steady("westwood", recovery, 4, 60);
         assert_eq!(
@@ -203,7 +203,7 @@ fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {
     assert!(ssthresh > 10.0, "{ssthresh}");
 }
 
-/// An ACK that comes when nothing is outstanding is nobody's arrival.
+/// An ACK that comes when nothing is outstanding counts for no segment.
 #[test]
 fn with_nothing_in_flight_an_ack_delivers_nothing() {
     for congestion in ["westwood", "westwood-plus"] {

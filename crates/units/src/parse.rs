@@ -10,7 +10,7 @@ pub enum UnitError {
     /// The number before the unit is missing, negative or not a number.
     #[error("{what} \"{text}\" does not start with a number; write for example \"{example}\"")]
     Number {
-        /// What was being read.
+        /// The name of the input.
         what: &'static str,
         /// The text as it was read.
         text: String,
@@ -20,7 +20,7 @@ pub enum UnitError {
     /// The quantity is below zero.
     #[error("{what} \"{text}\" is negative; write for example \"{example}\"")]
     Negative {
-        /// What was being read.
+        /// The name of the input.
         what: &'static str,
         /// The text as it was read.
         text: String,
@@ -30,7 +30,7 @@ pub enum UnitError {
     /// The unit is missing or unknown.
     #[error("{what} \"{text}\" has {} unit; expected {accepted}", if unit.is_empty() { "no".to_string() } else { format!("the unknown \"{unit}\" as") })]
     Unit {
-        /// What was being read.
+        /// The name of the input.
         what: &'static str,
         /// The text as it was read.
         text: String,
@@ -42,7 +42,7 @@ pub enum UnitError {
     /// The quantity is zero where it cannot be, or too large to represent.
     #[error("{what} \"{text}\" is out of range; expected {accepted}")]
     Range {
-        /// What was being read.
+        /// The name of the input.
         what: &'static str,
         /// The text as it was read.
         text: String,
@@ -54,7 +54,7 @@ pub enum UnitError {
     Instants {
         /// The text as it was read.
         text: String,
-        /// What is wrong with it, or nothing.
+        /// The error in it, or nothing.
         why: &'static str,
     },
 }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_would_be_accepted() {
+    fn errors_name_the_accepted_values() {
         let said = |r: Result<u64, UnitError>| r.map_or_else(|e| e.to_string(), |v| v.to_string());
         assert!(said(rate("6400")).contains("no unit"));
         assert!(said(rate("6400 kB/s")).contains("kbit/s"));

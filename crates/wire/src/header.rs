@@ -61,7 +61,7 @@ pub enum WireError {
     /// The bytes end too early.
     #[error("{what} takes {needed} bytes, and there are {found}")]
     Short {
-        /// What is cut off.
+        /// The part that is cut off.
         what: &'static str,
         /// How many bytes it takes.
         needed: usize,
@@ -104,13 +104,13 @@ pub enum WireError {
         kind: u8,
         /// Its length, kind and length included.
         length: usize,
-        /// What would be accepted.
+        /// The accepted values.
         accepted: &'static str,
     },
     /// More than there is room for.
     #[error("{found} bytes of {what}; at most {most} fit")]
     Long {
-        /// What there is too much of.
+        /// The item that exceeds its limit.
         what: &'static str,
         /// How much there is.
         found: usize,
@@ -224,7 +224,7 @@ impl QuickStart {
 pub struct Header {
     /// Where it comes from.
     pub source: SocketAddrV4,
-    /// Where it goes to.
+    /// The destination.
     pub destination: SocketAddrV4,
     /// The ECN field of IP.
     pub ecn: EcnCodepoint,

@@ -15,7 +15,7 @@ use crate::header::{be16, be32, WireError};
 pub(crate) const MOST_OPTIONS: usize = 40;
 /// Largest shift of a window (RFC 7323 section 2.3).
 pub const MOST_SHIFT: u8 = 14;
-/// What the timestamps option takes with its padding (RFC 7323 appendix A).
+/// The length of the timestamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMP_BYTES: u32 = 12;
 
 const END: u8 = 0;
@@ -215,7 +215,7 @@ pub(crate) fn rate_code(byte: u8) -> RateCode {
 }
 
 impl Options {
-    /// SACK blocks for which there is room beside the other options.
+    /// SACK blocks for which there is room besides the other options.
     pub fn room_for_blocks(&self) -> usize {
         let others = Self {
             sack: Blocks::default(),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_ack_says_is_the_same_after_the_wire() {
+    fn the_content_of_an_ack_is_the_same_after_the_wire() {
         let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let mark = HandoffMark {
             number: 7,

@@ -42,7 +42,7 @@ pub struct Ends {
     pub receiver: SocketAddrV4,
 }
 
-/// What is known of an ACK beside the ACK itself.
+/// Further values of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSent {
     /// When the receiver sent it.
@@ -202,7 +202,7 @@ impl Uniform {
         })
     }
 
-    /// What a SYN offers.
+    /// The options of a SYN.
     fn offer(&self, options: &mut Options, shift: u8) {
         options.mss = Some(self.mss);
         options.window_scale = Some(shift);

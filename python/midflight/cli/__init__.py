@@ -34,7 +34,7 @@ from midflight.cli.verify import verify
 
 __all__ = ["main"]
 
-# What is installed on request only, and with which extra.
+# Packages that are installed on request only, and their extra.
 EXTRAS = {
     "jinja2": "plots",
     "markdown_it": "plots",

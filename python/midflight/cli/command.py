@@ -16,7 +16,7 @@ from midflight.cli.output import UserError
 
 __all__ = ["Command"]
 
-#: What an option that may be repeated says of something that it names.
+#: Placeholders of repeatable options that name something.
 NAMING = ("KEY=", "NAME=", "PATH=")
 #: Commands that look at one run, whose source may be a question with its own options.
 OF_SOURCES = ("explain", "diff", "plot")
@@ -98,7 +98,7 @@ class Command(TyperCommand):
             into.append(word)
             takes = taker.takes_value(option)
             if takes is None and of_question is not None:
-                # What is not known takes what may be its value along, so that it is named.
+                # An unknown option takes a possible value along, so that the error names it.
                 takes = bool(left) and not left[0].startswith("-")
             if word.startswith("-") and not has_value and left and takes:
                 into.append(left.pop(0))

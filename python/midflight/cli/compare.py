@@ -46,7 +46,7 @@ def compare(
     sender: Annotated[
         list[str] | None,
         typer.Option(
-            "--sender", metavar="NAME", help="Only this row, such as quinn; may be repeated."
+            "--sender", metavar="NAME", help='Only this row, such as "as quinn"; may be repeated.'
         ),
     ] = None,
     instants: Annotated[
@@ -172,7 +172,9 @@ def text(rows: Sequence[MigrationRow]) -> str:
     parts = [
         "Seconds from the handoff until 1 MB and 20 MB of new data are acknowledged, and of the\n"
         "longest time without progress; packets lost to a full queue and to a link that was down;\n"
-        "what a TCP flow on the new link gets in the next 5 s, of what it has alone. Medians.",
+        "what a TCP flow on the new link gets in the next 5 s, of what it has alone. Medians.\n"
+        'Rows "as X" are the QUIC sender of midflight with the choices of X at a migration, not\n'
+        'X itself; "X (cubic)" is the stack itself.',
     ]
     for handoff in dict.fromkeys(row.handoff for row in rows):
         lines = [["sender", "kind", "1 MB", "20 MB", "stall", "queue", "down", "resident"]]

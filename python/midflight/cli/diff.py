@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diff"]
 
-#: What is shown of a sender.
+#: The values of a sender that are shown.
 SHOWN = (
     "snd_una",
     "snd_nxt",

@@ -163,7 +163,7 @@ def show(result: dict[str, Any], *, verbose: bool) -> None:
         print("\n".join(described(result["file"], run)))
         told = {(note["line"], note["text"]) for note in run["notes"]}
         if run["passed"] and not verbose:
-            # What a script leaves open is worth a word although it passes.
+            # The open end of a script is noted although it passes.
             told = {note for note in told if note[1].startswith("the script ends")}
         if told:
             for line, text in sorted(told - notes):
@@ -172,7 +172,7 @@ def show(result: dict[str, Any], *, verbose: bool) -> None:
 
 
 def described(file: str, run: Drill) -> Iterator[str]:
-    """Yield the lines that tell of a run."""
+    """Yield the lines that describe a run."""
     sender = " ".join(
         [
             run["scheme"],

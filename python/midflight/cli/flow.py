@@ -35,7 +35,7 @@ COUNTS = (
     "drops_queue",
     "drops_radio",
 )
-#: What is for the second radio link.
+#: The options of the second radio link.
 OF_SECOND = ("then-loss", "then-reorder", "then-queue", "at", "pause", "notice-delay", "no-notice")
 
 ABOUT = """Simulate a long-lived flow over a lossy radio link, which another one may replace.
@@ -170,7 +170,7 @@ def summary(asked: Question, table: Any) -> Sequence[Part]:
     ]
 
 
-#: What a link of either network has, and the option of each.
+#: The parameters of a link of either network, with their options.
 LOSS = (
     'Losses of the link: "uniform 0.5%"; "burst 0.5% 3" (probability of a burst, its length); or '
     '"gilbert 1s 0.1% 100ms 10% 50%" (good state: duration and losses; bad state: the same; '

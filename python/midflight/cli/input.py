@@ -25,7 +25,7 @@ def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
 
 
 def check_run(number: int, runs: int) -> None:
-    """Refuse the number of a run that a scenario with so many runs does not have."""
+    """Refuse the number of a run that a scenario with this many runs does not have."""
     if number >= runs:
         raise UserError(f"--run {number}: the scenario has {counted(runs, 'run')}, numbered from 0")
 

@@ -196,7 +196,7 @@ def read_files(paths: list[str] | None) -> dict[str, bytes]:
 
 
 def notes(found: Programs) -> list[str]:
-    """Return what a user should know of the run."""
+    """Return notes on the run for the user."""
     from midflight.lab.record import events
 
     counts = events(found.packets)

@@ -104,7 +104,7 @@ def asked_runs(
     *,
     host: bool = False,
 ) -> LabRuns:
-    """Return the runs that are asked for."""
+    """Return the requested runs."""
     from midflight import parse_duration
     from midflight.lab.host import check_host, host_kernel
     from midflight.lab.runs import OURS, STACKS, LabRuns
@@ -127,11 +127,11 @@ def asked_runs(
     settings = tuple(read_sysctls(sysctls))
     limit_s, sample_ns = read_limit(limit), int(read("--sample", parse_duration, sample))
     if host or stack == OURS:
-        # Only the guest's kernel tells samples.
+        # Only the guest's kernel gives samples.
         sample_ns = 0
     plan = scenario_plan(file, sets)
     names = (OURS,) if stack == OURS else read_congestion(congestion, plan.stack)
-    # What the lab cannot run shows before a kernel is looked for.
+    # A setup that the lab cannot run is refused before a kernel is searched.
     nowhere = LabRuns(
         plan,
         Kernel(Path(), "", 0, ""),
@@ -155,7 +155,7 @@ def check_congestion(names: Sequence[str], kernel: Kernel) -> None:
     try:
         config = kernel.path.with_name("config").read_text(encoding="utf-8")
     except (OSError, ValueError):
-        # The guest says it.
+        # The guest reports it.
         return
     built = re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", config, re.MULTILINE)
     has = sorted({"reno", *(one.lower() for one in built)} - {"advanced"})

@@ -29,7 +29,7 @@ KINDS = (
     "scenarios",
     "studies",
 )
-# What a list holds where its name does not say it all.
+# The content of a list where its name does not describe it.
 HEADINGS = {
     "controllers": "Congestion controllers",
     "responses": "Responses to duplicate ACKs",

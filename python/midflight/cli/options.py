@@ -23,7 +23,7 @@ __all__ = [
 
 
 def scheme_names(incomplete: str) -> list[str]:
-    """Return schemes whose names go on like this, for the shell's completion."""
+    """Return schemes whose names continue like this, for the shell's completion."""
     from midflight import _core
 
     joined, plus, last = incomplete.rpartition("+")
@@ -32,7 +32,7 @@ def scheme_names(incomplete: str) -> list[str]:
 
 
 def scenario_names(incomplete: str) -> list[str]:
-    """Return starters and files that go on like this, for the shell's completion."""
+    """Return starters and files that continue like this, for the shell's completion."""
     from midflight.scenario import starter_names
 
     files = (str(path) for path in Path().glob(f"{incomplete}*") if path.suffix in (".toml", ""))

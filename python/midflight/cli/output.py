@@ -39,7 +39,7 @@ def time_text(nanoseconds: int) -> str:
 
 #: A log gets lines on progress when the work has taken that long.
 QUIET_S = 20.0
-#: And then a line at least so often while the work goes on.
+#: And then a line at least so often while the work continues.
 REPORT_S = 10.0
 
 

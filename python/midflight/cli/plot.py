@@ -241,7 +241,7 @@ def plot(
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
     is_starter = source in starter_names()
-    # A starter's name is a folder where only results have what is asked for.
+    # A starter's name is a folder where only results have the requested data.
     asks_results = any(of_results.values()) or not {*(kind or ())}.isdisjoint(("median", *SPREADS))
     is_folder = place.is_dir() and (asks_results or not is_starter)
     is_table = source is not None and not is_question
@@ -405,6 +405,8 @@ def write_panels(
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, panel_rows(panels))
+    for why in (why for panel in panels for why in panel.lacks):
+        note(why)
 
 
 def write_delay_cdf(
@@ -439,7 +441,7 @@ def write_delay_cdf(
 def write_rows(
     table: IO[str] | None, head: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Write what is drawn as CSV, if that is asked for."""
+    """Write the drawn data as CSV, if requested."""
     if table is None:
         return
     writer = csv.writer(table, lineterminator="\n")

@@ -68,7 +68,7 @@ __all__ = [
 WIDTH = 100
 #: The one default of all commands and of the Python functions.
 PROFILE = "linux"
-#: What the columns of a summary are called, where not by their names without the unit.
+#: The titles of a summary's columns, where they are not their names without the unit.
 HEADINGS = {
     "detected_timeouts": "detected",
     "drops_break": "down",
@@ -234,7 +234,8 @@ def runs_and_seed(about: str) -> list[Option]:
     ]
 
 
-#: What runs are of, beside the options of a question: parameters, their options and defaults.
+#: Further inputs of runs, besides the options of a question: parameters, their options and
+#: defaults.
 SENDERS: tuple[tuple[str, Any, Any], ...] = (
     ("scheme", SchemesOption, None),
     ("profile", ProfileOption, PROFILE),
@@ -346,7 +347,7 @@ class Definition:
     keywords: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     #: Schemes of other flows, by the values of the options.
     others: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
-    #: Further notes, from what is asked.
+    #: Further notes, from the question.
     idle: Callable[[Question, frozenset[str]], Iterator[str]] = lambda *_: iter(())
 
     def function(self, *, outputs: bool = True) -> Callable[..., None]:
@@ -392,7 +393,7 @@ class Asked:
 
     @classmethod
     def of(cls, definition: Definition, params: Mapping[str, Any]) -> Asked:
-        """Read the options; says what has no effect."""
+        """Read the options; notes those without an effect."""
         from midflight.question import Question
 
         own: Policies = own_policies(params["policies"])
@@ -422,7 +423,7 @@ class Asked:
         return cls(definition, question, list(words_of(definition, params, given)))
 
     def produce(self, params: Mapping[str, Any]) -> None:
-        """Make the runs, and write what is asked for."""
+        """Make the runs, and write the requested results."""
         watched = RunFiles(**{name: params[name] for name in WATCHED})
         produce(
             self,
@@ -436,7 +437,7 @@ class Asked:
 
     @property
     def command(self) -> list[str]:
-        """The words of the command that asks this."""
+        """The words of the command of this question."""
         return ["midflight", self.definition.name, *(one for one in self.words if one)]
 
     def pieces(self, *, threads: int, progress: Callable[[int, int], object]) -> Iterator[Any]:
@@ -456,16 +457,16 @@ class Asked:
         self.parts = self.definition.summary(self.source, tables[0])
 
     def notes(self) -> Iterator[str]:
-        """Nothing is to be said of the runs."""
+        """No notes on the runs."""
         return iter(())
 
     def text(self) -> str:
-        """Return what was asked, and the tables."""
+        """Return the question, and the tables."""
         heading = textwrap.fill("; ".join(self.heading()), WIDTH, break_on_hyphens=False)
         return "\n".join([heading, "\n\n".join(one.text() for one in self.parts)])
 
     def heading(self) -> Iterator[str]:
-        """Yield what was asked, in the words of the options."""
+        """Yield the question, in the words of the options."""
         keywords = self.source.keywords
         words = zip(self.words[::2], self.words[1::2], strict=True)
         for option, value in words:
@@ -484,7 +485,7 @@ class Asked:
 def words_of(
     definition: Definition, params: Mapping[str, Any], given: Iterable[str]
 ) -> Iterator[str]:
-    """Yield the words that ask the same: options and their values in turn, "" for a flag."""
+    """Yield the words of the same question: options, each followed by its value, "" for a flag."""
     for one in definition.options:
         if one.name in given:
             yield from (one.option, "" if one.read is None else str(params[one.param]))

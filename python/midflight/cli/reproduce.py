@@ -143,7 +143,7 @@ def reproduce(
 def run_to_watch(
     study: str, figure: str | None, job: str | None, watched: RunFiles
 ) -> FigureRun | None:
-    """Return the runs of which files are asked for; None if none are."""
+    """Return the runs of which files are requested; None if none are."""
     asked = [option for option, folder in watched.folders.items() if folder is not None]
     if figure is None:
         for option in [*asked, *(["--job"] if job is not None else [])]:

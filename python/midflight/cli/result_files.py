@@ -41,7 +41,7 @@ JsonOption: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print summary, tables and manifest as JSON instead.")
 ]
 
-#: The file that says what results are of.
+#: The file that describes the source of results.
 MANIFEST = "manifest.json"
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 
@@ -63,7 +63,7 @@ class Results(Protocol):
 
     @property
     def source(self) -> Plan | SetupSource:
-        """What pictures and files of one run are of."""
+        """The source of pictures and files of one run."""
 
     def pieces(self, *, threads: int, progress: Progress) -> Iterator[Sequence[Rows]]:
         """Run all; yield the tables of some runs at a time, in their order."""
@@ -78,7 +78,7 @@ class Results(Protocol):
         """Take some runs into the summary."""
 
     def notes(self) -> Iterator[str]:
-        """Yield what a user should know of the runs."""
+        """Yield notes on the runs for the user."""
 
     def text(self) -> str:
         """Return the summary as text."""
@@ -97,7 +97,7 @@ def produce(
     csv_file: str | None,
     as_json: bool,
 ) -> None:
-    """Make runs, and write what is asked for."""
+    """Make runs, and write the requested results."""
     if as_json and csv_file is not None:
         raise UserError("--csv and --json exclude each other; give one of them")
     watched.check(results.schemes)
@@ -235,13 +235,13 @@ class TableFiles:
 
 
 class ManifestFile:
-    """What repeats the results: its digests are written as the runs come."""
+    """The data that repeat the results; the digests are written as the runs finish."""
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], files: ExitStack) -> None:
         """Begin the file with a manifest that has no digests yet."""
         self.file = files.enter_context(open_result(folder / MANIFEST))
         text = json.dumps(manifest, indent=2, allow_nan=False)
-        # What a user may have written comes later in it.
+        # Text of a user comes later in it.
         head, empty, self.tail = text.partition('"digests": []')
         assert empty
         self.file.write(f'{head}"digests": [')

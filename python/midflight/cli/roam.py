@@ -153,7 +153,7 @@ ROAM = Definition(
             "Delay of the warning of a handoff (scheme freeze); negative for an early one: -200ms.",
             "0ms",
         ),
-        share("foresight-missed", "Share of handoffs that the node does not foresee."),
+        share("foresight-missed", "Share of handoffs that the node does not predict."),
         share("signal-lost", "Share of handoffs after which the node's signal is lost."),
         whole("signal-copies", "Number of copies of a signal that is not lost.", "1", 0, 100),
         time("signal-delay", "Delay of the signal after the registration.", "0ms"),

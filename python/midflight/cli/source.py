@@ -68,7 +68,7 @@ JobOption = Annotated[
 
 
 def is_figure(study: str | None, figure: str | None, job: str | None, file: str | None) -> bool:
-    """Return whether a run of a study is asked for; refuse what does not go together.
+    """Return whether a run of a study is requested; refuse options that exclude each other.
 
     `--job all` prints the jobs, and nothing else is done.
     """

@@ -347,7 +347,7 @@ def duration(seconds: float) -> str:
 def read_executor(
     text: str, jobs: str, threads: int, share: tuple[int, int], job: dict[str, Any]
 ) -> Any:
-    """Read --executor; a function that runs shards and tells of its progress."""
+    """Read --executor; return a function that runs shards and reports its progress."""
     from functools import partial
 
     from midflight import executors

@@ -266,7 +266,7 @@ def _picture(times: Sequence[int], values: Sequence[float], end: int) -> str:
                 break
             at, one = edge, one + 1
         share = area / (until - start) / top
-        # What is not nothing is seen.
+        # A share above zero is always visible.
         level = round(share * (len(LEVELS) - 1))
         bars.append(LEVELS[max(level, 1) if share > 0 else 0])
     return "".join(bars)

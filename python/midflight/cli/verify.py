@@ -109,7 +109,7 @@ def verify(
 
 
 def find(path: str) -> Path:
-    """Return the file that says what results are of."""
+    """Return the file that describes the source of results."""
     given = Path(path)
     if given.is_dir():
         for name in (MANIFEST, SWEEP):
@@ -155,7 +155,7 @@ def values(found: VerifiedResults, model: str, changed: Sequence[str]) -> dict[s
 def lines(found: VerifiedResults, cells: int | None) -> list[str]:
     """Return a line for each run and one for all, and what differs in tables.
 
-    Of a sweep of so many `cells` only runs that differ have a line.
+    Of a sweep of this many `cells` only runs that differ have a line.
     """
     result = []
     for one in found.runs:

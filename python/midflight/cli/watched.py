@@ -100,7 +100,7 @@ SnaplenOption: TypeAlias = Annotated[
 
 
 class RunFiles:
-    """Where the files of one run go, as far as they are asked for."""
+    """The paths of the requested files of one run."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class RunFiles:
                 with open_result(folder / written[-1]) as file:
                     write_qlog(asked, name, file)
                 if stacks[name] in QUIC_STACKS:
-                    # What the stack itself says stands beside it.
+                    # The stack's own log is written beside it.
                     written.append(f"{name}.{stacks[name]}{SUFFIX}")
                     with open_result(folder / written[-1], binary=True) as file:
                         file.write(asked.stack_log(flow=name) or b"")

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from midflight.explain.applications import APPLICATION, waiting_for
 from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
 from midflight.explain.words import clock, number, row_text, when
@@ -37,6 +38,7 @@ NEIGHBOURS = 6
 NOTHING_NEAR = "the last event before it"
 #: Turning points, the most significant first: one of these is chosen before anything else.
 TURNS = (
+    "stalled",
     "closed",
     "persistent_congestion",
     "path_failed",
@@ -63,7 +65,7 @@ TURNS = (
     "make",
 )
 #: Then these, and then everything else.
-SECOND = ("rexmit", "backoff", "state")
+SECOND = ("rexmit", "backoff", "state", "late_frame")
 #: Other names for events.
 ALIASES = {
     "timeout": "rto",
@@ -122,6 +124,7 @@ CHOICES = (
     "needless",
     "persistent_congestion",
     "closed",
+    *APPLICATION,
 )
 
 
@@ -186,6 +189,10 @@ def explain(
                 return None
             found = chosen
         row, why = found
+        if row.event in APPLICATION:
+            return replace(
+                explained(history, row, why, waiting_steps(history, row)), ended_ns=ended_ns
+            )
         steps = chain(history, row.index)
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
@@ -198,6 +205,21 @@ def explain(
         return replace(told, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
+
+
+def waiting_steps(history: History, row: Row) -> list[Step]:
+    """Return what an application waited for, and why that came late, newest first."""
+    waiting = waiting_for(history.setup, history.flow, row)
+    steps = [Step(at_ns, text, None) for at_ns, text in waiting.sentences]
+    if waiting.ended_by is not None:
+        other, arrival = waiting.ended_by
+        is_own = other.flow == history.flow
+        # The rows of another flow are not those of this one.
+        steps += [
+            step if is_own else replace(step, text=f"`{other.flow}`: {step.text}", row=None)
+            for step in chain(other, arrival)
+        ]
+    return sorted(steps, key=lambda step: -step.time_ns)
 
 
 def opening(history: History, at_ns: int) -> Step:

@@ -22,6 +22,7 @@ from midflight.plot.style import (
     size_in,
     style,
     text_width,
+    wrapped,
 )
 from midflight.plot.watched import (
     Curve,
@@ -44,6 +45,8 @@ __all__ = ["HEAD", "over_time_figure", "panel_rows", "plot_over_time", "shown_pa
 #: Heights in inches: of a panel, of the band of links, and of what stands around them.
 _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
 _MARKERS = 7
+#: Letters of what is said of a panel.
+_SMALL_PT, _LINE_IN = 6.5, 0.13
 #: Fills of links in the band; neighbours differ.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
@@ -80,9 +83,10 @@ def plot_over_time(
     (seconds of video, and when playback stands still), "frames" (of a call: what each takes, by
     when it was made) and "objects" (of a page, from the request until it is read).
     `flows` are names of flows (default: all; with several `schemes` the first, whose scheme they
-    replace). A throughput is a mean of `interval_s` seconds, by default about a 90th of the time
-    that is shown. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file
-    for all that is drawn. The other arguments are those of `plot_run`.
+    replace). A throughput is a mean of `interval_s` seconds, by default the next round number above
+    a 90th of the time that is shown, or the step of a recording that the link follows if that is
+    shorter. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for
+    all that is drawn. The other arguments are those of `plot_run`.
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
@@ -114,7 +118,8 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
     """Yield what is drawn as rows with the columns of `HEAD`; "" is for what there is not."""
     for panel in panels:
         for one in panel.curves:
-            words = (panel.kind, panel.unit, one.label, one.flow, one.scheme, one.link)
+            line = one.quantity or one.label
+            words = (panel.kind, panel.unit, line, one.flow, one.scheme, one.link)
             none = [""] * len(one.time_s)
             ends = (one.low, one.high, one.most)
             columns = (none if end is None else end.tolist() for end in ends)
@@ -133,53 +138,80 @@ def over_time_figure(
     """Return the figure of `plot_over_time`."""
     stretches = longest(runs).stretches
     has_band = any(one.link for one in stretches)
-    heights = [_BAND_IN] * has_band + [_PANEL_IN] * len(panels)
-    width, height = size_in(size, (PAGE_IN, sum(heights) + _AROUND_IN))
+    # Of a panel without values stands above the others why there are none.
+    lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
+    panels = [panel for panel in panels if panel.curves]
+    width, _ = size_in(size, (PAGE_IN, 1.0))
+    room = Room(max(0.5, width - 0.65), window)
+    heads = [_head(one, () if number else lacks, room) for number, one in enumerate(panels)]
+    written = sum(len(one.splitlines()) for one in heads)
+    usual = _BAND_IN * has_band + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
+    width, height = size_in(size, (PAGE_IN, usual))
+    several = sum(len(one.flows) for one in runs) > 1
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         # The band is as high as its letters, however high the figure is.
-        rest = (height - _AROUND_IN - _BAND_IN * has_band) / len(panels)
+        rest = (height - _AROUND_IN - _BAND_IN * has_band) / max(1, len(panels))
         ratios = [_BAND_IN] * has_band + [max(0.2, rest)] * len(panels)
         grid = figure.subplots(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
         grid[0].set_xlim(*window)
-        room = Room(max(0.5, width - 0.65), window)
         if has_band:
             _band(grid[0], stretches, room)
         entries: dict[str, Any] = {}
-        for axes, panel in zip(grid[has_band:], panels, strict=True):
-            lines = len({one.look for one in panel.curves if one.look is not None})
+        for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
+            looks = {one.look for one in panel.curves if one.look is not None}
             for number, one in enumerate(panel.curves):
-                _draw(axes, one, room, number, max(1, lines))
+                _draw(axes, one, room, number, max(1, len(looks)), several=several)
             _outages(axes, stretches, room)
             axes.set_ylabel(panel.what)
             _scale_of(axes, panel)
+            axes.set_title(
+                head, loc="right", fontsize=_SMALL_PT, color="0.35", pad=2, parse_math=False
+            )
             handles, labels = axes.get_legend_handles_labels()
             for handle, label in zip(handles, labels, strict=True):
                 entries.setdefault(label, handle)
         grid[-1].set_xlabel("Time (s)")
         figure.align_ylabels(grid[has_band:])
+        # The lines come first, then what their marks are.
+        marks = {one.quantity for panel in panels for one in panel.curves}
+        entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks))
         finish_panels(figure, entries, title)
     return figure
+
+
+def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
+    """What stands above a panel: what its values are, and which lines of it and of other panels
+    have none.
+    """
+    lines = [*others, "; ".join(filter(None, (*panel.lacks, panel.detail)))]
+    return "\n".join(wrapped(one, _SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
 
 def _look_of(one: Curve) -> Look:
     return SERIES[one.look if one.look is not None else 4]
 
 
-def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
-    """Draw a curve; where there are several lines each has markers at other places."""
-    time, value, several = one.time_s, one.value, lines > 1
+def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, several: bool) -> None:
+    """Draw a curve of a panel with so many lines; if there are several in the figure, each has
+    markers at other places.
+    """
+    time, value = one.time_s, one.value
     if len(time) == 0:
         return
     look = _look_of(one)
     if one.draw == "area":
-        axes.fill_between(
-            time, value, step="post", color="0.87", linewidth=0, label=one.label, zorder=1
+        # What a sender has in the network is no property of the link.
+        fill: Any = (
+            {"facecolor": "none", "edgecolor": "0.72", "hatch": "//////"}
+            if one.flow
+            else {"facecolor": "0.87"}
         )
+        axes.fill_between(time, value, step="post", linewidth=0, label=one.label, zorder=1, **fill)
         return
     if one.draw in ("retransmissions", "losses"):
         again = one.draw == "retransmissions"
@@ -194,6 +226,11 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
             how |= {"mec": "0.3", "ls": "none", "mew": 0.8, "label": one.label}
             axes.plot([], [], **how)
         return
+    if one.quantity:
+        # The colour says of which line it is, the mark which quantity.
+        marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
+        grey = "0.7" if one.draw == "dots" else "0.3"
+        axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
     if one.draw in _SPANS:
         _draw_spans(axes, one, room, number, lines)
         return
@@ -202,8 +239,10 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
         draw_dots(axes, *_thinned(room, one), one.label, 5, mec="black", mew=0.4, **late)
         return
     if one.draw == "dots":
+        colour = _lighter(look.colour) if one.quantity else look.colour
+        order = 2.5 if one.quantity else 3
         draw_dots(
-            axes, *_thinned(room, one), one.label, 3, marker=".", ms=2.6, mfc=look.colour, mew=0
+            axes, *_thinned(room, one), one.label, order, marker=".", ms=2.6, mfc=colour, mew=0
         )
         return
     if one.low is not None and one.high is not None:
@@ -218,7 +257,16 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
             rasterized=len(time) > MOST_VECTORS,
         )
     if one.most is not None:
-        axes.plot(time, one.most, color=look.colour, linewidth=0.5, alpha=0.6, zorder=2.5)
+        # Of an interval, and of none beside it.
+        axes.plot(
+            time,
+            one.most,
+            color=look.colour,
+            linewidth=0.5,
+            alpha=0.6,
+            zorder=2.5,
+            drawstyle="steps-mid",
+        )
         axes.plot([], [], color="0.5", linewidth=0.5, label="maximum of each interval")
         # What has neither neighbour is no line.
         ends = np.isnan(np.concatenate([[np.nan], value, [np.nan]]))
@@ -253,6 +301,13 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
         rasterized=len(time) > 3 * MOST_VECTORS,
         **markers,
     )
+
+
+def _lighter(colour: str) -> tuple[float, ...]:
+    """A colour half way to white."""
+    from matplotlib.colors import to_rgb
+
+    return tuple((1 + one) / 2 for one in to_rgb(colour))
 
 
 def _draw_spans(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
@@ -306,24 +361,41 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(low - 0.04 * (most - low or 1.0), most + 0.04 * (most - low or 1.0))
         return
     least = _least_rate(behind) if panel.kind == "throughput" else None
+    if panel.kind in ("delay", "rtt"):
+        least = _least_time(lines, most)
     if least is not None:
-        # Beside a fast link a slow one would be nothing.
-        plain_log(axes)
-        axes.set_ylim(least / 10, 1.3 * most)
-        axes.set_ylabel(panel.what.replace("(", "(log; ", 1))
+        # Beside what is large the usual would be nothing.
+        plain_log(axes.yaxis)
+        axes.set_ylim(least, 1.3 * most)
+        axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
     axes.set_ylim(0, 1.08 * most or 1.0)
 
 
 def _least_rate(behind: Sequence[Curve]) -> float | None:
-    """The least rate of a path that is for a good part of the time far slower than at its best."""
+    """Where the axis of rates begins that has to be logarithmic, as the path is for a good part of
+    the time far slower than at its best; none otherwise.
+    """
     for one in behind:
         lasts, rates = np.diff(one.time_s), one.value[:-1]
         there = rates > 0
         lasts, rates = lasts[there], rates[there]
         if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
-            return float(rates.min())
+            return float(rates.min()) / 10
     return None
+
+
+def _least_time(lines: Sequence[Curve], most: float) -> float | None:
+    """Where the axis of times begins that has to be logarithmic, as what is usual is far below the
+    longest; none otherwise.
+    """
+    values = np.concatenate([one.value for one in lines])
+    least = [one.value if one.low is None else one.low for one in lines]
+    known = np.concatenate(least)
+    known = known[known > 0]
+    if not known.size or most <= _WIDE * float(np.nanmedian(values)):
+        return None
+    return float(np.nanmin(known)) / 1.3
 
 
 def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:

@@ -17,6 +17,7 @@ from midflight.plot.style import text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 __all__ = [
     "HEAD",
@@ -247,11 +248,11 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
         )
 
 
-def plain_log(axes: Axes) -> None:
-    """Make the axis of values logarithmic, with plain numbers at its ticks."""
+def plain_log(axis: Axis, subs: Sequence[float] = (1.0, 3.0)) -> None:
+    """Make an axis logarithmic, with plain numbers at its ticks: those times a power of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=9))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

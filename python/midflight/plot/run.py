@@ -399,7 +399,7 @@ def _limits(
         known = known[known > 0]
         axes.set_ylabel("RTO, RTT (s)")
         if known.size and known.max() > 12 * known.min():
-            plain_log(axes)
+            plain_log(axes.yaxis)
             axes.set_ylim(known.min() / 1.4, known.max() * 1.6)
         else:
             axes.set_ylim(0, 1.1 * float(known.max()) if known.size else 1.0)

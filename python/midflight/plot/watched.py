@@ -7,7 +7,7 @@ writes them. Nothing is taken for granted of a sender: a flow whose stack tells 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -64,6 +64,9 @@ OVER_TIME = (
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 _INTERVALS = 90
 _FINER = 4
+#: A rate that changes so often follows a recording; its intervals are no more than so many.
+_MANY_CHANGES = 20
+_MOST_INTERVALS = 1000
 #: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
 _MOST_DOTS = 4000
 #: Links whose queues are shown.
@@ -95,6 +98,9 @@ class Curve:
     low: Values | None = None
     high: Values | None = None
     most: Values | None = None
+    #: What it shows of its line where a panel has several quantities: the legend explains its
+    #: mark in grey, and the colour says of which line it is.
+    quantity: str = ""
     #: What tells it apart in a table.
     flow: str = ""
     scheme: str = ""
@@ -103,12 +109,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over time with one axis; `what` is its title with the unit."""
+    """Curves over time with one axis; `what` is its title with the unit.
+
+    `detail` says what the values are, such as "means of 0.1 s", and `lacks` which lines have none,
+    and why. Without any values there are no curves.
+    """
 
     kind: str
     what: str
     unit: str
     curves: Sequence[Curve]
+    detail: str = ""
+    lacks: Sequence[str] = ()
 
 
 @dataclass
@@ -139,10 +151,20 @@ class WatchedRun:
         return max(one.end_ns for one in self.flows)
 
     @cached_property
+    def directions(self) -> list[str]:
+        """Where the data of each flow go: "up" or "down"."""
+        told = {one["name"]: str(one["direction"]) for one in self.setup.flows}
+        return [told[one.flow] for one in self.flows]
+
+    @property
     def is_up(self) -> bool:
         """Whether the data of the first flow go up."""
-        told = {one["name"]: one for one in self.setup.flows}
-        return bool(told[self.flows[0].flow]["direction"] == "up")
+        return self.directions[0] == "up"
+
+    @property
+    def way(self) -> str:
+        """What is said of links of which one direction is shown: which, if flows go both ways."""
+        return f", {self.directions[0]}" if len({*self.directions}) > 1 else ""
 
     def sampled(self, link: int, column: str) -> Values:
         """A column of the samples of a link by its number."""
@@ -239,10 +261,11 @@ def watch(
     for one in found:
         several = len(one.flows) > 1
         labels = []
-        for history in one.flows:
+        for history, way in zip(one.flows, one.directions, strict=True):
             words = [history.flow] if several else []
             words += [history.label] if len(found) > 1 or not several else []
-            labels.append(", ".join(words))
+            other = f" ({way})" if way != one.directions[0] else ""
+            labels.append(", ".join(words) + other)
         one.labels, one.looks = labels, range(place, place + len(labels))
         place += len(labels)
     return found
@@ -293,23 +316,90 @@ def panels_of(
 ) -> list[Panel]:
     """Return the panels of these kinds, with what lies in a window of time in seconds.
 
-    `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given.
-    Raises `MidflightError` for a kind of which the runs tell nothing, unless they `may_lack` it.
+    `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given. A panel
+    of which the runs have no values has no curves, and says so in `lacks`.
+    Raises `MidflightError` if that are all panels, unless they `may_lack` it.
     """
-    interval = interval_s or nice((window[1] - window[0]) / _INTERVALS)
+    interval = interval_s or _usual_interval(longest(runs), window)
     found = []
     for kind in dict.fromkeys(kinds):
         panel = _KINDS[kind](runs, window, interval)
-        if not may_lack and not any(len(one.time_s) for one in panel.curves):
-            raise refusal(
-                f"there is nothing to draw of {kind} from {window[0]:g} s to {window[1]:g} s: the "
-                "flows tell nothing of it there",
-                name="kind",
-                value=kind,
-                accepted=", ".join(one for one in OVER_TIME if one != kind),
-            )
-        found.append(panel)
+        curves = [one for one in panel.curves if len(one.time_s)]
+        if not any(one.draw != "area" for one in curves):
+            curves = []
+        found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
+    if not may_lack and not any(panel.curves for panel in found):
+        names = [one.kind for one in found]
+        why = [why.removeprefix(f"{one.kind}: ") for one in found for why in one.lacks]
+        raise refusal(
+            f"there is nothing to draw of {', '.join(names)}: {'; '.join(dict.fromkeys(why))}",
+            name="kind",
+            value=", ".join(names),
+            accepted=", ".join(one for one in OVER_TIME if one not in names),
+        )
     return found
+
+
+def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
+    """The interval of means, in seconds: that at which the rate of the link in use changes if it
+    does so all the time, as that of a recording, and it is shorter than what is usual.
+    """
+    shown = window[1] - window[0]
+    usual = nice(shown / _INTERVALS)
+    at = _rate(run, window).time_s
+    if len(at) < _MANY_CHANGES:
+        return usual
+    # A change is known from the next sample on.
+    between = float(np.median(np.diff(run.sampled(next(iter(run.access.values())), "time_ns"))))
+    step = float(np.median(np.diff(at))) - between / NS_PER_S
+    return min(usual, nice(max(step, shown / _MOST_INTERVALS)))
+
+
+#: Why the lines of a kind may have no values in the whole run.
+_UNTOLD: Mapping[str, str] = {
+    "rates": "does not pace or sample its rate (BBR does)",
+    "rtt": "reports no samples of the RTT",
+    "cwnd": "does not report its window",
+    "pipe": "does not report its pipe",
+}
+
+
+def _lacks(
+    panel: Panel, runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
+) -> list[str]:
+    """Which lines have no values in a panel, and why."""
+    end = min(window[1], longest(runs).end_ns / NS_PER_S)
+    outside = f"no values from {window[0]:g} s to {end:g} s"
+    if panel.kind == "queue" or panel.kind in OF_APPLICATIONS:
+        # Links are no flows, and few flows have an application that is asked for.
+        if any(len(one.time_s) for one in panel.curves):
+            return []
+        workload = OF_APPLICATIONS.get(panel.kind)
+        has_one = any(one["workload"] == workload for run in runs for one in run.setup.flows)
+        told = workload is None or has_one
+        return [f"{panel.kind}: {outside if told else f'no flow is a {workload}'}"]
+    named = [how for _, _, how in _each(runs)]
+
+    def lines_of(one: Panel) -> set[tuple[str, str]]:
+        shown = (curve for curve in one.curves if curve.draw != "area" and len(curve.time_s))
+        return {(curve.flow, curve.scheme) for curve in shown}
+
+    there = lines_of(panel)
+    if all((how["flow"], how["scheme"]) in there for how in named):
+        return []
+    whole = (0.0, max(longest(runs).end_ns / NS_PER_S, 1e-6))
+    ever = lines_of(_KINDS[panel.kind](runs, whole, interval))
+    why: dict[str, list[str]] = {}
+    for how in named:
+        key = how["flow"], how["scheme"]
+        if key not in there:
+            untold = _UNTOLD.get(panel.kind, "has no values")
+            why.setdefault(outside if key in ever else untold, []).append(how["label"])
+    words = []
+    for reason, labels in why.items():
+        listed = ", ".join(labels) + (":" if reason == outside else "")
+        words.append(f"{panel.kind}: {listed} {reason}")
+    return words
 
 
 def nice(value: float) -> float:
@@ -364,8 +454,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             curves.append(Curve(draw="steps", time_s=edges, value=value, **how))
-    what = f"Throughput\n(Mbit/s, means of {interval:g} s)"
-    return Panel("throughput", what, "Mbit/s", [one for one in curves if len(one.time_s)])
+    shown = [one for one in curves if len(one.time_s)]
+    detail = f"means of {interval:g} s"
+    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", shown, detail)
 
 
 def _edges(window: tuple[float, float], interval: float, end_s: float) -> Values:
@@ -410,11 +501,11 @@ def _rate(run: WatchedRun, window: tuple[float, float]) -> Curve:
     time = np.concatenate([none, *times])
     value = np.concatenate([none, *values])
     time, value = _held(time, value, window, run.end_ns / NS_PER_S)
-    return Curve("rate of the link", "area", time, value)
+    return Curve(f"rate of the link{run.way}", "area", time, value)
 
 
 def _queue(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    interval /= _FINER
+    interval = max(interval, (window[1] - window[0]) / _INTERVALS) / _FINER
     curves = []
     for run in runs:
         links = run.shown_links
@@ -436,7 +527,7 @@ def _queue(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
                 packets = np.add.reduceat(packets, starts) / counts
                 least, most = np.minimum.reduceat(least, starts), np.maximum.reduceat(most, starts)
             one_run = len(runs) == 1
-            name = f"queue of {link}" if one_run else run.scheme
+            name = f"queue of {link}{run.way}" if one_run else run.scheme
             curves.append(
                 Curve(
                     name,
@@ -481,8 +572,8 @@ def _timed(
         else:
             curves.append(Curve(draw="dots", time_s=time, value=value * scale, **how))
     binned = any(one.draw == "line" for one in curves)
-    words = f"{unit}, medians, maxima" if binned else unit
-    return Panel(kind, f"{title}\n({words})", unit, curves)
+    detail = f"medians of {interval:g} s, band from 5 to 95 %" if binned else ""
+    return Panel(kind, f"{title}\n({unit})", unit, curves, detail)
 
 
 def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, list[Values]]:
@@ -529,20 +620,19 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
     """The rate at which a sender paces, as steps, and each sample of its delivery rate."""
     del interval
     curves = []
-    alone = sum(len(one.flows) for one in runs) == 1
     for _, flow, how in _each(runs):
-        time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
-        seen = _inside(time, window)
-        aux = {**how, "label": "delivered" if alone else "", "look": 1 if alone else how["look"]}
-        if seen.stop > seen.start:
-            curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **aux))
         paced = flow.steps("pacing_rate")
         end = flow.end_ns / NS_PER_S
         steps = _held(paced.time_ns / NS_PER_S, paced.value / 1e6, window, end)
         if len(steps[0]):
-            how |= {"label": "paced at"} if alone else {}
+            how["quantity"] = "pacing rate"
             curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-    return Panel("rates", "Paced at, delivered\n(Mbit/s)", "Mbit/s", curves)
+        time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
+        seen = _inside(time, window)
+        if seen.stop > seen.start:
+            how["quantity"] = "sample of the delivery rate"
+            curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how))
+    return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves)
 
 
 def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -558,7 +648,6 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
             limit = flow.steps("ssthresh")
             steps = _held(limit.time_ns / NS_PER_S, limit.value, window, flow.end_ns / NS_PER_S)
             behind.append(Curve("ssthresh", "steps", *steps, **{"look": 1, **aux}))
-            how |= {"label": "cwnd"}
         steps_of = flow.steps("cwnd")
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))

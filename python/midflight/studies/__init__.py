@@ -25,7 +25,7 @@ STUDIES: dict[str, str] = {
     "leo-schedule": "midflight.studies.leo_schedule",
     "linux-handoffs": "midflight.studies.linux_handoffs",
 }
-#: Those of them that need a kernel (`midflight lab build`).
+#: Studies that need a kernel (`midflight lab build`).
 KERNEL_STUDIES = frozenset({"linux-handoffs"})
 
 
@@ -55,14 +55,14 @@ def reproduce(
     """Reproduce a study and write its figures, data and report under `out` (default: out/<name>).
 
     With `figure`, run, draw and judge only what belongs to that figure.  `progress` is called with
-    (what, done, total) as the work goes on.  Without `pictures` there are the claims and the data
-    of the figures, which need neither matplotlib nor what reports are made with.
+    (what, done, total) as the work continues.  Without `pictures` there are the claims and the data
+    of the figures, which need no packages for figures or reports.
 
     Figures are drawn in that many `processes`.  A script that asks for more than one needs the
     usual `if __name__ == "__main__":`, since each of them imports it.
 
     Raises `MidflightError` for a study or figure that does not exist, and, before anything runs,
-    where pictures cannot be made, or the kernel that a study needs is not there.
+    where pictures cannot be made, or a kernel that the study needs is missing.
     """
     study = load(name)
     where = Path("out") / name if out is None else Path(out)

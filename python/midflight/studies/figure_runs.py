@@ -1,4 +1,4 @@
-"""The runs of a paper's figure, one by one: to explain, to compare, to draw and to capture."""
+"""The single runs of a paper's figure: to explain, compare, draw and capture them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FigureRun:
     figure: str
     number: int
     job: Job
-    #: Your own policies by their names.
+    #: User policies by name.
     policies: Policies | None = None
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class FigureRun:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """The scheme of the flow that is looked at."""
+        """The scheme of the observed flow."""
         job = self.job.flow if isinstance(self.job, FlowTrace) else self.job
         return (job.scheme,)
 
@@ -68,7 +68,7 @@ class FigureRun:
         return f"Figure {self.figure} of {self.study}", str(self.job), None
 
     def but(self, sets: Iterable[tuple[str, str]]) -> FigureRun:
-        """Return the same with other values by their paths: `scheme`, `profile`, `set.NAME`.
+        """Return a copy with values changed by their paths: `scheme`, `profile`, `set.NAME`.
 
         Raises `MidflightError` for a path that the kind of run does not have.
         """
@@ -77,7 +77,7 @@ class FigureRun:
         job: Any = self.job.flow if isinstance(self.job, FlowTrace) else self.job
         if isinstance(job, Scenarios):
             for key, value in sets:
-                # A plot asks for the scheme that there is.
+                # A plot requests the existing scheme.
                 if (key, value) != ("scheme", job.scheme):
                     raise refusal(
                         f'the runs of {self} have no "{key}" to set', name=key, value=value
@@ -98,7 +98,7 @@ class FigureRun:
     def setup(self, run: int = 0) -> Setup:
         """Return the run of a number, from 0: of a sweep that at the instant of that place.
 
-        Raises `MidflightError` for a run that there is not.
+        Raises `MidflightError` for a run that does not exist.
         """
         core = importlib.import_module("midflight._core")
         if run >= self.runs:
@@ -144,7 +144,7 @@ def _setup(question: Any, of: Any) -> Setup:
 def figure_runs(study: str, figure: str) -> list[FigureRun]:
     """Return the runs that a figure of a study needs.
 
-    Raises `MidflightError` for a study or a figure that there is not.
+    Raises `MidflightError` for a study or a figure that does not exist.
     """
     from midflight.studies import load
     from midflight.studies.study import select_figures

@@ -1,13 +1,12 @@
-"""The runs that a study asks for, made once and kept.
+"""The runs that a study needs, each made once and kept.
 
-A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
+A study describes its runs as *jobs*: a `Sweep` is one cell (old link, new link, kind of
 handoff) under one scheme over many handoff instants; a `Startup` is the start of connections under
 one scheme; a `Trace` is one run with all its events.
 A `Flow` is a long-lived flow over a radio link, run many times, a `Roaming` a mobile node that
-changes its base station again and again; a `FlowTrace` is the events of one run of either. A
-`Probing` is trains of segments over a bottleneck with known cross traffic. Jobs are plain values,
-so asking twice for the same one costs nothing, and a figure can list what it needs before anything
-runs.
+changes its base station repeatedly; a `FlowTrace` is the events of one run of either. A `Probing`
+is trains of segments over a bottleneck with known cross traffic. Jobs are plain values, so the same
+job is run once, and a figure can list what it needs before anything runs.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Link:
 
     @property
     def core(self) -> tuple[int, int]:
-        """The link as the core takes it: bit/s and nanoseconds."""
+        """The link in the core's form: bit/s and nanoseconds."""
         return self.kbps * 1000, self.ms * 1_000_000
 
     @property
@@ -91,7 +90,7 @@ class Sweep:
     """One cell under one scheme, one run per handoff instant.
 
     `packets` is the number of new segments that the transfer time counts; `extra_packets` are
-    further numbers, in the columns `t_new_extra0_ns` and so on. `flows` flows move together,
+    further such numbers, in the columns `t_new_extra0_ns` and so on. `flows` flows move together,
     `residents` flows use the new link from the start; flow i of either kind opens `stagger_s` times
     i after the start of the run. What is acknowledged in `window_s` from the handoff on is in
     `acked_window`. With `start_notice` senders get a notice of the old link before they open.
@@ -121,7 +120,7 @@ class Sweep:
         return f"{self.cell}, {self.scheme}{more}"
 
     def core(self, core: Any) -> Any:
-        """The sweep as the core takes it."""
+        """The sweep in the core's form."""
         return core.HandoffSweep(
             old=self.cell.old.core,
             new=self.cell.new.core,
@@ -169,7 +168,7 @@ class Startup:
         return f"start over {self.link}, {self.scheme}, {self.flows} flows"
 
     def core(self, core: Any) -> Any:
-        """The start-up as the core takes it."""
+        """The start-up in the core's form."""
         return core.Startup(
             link=self.link.core,
             schemes=[self.scheme],
@@ -205,7 +204,7 @@ class Trace:
     gap_s: float = 0.5
 
     def setup(self, core: Any) -> Any:
-        """The run as the core takes it."""
+        """The run in the core's form."""
         return core.Setup.handoff(
             old=self.cell.old.core,
             new=self.cell.new.core,
@@ -227,13 +226,13 @@ class Trace:
         return f"{self.cell} {instant}, {self.scheme}"
 
 
-#: What happens to a packet of a radio link: it is lost, or so many seconds late.
+#: The fate of a packet of a radio link: lost, or late by this many seconds.
 Fate = Literal["lose"] | float
 
 
 @dataclass(frozen=True)
 class Radio:
-    """A radio link: rate in kbit/s, one-way delay in ms, most packets at the link, impairments.
+    """A radio link: rate in kbit/s, one-way delay in ms, packet limit, impairments.
 
     `loss` and `reordering` are models in words, `script` the fate of the packets of these numbers.
     """
@@ -246,7 +245,7 @@ class Radio:
     script: tuple[tuple[int, Fate], ...] = ()
 
     def core(self, core: Any) -> Any:
-        """The link as the core takes it."""
+        """The link in the core's form."""
         return core.Radio(
             (self.kbps * 1000, self.ms * 1_000_000),
             queue=self.limit,
@@ -261,8 +260,8 @@ class Flow:
     """A long-lived flow under one scheme, run `runs` times.
 
     `marks_s` are the ends of the intervals that are measured, in seconds; the last one ends the
-    run. At `at_s` the radio link pauses for `pause_s` and goes on as `then`, of which the sender is
-    not told. `wired` is the wired link: rate in kbit/s, one-way delay in ms, most packets at it.
+    run. At `at_s` the radio link pauses for `pause_s` and continues as `then`; the sender gets no
+    notice. `wired` is the wired link: rate in kbit/s, one-way delay in ms, packet limit.
     """
 
     radio: Radio
@@ -286,7 +285,7 @@ class Flow:
         return f"{self.radio.kbps}/{self.radio.ms}{to}, {self.scheme}"
 
     def core(self, core: Any) -> Any:
-        """The flow as the core takes it."""
+        """The flow in the core's form."""
         return core.LongFlow(
             radio=self.radio.core(core),
             then=None if self.then is None else self.then.core(core),
@@ -344,7 +343,7 @@ class Roaming:
         return f"roaming, {self.scheme}"
 
     def core(self, core: Any) -> Any:
-        """The node as the core takes it."""
+        """The node in the core's form."""
         return core.Roaming(
             scheme=self.scheme,
             end_ns=to_ns(self.end_s),
@@ -411,7 +410,7 @@ class Probing:
         return f"{self.segments} segments over {self.bottleneck}, {self.scheme}"
 
     def core(self, core: Any) -> Any:
-        """The probe as the core takes it."""
+        """The probe in the core's form."""
         return core.Probe(
             bottleneck=self.bottleneck.core,
             scheme=self.scheme,
@@ -438,17 +437,17 @@ def to_ns(seconds: float) -> int:
 
 
 def fixed_link(delay_ms: float) -> tuple[int, int]:
-    """A fixed link as the core takes it: 100 Mbit/s with this delay."""
+    """A fixed link in the core's form: 100 Mbit/s with this delay."""
     return 100_000_000, round(delay_ms * 1_000_000)
 
 
 def _core_script(script: tuple[tuple[int, Fate], ...]) -> list[tuple[int, int | str]]:
-    """A script as the core takes it."""
+    """A script in the core's form."""
     return [(n, "lose" if fate == "lose" else to_ns(fate)) for n, fate in script]
 
 
 class Runs:
-    """Makes jobs through the core and keeps their results.
+    """Runs jobs in the core and keeps their results.
 
     `core` is the simulator's module; by default `midflight._core`.
     """
@@ -464,12 +463,10 @@ class Runs:
         self._scenarios: dict[Scenarios, RunTable] = {}
 
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
-        """Make all jobs that are not made yet, telling `progress` (what, done, total).
-
-        Sweeps go to the core together, which runs once what they have in common, and so do
-        start-ups, flows, roaming nodes and probes.
-        The core releases the interpreter while it simulates, so traces run side by side, one for
-        each processor; what they give does not depend on that.
+        """Run all jobs that have no result yet, and call `progress` (what, done, total). Sweeps go
+        to the core together, which runs their common parts once, and so do start-ups, flows,
+        roaming nodes and probes. The core releases the interpreter while it simulates, so traces
+        run in parallel, one for each processor; their results do not depend on that.
         """
         wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
         sweeps = [job for job in wanted if isinstance(job, Sweep)]
@@ -609,7 +606,8 @@ class Runs:
         return [job for kind in self._kinds for job in kind]
 
     def digest(self) -> str:
-        """One digest over the digests of all swept runs, whatever the order they were made in."""
+        """One digest over the digests of all swept runs, independent of the order in which they
+        were made."""
         total = hashlib.blake2b(digest_size=16)
         for job in sorted(self._sweeps, key=repr):
             total.update(repr(job).encode())

@@ -1,6 +1,6 @@
 """Scenarios as jobs of a study: in the simulator or, by the stack of their flows, on a kernel.
 
-Both give the same events, so each measure is the same function of them.
+Both give the same kinds of events, so one function computes a measure for both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "Scenarios", "measure_all"]
 
-#: What is known of each run; counts are from the first handoff or change on, times in nanoseconds.
+#: The values of each run; counts are from the first handoff or change on, times in nanoseconds.
 COLUMNS = (
     "at_ns",
     "t_new_ns",
@@ -50,15 +50,15 @@ COUNTS = (
 OF_FLOW = (
     *("duration_ns", "stall_ns", "goodput_bps", "delivered_ns", "acked_ahead", "acked_missing"),
 )
-#: What is known of runs that are traced only; none of others.
+#: Values of traced runs only; none for others.
 TRACED = ("unused_ns", "needless")
 
 
 @dataclass(frozen=True)
 class Scenarios:
-    """The first run of some scenarios, which are JSON, and what each gave its first flow.
+    """The first run of some scenarios, which are JSON; measured is the first flow.
 
-    What needs the events of a run is measured where it is `traced`; runs without that go together.
+    Measures that need the events of a run require `traced`; runs without it are run together.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Scenarios:
         return [core.Plan(text, name=None) for text in self.texts]
 
     def core(self, core: Any) -> SetupsOf:
-        """The scenarios as something that has the setup of each."""
+        """The scenarios compiled, with the setup of each."""
         return SetupsOf(self.plans(core))
 
 
@@ -99,10 +99,10 @@ class SetupsOf:
 def measure_all(
     jobs: Sequence[Scenarios], core: Any, told: Callable[[int], object] = lambda _done: None
 ) -> list[list[list[Any]]]:
-    """Return what each scenario of each job gave, by `COLUMNS`, in their order.
+    """Return the values of each scenario of each job, by `COLUMNS`, in their order.
 
-    `told` is called with how many runs are over. Raises `LabError` if there is no kernel for those
-    that need one.
+    `told` is called with the number of finished runs. Raises `LabError` if there is no kernel for
+    those that need one.
     """
     found: list[list[list[Any]]] = [[] for _ in jobs]
     together: list[tuple[int, Plan]] = []
@@ -110,13 +110,13 @@ def measure_all(
     for place, job in enumerate(jobs):
         for plan in job.plans(core):
             (alone if job.traced else together).append((place, plan))
-    # All guests of a kernel go side by side, whatever job they are of.
+    # All guests of a kernel run in parallel, across jobs.
     of_kernel = [plan for _, plan in alone if plan.stack == "linux"]
     made: Iterator[tuple[Table, Table, Table]] = iter(())
     if of_kernel:
         from midflight.lab.store import choose
 
-        # That there is none shows before anything is run.
+        # A missing kernel is reported before anything is run.
         made = kernel_runs(choose(), of_kernel)
     for done, (place, plan) in enumerate(alone):
         setup = plan.setup()
@@ -174,7 +174,8 @@ def kernel_runs(kernel: Kernel, plans: Sequence[Plan]) -> Iterator[tuple[Table, 
 def measured(
     setup: Setup, flows: Table | _Rows, phases: Table | _Rows, trace: Table | None
 ) -> list[Any]:
-    """Return what a run gave its first flow, by `COLUMNS`; without a trace not what needs it."""
+    """Return the values of a run's first flow, by `COLUMNS`; without a trace those of `TRACED` are
+    missing."""
     of_first = [flow == flows.column("flow")[0] for flow in phases.column("flow")]
     numbers = phases.column("phase")
     after = [place for place, first in enumerate(of_first) if first and numbers[place] > 0] or [
@@ -198,7 +199,8 @@ def measured(
 
 
 def traced(trace: Table, at_ns: int, make_ns: int) -> dict[str, Any]:
-    """Return what events say of a run whose new link is in use from `make_ns` on, by `TRACED`."""
+    """Return the values, by `TRACED`, of the events of a run whose new link is in use from
+    `make_ns` on."""
     time_ns, event, value = (trace.numpy(name) for name in ("time_ns", "event", "value"))
     arrived = event == "rcv"
     first_copies = np.zeros(len(event), dtype=bool)
@@ -217,5 +219,5 @@ def table_of(rows: Sequence[Sequence[Any]]) -> RunTable:
 
 
 def scenario_text(values: dict[str, Any]) -> str:
-    """A scenario as a job has it; the order of links and flows is a part of it."""
+    """A scenario in the form that a job holds; the order of links and flows matters."""
     return json.dumps(values)

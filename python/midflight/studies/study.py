@@ -1,8 +1,8 @@
-"""What every study is made of, and how one is reproduced.
+"""The parts of a study, and how it is reproduced.
 
 A study is a paper's scenarios, figures and claims.  Reproducing it makes the runs that its figures
 and claims list, evaluates the claims, draws the figures and writes one report.  Claims need neither
-pictures nor a report, and so none of the packages that make these.
+pictures nor a report, so they need no plotting packages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from midflight.studies.runs import Job, Progress, Runs
 
 __all__ = ["Figure", "FigureResult", "Study", "StudyResult", "missing", "reproduce_study"]
 
-#: What figures and reports are made with, by the name of the module: installed on request only.
+#: Packages for figures and reports, by module name: installed on request only.
 DRAWING = ("matplotlib", "jinja2", "markdown_it")
 
 
@@ -38,7 +38,7 @@ def missing() -> list[str]:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper: what it needs, and the drawing that its runs give."""
+    """A figure of the paper: the runs that it needs, and the function that draws it."""
 
     id: str
     title: str
@@ -56,7 +56,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A drawn figure, the files it consists of, and what its data says beside the caption."""
+    """A drawn figure: its files, and a remark from its data that is added to the caption."""
 
     figure: Figure
     files: Sequence[Path]
@@ -80,12 +80,12 @@ class FigureResult:
 class Study:
     """One paper: how it is cited, its figures, its claims, and the assumptions made for it.
 
-    `reading` says how the figures are to be read.  `assumptions` is a Markdown text.  `everything`
+    `reading` explains how to read the figures.  `assumptions` is a Markdown text.  `everything`
     lists runs that belong to the study although no figure or claim reads them alone.  `extra`
     writes further files of a complete reproduction and returns Markdown for the report
-    (sensitivities, for example).  `conclusion` says in a sentence or two what a complete
-    reproduction gives; it stands at the head of the report.  `calibrate` finds the parameters that
-    the paper gives by their effect only, and returns its trials.
+    (sensitivities, for example).  `conclusion` summarises a complete reproduction in one or two
+    sentences; it is at the head of the report.  `calibrate` finds the parameters of which the paper
+    gives only the effect, and returns its trials.
     """
 
     name: str
@@ -104,10 +104,9 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a reproduction gives: verdicts, figures, the report, and a digest of all its runs.
-
-    Without pictures there is no `report`, and the files of a figure are its data.  `folder` is
-    where all files are.
+    """The result of a reproduction: verdicts, figures, the report, and a digest of all its runs.
+    Without pictures there is no `report`, and the files of a figure are its data. `folder` contains
+    all files.
     """
 
     study: str
@@ -269,7 +268,7 @@ def drawing(
 ) -> Iterator[Iterator[list[Path]]]:
     """The files of drawings, in order; without `pictures` their data alone.
 
-    With more processes than one several are drawn at a time, while the caller goes on.
+    With more than one process several are drawn at a time, while the caller continues.
     """
     processes = min(processes, len(drawings))
     if processes < 2 or not pictures:
@@ -306,7 +305,7 @@ def gather(
 
 @contextmanager
 def unfinished(out: Path) -> Iterator[Path]:
-    """A folder to write in; its files take their places under `out` when all are written."""
+    """A temporary folder; its files are moved to `out` when all are written."""
     out.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out))
     try:

@@ -1,4 +1,4 @@
-//! Runs one workload, once or as often as told, and says what it took: something to hold a profiler to.
+//! Runs one workload, once or as often as requested, and prints its time; for use under a profiler.
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;

@@ -111,7 +111,7 @@ enum Acks {
     Stopping,
 }
 
-/// What a recovery that proves unneeded gives back (section 5.5.11).
+/// The state that is restored if a recovery proves unneeded (section 5.5.11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Saved {
     state: State,

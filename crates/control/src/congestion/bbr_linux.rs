@@ -100,7 +100,7 @@ struct LongTerm {
     since: u64,
 }
 
-/// What arrives beyond what the bandwidth lets one expect.
+/// Data that arrive beyond the amount that the bandwidth predicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Aggregation {
     since: Instant,
@@ -144,7 +144,7 @@ pub struct BbrLinux {
     probe_rtt_round: bool,
     bw: WindowedMax,
     rounds: u64,
-    /// What will have been delivered when the round trip is over.
+    /// The delivered count at which the round trip ends.
     round_end: u64,
     round_start: bool,
     cycle_at: Instant,
@@ -612,7 +612,7 @@ impl BbrLinux {
         }
     }
 
-    /// bbr_update_min_rtt(); whether samples are to be ignored.
+    /// bbr_update_min_rtt(); whether samples must be ignored.
     fn update_min_rtt(&mut self, cwnd: &mut u64, sample: &RateSample, at: &Standing) -> bool {
         let tick = at.clock.count(at.now);
         let is_old = tick > self.min_rtt_at + MIN_RTT_SECONDS * at.clock.per_second();

@@ -47,7 +47,7 @@ pub struct Cubic {
     /// The last reduction, if congestion avoidance has not begun since.
     reduced: Option<Reduced>,
     epoch: Option<Epoch>,
-    /// What the last ACK of slow start added to the window, which may end that much above the threshold.
+    /// The window increase by the last ACK of slow start, which may end that much above the threshold.
     step: f64,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,
@@ -231,7 +231,7 @@ mod tests {
 
     const COUNTING: AckCounting = AckCounting::AppropriateBytes { limit: 1 };
 
-    /// Acknowledges a window each `rtt` for so many seconds from `from` on; the window at each end.
+    /// Acknowledges a window each `rtt` for this many seconds from `from` on; the window at each end.
     fn windows(cubic: &mut Cubic, w: &mut Window, rtt: f64, (from, to): (f64, f64)) -> Vec<f64> {
         let mut all = Vec::new();
         let mut t = from;
@@ -258,7 +258,7 @@ mod tests {
 
     /// Section 5.1: from 0.7 of 1000 back to 1000 in K = cbrt(300 / 0.4) = 9.09 s, flat there, then beyond.
     #[test]
-    fn the_window_comes_back_after_k_seconds_whatever_the_rtt() {
+    fn the_window_is_restored_after_k_seconds_for_any_rtt() {
         for rtt in [0.05, 0.1] {
             let (mut cubic, mut w) = after_loss(1000.0);
             assert_eq!(w.cwnd, 700.0);

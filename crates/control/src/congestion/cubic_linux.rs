@@ -36,7 +36,7 @@ const CUBE_SHIFT: u32 = 40;
 pub struct CubicLinux {
     hystart: bool,
     packets: Packets,
-    /// One packet more for so many delivered.
+    /// One packet more for this many delivered.
     per: u64,
     /// W_max; 0 if not known.
     last_max: u64,
@@ -249,7 +249,7 @@ impl Congestion for CubicLinux {
         self.reset(news);
     }
 
-    /// The kernel has no such order. The epoch would go on and restore the old path's window within
+    /// The kernel has no such order. The epoch would continue and restore the old path's window within
     /// a round trip; a new one begins at the ordered window instead, as in RFC 9438's controller.
     fn on_window_order(&mut self, window: Window) {
         self.packets.count = 0;
@@ -261,7 +261,7 @@ impl Congestion for CubicLinux {
         self.hystart = false;
     }
 
-    /// cubictcp_cwnd_event(): the time in which nothing was sent is none of the epoch's.
+    /// cubictcp_cwnd_event(): the time in which nothing was sent does not count for the epoch.
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let tick = self.clock.count(now);
         let idle = tick.saturating_sub(self.clock.count(last_sent));
@@ -397,7 +397,7 @@ mod tests {
     /// bictcp_reset(): nothing is left, and growth without a known maximum is 5 % a round trip.
     /// The threshold of a policy is kept, and growth is flat from there.
     #[test]
-    fn an_ordered_window_begins_an_epoch_of_its_own() {
+    fn an_ordered_window_begins_a_new_epoch() {
         let mut cubic = CubicLinux::default();
         let mut w = Window {
             cwnd: 250.0,

@@ -112,11 +112,12 @@ pub trait Congestion {
         None
     }
 
-    /// An ACK has arrived, and nobody has acted on it yet: SND.UNA will advance
-    /// by so many segments, or by none at a duplicate.
+    /// An ACK has arrived and is not processed yet: SND.UNA will advance
+    /// by this many segments, or by none at a duplicate.
     fn on_arrival(&mut self, _now: Instant, _segments: u64) {}
 
-    /// The sender has nothing in flight, had nothing to send since it last sent, and goes on now.
+    /// The sender has nothing in flight, had nothing to send since it last sent, and sends again
+    /// now.
     fn on_idle_end(&mut self, _now: Instant, _last_sent: Instant) {}
 
     /// An RTT was measured; that of the SYN is the first. The window has not yet grown by the ACK
@@ -156,7 +157,7 @@ pub trait Congestion {
         Steer::default()
     }
 
-    /// Nothing is in flight, and a segment goes.
+    /// Nothing is in flight, and a segment is sent.
     fn on_restart(&mut self, _window: &mut Window, _at: &Standing) -> Steer {
         Steer::default()
     }
@@ -172,13 +173,13 @@ pub trait Congestion {
         false
     }
 
-    /// A segment is found to be lost; nobody has acted on it yet.
+    /// A segment is found to be lost, which is not processed yet.
     fn on_lost(&mut self, _window: Window, _lost: &LostSegment, _at: &Standing) {}
 
     /// A recovery or a timeout has proved to be unneeded.
     fn on_undo(&mut self, _at: &Standing) {}
 
-    /// Segments of the smallest burst, at so many bytes a second.
+    /// Segments of the smallest burst, at this many bytes a second.
     fn least_burst(&self, _rate: u64) -> u64 {
         2
     }

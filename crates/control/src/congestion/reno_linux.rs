@@ -7,7 +7,7 @@ use super::linux::packets::Packets;
 use super::{AckCounting, Congestion, RttNews, Window};
 use crate::part::{Part, PartInfo};
 
-/// What is left over from the last growth.
+/// The remainder of the last growth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RenoLinux(Packets);
 

@@ -64,7 +64,7 @@ pub(super) struct Delivered {
 }
 
 impl Delivered {
-    /// Counts an ACK that advances by so many segments, none at a duplicate.
+    /// Counts an ACK that advances by this many segments, none at a duplicate.
     pub(super) fn count(&mut self, advance: u64) -> u64 {
         match advance {
             0 => {
@@ -99,7 +99,7 @@ impl Tustin {
         self.sample = sample;
     }
 
-    /// Takes so many virtual samples.
+    /// Takes this many virtual samples.
     fn take_virtual(&mut self, count: u64, tau: Duration) {
         for _ in 0..count {
             self.take(0.0, half(tau), tau);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_duplicates_have_counted_is_not_counted_again() {
+    fn segments_counted_at_duplicates_are_not_counted_again() {
         let mut delivered = Delivered::default();
         // In order, and delayed ACKs.
         assert_eq!([1, 2, 2].map(|n| delivered.count(n)), [1, 2, 2]);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_is_what_the_bandwidth_fills_in_the_least_rtt() {
+    fn the_threshold_is_bandwidth_times_least_rtt() {
         let mut westwood = opened();
         for rtt in [300, 200, 700] {
             sampled(&mut westwood, Duration::from_millis(rtt));

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_duplicates_have_counted_is_not_counted_again() {
+    fn segments_counted_at_duplicates_are_not_counted_again() {
         let mut plus = opened(ms(100));
         for (t, segments) in [(10, 0), (20, 0), (30, 0), (90, 4)] {
             plus.on_arrival(at(t), segments);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_rtt_is_measured_anew_after_a_timeout() {
+    fn the_least_rtt_is_measured_again_after_a_timeout() {
         let mut plus = opened(ms(250));
         sampled(&mut plus, ms(500));
         plus.on_arrival(at(10), 50);

@@ -11,10 +11,10 @@
 //! - With which weights the rates are averaged. "As in the pathChirp
 //!   algorithm" is by the gaps, which weighs the low rates most ([`abest`] with
 //!   [`Averaging::ByGaps`]); "the average rate" may be the plain one. In pathChirp
-//!   itself the segments before the only rise would count with its rate too, so
-//!   that nothing but that rate is left ([`first_rise`]).
+//!   itself the segments before the only rise would count with its rate too, so that only that rate
+//!   is left ([`first_rise`]).
 //! - What a chirp without a rise tells. An average of its rates is below the
-//!   highest, so that a sender that goes on only if the estimate reaches the
+//!   highest, so that a sender that continues only if the estimate reaches the
 //!   highest rate, as A11's does, never would. pathChirp reports the highest rate
 //!   then, and so does this ([`CleanChirp::Highest`]) unless told otherwise.
 
@@ -121,7 +121,7 @@ mod tests {
 
     /// Without a rise: 8 Mbit/s, or the averages (4 x 8) / 15 = 32/15 = 2.133 and 15/4 = 3.75 Mbit/s.
     #[test]
-    fn a_chirp_without_a_rise_tells_its_highest_rate_unless_set_otherwise() {
+    fn a_chirp_without_a_rise_gives_its_highest_rate_by_default() {
         let delays = [700; 5];
         assert_eq!(
             bps(&delays, Averaging::ByGaps, CleanChirp::Highest),
@@ -149,7 +149,7 @@ mod tests {
 
     /// A rise across the first gap: nothing is available beyond the lowest rate.
     #[test]
-    fn a_rise_at_once_tells_the_lowest_rate() {
+    fn an_immediate_rise_gives_the_lowest_rate() {
         for averaging in [Averaging::ByGaps, Averaging::Plain] {
             assert_eq!(
                 bps(&[500, 600, 700, 800, 900], averaging, CleanChirp::Highest),

@@ -91,7 +91,7 @@ impl EstimatorConfig {
         smoothing: 1,
     };
 
-    /// The rate that a train without losses tells, of segments of so many bytes;
+    /// The rate that a train without losses tells, of segments of this many bytes;
     /// none for fewer than two segments.
     pub fn estimate(
         &self,
@@ -138,7 +138,7 @@ fn gaps(passages: &[SegmentTimes], bytes: u32, resolution: Duration) -> Vec<Gap>
     passages.windows(2).map(of_pair).collect()
 }
 
-/// The rate of so many bytes over a time, rounded down to a bit/s; a time of
+/// The rate of this many bytes over a time, rounded down to a bit/s; a time of
 /// zero counts as a nanosecond.
 fn rate_over(bytes: u32, time: Duration) -> Rate {
     let bits = 8_000_000_000 * u128::from(bytes) / u128::from(time.as_nanos().max(1));

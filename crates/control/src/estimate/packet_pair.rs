@@ -37,7 +37,7 @@ mod tests {
 
     /// 1500 bytes, 12,000 bits, 240 us apart: 50 Mbit/s.
     #[test]
-    fn a_pair_tells_the_rate_of_the_bottleneck() {
+    fn a_pair_gives_the_rate_of_the_bottleneck() {
         assert_eq!(bps(&[(0, 15_240), (0, 15_480)]), Some(50_000_000));
         assert_eq!(bps(&[(0, 15_240)]), None);
         assert_eq!(bps(&[]), None);

@@ -88,14 +88,14 @@ mod tests {
     /// Seven gaps of 8 ms down to 125 us at 1 to 64 Mbit/s. The delay never comes down from the rise
     /// across the fifth, at 16 Mbit/s: every gap counts with that.
     #[test]
-    fn an_excursion_that_does_not_end_tells_its_first_rate() {
+    fn an_excursion_that_does_not_end_gives_its_first_rate() {
         let delays = [500, 500, 500, 500, 500, 700, 900, 1200];
         assert_eq!(bps(&delays, 1.5, 2), 16_000_000);
     }
 
     /// No excursion: the highest rate.
     #[test]
-    fn a_chirp_without_a_rise_tells_its_highest_rate() {
+    fn a_chirp_without_a_rise_gives_its_highest_rate() {
         assert_eq!(bps(&[500; 8], 1.5, 2), 64_000_000);
         assert_eq!(
             pathchirp(

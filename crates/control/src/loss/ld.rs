@@ -236,7 +236,7 @@ impl<const HANDOFF: bool> LossClassifier for Ld<HANDOFF> {
     }
 
     fn indicators(&self) -> Option<Indicators> {
-        // What it has is of the old path.
+        // Its values are those of the old path.
         if self.awaits_first {
             return None;
         }

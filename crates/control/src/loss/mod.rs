@@ -71,7 +71,7 @@ pub trait LossClassifier {
     /// The timeout was found to be spurious: the path may have changed.
     fn on_spurious_timeout(&mut self, _view: &SenderView) {}
 
-    /// What it measures, if it does.
+    /// Its measurements, if it has any.
     fn indicators(&self) -> Option<Indicators> {
         None
     }

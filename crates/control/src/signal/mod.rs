@@ -1,4 +1,4 @@
-//! What a mobile node's TCP tells its sender around a handoff of its own.
+//! Signals of a mobile node's TCP to its sender around a handoff.
 //!
 //! A signal is one file here and one line in the registry below. It belongs to
 //! the receiver, so that any sender can face it: what goes out are repeats of
@@ -135,7 +135,7 @@ pub struct AckRoute {
     pub late: Duration,
 }
 
-/// What a mobile node tells its sender, and when.
+/// The signals of a mobile node to its sender, and their times.
 pub trait HandoffSignal {
     /// The node knows the links of a handoff: one that it predicts, or one that is over. Comes before
     /// [`Self::on_warning`] and [`Self::on_attached`].
@@ -211,16 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn what_foresees_a_handoff_opens_the_window_that_it_closed() {
+    fn a_signal_that_predicts_a_handoff_reopens_the_window() {
         for info in HANDOFF_SIGNALS {
             let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
-            let foresees = ["freeze", "ho-notify"].contains(&info.name);
-            let is_warned = ["ack-delay", "ack-pacing"].contains(&info.name) || foresees;
+            let predicts = ["freeze", "ho-notify"].contains(&info.name);
+            let is_warned = ["ack-delay", "ack-pacing"].contains(&info.name) || predicts;
             assert_eq!(part.warning().is_some(), is_warned, "{}", info.name);
-            assert_eq!(part.on_warning().copies > 0, foresees);
+            assert_eq!(part.on_warning().copies > 0, predicts);
             let closes = part.on_warning().window == Some(Advertised::Closed);
             let opens = part.on_attached().window == Some(Advertised::Open);
-            assert_eq!((closes, opens), (foresees, foresees), "{}", info.name);
+            assert_eq!((closes, opens), (predicts, predicts), "{}", info.name);
         }
     }
 }

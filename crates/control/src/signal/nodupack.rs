@@ -4,8 +4,8 @@
 //! handoff to less delay.
 //!
 //! How long a handoff lasts for a receiver is not said there: a knob. It begins when the node finds out that
-//! it is on another link. Only ACKs of segments above a gap are withheld; what was lost is told
-//! by the first segment after that time.
+//! it is on another link. Only ACKs of segments above a gap are withheld; the first segment after
+//! that time reports what was lost.
 
 use midflight_units::Duration;
 

@@ -1,4 +1,4 @@
-//! No signal: the node goes on acknowledging what arrives (plain TCP).
+//! No signal: the node continues acknowledging what arrives (plain TCP).
 
 use super::{HandoffSignal, Signal};
 use crate::part::{Part, PartInfo};

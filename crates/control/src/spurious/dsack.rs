@@ -7,8 +7,8 @@
 //! and permanently when a segment arrived twice that was sent once (A.4). It needs
 //! a receiver that reports duplicates (RFC 2883).
 
-//! What tells, [`UnneededTracker`], is apart from the answer, [`DsackUndo`]: a
-//! handoff policy may have one of its own.
+//! The detection, [`UnneededTracker`], is separate from the response, [`DsackUndo`], because a
+//! handoff policy may have its own.
 
 use midflight_units::Seq;
 

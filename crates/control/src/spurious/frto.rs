@@ -2,7 +2,7 @@
 //! SACK-enhanced), and as it was in 2003 (Sarolahti, Kojo, Raatikainen, ACM CCR
 //! 33(2)), which Lim & Jang 2009 use.
 //!
-//! After a timeout only the first unacknowledged segment goes again. The first
+//! After a timeout only the first unacknowledged segment is retransmitted. The first
 //! ACK of new data sends two *new* segments. If the next ACK advances too, it
 //! was sent for an original transmission: the timeout was spurious. A duplicate
 //! at either step means conventional recovery.
@@ -19,7 +19,7 @@ use super::{PriorState, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, Listens, Order, Orders, SenderView};
 
-/// What to do about a spurious timeout.
+/// The response to a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Response {
     /// RFC 4015.

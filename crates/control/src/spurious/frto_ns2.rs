@@ -5,17 +5,17 @@
 //! Differs from RFC 5682 because ns-2 does:
 //!
 //! - The window is reduced at the timeout, and the response starts from that.
-//! - It starts during a recovery by timeout too, and afresh at every timeout.
+//! - It starts during a recovery by timeout too, and again at every timeout.
 //! - A duplicate ACK before the first advance is ignored. RFC 5682 (2a) ends the
 //!   basic version there.
-//! - It gives up when only one new segment may go (2b: when none may).
+//! - It gives up when only one new segment may be sent (2b: when none may).
 //! - A duplicate after the first advance does not end the basic version (3a): it
 //!   waits for an advance, which then means that the timeout was spurious.
 //! - Any second advance is taken for that, even if it covers new data or what
 //!   was resent. RFC 5682 has the SACK-enhanced version look at that (3.1, 3a).
 //! - The look of the SACK-enhanced version for new data is off by one at both
 //!   ends, and after a genuine timeout the window is two segments, not three.
-//! - One of three responses of its own instead of RFC 4015; no estimate adapts.
+//! - One of its own three responses instead of RFC 4015; no estimate adapts.
 
 use midflight_units::Seq;
 
@@ -34,7 +34,7 @@ enum Response {
     One,
 }
 
-/// What the sender was when the timer expired.
+/// The sender's state when the timer expired.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Expiry {
     /// The threshold to go back to: no less than the window.

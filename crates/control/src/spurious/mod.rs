@@ -1,10 +1,9 @@
 //! Detectors of spurious retransmissions: was the timeout, or the fast
 //! retransmit, necessary at all?
 //!
-//! A detector is one file here and one line in the registry below. It is told
-//! of timeouts and fast retransmits before the window is reduced, watches the
-//! ACKs that follow, and answers with orders: what to send in order to find
-//! out, and what to take back when nothing was lost.
+//! A detector is one file here and one line in the registry below. It is called at timeouts and
+//! fast retransmits before the window is reduced, watches the ACKs that follow, and returns orders:
+//! what to send to find out, and what to undo if nothing was lost.
 
 mod dsack;
 mod eifel;
@@ -37,7 +36,7 @@ pub trait SpuriousDetector {
     /// A segment is sent again. Called only while it listens.
     fn on_retransmission(&mut self, _segment: Seq) {}
 
-    /// Everything outstanding goes again, for another reason than a timeout or
+    /// Everything outstanding is retransmitted, for another reason than a timeout or
     /// a loss: ACKs tell nothing of the current recovery any more.
     fn forget(&mut self) {}
 
@@ -64,7 +63,7 @@ registry! {
     DsackUndo: DsackUndo,
 }
 
-/// What a sender was before a loss recovery that may prove unnecessary.
+/// A sender's state before a loss recovery that may prove unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorState {
     /// When it began.

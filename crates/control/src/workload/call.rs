@@ -1,7 +1,7 @@
 //! A call: frames of a size at even intervals, each of use only until its deadline.
 //!
 //! Frames go over the flow's reliable connection, as those of WebRTC over TURN with TCP (RFC 8656) or of game streams over TCP do:
-//! over TCP a lost packet delays every frame behind it, over QUIC each frame is a stream of its own and delays no other. Nothing is
+//! over TCP a lost packet delays every frame behind it, over QUIC each frame is its own stream and delays no other. Nothing is
 //! sent as datagrams, and no frame is given up by its sender. The default deadline is what ITU-T G.114 (2003) calls the limit for most
 //! uses, 150 ms from mouth to ear.
 

@@ -45,7 +45,7 @@ pub struct Message {
 /// An event inside an application, which traces and measures record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppEvent {
-    /// What has happened, a word or two.
+    /// The event in one or two words.
     pub what: &'static str,
     /// Of which object, segment or frame, from 0.
     pub number: u64,
@@ -56,12 +56,12 @@ pub struct AppEvent {
 /// [`AppEvent::what`] of a workload that is done, its last event.
 pub const DONE: &str = "done";
 
-/// What a workload does in answer to an event, in this order.
+/// The actions of a workload after an event, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Does {
     /// What it tells.
     pub tells: Vec<AppEvent>,
-    /// What its ends send.
+    /// The messages of its ends.
     pub sends: Vec<Message>,
 }
 
@@ -76,7 +76,7 @@ impl Does {
     }
 }
 
-/// An application at both ends of its connections. After every call it is asked when it wants to be woken.
+/// An application at both ends of its connections. After every call it is asked when it must be woken.
 pub trait Workload {
     /// How many connections it opens, all at the start.
     fn connections(&self) -> u16 {
@@ -101,22 +101,22 @@ pub trait Workload {
         false
     }
 
-    /// The connections are being opened. What is sent now waits for that.
+    /// The connections are being opened. Messages sent now wait for that.
     fn begin(&mut self, now: Instant, does: &mut Does);
 
     /// All of a message has been read at the other end.
     fn on_message(&mut self, now: Instant, message: Message, does: &mut Does);
 
-    /// When it wants to be woken.
+    /// When it must be woken.
     fn wakes(&self) -> Option<Instant>;
 
     /// It is then.
     fn on_wake(&mut self, now: Instant, does: &mut Does);
 
-    /// What it measures.
+    /// Its measures.
     fn measures(&self) -> &'static [Measure];
 
-    /// What it has measured, in that order, if it is over now.
+    /// The measured values, in that order, if it is over now.
     fn measured(&self, now: Instant) -> Measured;
 }
 
@@ -129,7 +129,7 @@ registry! {
     Call: Call,
 }
 
-/// What all registered workloads measure.
+/// The measures of all registered workloads.
 pub fn all_measures() -> impl Iterator<Item = &'static Measure> {
     let named = |info: &crate::part::PartInfo| AnyWorkload::named(info.name);
     let all = WORKLOADS.iter().filter_map(named);

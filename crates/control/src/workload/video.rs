@@ -458,7 +458,7 @@ mod tests {
 
     /// Three segments of 4 s, the second of which comes 2 s after the buffer is empty.
     #[test]
-    fn playback_starts_stalls_and_ends_where_the_buffer_says() {
+    fn playback_starts_stalls_and_ends_by_the_buffer() {
         let mut video = video(&[("video_length", "12 s"), ("video_rates", "1 Mbit/s")]);
         let mut does = Does::default();
         video.begin(at(1.0), &mut does);

@@ -79,7 +79,7 @@ impl Default for Web {
     }
 }
 
-/// What it is called and what it takes.
+/// Its name and its size.
 const INFO: PartInfo = PartInfo {
     name: "web",
     summary:

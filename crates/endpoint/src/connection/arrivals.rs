@@ -74,7 +74,7 @@ impl Connection {
             return Ok(0..0);
         };
         if self.deaf && arrival.to > self.receiver.next().max(arrival.from) {
-            // RFC 1122 section 4.2.2.13: data has arrived that nobody will read.
+            // RFC 1122 section 4.2.2.13: data has arrived that the application will not read.
             self.over = Some(Over::Aborted);
             self.refusal = arrival.ack;
             return Ok(0..0);
@@ -158,8 +158,8 @@ impl Connection {
         }
         let was_shut = self.sender.is_window_closed();
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
-        // RFC 5681 section 2: a duplicate carries no data and no FIN, and moves no window. What
-        // shuts the window or opens it again is the sender's affair.
+        // RFC 5681 section 2: a duplicate carries no data and no FIN, and moves no window. The
+        // sender handles a window that closes or opens again.
         let counts = self.sender.config().count_window_updates;
         let shuts = self.is_shut(before.snd_una.max(ack));
         let congested = self.congestion.agreed && arrival.ece && !arrival.syn;

@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::special::{Absent, Entry, Special};
 
 impl Link {
-    /// What becomes of a packet for a node that has left the link; none for other packets.
+    /// The fate of a packet for a node that has left the link; None for other packets.
     pub(super) fn keep(&mut self, packet: &Packet) -> Option<Entry> {
         let most = self.limit.map_or(usize::MAX, |limit| limit as usize);
         let special = self.special.as_deref_mut()?;
@@ -39,7 +39,7 @@ impl Link {
         }
     }
 
-    /// What was kept for a node, and is from now on, goes to another link; to none, the node is back.
+    /// Packets kept for a node, now and later, go to another link; to none if the node is back.
     pub(crate) fn forward(&mut self, node: NodeId, to: Option<LinkId>) -> Vec<Packet> {
         let Some(special) = self.special.as_deref_mut() else {
             return Vec::new();

@@ -40,15 +40,15 @@ pub struct LinkConfig {
     pub may_break: bool,
     /// And up again: then nothing enters it ahead of time.
     pub may_return: bool,
-    /// What it does to packets at its far end.
+    /// Its impairments, at its far end.
     pub impairments: Impairments,
-    /// What it carries of others.
+    /// Its cross traffic.
     pub cross: Option<CrossTraffic>,
-    /// What it may change to, after a pause or without one, numbered from 0.
+    /// The settings that it may change to, after a pause or without one, numbered from 0.
     pub settings: Vec<LinkSetting>,
     /// The timeline may pause the link and change it.
     pub may_pause: bool,
-    /// What is handed to it is counted; see [`crate::World::link_counts`].
+    /// Packets handed to it are counted; see [`crate::World::link_counts`].
     pub counted: bool,
     /// Packets that enter it are reported to observers, as [`crate::Event::Entered`].
     pub tapped: bool,
@@ -56,7 +56,7 @@ pub struct LinkConfig {
     pub overhead: Option<Overhead>,
     /// Rate, delay and loss over time, instead of those above.
     pub schedule: Option<LinkSchedule>,
-    /// What waits is in the hands of a discipline, with limits of its own; none for drop-tail.
+    /// The discipline of the queue, with its own limits; none for drop-tail.
     pub queue: Option<QueueConfig>,
 }
 
@@ -87,12 +87,12 @@ pub struct LinkState {
     pub is_up: bool,
 }
 
-/// What was handed to a link so far, in packets. What a pause held is not counted again.
+/// Counts of the packets handed to a link so far. Packets that a pause held are not counted again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
     /// All of it.
     pub offered: u64,
-    /// What its queue had no room for.
+    /// Packets for which its queue had no room.
     pub dropped_queue: u64,
 }
 
@@ -160,7 +160,7 @@ impl LinkConfig {
         schedule.is_some_and(|of| of.schedule.drops())
     }
 
-    /// What is wrong with its impairments or with the cross traffic, if anything.
+    /// The error in its impairments or the cross traffic, if any.
     #[cold]
     pub(crate) fn problem(&self) -> Option<&'static str> {
         if self.schedule.is_some() && !self.settings.is_empty() {
@@ -200,8 +200,8 @@ pub struct LinkSetting {
     pub delay: Duration,
     /// Most packets at the link, the one in transmission included; none for no limit.
     pub limit: Option<u32>,
-    /// What it does to packets at its far end.
+    /// Its impairments, at its far end.
     pub impairments: Impairments,
-    /// What it carries of others, from then on.
+    /// Its cross traffic from then on.
     pub cross: Option<CrossTraffic>,
 }

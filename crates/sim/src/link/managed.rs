@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::queue::{Discipline, Effects};
 use crate::schedule::Following;
 
-/// What a free transmitter finds.
+/// The packet for a free transmitter.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// Nothing waits.

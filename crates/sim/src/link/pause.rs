@@ -8,11 +8,11 @@ use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 
 impl Link {
-    /// What forbids to change the link of this name without a pause, if anything does.
+    /// The reason why the link of this name cannot be changed without a pause, if there is one.
     pub(crate) fn check_change(&self, setting: u16, name: &str) -> Result<(), WorldError> {
         self.check_resume(Some(setting), name)?;
         match self.special.as_deref() {
-            // What waits would lose the time that was drawn for it.
+            // Waiting packets would lose the time that was drawn for them.
             Some(special) if special.overhead.is_some() => Err(WorldError::UnpausableLink {
                 link: name.to_string(),
             }),
@@ -20,7 +20,8 @@ impl Link {
         }
     }
 
-    /// What forbids to pause the link of this name and to resume with a setting, if anything does.
+    /// The reason why the link of this name cannot pause and resume with a setting, if there is
+    /// one.
     pub(crate) fn check_resume(&self, setting: Option<u16>, name: &str) -> Result<(), WorldError> {
         let link = name.to_string();
         let Some(special) = self.special.as_deref().filter(|s| s.may_pause) else {
@@ -125,9 +126,9 @@ impl Link {
         }
     }
 
-    /// Takes other parameters at `now` without a pause. What waits for its transmission
-    /// is sent by them; what has begun before arrives as it would have, and nothing
-    /// before that: a link is first in, first out.
+    /// Takes other parameters at `now` without a pause. Packets that wait for transmission are sent
+    /// with them; packets that have begun before arrive as they would have, and no others before
+    /// them: a link is first in, first out.
     pub(crate) fn change(&mut self, now: Moment, setting: u16) {
         let Some(special) = self.special.as_deref_mut() else {
             return;

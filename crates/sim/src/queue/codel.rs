@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     /// A queue into which packets come at the rate at which they leave, behind a standing queue of
-    /// so many: what is dropped when, in microseconds.
+    /// this many: the drops and their times, in microseconds.
     fn standing(
         queue: &mut dyn Discipline,
         packets: u64,
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(fallen_back, dropped);
     }
 
-    /// Dropping that begins soon after it ended goes on at its last rate (the RFC's `delta`).
+    /// Dropping that begins soon after it ended continues at its last rate (the RFC's `delta`).
     #[test]
     fn dropping_resumes_where_it_left_off() {
         let of = CODEL.default;
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_marks_what_waited_longer() {
+    fn a_threshold_marks_packets_that_waited_longer() {
         let mut shallow = config(&CODEL);
         shallow.parameters.threshold = Some((Duration::from_millis(1), super::super::Marked::All));
         let mut queue = shallow.make();

@@ -34,14 +34,15 @@ pub(super) static FQ_CODEL: QueueKind = QueueKind {
 
 /// Queues (section 5.2.2).
 const FLOWS: usize = 1024;
-/// Of the fattest queue half goes when all is full, and at most so many packets (section 4.1 and Linux).
+/// Half of the fattest queue is dropped when the limit is reached, and at most this many packets (section
+/// 4.1 and Linux).
 const BATCH: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 struct FlowQueue<L> {
     queue: Fifo,
     control: L,
-    /// What it may still send in its turn (section 4.2).
+    /// The bytes that it may still send in its turn (section 4.2).
     credits: i64,
     /// It is in one of the lists.
     is_listed: bool,

@@ -33,17 +33,17 @@ pub const QUEUES: &[&QueueKind] = &[
 pub struct QueueKind {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its description, in a line.
     pub summary: &'static str,
     /// The RFC.
     pub source: &'static str,
-    /// What is left out is this.
+    /// The defaults of the options.
     pub default: QueueParameters,
     /// The name of the second time: `interval`, or what it is here.
     pub period: &'static str,
     /// Whether it draws random numbers.
     pub is_random: bool,
-    /// Whether each flow has a queue of its own.
+    /// Whether each flow has its own queue.
     pub serves_flows: bool,
     make: fn(&QueueConfig) -> Box<dyn Discipline>,
 }
@@ -80,8 +80,8 @@ pub struct QueueParameters {
     pub bytes: Option<u64>,
     /// Packets of senders that understand ECN are marked instead of dropped early.
     pub ecn: bool,
-    /// Packets of such senders that have waited for longer are marked at once, whatever else it decides: of all of
-    /// them, or of those of L4S.
+    /// Packets of such senders that have waited longer are marked at once, independent of other decisions: of all
+    /// such senders, or of L4S senders only.
     pub threshold: Option<(Duration, Marked)>,
 }
 

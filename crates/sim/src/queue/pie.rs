@@ -3,7 +3,7 @@
 //!
 //! The delay is that of the packet that left last, by its time of arrival (section 4.3, the second way, which Linux has
 //! too), and zero while the queue is empty. With derandomization (5.4), the cap of an adjustment (5.5), the burst
-//! allowance (4.4) and ECN (5.1): above a probability of 10 % packets are dropped whatever their senders understand.
+//! allowance (4.4) and ECN (5.1): above a probability of 10 % packets are dropped even if their senders support ECN.
 //!
 //! The controller needs no event: nothing that it reads changes between a packet that comes or leaves and the next.
 
@@ -88,7 +88,7 @@ impl Pie {
         }
     }
 
-    /// The delay that the controller sees: none of a queue that has become empty.
+    /// The delay that the controller sees: zero for a queue that has become empty.
     fn delay_behind(&self, delay: Duration) -> Duration {
         if self.queue.packets() == 0 {
             Duration::ZERO

@@ -4,7 +4,7 @@ use midflight_units::Duration;
 
 use super::ScheduleError;
 
-/// What a quantity is between two of its points.
+/// The value of a quantity between two of its points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// That of the point before.

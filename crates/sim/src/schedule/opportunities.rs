@@ -1,7 +1,7 @@
 //! Delivery opportunities at given instants, again and again: what Mahimahi's `mm-link` makes of a file.
 //!
-//! Each opportunity carries so many bytes of what waits, in order: the end of a packet, several packets,
-//! or the begin of one. What it does not use is lost, and a packet that comes at the instant of an
+//! Each opportunity carries this many bytes of the queue, in order: the end of a packet, several packets,
+//! or the beginning of one. Unused bytes are lost, and a packet that comes at the instant of an
 //! opportunity does not get it (`LinkQueue::rationalize` of Mahimahi runs before a packet is queued).
 
 use midflight_units::Duration;
@@ -12,7 +12,7 @@ use super::ScheduleError;
 /// Less than any two instants are apart, and more than a clock rounds, in seconds.
 const ROUNDED: f64 = 1e-10;
 
-/// What is looked back over for a rate at an instant, in seconds.
+/// The interval before an instant over which its rate is computed, in seconds.
 const RECENT: f64 = 0.1;
 
 /// When a link may send, and how much.
@@ -24,19 +24,19 @@ pub struct Opportunities {
     period: f64,
 }
 
-/// What was used of them.
+/// The used ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     /// Number of the period, and the next opportunity in it.
     cycle: f64,
     next: usize,
-    /// The transmission before was over at this instant, and left so many bytes of its opportunity.
+    /// The transmission before ended at this instant, and left this many bytes of its opportunity.
     over: f64,
     left: u32,
 }
 
 impl Opportunities {
-    /// Opportunities of so many bytes at these instants of each period.
+    /// Opportunities of this many bytes at these instants of each period.
     ///
     /// # Errors
     /// [`ScheduleError`] if there are none, if they are not in the order of time, or not in the period.

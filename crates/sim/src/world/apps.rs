@@ -15,7 +15,7 @@ use crate::config::{AppConfig, FlowId};
 use crate::event::{Event, Observer};
 use crate::stack::End;
 
-/// What of an application a flow carries.
+/// The part of an application that a flow carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     app: u16,
@@ -37,7 +37,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Of a flow of segments. Every message begins with a segment of its own.
+    /// Of a flow of segments. Every message begins with its own segment.
     fn write(&mut self, message: Message) -> Seq {
         self.written += message.bytes.div_ceil(self.payload).max(1);
         self.under_way.push_back((message, self.written));
@@ -125,7 +125,7 @@ impl<O: Observer> World<O> {
         u64::from(state.sender.config().payload_bytes())
     }
 
-    /// Whether a flow may be told of what happens to its node: it carries no application, or has opened.
+    /// Whether a flow may get its node's events: it carries no application, or has opened.
     pub(super) fn is_opened(&self, flow: FlowId) -> bool {
         let state = &self.flows[flow.index()];
         state.app.is_none() || state.sender.view().snd_max > 0
@@ -265,7 +265,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// An end of a flow of datagrams has a message to send, on a stream of its own.
+    /// An end of a flow of datagrams has a message to send, on its own stream.
     fn send_stream(&mut self, flow: FlowId, place: Place, message: Message) {
         let number = flow.index() - self.flows.len();
         let Some(sender) = self.stacks[number].sender_of_data() else {

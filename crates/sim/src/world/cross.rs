@@ -44,7 +44,7 @@ impl<O: Observer> World<O> {
         self.first_stack() + 2 * self.stacks.len()
     }
 
-    /// What is there from the start begins.
+    /// Starts the cross traffic that is present from the beginning.
     pub(super) fn begin_cross_traffic(&mut self) {
         for number in 0..self.cross.len() {
             let source = &mut self.cross[number];
@@ -87,7 +87,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// The cross traffic of a link is from now on what a setting says; the same goes on.
+    /// The cross traffic of a link follows a setting from now on; equal traffic continues.
     pub(super) fn change_cross_traffic(&mut self, link: LinkId, setting: u16) {
         let now = self.moment.at;
         let of_link = |source: &CrossSource| source.link == link;

@@ -54,7 +54,7 @@ impl Flow {
     }
 }
 
-/// What happens to a path of our own QUIC sender, as that of a stack.
+/// Events of a path of our own QUIC sender, in the form of a stack's.
 fn transport_event(event: PathEvent) -> TransportEvent {
     match event {
         PathEvent::Migrated { port_only } => TransportEvent::Migrated { port_only },
@@ -262,7 +262,7 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The sender is notified of a handoff. What it is told of another path than that which it knows of waits until it does.
+    /// The sender is notified of a handoff. Notices of another path than its current one wait until it learns of that path.
     pub(super) fn notify(&mut self, flow: FlowId, told: Told) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
@@ -289,7 +289,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends what the sender has to send, and notes when it wants to be woken.
+    /// Sends what the sender has to send, and notes when it must be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
         // Apart, as a segment that is one or the other would have to lie in memory.
         if self.flows[flow.index()].is_special {

@@ -17,8 +17,8 @@ impl<O: Observer> World<O> {
         self.first_cross() + self.cross.len()
     }
 
-    /// A packet comes at `now` to a link of a node with a hook, which may change it; whether it goes on. That may be ahead of the present
-    /// where it is so for the hook to see.
+    /// A packet comes at `now` to a link of a node with a hook, which may change it; whether it is forwarded. That may be ahead of the
+    /// present where it is so for the hook to see.
     #[cold]
     pub(super) fn ask_hook(
         &mut self,
@@ -27,7 +27,7 @@ impl<O: Observer> World<O> {
         now: Instant,
         packet: &mut Packet,
     ) -> bool {
-        // What a node sends by itself it does not look at.
+        // A node does not inspect packets that it sends itself.
         if self.emitting == Some(number) {
             return true;
         }
@@ -59,7 +59,7 @@ impl<O: Observer> World<O> {
         match what {
             Carried::Data(segment) => {
                 let packet = Packet::data(flow, to, segment, &mut self.options);
-                // What a node sends in the place of the sender is waited for as well.
+                // Packets that a node sends instead of the sender are waited for as well.
                 if self.flows[flow.index()].app.is_some() {
                     packet.heard()
                 } else {
@@ -99,7 +99,7 @@ impl<O: Observer> World<O> {
         self.agenda.set_other(source, key);
     }
 
-    /// What a node sends by itself goes out next, when the packet that caused it has.
+    /// Packets that a node sends itself are sent next, after the packet that caused them.
     fn emit(&mut self, number: u16, emitted: Vec<Emitted>) {
         let key = Key {
             due: self.moment,

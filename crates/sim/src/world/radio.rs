@@ -1,5 +1,5 @@
-//! What happens on links that are paused or have impairments, and what was
-//! announced: apart from the way of most packets.
+//! Events on links that are paused or have impairments, and announced events, separate from the
+//! path of most packets.
 
 use super::World;
 use crate::agenda::Key;
@@ -20,8 +20,8 @@ impl<O: Observer> World<O> {
     }
 
     /// A packet comes at `now` to a link that a hook of its node looks at, or that is watched;
-    /// whether it goes on. To a Quick-Start router that may be ahead of the present: what it knows
-    /// changes with what enters its link alone, which comes in order.
+    /// whether it is forwarded. To a Quick-Start router that may be ahead of the present: what it
+    /// knows changes with what enters its link alone, which comes in order.
     #[cold]
     pub(super) fn look_at(
         &mut self,
@@ -61,7 +61,7 @@ impl<O: Observer> World<O> {
         true
     }
 
-    /// What was announced happens; the link, if it is an arrival.
+    /// An announced event happens; returns the link if it is an arrival.
     pub(super) fn announced(&mut self) -> Option<usize> {
         let announcement = self.announcements.pop()?;
         self.sync_announcements();
@@ -184,7 +184,7 @@ impl<O: Observer> World<O> {
         self.serve(link, false);
     }
 
-    /// What a link keeps for a node goes to another one, or to itself where the node is back.
+    /// Packets that a link keeps for a node go to another link, or over itself if the node is back.
     pub(super) fn forward_kept(&mut self, link: LinkId, node: NodeId, to: LinkId) {
         let onward = Some(to).filter(|to| *to != link);
         for packet in self.links[link.index()].forward(node, onward) {
@@ -240,7 +240,7 @@ impl<O: Observer> World<O> {
         self.serve(link, false);
     }
 
-    /// A link goes on with another setting, without a pause.
+    /// A link continues with another setting, without a pause.
     pub(super) fn change(&mut self, link: LinkId, setting: u16) {
         let now = self.moment;
         let l = &mut self.links[link.index()];

@@ -28,7 +28,7 @@ pub(super) struct StackFlow {
     ends: [Option<Box<dyn Stack>>; 2],
     /// Datagrams sent so far, by both.
     sent: u64,
-    /// When each wants to be woken.
+    /// When each must be woken.
     due: [Option<Instant>; 2],
     addresses: Vec<(SocketAddrV4, NodeId)>,
     data: Option<FlowData>,
@@ -37,7 +37,7 @@ pub(super) struct StackFlow {
     read: Vec<u64>,
 }
 
-/// What is known of the data of a flow of datagrams.
+/// The known state of the data of a flow of datagrams.
 #[derive(Clone, Debug)]
 struct FlowData {
     config: DataConfig,
@@ -80,7 +80,7 @@ impl FlowData {
         }
     }
 
-    /// The segment that a datagram stands for.
+    /// The segment that a datagram represents.
     fn segment(&self, carries: &Carries) -> Seq {
         match carries {
             Carries::Unknown => 0,
@@ -185,7 +185,7 @@ impl<O: Observer> World<O> {
         flow.index() >= self.flows.len()
     }
 
-    /// What the timeline does to a flow of datagrams.
+    /// Actions of the timeline on a flow of datagrams.
     #[cold]
     pub(super) fn act_on_stack(&mut self, flow: FlowId, action: Action) {
         let now = self.moment.at;
@@ -212,7 +212,7 @@ impl<O: Observer> World<O> {
                     self.ask(flow, End::Client, |stack| stack.on_address(now, address));
                 }
             }
-            // Nothing of TCP's: there is no SYN to be told of and no ACK to forge.
+            // There is no SYN to report and no ACK to forge, as in TCP.
             _ => {}
         }
     }
@@ -223,7 +223,7 @@ impl<O: Observer> World<O> {
         let place = source - self.first_stack();
         let (flow, end) = (self.stack_id((place / 2) as u32), End::BOTH[place % 2]);
         self.stacks[place / 2].due[place % 2] = None;
-        // It may want to be woken no more.
+        // It may have to be woken no more.
         self.agenda.set_other(source, Key::NEVER);
         let now = self.moment.at;
         self.ask(flow, end, |stack| stack.on_timeout(now));
@@ -364,7 +364,7 @@ impl<O: Observer> World<O> {
         self.forward(from, packet);
     }
 
-    /// Calls a stack, sends what it has to send and notes when it wants to be woken.
+    /// Calls a stack, sends what it has to send and notes when it must be woken.
     pub(super) fn ask(&mut self, flow: FlowId, end: End, call: impl FnOnce(&mut dyn Stack)) {
         let (now, place) = (self.moment.at, end.place());
         let number = flow.index() - self.flows.len();

@@ -1,6 +1,6 @@
 //! The links of a setup between the network devices of kernels: a simulated world in which the ends of each
 //! flow are devices. Packets that come from one enter the world at the instant at which they were sent; what
-//! the world delivers is for the other. What happened to each is noted in a record (`lab/kernel/midflight.h`).
+//! the world delivers is for the other. The fate of each is noted in a record (`lab/kernel/midflight.h`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::error::StudyError;
 use crate::network::cell::SERVER;
 use crate::setup::{Setup, Step};
 
-/// Connections between two devices, beside the flows of the setup, that queues tell apart where one has a queue for
+/// Connections between two devices, besides the flows of the setup, that queues tell apart where one has a queue for
 /// each flow.
 const OTHERS: usize = 32;
 
@@ -59,7 +59,7 @@ struct Door {
     inbox: Inbox,
 }
 
-/// What goes from one device to another: a flow of the world for each of the setup, and for other connections.
+/// Packets between two devices: a flow of the world for each flow of the setup, and for other connections.
 #[derive(Debug, Default)]
 struct Way {
     flows: BTreeMap<usize, Door>,
@@ -78,7 +78,7 @@ pub(super) struct Links<O> {
     ports: BTreeMap<(u16, u16), Vec<(u16, u16)>>,
 }
 
-/// Where an IPv4 packet goes, and its protocol's ports; none of another packet.
+/// The destination of an IPv4 packet, and its protocol's ports; None for another packet.
 fn read(packet: &[u8]) -> Option<(u16, (u16, u16))> {
     let word = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
     let first = *packet.first()?;
@@ -232,14 +232,14 @@ impl<O: Observer> Links<O> {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// Its number among all.
     pub packet: u32,
     /// When.
     pub at: Instant,
-    /// The node to whose device it is to be given, and all of it as it is then; none of one that is lost.
+    /// The node to whose device it is delivered, and its bytes at that time; None if it is lost.
     pub delivered: Option<(u16, Box<[u8]>)>,
     /// A queue has marked it: "congestion experienced".
     pub is_marked: bool,
@@ -363,8 +363,8 @@ impl Emulator {
         self.links.world.watch().0
     }
 
-    /// The device of a node has sent a packet at an instant, up to which nothing else is to be known any more. What
-    /// the machine's kernel sends of its own accord, such as router solicitations, goes nowhere and is not recorded.
+    /// The device of a node has sent a packet at an instant, up to which no other events can follow. Packets that
+    /// the machine's kernel sends itself, such as router solicitations, are neither delivered nor recorded.
     ///
     /// # Errors
     /// [`LabError`] for what the world refuses.
@@ -435,7 +435,7 @@ impl Emulator {
         self.links.world.next_event().at()
     }
 
-    /// A packet was given to its device so much later than it was due.
+    /// A packet was given to its device this much later than it was due.
     pub fn delivered(&mut self, of: &Fate, late: Duration) {
         if of.delivered.is_some() {
             self.seen().record.late(of.place, late);
@@ -572,7 +572,7 @@ mod tests {
 
     /// A queue with ECN marks packets whose headers say that they understand it, and drops others.
     #[test]
-    fn queues_mark_what_devices_send() -> Result<(), LabError> {
+    fn queues_mark_packets_of_devices() -> Result<(), LabError> {
         let text = r#"
             end = "20 s"
             [links.one]
@@ -610,7 +610,7 @@ mod tests {
         Ok(())
     }
 
-    /// What a guest's driver tells is a record of its own, whose packets have the numbers that come next.
+    /// A guest's driver writes its own record, whose packets have the next numbers.
     #[test]
     fn entries_of_a_driver_are_taken_in_their_order() -> Result<(), LabError> {
         let text =

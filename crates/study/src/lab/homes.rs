@@ -1,8 +1,8 @@
 //! A multihomed mobile side: in addition to the mobile node, which has one link at a time, a node
 //! with an interface on each access link.
 //!
-//! Every interface is a node behind the access link. What breaks the link for the mobile node
-//! breaks it for that interface, from the same instant on and with the same losses.
+//! Every interface is a node behind the access link. A break of the link for the mobile node is a
+//! break for that interface, from the same instant on and with the same losses.
 
 use std::fmt::Write;
 
@@ -101,7 +101,7 @@ impl Homes {
         self.all().flat_map(of).collect()
     }
 
-    /// The interfaces beside the first, which is that of the namespace.
+    /// The interfaces besides the first, which is that of the namespace.
     pub(super) fn interface_lines(&self) -> String {
         let first = self.first();
         let mut text = String::new();
@@ -119,7 +119,7 @@ impl Homes {
         })
     }
 
-    /// What an action does to the interfaces.
+    /// The effect of an action on the interfaces.
     pub(super) fn also(&self, action: &Action) -> Option<Action> {
         match *action {
             Action::Down(link) => Some(Action::Down(self.twin(link)?)),

@@ -16,10 +16,10 @@ use crate::error::StudyError;
 use crate::setup::Setup;
 use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
 
-/// Most differences that are told.
+/// The most differences that are reported.
 const MOST_TOLD: usize = 10;
 
-/// What became of a packet, as far as the run went.
+/// The fate of a packet by the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(Instant),
@@ -129,7 +129,7 @@ pub fn replay_samples(
     Ok(found)
 }
 
-/// What the kernel's senders told with each packet.
+/// The state that the kernel's senders reported with each packet.
 fn kernel_senders(setup: &Setup, record: &[u8]) -> Result<Vec<SenderSample>, LabError> {
     let mut found = Vec::new();
     for record in records(record) {

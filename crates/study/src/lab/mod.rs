@@ -34,7 +34,7 @@ pub enum LabError {
     Unsupported {
         /// What it is, and where.
         what: String,
-        /// What to do instead.
+        /// The alternative.
         accepted: String,
     },
     /// The record is not one of this setup.
@@ -42,7 +42,7 @@ pub enum LabError {
     Record {
         /// Where.
         at: usize,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// There are too many events.

@@ -16,8 +16,8 @@ impl From<pcapng::PcapError> for LabError {
     }
 }
 
-/// What is seen of a flow at its sender and at its receiver: the headers of each packet, of which the
-/// data were not recorded.
+/// The packets of a flow at its sender and at its receiver: their headers; the data were not
+/// recorded.
 ///
 /// # Errors
 /// [`LabError`], also for an unknown flow.

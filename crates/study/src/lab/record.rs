@@ -48,14 +48,14 @@ pub struct KernelState {
     pub snd_una: u32,
 }
 
-/// What happened to a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordEvent<'a> {
     /// The device of a node sent it.
     Sent {
         /// Its bytes, with the IP header.
         bytes: u32,
-        /// The state of its connection; none of a packet that no connection sent.
+        /// The state of its connection; None for a packet that no connection sent.
         state: Option<KernelState>,
         /// Its headers of IP and of TCP or UDP.
         headers: &'a [u8],
@@ -88,7 +88,7 @@ pub struct Record<'a> {
     pub packet: u32,
     /// Number of the node or link.
     pub place: u16,
-    /// What happened.
+    /// The event.
     pub event: RecordEvent<'a>,
 }
 
@@ -269,7 +269,7 @@ impl Writer {
         self.entry(now, packet, node, 2, link.into(), 0)
     }
 
-    /// The packet of the entry that begins there was delivered so much later.
+    /// The packet of the entry that begins there was delivered this much later.
     pub(super) fn late(&mut self, at: usize, late: Duration) {
         let late = i32::try_from(late.as_nanos()).unwrap_or(i32::MAX);
         if let Some(field) = self.0.get_mut(at + 20..at + FIXED) {

@@ -143,9 +143,9 @@ struct Connection {
     highest: Seq,
     /// When the segment was sent that arrived last.
     last_cause: Instant,
-    /// What the sender told last.
+    /// The last state that the sender reported.
     state: Option<KernelState>,
-    /// A recovery is under way, of which the first retransmission has gone.
+    /// A recovery is under way, of which the first retransmission has been sent.
     recovering: bool,
     /// See [`judge_timeouts`].
     open_timeouts: Vec<(Instant, Seq)>,
@@ -263,7 +263,7 @@ struct Replay<'a, 'o, O> {
 }
 
 impl<'a, O: Replayed> Replay<'a, '_, O> {
-    /// What a sender of ours does at a place of the record.
+    /// An action of one of our senders at a place of the record.
     fn with_twin(
         &mut self,
         flow: usize,
@@ -284,7 +284,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         })
     }
 
-    /// What senders of ours do before an instant.
+    /// The actions of our senders before an instant.
     fn go_on(&mut self, before: Instant, offset: usize) -> Result<(), LabError> {
         let numbers: Vec<usize> = self.twins.keys().copied().collect();
         for flow in numbers {
@@ -324,7 +324,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         else {
             return Ok(());
         };
-        // What is not TCP has no flow.
+        // Packets of other protocols than TCP have no flow.
         let Ok((header, data)) = Header::decode_headers(headers) else {
             return Ok(());
         };
@@ -432,7 +432,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         self.underway.insert(packet, of);
     }
 
-    /// What has changed in a sender since it sent last; `again` is what it is about to send again.
+    /// The changes in a sender since it sent last; `again` is what it is about to send again.
     fn told(&mut self, now: Instant, flow: usize, state: KernelState, again: Option<Seq>) {
         let connection = &mut self.connections[flow];
         let before = connection.state.replace(state);
@@ -650,7 +650,7 @@ fn replay<O: Replayed>(
     Ok(until)
 }
 
-/// What was measured of each flow in a run that a kernel made, as of one that was simulated, and the
+/// The measurements of each flow in a run of a kernel, in the form of a simulated one's, and the
 /// digest of its events.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! A setup as the script of a guest: what the lab's driver is told (`lab/kernel/README.md`), and flows in the commands
+//! A setup as the script of a guest: commands of the lab's driver (`lab/kernel/README.md`), and flows in the commands
 //! of the guest's program (`lab/guest/init.c`). The links are in a process beside it ([`super::Emulator`]).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +114,7 @@ impl Guest {
     }
 }
 
-/// What the lab cannot do of a setup.
+/// The parts of a setup that the lab does not support.
 fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabError> {
     let network = &setup.network;
     let [nodes, links] = homes.map_or([network.nodes, network.links.len()], Homes::sizes);
@@ -180,7 +180,7 @@ fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
     format!("flow {number} {from} {to} {bytes} {opens} {congestion}\n")
 }
 
-/// What a flow's receiver shall have of the kernel that is not its default.
+/// The kernel settings of a flow's receiver that differ from the default.
 fn receiver_lines(flow: &FlowSetup) -> String {
     let AckRules::Linux { buffer, slack, .. } = flow.part.built.profile.receiver.acks else {
         return String::new();

@@ -49,7 +49,7 @@ pub(super) fn payload(flow: &FlowSetup) -> u64 {
     u64::from(told.payload_bytes)
 }
 
-/// What such a flow cannot have.
+/// Settings that such a flow does not support.
 pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     let (scheme, name) = (&flow.scheme, &flow.name);
     let built = &flow.part.built;
@@ -75,15 +75,15 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What a sender is notified of a handoff, and when.
+/// The handoff notices of a sender, with their times.
 #[derive(Clone, Copy, Debug)]
 enum SenderNotice {
     Start(StartNotice),
     Told(Told),
 }
 
-/// The sender of a flow: an endpoint, what it hears of handoffs, and an application that writes at once
-/// all it has to send and closes when everything is acknowledged.
+/// The sender of a flow: an endpoint, its handoff notices, and an application that writes all its data
+/// at once and closes when everything is acknowledged.
 #[derive(Clone, Debug)]
 pub struct OurSender {
     config: Config,
@@ -145,7 +145,7 @@ impl OurSender {
         })
     }
 
-    /// When something is due at the latest; none if it waits for nothing but datagrams.
+    /// When something is due at the latest; none if it waits only for datagrams.
     pub fn next(&self) -> Option<Instant> {
         let due = match &self.endpoint {
             None => Some(self.opens),
@@ -242,12 +242,12 @@ impl OurSender {
     }
 }
 
-/// What has ended a wait.
+/// The event that has ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The instant has come.
     Time,
-    /// A datagram of so many bytes.
+    /// A datagram of this many bytes.
     Datagram(usize),
     /// The device is down: the run is over.
     Over,
@@ -255,7 +255,7 @@ pub enum Woken {
 
 /// A network device and a clock.
 pub trait Line {
-    /// What may go wrong with them.
+    /// Their errors.
     type Error: std::fmt::Display;
 
     /// The time since the script's beginning.

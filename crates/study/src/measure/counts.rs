@@ -127,7 +127,7 @@ pub(crate) struct FlowMetrics {
     suspected: Option<(Seq, Cause, LossCause)>,
     /// The intervals that are over.
     rows: Vec<FlowRow>,
-    /// What had been offered to the wired link, and dropped, when the last of them ended.
+    /// The packets offered to the wired link, and those dropped, when the last of them ended.
     wired_before: (u64, u64),
 }
 

@@ -45,8 +45,8 @@ impl SenderPhase {
 
 /// The measurements of one flow in one run. Durations count from the handoff (the
 /// break, if there is one). Segment and ACK numbers are ns-2's: an ACK's number is
-/// the last segment in order, -1 before any. What is counted of a flow is counted
-/// until it has measured its times, whatever the others still have to.
+/// the last segment in order, -1 before any. Counts of a flow end when its own times are measured,
+/// even if the others are not finished.
 #[derive(Clone, Debug, Default)]
 pub struct HandoffRow {
     /// When the handoff starts.
@@ -223,8 +223,8 @@ impl Arrivals {
 struct Lost(VecDeque<(Seq, Instant, bool)>);
 
 impl Lost {
-    /// A segment is lost while `una` is the first unacknowledged one: what is
-    /// below it nobody misses.
+    /// A segment is lost while `una` is the first unacknowledged one: the segments below it have
+    /// arrived.
     fn add(&mut self, seq: Seq, now: Instant, una: Seq) {
         while self.0.front().is_some_and(|lost| lost.0 < una) {
             self.0.pop_front();
@@ -373,7 +373,7 @@ impl HandoffMetrics {
             && after.row.t_new_extra.iter().all(Option::is_some)
     }
 
-    /// What was measured. The watch is over.
+    /// The measurements. The watch is over.
     fn take_row(&mut self) -> HandoffRow {
         self.begun = false;
         self.after.row.t_newpath = self.after.newpath_time();

@@ -25,23 +25,23 @@ pub(crate) use self::trains::Trains;
 pub use self::trains::{ProbeRun, TrainRow};
 use crate::setup::{Mark, Setup};
 
-/// What is measured of a setup, with what the measure needs to know.
+/// The kind of measurement of a setup, with the parameters of the measure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Measured {
-    /// A handoff: how long so many packets take from it on.
+    /// A handoff: how long this many packets take from it on.
     Handoff {
         packets: u64,
         extra: Vec<u64>,
         window: Option<Duration>,
     },
-    /// What each flow does from one handoff or change to the next, and how long so many packets
-    /// take after each. The run may end when that is known after the last.
+    /// The counts of each flow from one handoff or change to the next, and the time of this many
+    /// packets after each. The run may end when that is known after the last.
     Phases { packets: u64, ends_run: bool },
     /// The first flow, interval by interval.
     Intervals,
     /// Every flow, from one handoff of the first one's node to the next.
     CellVisits,
-    /// How flows start: how long so many packets take.
+    /// How flows start: how long this many packets take.
     Starts {
         counts: Vec<u64>,
         window: Option<Duration>,
@@ -56,13 +56,13 @@ pub(crate) enum Measured {
 
 /// A measure of one kind.
 pub(crate) trait Measure: Observer + Clone + Send + Sync {
-    /// What it gives of a run.
+    /// Its result for a run.
     type Rows: Send;
 
     /// Before anything has happened. Setups with a common past give the same.
     fn new(setup: &Setup) -> Self;
 
-    /// The run has so many makes in all.
+    /// The run has this many makes in all.
     fn expect(&mut self, _makes: usize) {}
 
     /// A mark of the timeline is reached.
@@ -76,7 +76,7 @@ pub(crate) trait Measure: Observer + Clone + Send + Sync {
     /// The run is over.
     fn end(&mut self, _at: Instant, _now: Endpoints<'_>) {}
 
-    /// What was measured of a run of this setup.
+    /// The measurements of a run of this setup.
     fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows;
 }
 

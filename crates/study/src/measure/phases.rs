@@ -14,7 +14,7 @@ use midflight_control::workload::{AnyWorkload, Measured, DONE};
 pub struct PhaseOutcome {
     /// Counts, with start and end of the phase.
     pub counts: FlowRow,
-    /// What it begins with.
+    /// The event with which it begins.
     pub kind: PhaseStart,
     /// Name of the link that the flow is on, or comes to.
     pub link: String,
@@ -40,24 +40,24 @@ pub struct FlowOutcome {
     pub stall: Duration,
     /// When that began.
     pub stalled_at: Instant,
-    /// What nodes on the path acknowledged; none where there are no agents.
+    /// Data that nodes on the path acknowledged; None without agents.
     pub delivery: Option<Delivery>,
     /// From the start of the run to the first handoff or change, and so on.
     pub phases: Vec<PhaseOutcome>,
-    /// What its workload has measured; of one with several flows the first has it.
+    /// The measurements of its workload; the first of several flows has them.
     pub workload: Option<WorkloadOutcome>,
 }
 
-/// What a workload has measured in a run.
+/// The measurements of a workload in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadOutcome {
-    /// What is measured.
+    /// The measure.
     pub measures: &'static [midflight_control::workload::Measure],
     /// Its values, in that order.
     pub measured: Measured,
 }
 
-/// What had been acknowledged to a sender and what had arrived, in a network with agents.
+/// Data acknowledged to a sender, and data that had arrived, in a network with agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// When the last data segment of a flow with an end arrived.
@@ -67,7 +67,7 @@ pub struct Delivery {
     /// Those at the end of the run.
     pub missing: u64,
     una: Seq,
-    /// What the receiver has acknowledged.
+    /// Data that the receiver has acknowledged.
     next: Seq,
     /// Data segments that have arrived.
     arrived: u64,
@@ -229,9 +229,9 @@ struct Ends {
     flows: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
     left: Option<usize>,
-    /// What has arrived of each flow, where nodes may acknowledge what has not.
+    /// Data of each flow that have arrived, where nodes may acknowledge data before.
     deliveries: Option<Vec<Delivery>>,
-    /// What is to be timed, if that ends the run.
+    /// The packets to be timed, if that ends the run.
     timing: Option<Timing>,
     pub(super) over: Option<Instant>,
 }
@@ -365,7 +365,7 @@ impl Ends {
 pub(crate) struct Phases {
     flows: Vec<FlowTracker>,
     ends: Ends,
-    /// What each phase but the first begins with.
+    /// The event with which each phase except the first begins.
     begun: Vec<Mark>,
     until: Instant,
     workloads: Vec<WorkloadOutcome>,

@@ -1,4 +1,4 @@
-//! How flows start: how long so many packets take, and what is lost meanwhile.
+//! How flows start: how long this many packets take, and what is lost meanwhile.
 
 use educe::Educe;
 use midflight_sim::{Digest, Event, FlowId, Observer, Payload};
@@ -8,10 +8,9 @@ use midflight_units::{Duration, Instant, Seq};
 use super::{Measure, Measured};
 use crate::setup::{FlowSetup, Setup};
 
-/// The measurements of one flow in one run. What is counted of a newcomer is
-/// counted from its SYN until the last of its segments to be timed is acknowledged
-/// and the window over; of a resident, from the first newcomer's SYN to the end of
-/// the run.
+/// The measurements of one flow in one run. Counts of a newcomer go from its SYN until the last of
+/// its timed segments is acknowledged and the window is over; those of a resident from the first
+/// newcomer's SYN to the end of the run.
 #[derive(Clone, Debug, Default)]
 pub struct StartupRow {
     /// Number of the flow: the newcomers from 0, then the residents.
@@ -20,7 +19,7 @@ pub struct StartupRow {
     pub resident: bool,
     /// When it sends its SYN.
     pub opened: Instant,
-    /// From its SYN until the ACK that covers so many data segments, for each of the counts.
+    /// From its SYN until the ACK that covers this many data segments, for each of the counts.
     pub times: Vec<Option<Duration>>,
     /// Data packets lost, all to a full queue.
     pub drops_data: u32,

@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct TrainRow {
     /// Number of the train.
     pub train: u16,
-    /// What it was to find out.
+    /// The requested measurement.
     pub measure: Measurement,
     /// Segments.
     pub segments: u16,
@@ -25,7 +25,7 @@ pub struct TrainRow {
     pub sent: Duration,
     /// When the report reached the sender, if it did.
     pub told: Option<Duration>,
-    /// What was reported; none also where a segment was missing.
+    /// The report; None also if a segment was missing.
     pub estimate: Option<Rate>,
     /// The rates of its first and its last gap, in bit/s; zero for none.
     pub low: u64,
@@ -44,7 +44,7 @@ pub struct ProbeRun {
     pub drops: u64,
     /// From the SYN to the ACK of the last segment; none if it did not end.
     pub duration: Option<Duration>,
-    /// What cross traffic took while the flow lasted, in bit/s.
+    /// The rate of the cross traffic while the flow lasted, in bit/s.
     pub cross: f64,
     /// Digest of the run.
     pub digest: Digest,

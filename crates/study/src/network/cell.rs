@@ -32,13 +32,13 @@ pub(crate) struct OneDirection {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     pub(crate) limit: u32,
-    /// What waits is in the hands of a discipline, instead of that limit.
+    /// The discipline of its queue, instead of that limit.
     pub(crate) queue: Option<(&'static QueueKind, QueueParameters)>,
     pub(crate) loss: Option<LossModel>,
     pub(crate) reordering: Option<Reordering>,
     /// Without its seed, which goes by the run.
     pub(crate) cross: Option<CrossTraffic>,
-    /// What it follows; rate and delay are then the means of that.
+    /// The schedule that it follows; rate and delay are then its means.
     pub(crate) schedule: Option<Arc<Schedule>>,
 }
 
@@ -99,7 +99,8 @@ pub(crate) struct PossibleActions {
     pub(crate) breaks: bool,
     pub(crate) returns: bool,
     pub(crate) changes: bool,
-    /// What its station keeps for a node that leaves is forwarded, or comes to it from another one.
+    /// Packets that its station keeps for a node that leaves are forwarded, or come to it from
+    /// another one.
     pub(crate) forwards: bool,
     pub(crate) is_entered: bool,
 }
@@ -133,21 +134,21 @@ pub(crate) struct Posts {
     pub(crate) router: bool,
 }
 
-/// The nodes and links around so many access links.
+/// The nodes and links around this many access links.
 #[derive(Clone, Copy)]
 pub(crate) struct Map {
     pub(crate) stations: u16,
 }
 
 impl Map {
-    /// That of a network of so many access links.
+    /// That of a network of this many access links.
     pub(crate) fn of_links(links: usize) -> Self {
         Self {
             stations: links as u16,
         }
     }
 
-    /// That of a network of so many nodes.
+    /// That of a network of this many nodes.
     pub(crate) fn of_nodes(nodes: usize) -> Self {
         let stations = nodes.saturating_sub(usize::from(FIRST_STATION) + 1) / 2;
         Self {
@@ -261,9 +262,9 @@ pub(crate) struct Cell<'a> {
     pub(crate) start: usize,
     /// Access links of nodes that stay.
     pub(crate) residences: Vec<usize>,
-    /// The mobile node has an address of its own on each access link.
+    /// The mobile node has its own address on each access link.
     pub(crate) has_hosts: bool,
-    /// What answers rate requests of flows that go down, and of those that go up.
+    /// The router that answers rate requests of downlink flows, and that of uplink flows.
     pub(crate) routers: [Option<Routers>; 2],
     /// Agents, and where they are.
     pub(crate) agents: Vec<(AnyAgent, Posts)>,

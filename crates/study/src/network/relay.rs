@@ -57,7 +57,7 @@ pub(crate) struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Where the sender is: a link of its own would add its transmission time for nothing.
+    /// Where the sender is: its own link would add its transmission time for nothing.
     pub(crate) fn sender(&self) -> NodeId {
         if self.flow.cross.flows == 0 && self.flow.overhead == Duration::ZERO {
             GATEWAY

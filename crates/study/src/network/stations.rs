@@ -1,9 +1,8 @@
 //! Nodes, links and routes of a roaming node's network.
 //!
-//! The air of a station is a node of its own, at the far end of its wireless
+//! The air of a station is its own node, at the far end of its wireless
 //! link: fixed nodes are there, and the mobile node is beyond it while it is in
-//! range. What arrives there for a mobile node that has left goes to a link
-//! that is down.
+//! range. Packets that arrive there for a mobile node that has left go to a link that is down.
 
 use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Impairments, LinkConfig, LinkId, LossModel, NodeId, Scripted};
@@ -264,8 +263,8 @@ pub(crate) fn attach(station: u8) -> [Action; 2] {
     ]
 }
 
-/// What the agent lets by after the registration is at the router, and goes
-/// on to this station.
+/// Packets that pass the agent after the registration are at the router, and are forwarded to this
+/// station.
 pub(crate) fn switch(station: u8) -> Action {
     Action::Route {
         node: ROUTER,

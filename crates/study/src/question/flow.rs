@@ -9,10 +9,9 @@
 //!
 //! The wired link carries the flow and the cross traffic, TCP flows from one host
 //! that end at the router. Hosts take a random time over each packet, so that the
-//! flows do not fall into a phase at the wired queue. A sender that shares the
-//! wired link with nobody and takes no time over its packets is at the gateway
-//! itself. The handoff is a pause of the radio link without loss, after
-//! which it has the other network's parameters and sends what it holds.
+//! flows do not fall into a phase at the wired queue. A sender that has the wired link for itself
+//! and needs no time for its packets is at the gateway itself. The handoff is a pause of the radio
+//! link without loss, after which it has the other network's parameters and sends what it holds.
 
 use std::sync::Arc;
 
@@ -51,9 +50,9 @@ pub struct CrossTraffic {
     pub flows: u32,
     /// One-way delay between their host and the wired link.
     pub delay: Duration,
-    /// Each run draws its delay uniformly from so much less to so much more. What a
-    /// drop-tail queue does depends on where in a packet's time arrivals fall, so
-    /// that one delay stands for itself only.
+    /// Each run draws its delay uniformly from this much less to this much more. The losses of a
+    /// drop-tail queue depend on the phase of the arrivals within a packet's transmission time, so
+    /// one delay is not representative of others.
     pub spread: Duration,
 }
 
@@ -285,7 +284,7 @@ impl Numbered for LongFlow {
     }
 }
 
-/// Runs flows side by side; for each flow its runs, in the order of their
+/// Runs flows in parallel; for each flow its runs, in the order of their
 /// numbers. `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors

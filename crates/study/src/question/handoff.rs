@@ -10,7 +10,8 @@
 //! in a break. Several flows from CN to MN move together (Daniel, Järvinen & Kojo, poster on TCP
 //! with vertical handoffs; Daniel & Kojo, report on available bandwidth, section 4.2), and a notice
 //! says how many. Residents are flows of other nodes, which the new link has from the start: from
-//! CN too, they end at Wir2. No notice counts them, since the mobile node knows of its own only.
+//! CN too, they end at Wir2. No notice counts them, because the mobile node knows only its own
+//! flows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -65,7 +66,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// One flow, and nobody else.
+    /// One flow alone.
     pub const ONE: Self = Self {
         moving: 1,
         residents: 0,
@@ -119,8 +120,8 @@ pub struct Handoff {
     pub new: LinkInfo,
     /// Make before break, or break before make.
     pub kind: HandoffKind,
-    /// What the mobile node has handed to its old link before a break still passes, as in the papers'
-    /// ns-2, where the loss sits between the node and its queue; otherwise it is lost.
+    /// Packets that the mobile node has handed to its old link before a break still pass, as in the
+    /// papers' ns-2, where the loss sits between the node and its queue; otherwise it is lost.
     pub spares_uplink: bool,
     /// How long after the handoff completes the senders learn of it; none if never.
     pub notice_delay: Option<Duration>,
@@ -355,7 +356,7 @@ impl Handoff {
     }
 }
 
-/// What to run: one run for every scheme and instant, one row for every flow of it.
+/// The runs: one for every scheme and instant, one row for every flow of it.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The handoff, without its instant.
@@ -557,7 +558,7 @@ impl Prepared<'_> {
 /// The timelines of a sweep, one for each instant.
 type Timelines = Arc<[Arc<[Entry]>]>;
 
-/// What a key stands for, which is made when it comes for the first time.
+/// The value of a key, which is made at its first use.
 fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> V {
     if let Some((_, value)) = all.iter().find(|(k, _)| *k == key) {
         return value.clone();

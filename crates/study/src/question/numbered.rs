@@ -21,7 +21,7 @@ pub(crate) trait Numbered: Sync {
     /// Numbers of the runs.
     fn runs(&self) -> &[u64];
 
-    /// What all runs share.
+    /// The values that all runs share.
     ///
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
@@ -44,7 +44,7 @@ pub(crate) fn setup_of<Q: Numbered>(question: &Q, run: u64) -> Result<Setup, Stu
     Ok(question.compile(&question.parts()?, run))
 }
 
-/// Runs questions side by side: what was measured of the runs of each.
+/// Runs questions in parallel: what was measured of the runs of each.
 ///
 /// # Errors
 /// As [`Numbered::parts`]; [`StudyError::Interrupted`] when told to stop.

@@ -9,7 +9,7 @@
 //!
 //! The cross traffic is TCP with a window of one segment, many flows that
 //! send a segment a round trip each: as long as the bottleneck's queue is short beside that
-//! round trip, they send at a constant rate whatever the flow does. A long queue slows them down,
+//! round trip, they send at a constant rate, independent of the flow. A long queue slows them down,
 //! and a drop at a full queue stops one of them for a second. Started at equal distances they are
 //! one even stream, started at random an irregular one of the same mean. Their actual share is
 //! measured.
@@ -76,7 +76,7 @@ const MOST_CROSS_FLOWS: u64 = 20_000;
 /// A flow that has not ended by then has stalled.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// The cross traffic: so many flows, each with this round trip.
+/// The cross traffic: this many flows, each with this round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cross {
     flows: u64,
@@ -86,7 +86,8 @@ struct Cross {
 }
 
 impl Cross {
-    /// What takes `share` of the link: N flows of a segment per round trip T make N / T.
+    /// The traffic that takes `share` of the link: N flows of a segment per round trip T make N /
+    /// T.
     fn new(link: &LinkInfo, access: Rate, share: f64) -> Self {
         let fixed = link.delay * 2
             + link.rate.transmission_time(CROSS_BYTES)
@@ -178,7 +179,7 @@ impl Numbered for Probe {
         let cross = self.cross();
         let mut phase = random::stream(self.seed, run, "flow", "start");
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
-        // The SYN and two segments of each have gone by then.
+        // Each has sent its SYN and two segments by then.
         let opens = Instant::ZERO
             + cross.round_trip * 3
             + Duration::from_nanos((phase.next_f64() * cross.round_trip.as_nanos() as f64) as u64);
@@ -250,7 +251,7 @@ impl Numbered for Probe {
     }
 }
 
-/// Runs probes side by side; for each its runs, in the order of their numbers.
+/// Runs probes in parallel; for each its runs, in the order of their numbers.
 /// `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors
@@ -385,10 +386,10 @@ mod tests {
         .is_err());
     }
 
-    /// A copy of the world made at any time goes on as the world does: before the flow opens, while a
+    /// A copy of the world made at any time continues as the world does: before the flow opens, while a
     /// train is on its way, between trains.
     #[test]
-    fn a_copy_made_in_the_middle_of_a_train_goes_on_as_the_run_from_the_start() {
+    fn a_copy_made_within_a_train_continues_as_the_run_from_the_start() {
         for (share, trains) in [(0.0, 3), (0.3, 2)] {
             let probe = Probe {
                 scheme: "abest".into(),

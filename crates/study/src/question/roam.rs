@@ -46,7 +46,7 @@ pub struct RoamingHandoffs {
     pub foresight: HandoffPrediction,
 }
 
-/// What becomes of a signal.
+/// The fate of a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalFate {
     /// Probability that the network loses it.
@@ -92,7 +92,7 @@ pub struct Roaming {
     pub loss: Option<LossModel>,
     /// Losses of each wireless link towards its base station.
     pub back_loss: Option<LossModel>,
-    /// What happens to the packets of these numbers on the first station's
+    /// The fate of the packets of these numbers on the first station's
     /// wireless link towards its nodes.
     pub script: Vec<(u64, Scripted)>,
     /// The same towards the base station.
@@ -206,7 +206,7 @@ impl Roaming {
         if let Some(h) = &self.handoffs {
             for (what, share) in [
                 ("the share of signals lost", h.signal.lost),
-                ("the share of handoffs not foreseen", h.foresight.missed),
+                ("the share of handoffs not predicted", h.foresight.missed),
             ] {
                 if !(0.0..=1.0).contains(&share) {
                     return refuse(what, share.to_string(), "0 to 1");
@@ -281,9 +281,9 @@ impl Roaming {
             let to = (from + step) % self.stations;
             let wait = advertised.next_f64() * h.advertisement.as_nanos() as f64;
             let detected = at + h.blackout + Duration::from_nanos(wait as u64);
-            let foreseen = missed.next_f64() >= h.foresight.missed;
+            let is_predicted = missed.next_f64() >= h.foresight.missed;
             let arrives = lost.next_f64() >= h.signal.lost;
-            let warning = signal.warning().filter(|_| foreseen).map(|warning| {
+            let warning = signal.warning().filter(|_| is_predicted).map(|warning| {
                 let early = warning + h.foresight.early;
                 let ahead = at + h.foresight.late;
                 ahead.saturating_sub(early)
@@ -446,7 +446,7 @@ impl Numbered for Roaming {
     }
 }
 
-/// Runs mobile nodes side by side; for each its runs, in the order of their
+/// Runs mobile nodes in parallel; for each its runs, in the order of their
 /// numbers. `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors

@@ -24,7 +24,7 @@ use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Setup, Timeline};
 
-/// What to run: one run for every scheme, one row for every flow of it.
+/// The runs: one for every scheme, one row for every flow of it.
 #[derive(Clone, Debug)]
 pub struct Startup {
     /// Access link, with the queue that it has in a handoff.

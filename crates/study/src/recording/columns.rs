@@ -8,7 +8,7 @@ use midflight_units::Duration;
 use super::time::{self, from_first, span};
 use super::{did_you_mean, goodput_remark, short, Format, Recording, Series};
 
-/// What a column has.
+/// The quantity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Quantity {
     Time,
@@ -18,7 +18,7 @@ enum Quantity {
     Cell,
 }
 
-/// What a column has, and of which direction.
+/// The quantity of a column, and its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Meaning {
     up: bool,
@@ -198,7 +198,7 @@ fn with_unit(name: &str) -> (String, Option<String>) {
     (flat, None)
 }
 
-/// What a column of this name has, its plain name, and its unit.
+/// The quantity of a column of this name, its plain name, and its unit.
 fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     let (base, unit) = with_unit(name);
     let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
@@ -328,7 +328,7 @@ fn place(header: &[String], text: &str) -> Result<(usize, Option<String>), Strin
     ))
 }
 
-/// What the columns of G-NetTrack have.
+/// The quantities of the columns of G-NetTrack.
 fn of_g_net_track(named: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let usual = [
         ("time", "Timestamp"),
@@ -521,7 +521,7 @@ fn series(times: &[Duration], values: &[Option<f64>]) -> Series {
         let Some(value) = *value else { continue };
         match series.last_mut() {
             Some(last) if last.0 == *at => last.1 = value,
-            // What is not known at the start is as it is first known.
+            // A value unknown at the start is the first known one.
             None => series.push((Duration::ZERO, value)),
             _ => series.push((*at, value)),
         }

@@ -3,8 +3,8 @@
 //!
 //! LeoEM's emulator takes the hop of a dish down while its satellite changes: for three delays of that hop before
 //! and three after the change, and for three after one where there was no path (`update_precomputed_link`). The two
-//! ends do that side by side, so a path is down for the longer of both. What it does to hops between is two
-//! system calls without a time: here nothing.
+//! ends do that side by side, so a path is down for the longer of both. Its changes of the hops between are
+//! two system calls without a time; here they have no effect.
 
 use midflight_units::Duration;
 
@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Recording, String> {
                     down_for = down_for.max(3.0 * old + 3.0 * own);
                 }
             }
-            // The run begins with a path: nothing is connected anew there.
+            // The run begins with a path: this is not a new connection.
             if is_back && before.is_some() {
                 down_for = down_for.max(3.0 * own);
             }

@@ -53,7 +53,7 @@ pub(super) fn leocc_delay(text: &str) -> Result<Recording, String> {
     Ok(found)
 }
 
-/// Pensieve's traces: from each line's second on so many Mbit/s.
+/// Pensieve's traces: from each line's second on this many Mbit/s.
 pub(super) fn pensieve(text: &str) -> Result<Recording, String> {
     let accepted = "two numbers, seconds and Mbit/s";
     let read = |line: &str| {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use self::model::{Model, Refused, MODELS};
 pub use self::schedule::{Between, Cut, Followed, OutageKind, Own};
 
-/// What a quantity was from an instant on.
+/// The value of a quantity from an instant on.
 pub type Series = Vec<(Duration, f64)>;
 
 /// The format of a recording.
@@ -59,7 +59,7 @@ impl Format {
     }
 }
 
-/// What was recorded of one direction. A quantity without points was not recorded.
+/// The recording of one direction. A quantity without points was not recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Way {
     /// Bits per second.
@@ -72,7 +72,7 @@ pub struct Way {
     pub opportunities: Vec<Duration>,
 }
 
-/// What was recorded of a path.
+/// The recording of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// How it was written.
@@ -85,11 +85,11 @@ pub struct Recording {
     pub span: Duration,
     /// When the path changed, and where; for LeoEM the source's and the destination's satellite.
     pub handovers: Vec<(Duration, &'static str)>,
-    /// From when to when there was no path, whatever the rate is.
+    /// The time without a path, for any rate.
     pub outages: Vec<(Duration, Duration)>,
-    /// What becomes of packets in an outage, where the format says that.
+    /// The fate of packets in an outage, where the format specifies it.
     pub drops: bool,
-    /// What a reader is to know, a sentence each.
+    /// Notes for the user, a sentence each.
     pub remarks: Vec<String>,
 }
 

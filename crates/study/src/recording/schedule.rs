@@ -14,7 +14,7 @@ const OPPORTUNITY: f64 = 1500.0;
 /// A recording that is not repeated ends after what no run reaches.
 const LONG: Duration = Duration::from_secs(1_000_000_000);
 
-/// What a quantity is between two rows.
+/// The value of a quantity between two rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
@@ -25,7 +25,7 @@ pub enum Between {
     Linear,
 }
 
-/// What becomes of packets in an outage.
+/// The fate of packets in an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutageKind {
@@ -42,19 +42,19 @@ pub struct Cut {
     pub from: Duration,
     /// Up to here; none to its end.
     pub until: Option<Duration>,
-    /// So much into what is left of it the run begins.
+    /// The offset of the run's start in the rest of it.
     pub offset: Duration,
     /// Whether it begins again at its end; without that its last values hold.
     pub repeats: bool,
-    /// What rates are multiplied with.
+    /// The factor of rates.
     pub scale: f64,
     /// Between rows.
     pub between: Between,
-    /// In outages, where that is not said by the format.
+    /// In outages, where the format does not specify it.
     pub outage: Option<OutageKind>,
 }
 
-/// What a link says itself of a direction; none where the recording is to say it.
+/// A link's own values of a direction; None where the recording has them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
     /// Its rate.
@@ -64,7 +64,7 @@ pub struct Own {
 /// A direction of a link that follows a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Followed {
-    /// What it follows.
+    /// The schedule that it follows.
     pub schedule: Arc<Schedule>,
     /// Its rate on the average; none if that is the link's own.
     pub rate: Option<Rate>,

@@ -34,7 +34,7 @@ fn of_clock(text: &str) -> Option<i128> {
     Some(seconds * 1_000_000_000 + nanos)
 }
 
-/// Nanoseconds of a decimal number of units of so many nanoseconds each.
+/// Nanoseconds of a decimal number of units of this many nanoseconds each.
 fn of_number(text: &str, unit: f64) -> Option<i128> {
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     let exact = |text: &str| text.bytes().all(|c| c.is_ascii_digit());

@@ -23,7 +23,7 @@ impl Directions {
     }
 }
 
-/// What a key left out leaves to its preset.
+/// The value from the preset of a key that is left out.
 fn or<T: Clone, P>(
     own: Option<&Written<T>>,
     preset: Option<&P>,
@@ -45,7 +45,7 @@ fn preset_of(key: &str, link: &LinkFile) -> Result<Option<&'static Preset>, Prob
     })
 }
 
-/// What the link's trace says, with the full paths of its files and their hash written into it.
+/// The link's trace, with the full paths of its files and their hash written into it.
 pub(super) fn traced(
     key: &str,
     link: &mut LinkFile,
@@ -194,7 +194,7 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
     }
 }
 
-/// The ways of a link after a change: up changes as down does, but for losses,
+/// The ways of a link after a change: up changes as down does, except for losses,
 /// reordering and cross traffic, where nothing else is said. A discipline stays.
 pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directions {
     let down = WayFile {
@@ -220,7 +220,7 @@ pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directio
     }
 }
 
-/// What forbids a change of a link's queue, if anything does.
+/// The reason why a link's queue cannot be changed, if there is one.
 pub(super) fn check_queue(
     key: &str,
     before: &Directions,

@@ -1,4 +1,4 @@
-//! Agents at nodes as a scenario says them: which there are, where, and with which knobs.
+//! Agents at nodes in a scenario: which ones, where, and with which knobs.
 
 use midflight_control::part::Knob;
 use midflight_sim::agent::{AnyAgent, Ends, Place, AGENTS};
@@ -55,7 +55,7 @@ fn named(key: &str, name: &str, file: &ScenarioFile) -> Result<Option<AnyAgent>,
     Ok(Some(agent))
 }
 
-/// What the scenario deploys.
+/// The agents of the scenario.
 pub(super) fn agents(file: &ScenarioFile) -> Result<Vec<PlannedAgent>, Problem> {
     // Values are checked whether the agent is there or not, as those of other parts are.
     for info in AGENTS {

@@ -9,13 +9,13 @@ use midflight_sim::{random, Action, NodeId};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, NoticeSource, Stop};
-use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
+use super::plan::{Change, Flow, NoticeSettings, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::network::cell::{link_names, station, Cell, Map, PossibleActions, SERVER};
 use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, SignalTimes, Timeline};
 
-/// What the timeline may do to each access link.
+/// The possible actions of the timeline on each access link.
 pub(super) fn what_may_happen(
     links: usize,
     moves: &[PlannedHandoff],
@@ -128,7 +128,7 @@ impl Plan {
         flow.quic.is_some() || self.parts[flow.part].draws()
     }
 
-    /// The sender and the receiver of a flow; a controller that draws random numbers has a stream of its own.
+    /// The sender and the receiver of a flow; a controller that draws random numbers has its own stream.
     fn part_of(&self, flow: &Flow, run: u64) -> Arc<Part> {
         let part = &self.parts[flow.part];
         if !part.draws() {
@@ -196,7 +196,7 @@ impl Plan {
         cell.network()
     }
 
-    /// Nodes of the sender and of the receiver of each flow, but for those whose packets a node on the path cannot read.
+    /// Nodes of the sender and of the receiver of each flow, except for those whose packets a node on the path cannot read.
     fn readable(&self) -> Vec<Option<(NodeId, NodeId)>> {
         if self.agents.is_empty() {
             return Vec::new();
@@ -212,7 +212,7 @@ impl Plan {
             .collect()
     }
 
-    /// Nodes with agents are told where the mobile node is.
+    /// Nodes with agents get the location of the mobile node.
     fn attach(&self, timeline: &mut Timeline, at: Instant, link: Option<usize>) {
         if !self.agents.is_empty() {
             let (mobile, to) = (self.map().mobile(), link.map(station));
@@ -295,16 +295,16 @@ impl Plan {
         self.moving().filter(move |(_, flow)| flow.opens <= at)
     }
 
-    /// The mobile node predicts that it will lose its link at `at`, for the flows that `foreseen` selects; `links` are those
+    /// The mobile node predicts that it will lose its link at `at`, for the flows that `is_predicted` selects; `links` are those
     /// that a flow has before and after.
-    fn foresee(
+    fn predict(
         &self,
         timeline: &mut Timeline,
         at: Instant,
-        foreseen: impl Fn(usize) -> bool,
+        is_predicted: impl Fn(usize) -> bool,
         links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
     ) {
-        for (number, flow) in self.open_at(at).filter(|(number, _)| foreseen(*number)) {
+        for (number, flow) in self.open_at(at).filter(|(number, _)| is_predicted(*number)) {
             if let Some(warning) = self.parts[flow.part]
                 .built
                 .profile
@@ -354,25 +354,25 @@ impl Plan {
         }
     }
 
-    /// What a flow is told of a link that replaces another at `at`, and when, if it arrives. Of a rate that is smaller than that
-    /// of the smallest signal no throughput advice tells.
+    /// The notice or throughput advice to a flow of a link that replaces another at `at`, and its time, if it arrives. There is no
+    /// advice for a rate below that of the smallest signal.
     fn told(
         &self,
         (old, new): (LinkInfo, LinkInfo),
         (at, anew): (Instant, bool),
         flow: &Flow,
-        telling: Option<EventDescription>,
+        settings: Option<NoticeSettings>,
         is_heard: impl Fn(f64) -> bool,
     ) -> Option<(Instant, Told)> {
-        let telling = telling.filter(|t| is_heard(t.lost))?;
-        let (told, rate) = (at + telling.delay, telling.rate.unwrap_or(new.rate));
-        if telling.source == NoticeSource::Scone {
+        let settings = settings.filter(|t| is_heard(t.lost))?;
+        let (told, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
+        if settings.source == NoticeSource::Scone {
             let advice = Advice::of(rate, told, anew)?;
             return Some((told, Told::Advice(advice)));
         }
         let new = LinkInfo {
             rate,
-            delay: telling.says_delay.unwrap_or(new.delay),
+            delay: settings.says_delay.unwrap_or(new.delay),
         };
         Some((told, Told::Notice(self.notice((old, new), at, flow))))
     }
@@ -386,15 +386,15 @@ impl Plan {
             let link = |link, at| self.info(link, flow.direction, at);
             (link(step.from, step.at), link(step.to, make))
         };
-        let foreseen = |flow| is_heard(step.missed, "foresight", flow);
-        self.foresee(timeline, step.at, foreseen, links);
+        let is_predicted = |flow| is_heard(step.missed, "foresight", flow);
+        self.predict(timeline, step.at, is_predicted, links);
         if step.gap.is_some() {
             timeline.act(step.at, Action::MarkBreak);
             for link in map.ends(step.from) {
                 timeline.act(step.at, Action::Down(link));
             }
-            // The node's own queue goes with its interface, and so does what is on the air. What the
-            // base station has for the node is lost when it finds nobody.
+            // The node's own queue goes with its interface, and so does what is on the air. The base
+            // station's packets for the node are lost if the node is not there.
             let [to_interface, up, _] = map.up(step.from);
             let node = map.mobile();
             for link in [to_interface, up] {
@@ -424,7 +424,7 @@ impl Plan {
         self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, links, |flow, flow_number| {
-            self.told(links(flow), (make, true), flow, step.telling, |lost| {
+            self.told(links(flow), (make, true), flow, step.notice, |lost| {
                 is_heard(lost, "notice", flow_number)
             })
         });
@@ -458,7 +458,7 @@ impl Plan {
             .min(after.unwrap_or(Instant::NEVER))
     }
 
-    /// What the station that was left has kept goes to the one that the node comes to; where that has kept something
+    /// Packets kept by the station that was left go to the node's new station; if that station has kept packets
     /// itself, the node is back.
     fn forward(&self, timeline: &mut Timeline, step: &PlannedHandoff, make: Instant) {
         let map = self.map();
@@ -483,7 +483,7 @@ impl Plan {
             (before, self.info(change.link, flow.direction, again))
         };
         if is_on && change.pause > Duration::ZERO {
-            self.foresee(timeline, change.at, |_| true, links_of);
+            self.predict(timeline, change.at, |_| true, links_of);
         }
         if is_on && change.pause > Duration::ZERO {
             timeline.act(change.at, Action::MarkBreak);
@@ -522,7 +522,7 @@ impl Plan {
             links_of,
             |flow, flow_number| {
                 let links = links_of(flow);
-                self.told(links, (again, false), flow, change.telling, |lost| {
+                self.told(links, (again, false), flow, change.notice, |lost| {
                     self.is_heard(lost, (run, &of), "notice", flow_number)
                 })
             },

@@ -266,7 +266,7 @@ fn is_midflight(stack: &Stack) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct FlowFile {
     /// Its sender: a scheme, or several joined by "+" (`midflight list schemes`). With the stack "linux"
-    /// a congestion control of the kernel; "sack" then stands for "cubic".
+    /// a congestion control of the kernel; "sack" then represents "cubic".
     #[serde(default = "default::scheme")]
     pub scheme: String,
     /// Profile of its sender and receiver. Default: that of the scenario.

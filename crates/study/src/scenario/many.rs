@@ -53,7 +53,7 @@ pub fn count_pasts(plans: &[Plan]) -> Result<usize, StudyError> {
     Ok(run::count_pasts(&setups.collect::<Result<Vec<_>, _>>()?))
 }
 
-/// Runs scenarios side by side; for each its runs in the order of their numbers.
+/// Runs scenarios in parallel; for each its runs in the order of their numbers.
 /// Scenarios that differ in nothing before the first handoff or change share their past.
 /// `go_on` is as for [`crate::run_sweeps`].
 ///

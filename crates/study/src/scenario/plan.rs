@@ -50,7 +50,7 @@ pub(super) const PLAIN: &str = "sack";
 /// Flows, what they are made of, and the applications that they carry.
 type Flows = (Vec<Flow>, Vec<Arc<Part>>, Vec<PlannedApp>);
 
-/// What is wrong with a scenario, and where.
+/// An error in a scenario, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path to the value, such as `links.lte.rate`.
@@ -71,7 +71,7 @@ pub(super) fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Resu
 pub(super) struct Flow {
     pub(super) name: String,
     pub(super) scheme: Arc<str>,
-    /// What it is made of, as the place in the plan's list.
+    /// Its parts, as an index in the plan's list.
     pub(super) part: usize,
     pub(super) direction: Direction,
     /// The access link of a node that stays; none for the mobile node's.
@@ -81,17 +81,17 @@ pub(super) struct Flow {
     pub(super) end: Option<Seq>,
     pub(super) start_notice: bool,
     pub(super) stack: Stack,
-    /// What it has to know if it runs a QUIC stack.
+    /// Its data if it runs a QUIC stack.
     pub(super) quic: Option<QuicFlow>,
     /// How the sender learns of another address, if it is our own of QUIC.
     pub(super) own_quic: Option<Migration>,
-    /// What it is for, if an application has it.
+    /// Its role, if it belongs to an application.
     pub(super) app: Option<AppRole>,
 }
 
-/// What is said of a handoff or of a change.
+/// The description of a handoff or of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct EventDescription {
+pub(super) struct NoticeSettings {
     pub(super) source: NoticeSource,
     pub(super) delay: Duration,
     pub(super) lost: f64,
@@ -107,9 +107,9 @@ pub(super) struct PlannedHandoff {
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
     pub(super) rebind: Rebind,
-    /// What the station that is left has for the node goes to the next one.
+    /// Packets for the node at the station that it leaves go to the next one.
     pub(super) forward: bool,
-    pub(super) telling: Option<EventDescription>,
+    pub(super) notice: Option<NoticeSettings>,
     /// How often the node does not predict it, and how often its signal is lost.
     pub(super) missed: f64,
     pub(super) signal_lost: f64,
@@ -130,7 +130,7 @@ pub(super) struct Change {
     pub(super) pause: Duration,
     /// Which of the link's settings it then has.
     pub(super) setting: usize,
-    pub(super) telling: Option<EventDescription>,
+    pub(super) notice: Option<NoticeSettings>,
 }
 
 /// A scenario that can be run.
@@ -146,7 +146,7 @@ pub struct Plan {
     pub(super) apps: Vec<PlannedApp>,
     /// The flows as every run has them.
     pub(super) flow_setups: Arc<[FlowSetup]>,
-    /// What path changes there are in every run.
+    /// The path changes of every run.
     pub(super) all_path_changes: Arc<[PathChange]>,
     pub(super) moves: Vec<PlannedHandoff>,
     pub(super) changes: Vec<Change>,
@@ -238,7 +238,7 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
 }
 
 impl Plan {
-    /// Checks a scenario and fills in what it leaves out.
+    /// Checks a scenario and fills in the values that it leaves out.
     ///
     /// # Errors
     /// The first [`Problem`] that is found.
@@ -376,14 +376,14 @@ impl Plan {
     /// Whether something may be different in another run.
     pub fn has_chance(&self) -> bool {
         let is_lost =
-            |telling: &Option<EventDescription>| telling.is_some_and(|told| told.lost > 0.0);
+            |settings: &Option<NoticeSettings>| settings.is_some_and(|one| one.lost > 0.0);
         let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
         self.access.iter().any(Access::has_chance)
             || self
                 .moves
                 .iter()
-                .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.telling))
-            || self.changes.iter().any(|change| is_lost(&change.telling))
+                .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.notice))
+            || self.changes.iter().any(|change| is_lost(&change.notice))
             || self.apps.iter().any(PlannedApp::is_random)
             // A stack draws packet numbers and more.
             || self.flows.iter().any(|flow| flow.quic.is_some())
@@ -510,7 +510,7 @@ impl Plan {
         let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
         let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        // Senders from elsewhere have none of our parts.
+        // Senders of other stacks have none of our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
             Stack::Linux | Stack::Quinn | Stack::Noq => PLAIN,
@@ -520,7 +520,7 @@ impl Plan {
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         let profile = flow.profile.as_ref().unwrap_or(&file.profile);
-        // Which of profile, settings and scheme is not expected told by leaving out the others.
+        // The unsupported one of profile, settings and scheme is found by leaving out the others.
         let plain = Scheme::named(PLAIN);
         let mut built = match scheme.build(profile, &knobs) {
             Ok(built) => built,
@@ -584,7 +584,7 @@ impl Plan {
         })
     }
 
-    /// What its results are kept by: a hash of the canonical form and of the model's version, in
+    /// The key of its stored results: a hash of the canonical form and of the model's version, in
     /// hexadecimal digits. Title and description are no part of it, nor are the axes of a sweep.
     ///
     /// # Errors
@@ -594,7 +594,7 @@ impl Plan {
         bare.file.title = None;
         bare.file.description = None;
         bare.file.sweep = None;
-        // What a preset is may change with the program.
+        // The values of a preset may change with the program.
         let links = format!("{:?}", self.access);
         let mut text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
         // Their code is no part of the model.
@@ -615,7 +615,7 @@ impl Plan {
         self.flow_setups.iter().map(FlowSetup::told)
     }
 
-    /// What is accepted and perhaps not meant, a sentence each.
+    /// Warnings on input that is accepted but perhaps not intended, a sentence each.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -624,28 +624,26 @@ impl Plan {
     /// order in which they begin.
     pub fn path_changes(&self) -> Vec<PathChange> {
         let name = |link: usize| self.access[link].name.clone();
-        let wrong = |t: EventDescription| t.rate.is_some() || t.says_delay.is_some();
+        let wrong = |t: NoticeSettings| t.rate.is_some() || t.says_delay.is_some();
         let path_change =
-            |at: Instant, make: Instant, (from, to), telling: Option<EventDescription>| {
-                PathChange {
-                    is_change: false,
-                    links: (name(from).into(), name(to).into()),
-                    at,
-                    make,
-                    breaks: false,
-                    told: telling.map(|t| make + t.delay),
-                    told_wrong: telling.is_some_and(wrong),
-                }
+            |at: Instant, make: Instant, (from, to), notice: Option<NoticeSettings>| PathChange {
+                is_change: false,
+                links: (name(from).into(), name(to).into()),
+                at,
+                make,
+                breaks: false,
+                told: notice.map(|t| make + t.delay),
+                told_wrong: notice.is_some_and(wrong),
             };
         let moves = self.moves.iter().map(|m| PathChange {
             breaks: m.gap.is_some(),
-            ..path_change(m.at, m.make(), (m.from, m.to), m.telling)
+            ..path_change(m.at, m.make(), (m.from, m.to), m.notice)
         });
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         let changes = self.changes.iter().filter(on).map(|c| PathChange {
             is_change: true,
             breaks: c.pause > Duration::ZERO,
-            ..path_change(c.at, c.at + c.pause, (c.link, c.link), c.telling)
+            ..path_change(c.at, c.at + c.pause, (c.link, c.link), c.notice)
         });
         let mut all: Vec<_> = moves.chain(changes).collect();
         all.sort_by_key(|one| one.at);
@@ -666,13 +664,13 @@ impl Plan {
         let mut marks: Vec<(Instant, PhaseStart)> = moves
             .chain(changes.map(|c| (c.at, PhaseStart::Change)))
             .collect();
-        // Of two at an instant the handoff, which comes first, stands for both.
+        // Of two at an instant the handoff, which comes first, counts for both.
         marks.sort_by_key(|mark| mark.0);
         marks.dedup_by_key(|mark| mark.0);
         marks
     }
 
-    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    /// How often the mobile node gets a new link, or its link changes.
     pub(super) fn makes(&self) -> usize {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         self.moves.len() + self.changes.iter().filter(on).count()

@@ -10,7 +10,7 @@ use super::written::{number_and_unit, read_bytes, read_packets, Quantity};
 /// Room at a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// So many times the bandwidth-delay product.
+    /// This many times the bandwidth-delay product.
     Bdp(f64),
     /// Packets: at a drop-tail link the one in transmission included, with a discipline excluded.
     Packets(u32),
@@ -50,7 +50,7 @@ impl Room {
 /// The queue of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Queue {
-    /// Drop-tail with so much room.
+    /// Drop-tail with this much room.
     DropTail(Room),
     /// In the hands of a discipline.
     Managed(ManagedQueue),
@@ -134,12 +134,12 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a discipline does over and over is done no more often, and nothing takes longer.
+/// The shortest period of a discipline's repeated actions, and its longest time.
 const LEAST_PERIOD: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1000);
 
 impl ManagedQueue {
-    /// What stands behind the name of a discipline.
+    /// The discipline of a name.
     fn read(kind: &'static QueueKind, words: &[String]) -> Result<Self, String> {
         let mut queue = Self {
             kind,
@@ -197,7 +197,7 @@ impl ManagedQueue {
     }
 }
 
-/// What an option sets: those that exclude each other set the same.
+/// The parameter of an option; options that exclude each other set the same one.
 fn setting(option: &str) -> &str {
     match option {
         "no-ecn" => "ecn",
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_discipline_takes_the_place_of_its_default() {
+    fn stated_parameters_of_a_discipline_replace_its_defaults() {
         for kind in QUEUES {
             assert_eq!(managed(kind.name), (kind.name, kind.default));
         }
@@ -328,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Of a discipline the limit that is said, and else its own.
+    /// The stated limit of a discipline, or else its default.
     #[test]
     fn most_packets_are_those_that_are_said() {
         let packets = |text: &str| {

@@ -21,7 +21,7 @@ const MOST_STREAMS: u64 = 100;
 const FIRST_PORT: u16 = 49_152;
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// What a scenario says of a flow over QUIC.
+/// The keys of a flow over QUIC in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct QuicFlow {
     stack: QuicStack,
@@ -44,7 +44,7 @@ impl Flow {
 }
 
 impl QuicFlow {
-    /// What the entry of a flow says, if it is over QUIC.
+    /// The QUIC settings of a flow's entry, if it is over QUIC.
     pub(super) fn new(key: &str, flow: &FlowFile, is_own: bool) -> Result<Option<Self>, Problem> {
         let at = |part: &str| format!("{key}.{part}");
         let Some(stack) = flow.stack.quic() else {
@@ -147,7 +147,7 @@ impl QuicFlow {
         self.resumes
     }
 
-    /// What stands where other flows have their scheme.
+    /// The value shown in place of the scheme of other flows.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.stack.name(), self.congestion.name())
     }
@@ -196,7 +196,8 @@ impl Plan {
         self.flows.iter().any(is_moving) && rebinds()
     }
 
-    /// The address of a flow's client on a link. What is sent there takes that link, whatever the node does.
+    /// The address of a flow's client on a link. Packets to it take that link, independent of the node's
+    /// moves.
     fn address_on(&self, number: usize, link: usize) -> (Ipv4Addr, NodeId) {
         let map = Map::of_links(self.access.len());
         let [high, low] = (number as u16 + 1).to_be_bytes();
@@ -264,7 +265,7 @@ impl Plan {
         Addresses { all, then }
     }
 
-    /// What a flow over QUIC is made of in a run.
+    /// The parts of a flow over QUIC in a run.
     pub(super) fn quic_setup(&self, number: usize, run: u64) -> Option<Arc<QuicSetup>> {
         let flow = &self.flows[number];
         let quic = flow.quic.as_ref()?;

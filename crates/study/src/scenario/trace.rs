@@ -20,7 +20,7 @@ use crate::recording::{
 /// How much of a path a model draws.
 const LENGTH: Duration = Duration::from_secs(600);
 
-/// What a link's trace is: the path of a file, or a table.
+/// A link's trace: the path of a file, or a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TraceFile {
     /// The file, as a path from the scenario's folder.
@@ -68,7 +68,7 @@ pub struct TraceFile {
     /// Between rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Between>,
-    /// What becomes of packets while the rate is zero.
+    /// The fate of packets while the rate is zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<OutageKind>,
     /// Of the content of the files, which are then to be the same.
@@ -221,7 +221,7 @@ impl JsonSchema for TraceFile {
 /// Something that was made of files before.
 pub type Kept = Arc<dyn Any + Send + Sync>;
 
-/// What reads the files that a scenario names: this crate does no input.
+/// The reader of the files that a scenario names, because this crate does no input.
 pub trait Files {
     /// The full path of a file that a scenario names, and a text that is another one when the file has changed.
     ///
@@ -235,7 +235,7 @@ pub trait Files {
     /// A sentence on a file that cannot be read.
     fn text(&self, path: &str) -> Result<String, String>;
 
-    /// What was kept under a key, if it still is there.
+    /// The value kept under a key, if it is still present.
     fn kept(&self, key: &str) -> Option<Kept>;
 
     /// Keeps something under a key for a while.
@@ -285,7 +285,7 @@ pub(super) struct Traced {
     pub(super) ends: Option<Duration>,
 }
 
-/// What the link says itself, apart from its trace.
+/// The link's own values, without its trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OwnWays {
     /// Its rates, where it has some.
@@ -438,7 +438,7 @@ impl TraceFile {
         Ok(traced)
     }
 
-    /// What a model draws.
+    /// The recording that a model draws.
     fn draw(&self, own: OwnWays) -> Result<Traced, Problem> {
         let wrong = |key: &str, why: String| Problem {
             key: key.into(),

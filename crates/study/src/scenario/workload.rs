@@ -1,4 +1,4 @@
-//! Workloads: what a scenario says of the application of a flow, and the flows that carry it.
+//! Workloads: the application of a flow in a scenario, and the flows that carry it.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::error::nearest;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{AppSetup, ConnectionSetup, Part};
 
-/// What stands where a flow is one transfer and no application.
+/// The value for a flow that is one transfer without an application.
 pub(super) const BULK: &str = "bulk";
-/// What the name of a flow ends in that carries what the receiver of the data sends.
+/// The suffix of the name of a flow that carries the messages of the data's receiver.
 const REQUESTS: &str = "requests";
 /// The plain sender, which a client has for its requests.
 const PLAIN: &str = "sack";
@@ -40,7 +40,7 @@ impl PlannedApp {
     }
 }
 
-/// What a flow of an application is for.
+/// The role of an application's flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AppRole {
     /// Name of the workload.
@@ -78,7 +78,7 @@ fn knobs(file: &ScenarioFile, flow: &FlowFile) -> Knobs {
 }
 
 impl FlowApp {
-    /// What the entry of a flow says of its application; none for one transfer. `is_own_quic` is whether its sender is ours of QUIC.
+    /// The application in a flow's entry; None for one transfer. `is_own_quic` is whether its sender is ours of QUIC.
     pub(super) fn new(
         key: &str,
         file: &ScenarioFile,
@@ -229,7 +229,7 @@ impl FlowApp {
     }
 }
 
-/// The largest packet of a message of so many bytes, cut into equal ones; none if full ones are as large.
+/// The largest packet of a message of this many bytes, cut into equal ones; none if full ones are as large.
 fn packet_for(built: &Built, bytes: u64) -> Option<u32> {
     let full = payload_bytes(&built.profile)?;
     let headers = built.profile.sender.segment_bytes - full;

@@ -14,7 +14,7 @@ use crate::radio::{read_cross, read_loss, read_reordering};
 
 /// A quantity that is written as a text.
 pub trait Quantity: Sized {
-    /// What it is called in the schema.
+    /// Its name in the schema.
     const NAME: &'static str;
     /// A text that would be accepted.
     const EXAMPLE: &'static str;
@@ -36,7 +36,7 @@ pub trait Quantity: Sized {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written<T> {
     text: String,
-    /// What the text says.
+    /// The value of the text.
     pub value: T,
 }
 
@@ -386,7 +386,7 @@ impl Quantity for Reordering {
     }
 }
 
-/// What a link carries of others, without its seed.
+/// The cross traffic of a link, without its seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cross(pub Option<CrossTraffic>);
 

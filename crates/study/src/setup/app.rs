@@ -20,7 +20,7 @@ pub(crate) struct AppSetup {
 }
 
 impl AppSetup {
-    /// What the simulator makes it of.
+    /// Its parts in the simulator.
     pub(super) fn config(&self) -> AppConfig {
         let connection = |of: &ConnectionSetup| ConnectionConfig {
             data: flow_id(of.data),

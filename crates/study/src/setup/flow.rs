@@ -16,12 +16,12 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub(crate) struct Part {
     pub(crate) built: Built,
-    /// What its policies print, for which they are compared; none for policies whose state nothing here
-    /// can compare.
+    /// The printed form of its policies, by which they are compared; None for policies whose state
+    /// cannot be compared here.
     policies: OnceLock<Option<String>>,
 }
 
-// What is found out later is no part of what an address is made of.
+// Values found later are not a part of the address.
 impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.built.fmt(f)
@@ -90,11 +90,11 @@ pub(crate) struct FlowSetup {
     pub(crate) opens: Instant,
     /// Number of the link or station of a node that stays; none for one that moves, or whose link changes.
     pub(crate) stays: Option<u16>,
-    /// Its data go up.
+    /// Its data use the uplink.
     pub(crate) up: bool,
     /// Whose TCP it has, or whose QUIC.
     pub(crate) stack: Stack,
-    /// What it is made of, if it runs a QUIC stack.
+    /// Its parts, if it runs a QUIC stack.
     pub(crate) quic: Option<Arc<QuicSetup>>,
     /// The addresses of its receiver's node, where our own QUIC follows them.
     pub(crate) client: Option<Arc<Client>>,
@@ -102,14 +102,14 @@ pub(crate) struct FlowSetup {
     pub(crate) app: Option<(&'static str, bool)>,
 }
 
-/// What a reader of results needs to know of a flow.
+/// The description of a flow for a reader of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowInfo<'a> {
     /// Its name; several alike are numbered.
     pub name: &'a str,
     /// Its scheme.
     pub scheme: &'a str,
-    /// Its data go up.
+    /// Its data use the uplink.
     pub up: bool,
     /// It is the mobile node's.
     pub moves: bool,
@@ -124,7 +124,7 @@ pub struct FlowInfo<'a> {
 }
 
 impl FlowSetup {
-    /// What the simulator makes it of, without its policies where they are left open.
+    /// Its parts in the simulator, without its policies where they are left open.
     pub(super) fn config(&self, open: bool) -> FlowConfig<'_> {
         let Built { profile, policies } = &self.part.built;
         FlowConfig {
@@ -142,7 +142,7 @@ impl FlowSetup {
         }
     }
 
-    /// What a reader of results needs to know of it.
+    /// Its description for a reader of results.
     pub(crate) fn told(&self) -> FlowInfo<'_> {
         FlowInfo {
             name: &self.name,

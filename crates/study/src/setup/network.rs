@@ -17,7 +17,7 @@ pub(crate) struct Network {
     pub(crate) alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// Nodes that do more than forward.
     pub(crate) hooks: Vec<(Vec<NodeId>, Hook)>,
-    /// Where there are captures, beside sender and receiver.
+    /// Where there are captures, besides sender and receiver.
     pub(crate) places: Vec<Place>,
 }
 
@@ -76,7 +76,7 @@ impl Network {
         found
     }
 
-    /// A link and those that packets for a node may go on to.
+    /// A link, and the next links of packets for a node.
     pub(super) fn beyond(&self, link: LinkId, to: NodeId) -> Flags {
         let next = self.links[link.index()].to;
         let mut found = self.between(&[&self.routes, &self.alternatives], next, to);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Flows that are looked at to tell beginnings apart before they are compared.
 const MOST_TRAITS: usize = 8;
 
-/// What happens next to a setup, with what that makes use of.
+/// The next event of a setup, with the parts that it uses.
 pub(crate) struct Turn<'a> {
     setup: &'a Setup,
     entry: Option<&'a Entry>,
@@ -60,7 +60,7 @@ impl Turn<'_> {
     }
 }
 
-/// What a copy of a common past may still be given.
+/// Parts that a copy of a common past can still be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     /// Flows whose sender and receiver are not fixed, those whose policies are not, and links whose
@@ -88,7 +88,7 @@ impl Setup {
         })
     }
 
-    /// What may be left open while setups like this one have a common past.
+    /// Parts that can be left open while setups like this one have a common past.
     pub(crate) fn open(&self) -> Open {
         let used = self.network.used(&self.flows);
         let idle = |(link, used): (&LinkConfig, &bool)| {
@@ -108,7 +108,7 @@ impl Setup {
         }
     }
 
-    /// Whether another setup is made of the very same parts, but for its timeline.
+    /// Whether another setup is made of the very same parts, except for its timeline.
     pub(crate) fn has_parts_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.network, &other.network)
             && Arc::ptr_eq(&self.flows, &other.flows)
@@ -227,7 +227,7 @@ impl Setup {
             | Action::Change { link, .. } => {
                 Some(link.index()).filter(is_open).into_iter().collect()
             }
-            // What is kept is carried by the other one from now on.
+            // The other link carries the kept packets from now on.
             Action::Forward { link, to, .. } => {
                 let both = [link.index(), to.index()];
                 both.into_iter().filter(is_open).collect()
@@ -349,7 +349,7 @@ pub(crate) fn common_beginning<'a, O: Observer>(
     observer: O,
 ) -> Result<(World<O>, Open), StudyError> {
     let mut open = first.open();
-    // What a sender keeps for a policy that uses it, it keeps for all.
+    // State that a sender keeps for one policy, it keeps for all.
     let mut parts = all.flat_map(|setup| setup.flows.iter());
     open.watch = parts.any(|flow| flow.part.heeds_unneeded());
     Ok((first.empty(&open, observer)?, open))

@@ -23,7 +23,7 @@ use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
 use crate::setup::{FlowSetup, PathChange, Setup};
 
-/// Most bytes of a run's captures together, and what a packet takes beside its own.
+/// Most bytes of a run's captures together, and what a packet takes besides its own.
 const MOST_BYTES: u64 = 4_000_000_000;
 const PER_PACKET: u64 = 200;
 
@@ -39,7 +39,7 @@ const FIRST_RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
 const LOST: &str = "lost at";
 const MARKED: &str = "marked at";
 
-/// What was seen at one place.
+/// The packets seen at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// The place, as in a file's name: `sender`, `receiver`, `bs1` ...
@@ -50,11 +50,11 @@ pub struct Capture {
     pub pcapng: Vec<u8>,
 }
 
-/// A place in a network where there is a capture, beside sender and receiver.
+/// A place in a network where there is a capture, besides sender and receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) name: Cow<'static, str>,
-    /// What enters these links is seen.
+    /// Packets that enter these links are seen.
     pub(crate) links: SmallVec<[LinkId; 2]>,
     /// Only the watched flow's packets.
     pub(crate) watched_only: bool,
@@ -62,8 +62,8 @@ pub(crate) struct Place {
     pub(crate) access: [LinkId; 2],
 }
 
-/// What a break or a make is in comments, where it is no handoff to another link: by when, and whether it
-/// is a break.
+/// The text of a break or a make in comments, where it is not a handoff to another link: by time, and by
+/// whether it is a break.
 fn in_words(changes: &[PathChange]) -> BTreeMap<(Instant, bool), String> {
     let mut words = BTreeMap::new();
     for one in changes {
@@ -92,7 +92,7 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const FIRST_PLACE: usize = 2;
 
-/// What a packet is made of.
+/// The parts of a packet.
 #[derive(Clone, Debug)]
 enum Content {
     /// A segment or an ACK, which have no bytes yet.
@@ -111,7 +111,7 @@ struct CapturedPacket {
     remarks: Vec<String>,
 }
 
-/// What is known of a flow.
+/// The known data of a flow.
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// All ACKs that its receiver has sent.
@@ -147,7 +147,7 @@ pub(crate) struct Capturing {
 }
 
 impl Capturing {
-    /// Captures at the places of a setup, beside sender and receiver of a flow; of each packet at most
+    /// Captures at the places of a setup, besides sender and receiver of a flow; of each packet at most
     /// the first `snap` bytes, 0 for all.
     ///
     /// # Errors
@@ -240,7 +240,7 @@ impl Capturing {
     }
 
     /// When the receiver sent an ACK that is at a place now. ACKs come in the
-    /// order in which they were sent, but for those that another way overtakes;
+    /// order in which they were sent, except those that are overtaken on another path;
     /// one that was never sent is forged.
     fn sending(&mut self, now: Instant, place: usize, flow: FlowId, ack: &Ack) -> AckSent {
         let known = self.known(flow).acks.len();
@@ -265,7 +265,7 @@ impl Capturing {
         }
     }
 
-    /// Says something of the packet that a place has seen last, if that was just now, or else of the next.
+    /// Adds a comment to the packet that a place has seen last, if that was just now, or else to the next.
     fn remark(&mut self, now: Instant, place: usize, text: String) {
         match self.shots[place].last_mut() {
             Some(shot) if shot.at == now && shot.flow.index() == self.flow => {
@@ -275,7 +275,7 @@ impl Capturing {
         }
     }
 
-    /// Says at all places what became of a packet; `what` is how the text begins.
+    /// Adds the fate of a packet to the captures of all places; `what` is how the text begins.
     fn remark_fate(
         &mut self,
         flow: FlowId,
@@ -318,7 +318,7 @@ impl Capturing {
         place.map(|place| FIRST_PLACE + place)
     }
 
-    /// What a sender does that its packets do not show.
+    /// Actions of a sender that its packets do not show.
     fn of_sender(&mut self, now: Instant, change: &SenderEvent<'_>) {
         let text = match change {
             SenderEvent::Order {
@@ -411,7 +411,7 @@ impl Capturing {
     }
 }
 
-/// What is seen of a flow of a run, the first one if none is named, at its sender, its receiver and the
+/// The packets of a flow of a run, the first one if none is named, at its sender, its receiver and the
 /// places of its network, of each packet at most the first `snap` bytes (0 for all); and the digest of
 /// the run. `go_on` is as for [`super::trace`].
 ///
@@ -431,7 +431,7 @@ pub fn capture(
     Ok((capturing.develop(&about, &digest)?, digest))
 }
 
-/// What happens to a connection, in words.
+/// The events of a connection, in words.
 fn in_a_remark(event: &TransportEvent) -> String {
     let text = event.name().replace('_', " ");
     match (event.value(), event.detail()) {
@@ -500,7 +500,7 @@ impl Observer for Capturing {
                 }
                 _ => {}
             }
-            // They stand for datagrams.
+            // They represent datagrams.
             if matches!(
                 event,
                 Event::Sent(_) | Event::AckArrived(_) | Event::AckSent(_) | Event::Arrived { .. }

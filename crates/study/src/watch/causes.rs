@@ -2,9 +2,9 @@
 //! an ACK answers and when it was sent, when a timer was set.
 //!
 //! To the events of a trace it adds `ack_sent` (an ACK leaves the receiver; `delayed`
-//! when its timer sent it, `held` when a signal of the node had it wait, `signal` when the node had something to say), `wake` (a
+//! when its timer sent it, `held` when a signal of the node delayed it, `signal` when it is a signal of the node), `wake` (a
 //! deadline of the sender has come; the value is how many seconds it was set for),
-//! `dupacks` (so many duplicate ACKs are counted now) and `srtt`.
+//! `dupacks` (this many duplicate ACKs are counted now) and `srtt`.
 //!
 //! A long run has millions of events and a question is about a few of them: what is
 //! [kept](Keep) is bounded, and each event carries the sender before it ([`SenderBefore`]),
@@ -67,7 +67,7 @@ impl Default for SenderBefore {
     }
 }
 
-/// What led to an event, as far as it has a cause of that kind.
+/// The cause of an event, if it has one of that kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventCause {
     /// The segment that caused an ACK.
@@ -98,7 +98,7 @@ pub enum Keep {
     /// All.
     #[default]
     All,
-    /// The last so many up to an instant, and the first so many later ones.
+    /// The last this many up to an instant, and the first this many later ones.
     Around {
         /// The instant.
         at: Instant,
@@ -111,12 +111,12 @@ pub enum Keep {
     Named(String),
 }
 
-/// What was kept of a flow's events, and what is known of those that were not.
+/// The kept events of a flow, and the known data of the others.
 #[derive(Clone, Debug, Default)]
 pub struct KeptEvents {
     /// The events.
     pub rows: Vec<TraceRow>,
-    /// What led to each of them.
+    /// The cause of each of them.
     pub of: Vec<EventCause>,
     /// Where each of them stands.
     pub places: Vec<Place>,
@@ -198,7 +198,7 @@ impl Causes {
         Self { find, ..self }
     }
 
-    /// What was listed.
+    /// The listed events.
     pub(crate) fn into_kept(self) -> KeptEvents {
         KeptEvents {
             rows: self.recorder.into_rows(),
@@ -209,7 +209,7 @@ impl Causes {
         }
     }
 
-    /// What was listed since the last call, with its numbers; it is kept no longer.
+    /// The events listed since the last call, with their numbers; they are not kept any longer.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = (TraceRow, u64)> {
         let rows = self.recorder.take_rows();
         self.of.clear();
@@ -223,7 +223,7 @@ impl Causes {
         self.of.is_empty()
     }
 
-    /// Whether all events that are to be kept are there.
+    /// Whether all requested events are recorded.
     pub(crate) fn is_full(&self) -> bool {
         self.closed
     }
@@ -290,14 +290,14 @@ impl Causes {
         self.push(now, "ack_sent", ack.ack as f64 - 1.0, kind, of);
     }
 
-    /// What led to an event of this flow that a trace lists.
+    /// The cause of an event of this flow that a trace lists.
     fn because(&mut self, event: &Event<'_>) -> EventCause {
         match event {
             Event::Arrived { segment, .. } => EventCause {
                 sent: Some(segment.sent),
                 ..EventCause::default()
             },
-            // An ACK that nobody sent is forged.
+            // An ACK that no receiver sent is forged.
             Event::AckArrived(ack) => {
                 let exact = self.acks.iter().any(|(sent, _)| sent == *ack);
                 // Of ACKs that segments of one burst caused, one that was lost may have been taken for this.
@@ -329,7 +329,7 @@ impl Causes {
         taken.map(|(_, of)| of).unwrap_or_default()
     }
 
-    /// Numbers what was listed from that place on, and keeps of it what is to be kept.
+    /// Numbers the events listed from that place on, and keeps the requested ones.
     fn settle(&mut self, from: usize) {
         for place in from..self.recorder.len() {
             let number = self.count;
@@ -408,7 +408,7 @@ impl Causes {
         self.places.drain(..count);
     }
 
-    /// What an event makes of the sender.
+    /// The sender's state after an event.
     fn follow(&mut self, place: usize, number: u64) {
         let row = self.recorder.row(place);
         let value = row.value;

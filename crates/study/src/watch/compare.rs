@@ -114,13 +114,14 @@ impl Pair {
         }
         let awaited = match &self.parted {
             None => true,
-            // What the other run does next is wanted.
+            // The next event of the other run is needed.
             Some(parted) => parted.events[side].is_none(),
         };
         if !awaited || !COMPARED.contains(&row.event) {
             return;
         }
-        // What the other did not do at its time it will not do: only the first difference matters.
+        // An event that the other run did not have at its time will not follow: only the first
+        // difference matters.
         let late = |(_, first): &(u64, TraceRow)| first.at < other_is_at;
         let is_idle = self.queues[1 - side].is_empty();
         if !(is_idle && self.queues[side].front().is_some_and(late)) {
@@ -128,7 +129,7 @@ impl Pair {
         }
     }
 
-    /// Compares what there is; the runs have come to these instants.
+    /// Compares the events so far; the runs have reached these instants.
     fn compare(&mut self, now: [Instant; 2]) {
         while self.parted.is_none() {
             let [a, b] = &mut self.queues;

@@ -16,7 +16,7 @@ use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::setup::{flow_id, FlowSetup, Setup};
 
 /// Copies of a world on the way to an instant: each when the time left is half of that at the last
-/// one, down to this. So one is near whatever is asked for, and there are few.
+/// one, down to this. So one is near each requested instant, and there are few.
 const NEAREST_PAST: Duration = Duration::from_millis(1);
 
 fn half(time: Duration) -> Duration {
@@ -36,11 +36,11 @@ pub struct Explained {
     /// Copies of the world from before the events that are kept, each with an instant that had not
     /// begun then or was under way.
     pasts: Vec<(Instant, World<()>)>,
-    /// What a guest has left of the run, if a kernel made it: the sender of ours does there again what it did.
+    /// The guest's record of the run, if a kernel made it: our sender is replayed there.
     recorded: Option<Arc<OwnedRecord>>,
 }
 
-/// What a guest has left of a run ([`crate::lab::Recorded`]), to be replayed again.
+/// The guest's record of a run ([`crate::lab::Recorded`]), for a replay.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedRecord {
     pub(crate) packets: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct OwnedRecord {
 }
 
 /// The events of a flow of a run with what led to each. `to_end` plays the run to its end, for its
-/// digest, also when all events that are to be kept are there. `find` is the name of an event to look
+/// digest, even when all requested events are recorded. `find` is the name of an event to look
 /// for. `go_on` is as for [`super::trace`].
 ///
 /// # Errors

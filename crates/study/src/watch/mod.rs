@@ -31,10 +31,10 @@ use crate::error::StudyError;
 use crate::measure::{AnyMeasure, Measure};
 use crate::setup::{Mark, Setup, Step};
 
-/// Events between two questions whether to go on.
+/// The number of events between two calls that return whether to continue.
 const EVENTS_AT_A_TIME: usize = 10_000;
 
-/// Asked now and then whether to go on.
+/// Called from time to time; returns whether to continue.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Names of a network's links, by their numbers.
@@ -71,7 +71,7 @@ pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
     fn over(&mut self, _at: Instant) {}
 }
 
-/// Who watches, beside the measure that ends the run.
+/// Who watches, besides the measure that ends the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed<W> {
     watching: W,

@@ -33,7 +33,7 @@ pub struct LinkSample {
     pub link: Arc<str>,
     /// Its number.
     pub number: usize,
-    /// What it was.
+    /// Its value.
     pub state: LinkState,
     /// The fewest packets at it since the sample before.
     pub least: u64,
@@ -79,7 +79,7 @@ impl SenderSample {
     }
 }
 
-/// What was seen of a run.
+/// The samples of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// The links, all of them at each instant.
@@ -200,7 +200,7 @@ impl<'a> Sampler<'a> {
                 self.check()?;
             }
             self.look += 1;
-            // What does not divide the interval shows in the last look of it.
+            // The remainder of the division is added to the last look.
             let step = Duration::from_nanos(self.every.as_nanos() / LOOKS);
             let rest = Duration::from_nanos(self.every.as_nanos() % LOOKS);
             self.due += step;
@@ -212,7 +212,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// Asks now and then whether to go on.
+    /// Checks from time to time whether to continue.
     ///
     /// # Errors
     /// [`StudyError::Interrupted`] when told to stop.
@@ -257,7 +257,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// What was seen.
+    /// The samples.
     pub(crate) fn into_samples(self) -> Samples {
         self.found
     }

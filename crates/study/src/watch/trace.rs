@@ -36,7 +36,7 @@ pub struct TraceRow {
     pub entered: Option<State>,
     /// The link over which a segment arrived, or where a packet was lost.
     pub link: Option<Arc<str>>,
-    /// What was lost, and why.
+    /// The lost packets, and the causes.
     pub lost: Option<Lost>,
     /// When this copy of a segment was sent; of an ACK, the segment that caused it.
     pub sent: Option<Instant>,
@@ -68,7 +68,7 @@ pub(crate) struct Recorder {
     rows: Vec<TraceRow>,
     flow: usize,
     links: LinkNames,
-    /// What happens before is not listed.
+    /// Events before it are not listed.
     from: Instant,
     /// Events that are listed; all if empty.
     only: Vec<String>,
@@ -103,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// What was listed.
+    /// The listed events.
     pub(crate) fn into_rows(self) -> Vec<TraceRow> {
         self.rows
     }
@@ -129,7 +129,7 @@ impl Recorder {
         std::mem::take(&mut self.rows)
     }
 
-    /// Forgets so many rows, the first ones.
+    /// Removes the first rows, this many.
     pub(crate) fn forget(&mut self, count: usize) {
         self.rows.drain(..count);
         self.timeouts.retain(|&row| row >= count);
@@ -165,7 +165,7 @@ impl RunObserver for Recorder {
 }
 
 impl Recorder {
-    /// What a sender thinks of losses, late segments and timeouts.
+    /// A sender's conclusions on losses, late segments and timeouts.
     fn opinion(&mut self, now: Instant, change: &SenderEvent<'_>) {
         if !self.opinions {
             return;
@@ -249,7 +249,7 @@ impl Recorder {
     }
 }
 
-/// What a segment carries: its place in a train, a rate request or report.
+/// The additional content of a segment: its place in a train, a rate request or report.
 fn place(segment: &Segment) -> String {
     match segment.option {
         None => String::new(),
@@ -261,7 +261,7 @@ fn place(segment: &Segment) -> String {
     }
 }
 
-/// What an ACK says besides its number: a handoff mark, a zero window, an estimate.
+/// The content of an ACK besides its number: a handoff mark, a zero window, an estimate.
 fn said(ack: &Ack) -> String {
     match ack.says {
         Says::Nothing => String::new(),

@@ -26,7 +26,7 @@ pub use settings::SETTINGS;
 
 pub use crate::recovery::RecoveryKind;
 
-/// What an idle time longer than the RTO does to the window.
+/// The effect of an idle time longer than the RTO on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartAfterIdle {
     /// Nothing.
@@ -38,7 +38,7 @@ pub enum RestartAfterIdle {
     Halving,
 }
 
-/// What ends slow start, apart from a loss and the threshold.
+/// The criterion that ends slow start, besides a loss and the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStart {
     /// The congestion controller's own rule, such as CUBIC's HyStart in Linux.
@@ -60,7 +60,7 @@ pub enum PrrRules {
 /// The window after the SYN is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// So many segments.
+    /// This many segments.
     Segments(u32),
     /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`, in whole segments.
     Rfc6928,
@@ -79,8 +79,8 @@ pub enum AckRules {
         mss: u32,
         /// Its receive buffer.
         buffer: ReceiveBuffer,
-        /// How much later than due a compressed ACK may leave (net.ipv4.tcp_comp_sack_slack_ns): its timer expires
-        /// then, unless another does before.
+        /// How much later than due a compressed ACK may be sent (net.ipv4.tcp_comp_sack_slack_ns): its timer
+        /// expires then, unless another does before.
         slack: Duration,
     },
     /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ranges of packet numbers, and no SACK.
@@ -145,7 +145,7 @@ pub enum PartialAckTimer {
     Every,
 }
 
-/// What a congestion event halves.
+/// The quantity that a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseLoad {
     /// The window in use, cut to a whole segment (ns-2).
@@ -188,7 +188,7 @@ pub struct SenderConfig {
     /// Timeout with which data starts after a timeout of the SYN (RFC 6298 (5.7): 3 s); none to
     /// keep the current one.
     pub rto_after_syn_timeout: Option<Duration>,
-    /// What an idle time longer than the RTO does to the window.
+    /// The effect of an idle time longer than the RTO on the window.
     pub restart_after_idle: RestartAfterIdle,
     /// How the recovery of Linux reduces the window.
     pub prr: PrrRules,
@@ -228,7 +228,7 @@ pub struct SenderConfig {
     pub limited_transmit: bool,
     /// How slow start counts an ACK.
     pub ack_counting: AckCounting,
-    /// What a congestion event halves.
+    /// The quantity that a congestion event halves.
     pub response_load: ResponseLoad,
     /// A further timeout of the same segment does not change the threshold (RFC 5681 section 3.1).
     /// ns-2 halves again, down to two segments.
@@ -243,7 +243,7 @@ pub struct SenderConfig {
     pub karn_every_retransmission: bool,
     /// End of RTO recovery, for policies that ask.
     pub rto_recovery_end: RtoRecoveryEnd,
-    /// What a QUIC sender does when its peer has another address.
+    /// The behaviour of a QUIC sender when its peer's address changes.
     pub migration: Migration,
     /// A QUIC sender sends the last packet that fits into its window (RFC 9002 section 7); quinn
     /// 0.11 does not.
@@ -261,7 +261,7 @@ pub struct SenderParts {
     pub congestion: AnyCongestion,
     /// The response to duplicate ACKs.
     pub dupack_response: AnyDupackResponse,
-    /// What a loss is taken for.
+    /// The classification of a loss.
     pub loss_classifier: AnyLossClassifier,
     /// How timeouts and fast retransmits are checked.
     pub spurious_detector: AnySpuriousDetector,
@@ -305,7 +305,7 @@ impl SenderConfig {
         }
     }
 
-    /// The same for flow `number` of a run, from 0: the phase of its clock is so many
+    /// The same for flow `number` of a run, from 0: the phase of its clock is this many
     /// steps later.
     #[must_use]
     pub fn of_flow(mut self, number: usize) -> Self {
@@ -343,7 +343,7 @@ pub struct ReceiverConfig {
     pub timestamps: bool,
     /// The node's signals to its sender at its own handoffs.
     pub signal: AnyHandoffSignal,
-    /// What it makes of trains.
+    /// Its rule for trains.
     pub estimator: EstimatorConfig,
 }
 
@@ -370,7 +370,7 @@ impl ReceiverConfig {
 pub struct Profile {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it stands for.
+    /// What it represents.
     pub summary: &'static str,
     /// Sender.
     pub sender: SenderConfig,
@@ -403,7 +403,7 @@ pub enum ConfigError {
         name: String,
         /// The value that was read.
         value: String,
-        /// What would be accepted.
+        /// The accepted values.
         accepts: &'static str,
     },
     /// Parts or settings that do not work together.
@@ -419,7 +419,7 @@ pub enum ConfigError {
     Unit {
         /// The setting.
         name: String,
-        /// What is wrong with the quantity.
+        /// The error in the quantity.
         source: UnitError,
     },
 }

@@ -7,32 +7,32 @@ use midflight_units::Duration;
 pub const QUIC_OVERHEAD: u32 = 28 + 11 + 6 + 16;
 /// Bytes of IPv4 and UDP, which the limit of RFC 9000 section 8.1 leaves out.
 pub(crate) const UDP_HEADERS: u32 = 28;
-/// A datagram with a frame that validates a path has at least so many bytes (RFC 9000 section 8.2.1), and those of IPv4 and UDP.
+/// A datagram with a frame that validates a path has at least this many bytes (RFC 9000 section 8.2.1), and those of IPv4 and UDP.
 pub(crate) const PATH_FRAME_BYTES: u32 = 1200 + UDP_HEADERS;
 
-/// What a migration does to the congestion controller.
+/// The effect of a migration on the congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerAfter {
     /// It is reset (RFC 9000 section 9.4).
     Reset,
-    /// It goes on.
+    /// It continues.
     Keep,
     /// It is reset on an unknown path, and continues with its earlier state on a known one.
     Restore,
 }
 
-/// What a migration does to the estimate of the round-trip time.
+/// The effect of a migration on the estimate of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttAfter {
     /// It is reset (RFC 9000 section 9.4).
     Reset,
-    /// It goes on.
+    /// It continues.
     Keep,
     /// It is kept until the answer to the PATH_CHALLENGE gives a new one.
     Challenge,
 }
 
-/// What a migration does to the packets in flight.
+/// The effect of a migration on the packets in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlightAfter {
     /// They count in the window of the new path, and so do their losses.
@@ -43,7 +43,7 @@ pub enum InFlightAfter {
     Retransmit,
 }
 
-/// What is kept if only the peer's port changes.
+/// The state that is kept if only the peer's port changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortOnly {
     /// Everything (RFC 9000 section 9.4 allows it).
@@ -64,7 +64,7 @@ pub enum Switch {
     After,
 }
 
-/// What a sender does when its peer has another address.
+/// The behaviour of a sender when its peer's address changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// The congestion controller.
@@ -165,7 +165,7 @@ impl Migration {
     /// That of RFC 9000.
     pub const RFC: Self = RFC;
 
-    /// What the stack of this name does.
+    /// The behaviour of the stack of this name.
     pub fn named(name: &str) -> Option<Self> {
         let row = MIGRATIONS.iter().find(|(one, _)| *one == name);
         row.map(|(_, migration)| *migration)

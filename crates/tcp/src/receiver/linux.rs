@@ -28,7 +28,7 @@ const MSS_GUESS: u64 = 536;
 const MOST_QUICK: u64 = 16;
 /// After a mark.
 const MOST_QUICK_BY_MARKS: u64 = 2;
-/// SACK blocks that are remembered, and how many fit beside timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
+/// SACK blocks that are remembered, and how many fit besides timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS: usize = 4;
 const BLOCKS_EXPECTED: usize = 2;
 /// Duplicates that are not compressed, and the most in one ACK (tcp_comp_sack_nr).
@@ -73,7 +73,7 @@ pub(super) enum Place {
     Beyond,
 }
 
-/// What a SYN is to the receiver.
+/// The meaning of a SYN for the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syn {
     /// The first of its connection: its timestamp is echoed.
@@ -84,7 +84,7 @@ pub(super) enum Syn {
     Ignored,
 }
 
-/// The state beside the sequence space.
+/// The state besides the sequence space.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
     clock: Jiffies,
@@ -106,9 +106,9 @@ pub(super) struct LinuxAcks {
     slack: Duration,
     ratio: u64,
     waiting: Waiting,
-    /// What the application has not read.
+    /// Data that the application has not read.
     unread: Unread,
-    /// What data are treated as full segments (rcv_mss).
+    /// The size of data that are treated as full segments (rcv_mss).
     mss: u64,
     // Delayed ACKs: icsk_ack.
     quick: u64,
@@ -145,7 +145,7 @@ pub(super) struct LinuxAcks {
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
     last_echo: u32,
-    /// The time of timestamps, which a compressed ACK does not look at anew.
+    /// The time of timestamps, which a compressed ACK does not update.
     stamped: Instant,
     // Autotuning (rcvq_space): bytes of the last RTT, and since when and where it counts.
     space: u64,
@@ -156,7 +156,7 @@ pub(super) struct LinuxAcks {
 }
 
 impl LinuxAcks {
-    /// That of a simulated flow, or of an endpoint, in which so many bytes may wait.
+    /// That of a simulated flow, or of an endpoint, in which this many bytes may wait.
     pub(super) fn new(
         (clock, mss): (Jiffies, u32),
         (buffer, slack): (ReceiveBuffer, Duration),
@@ -298,7 +298,7 @@ impl LinuxAcks {
         (window << RATIO_SHIFT) / self.ratio.max(1)
     }
 
-    /// tcp_space(), where so much is in the buffer.
+    /// tcp_space(), with this much data in the buffer.
     fn free(&self, taken: u64) -> u64 {
         self.to_window(self.buffer.saturating_sub(taken))
     }
@@ -340,7 +340,7 @@ impl LinuxAcks {
         free.min(self.threshold).next_multiple_of(1 << self.shift)
     }
 
-    /// tcp_grow_window(), where so much is in the buffer.
+    /// tcp_grow_window(), with this much data in the buffer.
     fn grow_window(&mut self, len: u64, taken: u64) {
         let room = self
             .clamp
@@ -427,7 +427,7 @@ impl LinuxAcks {
         }
         match place {
             Place::InOrder { ends_gaps } => {
-                // What an application that reads at once never leaves.
+                // Data that an application never leaves if it reads at once.
                 let earlier = std::mem::take(&mut self.unread).size;
                 self.unread.size = earlier + memory::truesize(data.len);
                 self.on_data(now, data, held.next);
@@ -460,7 +460,8 @@ impl LinuxAcks {
                 }
             }
         }
-        // What tcp_sack_compress_send_ack() sent was the ACK of this segment, too: none is scheduled any more.
+        // The ACK sent by tcp_sack_compress_send_ack() was the ACK of this segment, too: none is scheduled any
+        // more.
         self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
         self.scheduled && self.decide(now, held)
     }
@@ -582,7 +583,7 @@ impl LinuxAcks {
         self.most_delay
     }
 
-    /// The timeout that the handshake has told (icsk_rto).
+    /// The timeout after the handshake (icsk_rto).
     fn rto_ticks(&self) -> u64 {
         let rto = match self.srtt_x8 {
             0 => FIRST_RTO,
@@ -688,7 +689,7 @@ impl LinuxAcks {
         self.timer = Some((due, rings, now));
     }
 
-    /// When something is to be sent, and when that was decided.
+    /// When something must be sent, and when that was decided.
     pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
         if let Some(request) = &self.request {
             return Some(request.timer());
@@ -751,7 +752,7 @@ fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
 
-/// What a clock of milliseconds shows.
+/// The value of a clock of milliseconds.
 fn millis(clock: Jiffies, at: Instant) -> u64 {
     (at.as_nanos() + clock.phase.as_nanos()) / 1_000_000
 }

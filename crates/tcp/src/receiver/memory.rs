@@ -10,14 +10,15 @@ use midflight_units::Seq;
 /// Bytes of struct sk_buff and of struct skb_shared_info, each in whole cache lines.
 const HEAD: u64 = 256;
 const SHARED: u64 = 320;
-/// What a driver leaves free before the packet (NET_SKB_PAD), and the headers of IP and TCP with timestamps.
+/// The space that a driver leaves free before the packet (NET_SKB_PAD), and the headers of IP and TCP with
+/// timestamps.
 const BEFORE_DATA: u64 = 64 + 52;
 /// Half a page.
 const BUFFER: u64 = 2048;
-/// Pieces of data beside the first (MAX_SKB_FRAGS).
+/// Pieces of data besides the first (MAX_SKB_FRAGS).
 const MOST_PIECES: u32 = 17;
 
-/// What the kernel counts for a packet with so many bytes of data (skb->truesize).
+/// The memory that the kernel counts for a packet with this many bytes of data (skb->truesize).
 pub(super) fn truesize(len: u64) -> u64 {
     HEAD + (BEFORE_DATA + len + SHARED).next_multiple_of(BUFFER)
 }
@@ -120,7 +121,7 @@ impl Waiting {
     }
 }
 
-/// What the application is to read (sk_receive_queue).
+/// The data for the application to read (sk_receive_queue).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unread {
     /// Bytes of the buffer in use.

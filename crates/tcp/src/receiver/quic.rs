@@ -59,7 +59,7 @@ impl QuicAcks {
         }
     }
 
-    /// A packet has arrived; whether it is to be acknowledged at once.
+    /// A packet has arrived; whether it must be acknowledged at once.
     fn take(&mut self, now: Instant, packet: &Segment, most: Option<Duration>) -> bool {
         let number = packet.packet_number();
         let expected = self.largest.map_or(number, |largest| largest.number + 1);
@@ -243,7 +243,7 @@ impl Receiver {
         Some(self.acknowledge_as_quic(now, cause))
     }
 
-    /// What a packet of its node tells the sender beside its data: the address that it comes from, if that has changed.
+    /// Information in a packet of its node besides its data: the address that it comes from, if that has changed.
     pub fn tell_address(&mut self, now: Instant) -> Option<Ack> {
         self.quic.as_deref()?.source?;
         let cause = self.last_cause;
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_what_has_arrived() {
+    fn ranges_are_those_of_arrived_packets() {
         let mut state = 7_u64;
         for _ in 0..200 {
             let (mut acks, mut there) = (QuicAcks::new(1), BTreeSet::new());

@@ -17,7 +17,7 @@ pub(super) struct Request {
     timeouts: u32,
     /// When the SYN-ACK leaves again, and when that was set.
     timer: (Instant, Instant),
-    /// To SYNs beside the first.
+    /// To SYNs besides the first.
     answers: Answers,
 }
 

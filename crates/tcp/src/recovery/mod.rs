@@ -55,7 +55,7 @@ pub(crate) trait LossRecovery {
     fn on_request(&mut self, core: &Core, request: RecoveryRequest);
 }
 
-/// What a recovery knows of the segments in flight, as struct tcp_info of Linux has it.
+/// The state of the segments in flight, in the form of Linux's struct tcp_info.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The state: open, disorder, CWR, recovery or loss, from 0.
@@ -148,7 +148,7 @@ impl<R: RecoveryPart> RecoveryPart for Box<R> {
 /// holds one of them and dispatches to it, and the list of what they are called. One `beside` the
 /// list has no name there.
 ///
-/// It is not the `registry!` of the other parts, whose enum stands for a trait object: the methods
+/// It is not the `registry!` of the other parts, whose enum replaces a trait object: the methods
 /// here are generic over the log, and are compiled in place for it.
 macro_rules! recoveries {
     ($($variant:ident: $part:ty),+ $(,)? ; beside $other:ident: $agents:ty) => {

@@ -28,7 +28,7 @@ enum Agent {
     NewReno,
 }
 
-/// What reduced the window last.
+/// The cause of the last reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduction {
     /// Nothing, a timeout, or a recovery that has been completed.
@@ -49,11 +49,11 @@ pub(crate) struct Ns2Reno {
     /// The window that one segment may fill for a duplicate ACK, the segments
     /// that have left the network not counted.
     limited: Option<f64>,
-    /// The window may be filled, by at most so many segments.
+    /// The window may be filled, by at most this many segments.
     open: u32,
     /// A partial ACK has restarted the timer in this recovery.
     timer_restarted: bool,
-    /// (29) Duplicates since the last advance: Tahoe goes on counting after a timeout.
+    /// (29) Duplicates since the last advance: Tahoe continues counting after a timeout.
     counted: u32,
 }
 
@@ -89,7 +89,7 @@ impl Ns2Reno {
         last(core.books.una()) > self.recover || core.books.una() == 1
     }
 
-    /// What may go beside a segment of limited transmit.
+    /// The segments that may be sent in addition to one of limited transmit.
     fn open(&mut self, core: &Core) {
         self.open = match self.agent {
             Agent::Tahoe => u32::MAX,
@@ -177,7 +177,7 @@ impl Ns2Reno {
         core.loss.resend(core.books.una());
     }
 
-    /// (32) Any other ACK of new data ends a recovery, and the window grows as ever.
+    /// (32) Any other ACK of new data ends a recovery, and the window grows as usual.
     fn on_advance(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         if self.inflation > 0 {
             self.last_reduction = Reduction::Other;

@@ -38,7 +38,7 @@ const LOST: usize = 0;
 const RESENT: usize = 1;
 const NEXT: usize = 2;
 
-/// Up to so many segments [`Scoreboard::edge`] counts from the highest one down.
+/// Up to this many segments [`Scoreboard::edge`] counts from the highest one down.
 const FEW: u32 = 16;
 
 impl Scoreboard {
@@ -133,8 +133,7 @@ impl Scoreboard {
         below
     }
 
-    /// The edge below which every segment that is not here has so many of these
-    /// between itself and `end`.
+    /// The edge below which every missing segment has this many of these between itself and `end`.
     fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
         let mut wanted = u64::from(threshold);
         let reached = self.blocks.partition_point(|b| b.left < end);
@@ -216,9 +215,9 @@ impl Scoreboard {
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Sack {
-    /// What is SACKed above `una`.
+    /// The segments SACKed above `una`.
     blocks: Scoreboard,
-    /// The part of it that was SACKed when it had gone again after the last timeout.
+    /// The part of it that was SACKed when it had been retransmitted after the last timeout.
     gone_again: Scoreboard,
     /// One past HighRxt.
     high_rxt: Seq,
@@ -253,7 +252,7 @@ impl Sack {
         news
     }
 
-    /// Notes what of a block has gone again and was not known of before.
+    /// Notes what of a block has been retransmitted and was not known of before.
     #[cold]
     fn note_gone_again(&mut self, core: &Core, block: SackBlock) -> bool {
         let mut news = false;
@@ -369,7 +368,7 @@ impl Sack {
     /// Section 5, step 4.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         let (una, nxt) = (core.books.una(), core.books.nxt());
-        // While everything goes again, HighData is what went before; SND.NXT would be reached already.
+        // While everything is retransmitted, HighData is what went before; SND.NXT would be reached already.
         self.recovery_point = if nxt > una { nxt } else { core.books.max() };
         // (4.3): the retransmission below counts as the rescue's predecessor.
         self.rescue_rxt = Some(core.books.una() + 1);
@@ -422,7 +421,7 @@ impl LossRecovery for Sack {
         // Section 2: a duplicate acknowledgement carries a block with news.
         // While a probe asks whether a timeout was spurious, the scoreboard is
         // kept and no recovery starts (RFC 5682 section 3.1, step 2).
-        // An ACK of new data counts as one where the response goes on.
+        // An ACK of new data counts as one where the response continues.
         let again = segments > 0 && core.loss.dupacks() > 0;
         let sackless = core.config.count_sackless_dupacks
             && segments == 0
@@ -517,8 +516,8 @@ impl LossRecovery for Sack {
             self.high_rxt = core.books.una();
         }
         if request != RecoveryRequest::Again {
-            // What a recovery that was taken back has sent again is under way, and
-            // does not go once more (HighRxt outlives the undo).
+            // Retransmissions of a recovery that was undone are on their way, and are not sent once
+            // more (HighRxt outlives the undo).
             self.recovery_point = core.books.una().max(self.high_rxt);
             self.rescue_rxt = None;
         }
@@ -535,7 +534,7 @@ mod tests {
     use super::*;
     use crate::segment::{SackBlocks, Says};
 
-    /// What RFC 6675 says, with every count made anew from the segments.
+    /// The rules of RFC 6675, with every count recomputed from the segments.
     #[derive(Default)]
     struct Reference(BTreeSet<Seq>);
 
@@ -659,7 +658,7 @@ mod tests {
         pipe
     }
 
-    /// What reaches the sender.
+    /// The events at the sender.
     #[derive(Clone, Debug)]
     enum Turned {
         /// An ACK of some more segments, with blocks as distances above it and lengths.

@@ -55,16 +55,16 @@ use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::sizes::Sizes;
 use crate::state::Trigger;
 
-/// What orders request from a recovery.
+/// Requests of orders to a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecoveryRequest {
     /// Look again at what may be sent.
     Again,
     /// Nothing was lost: forget that there was a recovery.
     Forget,
-    /// The same, but duplicates of the last ACK go on counting.
+    /// The same, but duplicates of the last ACK continue counting.
     Count,
-    /// Everything outstanding goes again, for another reason than a timeout.
+    /// Everything outstanding is retransmitted, for another reason than a timeout.
     Rewind,
 }
 
@@ -86,12 +86,12 @@ pub(crate) struct Core {
     train: Option<ActiveTrain>,
     /// When the next burst may leave, where bursts are paced.
     pacer: Option<Pacer>,
-    /// How fast data is delivered, where a part listens to that; and what the last ACK has told.
+    /// The delivery rate, if a part listens to it; and the results of the last ACK.
     deliveries: Option<Box<Deliveries>>,
     rate: Option<RateSample>,
-    /// What validates paths, and where the current segment goes.
+    /// The validation of paths, and the destination of the current segment.
     challenges: Challenges,
-    /// A rate asked for, and one to report.
+    /// A requested rate, and one to report.
     asking: Option<RateRequest>,
     report: Option<(RateCode, Nonce)>,
     /// That of the last request, which a report repeats.
@@ -105,10 +105,10 @@ pub(crate) struct Core {
     /// The response to duplicates has set the window for the current ACK.
     window_answered: bool,
     policies: Vec<Policy>,
-    /// What any part listens to.
+    /// The events to which some part listens.
     listens: Listens,
     response: AnyDupackResponse,
-    /// What an order says of reordering to come, and when it was given.
+    /// An order's announcement of reordering, and its time.
     reordering: Option<(Reordering, Instant)>,
     /// Duplicates that usually indicate a loss are treated as reordering so far.
     patient: bool,
@@ -126,11 +126,11 @@ pub(crate) struct Core {
     unneeded: Option<Box<UnneededWatch>>,
     /// Throughput advice, if there was any.
     advice: Option<Box<AdviceInForce>>,
-    /// How many new segments may go before the next order.
+    /// How many new segments may be sent before the next order.
     pub(crate) probe: Option<u32>,
-    /// What applied orders ask of the recovery.
+    /// Requests of applied orders to the recovery.
     request: Option<RecoveryRequest>,
-    /// What has led to the present state, apart from the last event.
+    /// The history that led to the present state, apart from the last event.
     noted: Option<Trigger>,
 }
 
@@ -214,7 +214,7 @@ impl Core {
         log.record(now, SenderEvent::Backoff(1));
         let (to, by) = (self.path.window.ssthresh(), Author::Handshake);
         log.record(now, SenderEvent::Ssthresh { to, by });
-        // The SYN goes alone.
+        // The SYN is sent alone.
         self.set_cwnd(1.0, by, log);
     }
 
@@ -243,7 +243,7 @@ impl Core {
         self.books.flight_size()
     }
 
-    /// What is in flight, if each duplicate ACK indicates a segment that has left the network.
+    /// The segments in flight, if each duplicate ACK indicates a segment that has left the network.
     pub(crate) fn set_pipe_by_duplicates(&mut self) {
         let pipe = self.flight_size() as i64 - i64::from(self.loss.dupacks());
         self.loss.set_pipe(pipe);

@@ -80,7 +80,7 @@ impl Sender {
         self.set_end(end);
     }
 
-    /// Starts the connection: the SYN may go.
+    /// Starts the connection: the SYN may be sent.
     pub fn open<L: Log>(&mut self, now: Instant, log: &mut L) {
         let state = self.core.state();
         self.core.open(now, log);
@@ -259,9 +259,9 @@ impl Sender {
         Ok(Some(self.core.transmit(seq)))
     }
 
-    /// The same while the handshake is under way, when nothing but the SYN may go, while the window is closed, while
-    /// a train is under way, when there is something for a segment to carry, when a segment goes before anything
-    /// else, and where segments have been cut.
+    /// The same during the handshake, when only the SYN may be sent, while the window is closed, during a train,
+    /// when there is something for a segment to carry, when a segment must be sent before anything else, and where
+    /// segments have been cut.
     #[inline(never)]
     pub fn poll_unusual(&mut self, now: Instant, unusual: Unusual) -> Option<Segment> {
         self.core.now = now;
@@ -432,7 +432,7 @@ impl Sender {
         self.core.loss.dupacks()
     }
 
-    /// What its recovery knows of the segments in flight, where it keeps a list of them.
+    /// The recovery's state of the segments in flight, where it keeps a list of them.
     pub fn tally(&self) -> Option<Tally> {
         self.recovery.tally()
     }
@@ -453,7 +453,7 @@ impl Sender {
     }
 }
 
-/// Tells a log that wants to know what has woken the sender.
+/// Reports to an interested log what has woken the sender.
 #[inline(always)]
 fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
     if let Some(set) = set.filter(|_| L::DETAILED) {

@@ -13,7 +13,7 @@ use midflight_tcp::{
 };
 use midflight_units::{Duration, Instant, Seq};
 
-/// What a sender told of itself.
+/// The events that a sender logged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) transitions: Vec<Transition>,
@@ -173,7 +173,7 @@ impl DrivenSender {
     }
 }
 
-/// So many milliseconds before `instant`.
+/// This many milliseconds before `instant`.
 pub(crate) fn before(instant: Instant, ms: u64) -> Instant {
     Instant::from_nanos(instant.as_nanos() - ms * 1_000_000)
 }

@@ -24,7 +24,7 @@ pub(crate) const LTE: LinkInfo = LinkInfo {
     delay: Duration::from_millis(15),
 };
 
-/// A sender that has sent its SYN and been told of its link before.
+/// A sender that has sent its SYN after a notice of its link.
 pub(crate) fn told(recovery: &str, settings: &[(&str, &str)], policy: Policy) -> DrivenSender {
     let mut all = vec![("recovery", recovery), ("segment_bytes", "1000")];
     all.extend(settings);
@@ -50,7 +50,7 @@ pub(crate) fn chirping(recovery: &str) -> DrivenSender {
     told(recovery, &[], knobbed("probe-train", &knobs))
 }
 
-/// A segment, and its place in a train of so many.
+/// A segment, and its place in a train of this many.
 pub(crate) type Placed = (Seq, Option<(u16, u16)>);
 
 /// What goes now, with its place in a train.
@@ -93,7 +93,7 @@ pub(crate) fn estimate(train: u16, mbps: Option<u64>) -> Says {
 }
 
 /// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms each way, without
-/// other traffic: when each segment goes, and what the policy orders.
+/// other traffic: when each segment is sent, and what the policy orders.
 pub(crate) fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order>) {
     let p = configured(&[("delayed_ack", "100 ms"), ("abc_limit", "1")]);
     let mut sender = Sender::new(&p.sender, &p.parts, policies);

@@ -48,14 +48,14 @@ pub(crate) enum Step {
     },
     /// The timer is called although nothing is due.
     Spurious,
-    /// An ACK that advances by so much at most, or repeats the last one, with
-    /// blocks relative to it: what keeps a recovery going, from a receiver that lies.
+    /// An ACK that advances by at most this much, or repeats the last one, with blocks relative to
+    /// it: input that keeps a recovery going, from a receiver that lies.
     Plausible {
         by: u64,
         blocks: Vec<(i64, u64)>,
         moved: bool,
     },
-    /// Time passes until the sender wants to be woken.
+    /// Time passes until the sender must be woken.
     Wake,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn link(of: (u64, u64)) -> LinkInfo {
     }
 }
 
-/// The profiles `linux` and `quic` keep their recovery: with another they are nobody's sender.
+/// The profiles `linux` and `quic` keep their recovery: with another they model no stack.
 pub(crate) fn configured(profile_index: usize, recovery: &str) -> Profile {
     let mut p = PROFILES[profile_index % PROFILES.len()];
     let recovery = match p.name {
@@ -332,18 +332,18 @@ impl Bench {
                     assert!(self.watch.probed <= 2, "a probe of more than two segments");
                 }
                 if self.watch.state == State::Probe {
-                    // What goes then is ordered, whatever the window.
+                    // What is sent then is ordered, independent of the window.
                 } else if c.recovery == RecoveryKind::Linux {
-                    // A probe of the tail goes whatever the window, and is the only one.
+                    // A tail probe is sent independent of the window, and is the only one.
                     let is_within = v.pipe as f64 <= v.cwnd.max(1.0);
                     let is_first = sent.iter().all(|s: &Segment| s.retransmission);
                     assert!(is_within || is_first, "{v:?}");
                 } else if c.recovery == RecoveryKind::Quic {
-                    // Probes go whatever the window, two at each timeout.
+                    // Probes are sent independent of the window, two at each timeout.
                     let is_within = v.pipe as f64 <= v.cwnd.max(1.0);
                     assert!(is_within || v.in_rto_recovery, "{v:?}");
                 } else if self.lies && self.sack {
-                    // What is reported above SND.UNA is not in flight, whatever the edge.
+                    // Segments reported above SND.UNA are not in flight, independent of the edge.
                 } else if v.in_fast_recovery && self.sack {
                     assert!(
                         v.pipe as f64 <= v.cwnd.max(1.0),
@@ -398,7 +398,7 @@ impl Bench {
         self.widest = if v.snd_una == self.una {
             self.widest.max(plain)
         } else if v.in_fast_recovery {
-            // The ACK that advanced may have opened the window before its blocks told of a loss.
+            // The ACK that advanced may have opened the window before its blocks indicated a loss.
             plain.max(self.last + (v.snd_una - self.una) as f64)
         } else {
             plain

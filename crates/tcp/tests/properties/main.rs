@@ -67,7 +67,7 @@ fn every_signal_of_a_node_that_moves_ends_its_flow() {
     }
 }
 
-/// Every policy, told of its link at the start: among them those that send trains.
+/// Every policy with a start notice, including those that send trains.
 #[test]
 fn every_policy_ends_its_flow_over_a_path_that_loses_and_reorders() {
     for profile_index in 0..PROFILES.len() {
@@ -217,7 +217,7 @@ proptest! {
             let mut p = profile("rfc").unwrap_or_else(|_| unreachable!());
             prop_assert!(p.set("recovery", recovery).is_ok());
             prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());
-            // RFC 6298 (5.7) would start data afresh after lost SYNs.
+            // RFC 6298 (5.7) would set a new RTO for data after lost SYNs.
             p.sender.rto_after_syn_timeout = None;
             let mut sender = Sender::new(&p.sender, &p.parts, []);
             let mut now = Instant::ZERO;
@@ -261,7 +261,7 @@ proptest! {
 
 /// Cases that the properties above found.
 #[test]
-fn what_the_properties_found_stays_mended() {
+fn errors_found_by_the_properties_stay_fixed() {
     let ack = |back, says| Step::Ack {
         back,
         blocks: Vec::new(),
@@ -274,7 +274,7 @@ fn what_the_properties_found_stays_mended() {
         flows: 0,
     };
     let wait = |ms| Step::Wait { ms };
-    // F-RTO's probe went on after a fast retransmit.
+    // F-RTO's probe continued after a fast retransmit.
     let probe = [
         ack(3, 2),
         ack(6, 2),

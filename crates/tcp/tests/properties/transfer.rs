@@ -58,7 +58,7 @@ pub(crate) fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed:
             path.insert((at, count), packet);
         }
     };
-    // What opening has sent is lost: the SYN goes again.
+    // What opening has sent is lost: the SYN is retransmitted.
     for _ in 0..100_000 {
         if bench.sender.is_done() {
             assert_eq!(receiver.highest(), FLOW_END);

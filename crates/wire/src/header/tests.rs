@@ -226,7 +226,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn errors_are_named() {
     let [from, to] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
     let mut header = Header::new(from, to);
     let bytes = header.encode(b"data").unwrap_or_default();

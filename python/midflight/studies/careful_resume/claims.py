@@ -1,4 +1,4 @@
-"""The claims: RFC 9959 over a geostationary satellite, and what resuming does at a handoff."""
+"""The claims: RFC 9959 over a geostationary satellite, and the effect of resuming at a handoff."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def events(runs: Runs, job: FlowTrace) -> EventLog:
 
 
 def orders(log: EventLog) -> list[str]:
-    """What the policy ordered, without its reasons, in order."""
+    """The orders of the policy, without their reasons, in order."""
     mine = log.of("order").detailed("careful-resume: ")
     return [one.removeprefix("careful-resume: ").partition(" because")[0] for one in mine.detail]
 
@@ -108,7 +108,7 @@ APPENDIX_B = traced(appendix_b(), *_ORDERED, until_s=2.5)
 
 
 def in_flight(log: EventLog, at: int) -> int:
-    """Packets in flight at the event of that place: sent and not acknowledged, without losses."""
+    """Packets in flight at the event with this index: sent and not acknowledged, without losses."""
     before = log.kind[:at]
     sent = log.value[:at][before == "send"].max(initial=0)
     acked = log.value[:at][before == "ack"].max(initial=0)
@@ -118,7 +118,7 @@ def in_flight(log: EventLog, at: int) -> int:
 @LEDGER.claim(
     "CR1",
     "RFC 9959, appendix B: with 29 packets in flight and a saved window of 300 the window becomes "
-    "150, and 121 packets more leave.",
+    "150, and 121 more packets are sent.",
     "Exactly 29, 150 and 121 in a run",
     figures=("2",),
     needs=(APPENDIX_B,),
@@ -172,13 +172,14 @@ def phases(runs: Runs) -> Finding:
 
 
 def _retreat(log: EventLog, controller: str) -> list[Check]:
-    """Whether a retreat is one: PipeSize is what was in flight, and what is acknowledged since."""
+    """Checks of a safe retreat: PipeSize is the flight at the jump and the packets acknowledged
+    since."""
     name, beta = CONTROLLERS[controller], float(BETA[controller])
     places = np.flatnonzero(log.kind == "order")
     told = list(zip(map(int, places), log.detail[places], strict=True))
 
     def step(order: str, reason: str) -> int:
-        """The place of the first such order; -1 without one."""
+        """The index of the first such order; -1 without one."""
         return next((at for at, one in told if order in one and reason in one), -1)
 
     def number(at: int) -> float:
@@ -209,7 +210,7 @@ def of_satellites(*senders: str) -> list[Scenarios]:
 
 @LEDGER.claim(
     "CR3",
-    "Without resuming the download takes what a slow start from ten packets takes.",
+    "Without resuming the download takes as long as a slow start from ten packets.",
     "Within 5 % of 10.0 s at 250 Mbit/s, and of the computed time on the other links; a part for "
     "each link and controller",
     figures=("1",),
@@ -228,9 +229,9 @@ def slow_start(runs: Runs) -> Finding:
     )
     return Finding(
         checks,
-        "The last round trip of the slow start overflows the queue, which the computed time "
-        "leaves out. At 250 Mbit/s headers are a twentieth of what is sent, and 10.0 s do "
-        "without.",
+        "The last round trip of the slow start overflows the queue, which the computed time does "
+        "not include. At 250 Mbit/s headers are a twentieth of the bytes sent, which the 10.0 s "
+        "do not include.",
         f"with headers 250/3 comes to {computed_plain_s(250):.2f} s; packets lost there: {lost}",
     )
 
@@ -242,8 +243,8 @@ def _within(what: str, took: float, target: float) -> Check:
 
 @LEDGER.claim(
     "CR4",
-    "The whole of what is saved, without a confirmation by the initial window, leaves little but "
-    "the transfer itself.",
+    "With the whole saved window, without a confirmation by the initial window, the time is "
+    "little more than the transfer itself.",
     "4.4 to 5.0 s at 250 Mbit/s, and with CUBIC at most picoquic's limit of 5.0 s; a part for each",
     figures=("1",),
     needs=[satellite("250/3", WHOLE, controller) for controller in CONTROLLERS],
@@ -260,7 +261,7 @@ def whole_seed(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "CR5",
-    "Half of what is saved, after the initial window, takes between the two.",
+    "With half of the saved window, after the initial window, the time is between the two.",
     "Within 5 % of 5.3 s at 250 Mbit/s, and CR4 <= CR5 < CR3; a part for each link and controller",
     figures=("1",),
     needs=of_satellites(PLAIN, RESUME, WHOLE),
@@ -279,8 +280,9 @@ def half(runs: Runs) -> Finding:
             checks.append(Check(f"{link}, {name}, order", text, whole <= resumed < plain))
     return Finding(
         checks,
-        "The order is as expected on every link; at 250 Mbit/s a slow start goes on after the "
-        "jump and overflows the queue, which 5.3 s leave out, as they do headers.",
+        "The order is as expected on every link; at 250 Mbit/s a slow start continues after the "
+        "jump and overflows the queue, which the 5.3 s do not include; nor do they include "
+        "headers.",
         f"with headers 250/3 comes to {computed_resume_s(250):.2f} s",
     )
 
@@ -290,7 +292,7 @@ OTHERS = {rtt: traced(other_path(rtt), "order", until_s=4.0) for rtt in OTHER_RT
 
 @LEDGER.claim(
     "CR6",
-    "A round trip that is not the saved one stops the jump, and a jump that is lost costs little.",
+    "A round trip that differs from the saved one prevents the jump, and a lost jump costs little.",
     "No jump with a round trip of at most half the saved one or more than ten times it, and one "
     "just inside; on a link of a tenth of the rate at most 10 % more than without resuming; a part "
     "for each round trip and controller",
@@ -346,7 +348,7 @@ def on(handoffs: Sequence[str]) -> list[tuple[str, str]]:
 
 @LEDGER.claim(
     "CR-X1",
-    "Who should resume: a sender that begins anew on a path with a long round trip.",
+    "A sender that starts again on a path with a long round trip should resume.",
     "The median time of 5 MB is at least 20 % shorter (Starlink to GEO), 10 % (LTE to Starlink); "
     "a part for each kind",
     figures=("4",),
@@ -376,7 +378,7 @@ def short_paths(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "CR-X3",
-    "TCP, which keeps its window, should not resume.",
+    "TCP, which keeps its window at a handoff, should not resume.",
     "The median time of 5 MB is no shorter with it; a part for each handoff and kind",
     figures=("4",),
     needs=of_movers(CELLS, TCP, TCP_RESUMES),
@@ -388,9 +390,9 @@ def of_tcp(runs: Runs) -> Finding:
 
     return Finding(
         each(runs, CELLS, check).checks,
-        "To a link that holds much more than the window that was kept, with both links up, the "
-        "jump beats growing from it. After a break the timer decides, and most data go again in "
-        "slow start either way.",
+        "To a link that holds much more than the kept window, with both links up, the jump is "
+        "faster than growth from that window. After a break the timer decides, and most data are "
+        "retransmitted in slow start either way.",
     )
 
 
@@ -402,7 +404,7 @@ SMALLER = tuple(name for name, ratio in _RATIOS.items() if ratio <= 0.5)
 
 @LEDGER.claim(
     "CR-X4",
-    "From what: what the old path held is no substitute for a notice.",
+    "The capacity of the old path does not replace a notice.",
     "To a link that holds twice as much or more the median time of 5 MB is at least 10 % longer "
     "than with the notice; to one that holds half or less more packets are lost to the queue; a "
     "part for each such handoff and kind",
@@ -422,14 +424,14 @@ def from_the_old(runs: Runs) -> Finding:
     return Finding(
         checks,
         "To a faster link the old window is a smaller jump, and costs most where the round trip "
-        "is long. To a slower one the sender is past the reconnaissance with a queue that a slow "
-        "start fills anyway, so that the larger jump loses no more.",
+        "is long. To a slower link the sender finishes the reconnaissance with a queue that a "
+        "slow start fills anyway, so the larger jump loses no more packets.",
     )
 
 
 @LEDGER.claim(
     "CR-X5",
-    "When it hurts the sender: a notice of four times the rate is made up for by the safe retreat.",
+    "The safe retreat limits the cost of a notice of four times the true rate.",
     "The median time of 5 MB is at most 10 % longer than without resuming; a part for each handoff "
     "and kind",
     figures=("4", "5"),
@@ -444,14 +446,14 @@ def wrong_notice(runs: Runs) -> Finding:
 
 
 def resident(runs: Runs, mover: Mover, cell: tuple[str, str]) -> float:
-    """What a resident gets acknowledged in the five seconds after the handoff: packets, mean."""
+    """The packets of a resident that are acknowledged in the five seconds after the handoff,
+    mean."""
     return runs.scenarios(beside(mover, *cell)).mean("acked")
 
 
 @LEDGER.claim(
     "CR-X6",
-    "When it hurts others: a newcomer that resumes takes no more of a resident than one that does "
-    "not.",
+    "A newcomer that resumes takes no more from a resident flow than one that does not.",
     "A resident gets at least 90 % of what it gets beside a newcomer that does not resume; a part "
     "for each handoff and kind",
     figures=("6",),
@@ -464,16 +466,16 @@ def others(runs: Runs) -> Finding:
         checks.append(at_least(" ".join(cell), share, 0.9, percent))
     return Finding(
         checks,
-        "Half of the product of rate and round trip arrives within a round trip at a link that a "
-        "resident fills already: the notice tells what the link has, not what is left of it. On "
-        "short paths a slow start is as fast.",
+        "Half of the bandwidth-delay product arrives within a round trip at a link that a "
+        "resident already fills: the notice states the link's capacity, not the unused part of "
+        "it. On short paths a slow start is as fast.",
     )
 
 
 @LEDGER.claim(
     "CR-X7",
-    "Several that come together hurt others if each takes the link for itself, and not if each "
-    "takes its share.",
+    "Several newcomers at once hurt others if each resumes from the whole link, but not if each "
+    "resumes from its share.",
     "With shares a resident gets at least 90 % of what it gets beside four that do not resume, and "
     "at least what it gets beside four that take the whole; a part for each of these, each long "
     "path and kind",
@@ -492,7 +494,7 @@ def several(runs: Runs) -> Finding:
         checks.append(Check(f"{what}, shares and the whole", text, shares >= whole))
     return Finding(
         checks,
-        "Towards GEO shares protect the resident from the worst, and the four still take half of "
-        "what it had. On the way to Starlink jumps of four whole products overflow the queue, and"
-        " the four lose more than the resident.",
+        "To GEO, shares limit the harm to the resident, but the four still take half of its "
+        "throughput. To Starlink, jumps of four whole products overflow the queue, and the four "
+        "lose more than the resident.",
     )

@@ -1,4 +1,4 @@
-"""The figures: times over the satellite, windows, wrong memories, and handoffs."""
+"""The figures: times over the satellite, windows, wrong saved windows, and handoffs."""
 
 from __future__ import annotations
 
@@ -91,15 +91,15 @@ def _times() -> Figure:
     return Figure(
         "1",
         "100 MB over a geostationary satellite",
-        "Without resuming, with half of what is saved after the initial window, and with all of it "
-        "at the first sample of the round trip. One run each.",
+        "Without resuming, with half of the saved window after the initial window, and with all "
+        "of it at the first sample of the round trip. One run each.",
         tuple(of_satellites(*SENDERS)),
         draw,
         wide=True,
     )
 
 
-#: A window is drawn at every so many seconds, up to then.
+#: Interval and end of the window's curve, in seconds.
 STEP_S, UNTIL_S = 0.2, 10.0
 
 
@@ -108,7 +108,7 @@ def _windows() -> Figure:
         SENDERS[PLAIN]: traced(satellite("250/3", PLAIN, "cubic"), "cwnd", until_s=UNTIL_S),
         SENDERS[RESUME]: traced(satellite("250/3", RESUME, "cubic"), "cwnd", until_s=UNTIL_S),
         SENDERS[WHOLE]: traced(satellite("250/3", WHOLE, "cubic"), "cwnd", until_s=UNTIL_S),
-        "half of ten times what there is (25/3)": traced(
+        "half of ten times the true window (25/3)": traced(
             slower(RESUME, "cubic"), "cwnd", until_s=UNTIL_S
         ),
     }
@@ -140,8 +140,8 @@ def _windows() -> Figure:
     return Figure(
         "2",
         "The window over time",
-        "CUBIC at 250 Mbit/s down and 3 up, and the safe retreat where the link has a tenth of the "
-        "rate that is saved.",
+        "CUBIC at 250 Mbit/s down and 3 up, and the safe retreat where the link has a tenth of "
+        "the saved rate.",
         (*jobs.values(), APPENDIX_B, *ORDERED.values(), *LOST.values(), *OTHERS.values()),
         draw,
         wide=True,
@@ -162,9 +162,9 @@ def _ratios() -> Figure:
         plot = partial(
             quartile_plot,
             categories=[f"{ratio:g}" for ratio in RATIOS],
-            x_title="Saved window over what the path holds",
+            x_title="Saved window / true window",
             y_title="Time of 20 MB (s)",
-            series=[Series("half of what is saved", SERIES[0], points)],
+            series=[Series("half of the saved window", SERIES[0], points)],
             reference=plain_s,
         )
         return Drawing(plot, ("ratio", "seconds", "lost"), rows)
@@ -173,8 +173,8 @@ def _ratios() -> Figure:
     needs = (known(None), *map(known, RATIOS), *losing)
     return Figure(
         "3",
-        "What is saved is wrong",
-        f"20 MB over GEO {RATIO_LINK} Mbit/s by what is saved; the line is the time without "
+        "A wrong saved window",
+        f"20 MB over GEO {RATIO_LINK} Mbit/s over the saved window; the line is the time without "
         "resuming. One run each.",
         needs,
         draw,
@@ -275,8 +275,8 @@ FIGURES: tuple[Figure, ...] = (
     ),
     _handoffs(
         "7",
-        "What a resident gets beside four",
-        "The same beside four newcomers that come together.",
+        "A resident flow beside four newcomers",
+        "The same beside four newcomers at once.",
         "Packets of the resident",
         _LONG_CELLS,
         (FOUR, FOUR_RESUME, FOUR_WHOLE),

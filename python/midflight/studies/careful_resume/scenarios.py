@@ -33,7 +33,7 @@ CONTROLLERS = {"cubic": "CUBIC", "reno": "NewReno"}
 BETA = {"cubic": "0.7", "reno": "0.5"}
 
 PLAIN, RESUME, WHOLE = "plain", "resume", "whole"
-#: What each sender of the satellite is: slow start, RFC 9959, and picoquic's way.
+#: The senders over the satellite: slow start, RFC 9959, and picoquic's method.
 SENDERS = {
     PLAIN: "slow start",
     RESUME: "half after the initial window (RFC 9959)",
@@ -93,7 +93,8 @@ def satellite(link: str, sender: str, controller: str) -> Scenarios:
     return Scenarios(name, (scenario_text(values),), traced=False)
 
 
-#: Saved round trips of CR6, in seconds: half of it and less is 0.6 s, more than ten times it too.
+#: Saved round trips of CR6, and whether the sender jumps: the path's 0.6 s must be more than half
+#: of it and at most ten times it.
 OTHER_RTTS = {"1.21 s": False, "1.19 s": True, "61 ms": True, "59 ms": False}
 
 
@@ -117,7 +118,7 @@ def slower(sender: str, controller: str) -> Scenarios:
     return Scenarios(name, (scenario_text(values),), traced=False)
 
 
-#: What is saved over what there is.
+#: Saved window divided by the true window.
 RATIOS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 RATIO_LINK = "50/10"
 RATIO_SIZE = 20_000_000
@@ -125,7 +126,8 @@ RATIO_SIZE = 20_000_000
 
 @cache
 def known(ratio: float | None) -> Scenarios:
-    """A download of 20 MB with so many times the true window saved; none: without resuming."""
+    """A download of 20 MB with a saved window of `ratio` times the true one; None: without
+    resuming."""
     rates = GEO[RATIO_LINK]
     if ratio is None:
         values = _satellite(*rates, PLAIN, size=RATIO_SIZE)
@@ -140,7 +142,8 @@ def traced(of: Scenarios, *events: str, until_s: float | None = None) -> FlowTra
     return FlowTrace(of, until_s=until_s, events=events)
 
 
-#: Appendix B: so many packets in flight and saved; an initial window of 28 comes to that.
+#: Appendix B: the packets in flight and the saved window; an initial window of 28 results in this
+#: flight.
 FLIGHT, SAVED = 29, 300
 
 
@@ -148,8 +151,8 @@ FLIGHT, SAVED = 29, 300
 def appendix_b() -> Scenarios:
     """A run in which 29 packets are in flight when the initial window is acknowledged.
 
-    Before any of the 29 is acknowledged the link breaks, so that what leaves is what the window has
-    room for.
+    The link breaks before any of the 29 is acknowledged, so the packets sent are those for which
+    the window has room.
     """
     values = _satellite(
         *GEO["250/3"],
@@ -159,15 +162,15 @@ def appendix_b() -> Scenarios:
         initial_window=28,
         ack_threshold=1,
     )
-    # A break, of which the sender is not told.
+    # A break without a notice to the sender.
     values["handoffs"] = [{"at": "1.5 s", "to": "geo", "gap": "5 s", "notice": {"lost": "100%"}}]
     return Scenarios("appendix B", (scenario_text(values),), traced=False)
 
 
-#: Half of what is saved is more than a link of 5 Mbit/s and its queue hold: the jump is lost.
+#: Half of the saved window is more than a link of 5 Mbit/s and its queue hold: the jump is lost.
 @cache
 def lost_jump(controller: str) -> Scenarios:
-    """A run whose jump is lost."""
+    """A run in which the jump is lost."""
     values = _satellite(5, 3, RESUME, controller=controller, size=5_000_000, resume_window=4000)
     name = f"a jump that is lost, {CONTROLLERS[controller]}"
     return Scenarios(name, (scenario_text(values),), traced=False)
@@ -177,11 +180,11 @@ def lost_jump(controller: str) -> Scenarios:
 
 AT_S = (1.5, 1.583, 1.671, 1.754)
 GAP_S = 0.5
-#: Bytes whose time is measured after a handoff.
+#: Bytes whose transfer time is measured after a handoff.
 AFTER_BYTES = 5_000_000
 LONGEST_S = 60
 RESIDENT_S = 5.0
-#: The notice says so many times the rate.
+#: The factor by which a wrong notice overstates the rate.
 WRONG = 4
 
 
@@ -192,11 +195,11 @@ class Mover:
     name: str
     profile: str
     resumes: bool = False
-    #: The saved window is what the old link held.
+    #: The saved window is the old link's bandwidth-delay product.
     of_old: bool = False
     wrong: bool = False
     flows: int = 1
-    #: Each of several takes the whole link.
+    #: Each of several flows resumes from the whole link.
     whole: bool = False
 
 
@@ -211,7 +214,7 @@ FOUR = Mover("four of QUIC", "quic", flows=4)
 FOUR_RESUME = Mover("four of QUIC, resume from shares", "quic", resumes=True, flows=4)
 FOUR_WHOLE = Mover("four of QUIC, resume from the whole", "quic", resumes=True, flows=4, whole=True)
 CELLS = tuple((handoff, kind) for handoff in HANDOFFS for kind in KINDS)
-#: Those whose new path has a long round trip.
+#: Handoffs whose new path has a long round trip.
 LONG = ("LTE to Starlink", "Starlink to GEO")
 SHORT = ("Wi-Fi to 5G", "5G to Wi-Fi")
 
@@ -219,7 +222,7 @@ _PRESETS = {one["name"]: one for one in link_presets()}
 
 
 def holds(link: str) -> int:
-    """What a preset holds in packets of 1500 bytes, as a notice counts."""
+    """The bandwidth-delay product of a preset in packets of 1500 bytes, as a notice counts it."""
     one = _PRESETS[link]
     return int(one["down_bps"] * 2 * one["delay_ns"] / 1e9 / 12_000)
 
@@ -275,7 +278,7 @@ def moved(mover: Mover, handoff: str, kind: str) -> Scenarios:
 
 @cache
 def beside(mover: Mover, handoff: str, kind: str) -> Scenarios:
-    """A resident TCP flow on the new link, and the mover that comes to it."""
+    """A resident TCP flow on the new link, and the mover that is handed over to it."""
     texts = []
     for at_s in AT_S:
         values = _handoff(mover, handoff, kind, at_s)

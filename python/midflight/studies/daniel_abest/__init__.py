@@ -1,4 +1,4 @@
-"""Daniel and Kojo, report on available bandwidth: what trains of segments tell of a path."""
+"""Daniel and Kojo, report on available bandwidth: measuring a path with trains of segments."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ STUDY = Study(
         "about 2011."
     ),
     summary=(
-        "How connections start, go on after a handoff and after an outage, when a sender measures "
-        "the available bandwidth with trains of its segments: against plain TCP, Quick-Start, an "
-        "initial window of ten, and a threshold taken from the access link; one to four flows."
+        "How connections start, and how they continue after a handoff or an outage, when a sender "
+        "measures the available bandwidth with trains of its segments: compared with plain TCP, "
+        "Quick-Start, an initial window of ten, and a threshold taken from the access link; one "
+        "to four flows."
     ),
     reading=(
         "In the quartile plots markers are medians and bars run from the lower to the upper "

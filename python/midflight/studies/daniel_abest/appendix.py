@@ -1,4 +1,4 @@
-"""What a complete reproduction gives beyond the figures: other readings, the path, fairness."""
+"""Further results of a complete reproduction: other interpretations, the path, fairness."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _from_near(instant_s: float) -> float:
     return abs(instant_s - NEAR_S)
 
 
-#: A handoff of one flow in congestion avoidance, seen from near: the instant next to 5 s.
+#: A handoff of one flow in congestion avoidance in detail: the instant next to 5 s.
 NEAR_S = 5.0
 EXAMPLES = {
     figure: e.trace(sc.ABEST, min((t / 1e9 for t in sc.instants_ns(e.old)), key=_from_near), 1, 2.0)
@@ -59,9 +59,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _readings(runs: Runs, found: list[tuple[object, ...]]) -> tuple[str, str, str]:
-    """The readings over the claims about start-ups, and over those about handoffs.
-
-    Then what comes out under every reading, and what under none.
+    """The interpretations over the claims about start-ups, and over those about handoffs. Then the
+    claims that are reproduced under every interpretation, and those under none.
     """
     starts, handoffs = [], []
     whole: dict[str, int] = dict.fromkeys((*readings.STARTS, *readings.HANDOFFS), 0)
@@ -82,7 +81,8 @@ def _readings(runs: Runs, found: list[tuple[object, ...]]) -> tuple[str, str, st
     return (
         _table(header(readings.STARTS), starts),
         _table(header(readings.HANDOFFS), handoffs),
-        f"Whole under every reading: {listed(len(readings.READINGS))}. Under none: {listed(0)}.",
+        f"All parts pass under every interpretation: {listed(len(readings.READINGS))}. Under none: "
+        f"{listed(0)}.",
     )
 
 
@@ -146,7 +146,8 @@ def _fairness(runs: Runs) -> tuple[str, list[tuple[object, ...]]]:
 
 
 def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
-    """The readings, the choice of the path and the fairness: Markdown for the report, files."""
+    """The interpretations, the choice of the path and the fairness: Markdown for the report,
+    files."""
     judged: list[tuple[object, ...]] = []
     starts, handoffs, whole = _readings(runs, judged)
     shares, beside = _fairness(runs)
@@ -170,16 +171,16 @@ def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
         ),
     ]
     text = f"""
-## Which fixed path
+## Choice of the fixed path
 
-The quartiles of figure 6, four schemes with one, two and four flows, against the axis that the
-paper prints with it.
+The quartiles of figure 6, four schemes with one, two and four flows, compared with the axis that
+the paper prints with it.
 
 {_path(runs)}
-## Which readings make which claims come out
+## Claims under other interpretations
 
-What the paper does not state, and how many parts of each rule pass under other readings; bold where
-all do. "As taken" is the claims above. All values are in `readings.csv`.
+What the paper does not state: how many parts of each rule pass under other interpretations; bold
+where all do. "As taken" means the claims above. All values are in `readings.csv`.
 
 Start-up:
 
@@ -190,17 +191,17 @@ Handoffs and outages:
 {whole}
 
 Several flows measure at once. A chirp that meets the packets of another flow's chirp early has its
-first rise early; by the rate of the first rise that is all there is: a flow whose slow first
-packets meet one reports a few hundred kbit/s of 50 Mbit/s, and gets a threshold of two. pathChirp's
-whole rule, the reading taken, forgives a rise that passes; weighed by gaps, the slow packets count
-for most even on an idle link. "As first read" is what the first version of this study took.
+first rise early; with the rate of the first rise, this is the estimate: a flow whose slow first
+packets meet such a chirp reports a few hundred kbit/s of 50 Mbit/s, and gets a threshold of two.
+pathChirp's complete rule, which the study uses, ignores a temporary rise; in the average weighted
+by gaps the slow packets have the largest weight even on an idle link. "As first read" is the
+interpretation of the first version of this study.
 
-## What measuring takes after a handoff
+## Time to measure after a handoff
 
 AbestVho with one flow, the handoff instant next to {NEAR_S:g} s of each make-before-break figure.
-Times from the handoff. A train waits until the window has room for it; what follows its last packet
-is as usual. Ideal: all packets at the new link's rate, and one round
-trip.
+Times from the handoff. A train waits until the window has room for it; sending after its last
+packet is as usual. Ideal: all packets at the new link's rate, and one round trip.
 
 {_measuring(runs)}
 ## Beside a plain flow
@@ -218,9 +219,9 @@ Median time in seconds for the packets of figures 6 to 13, and in brackets the m
 packets lost (b: break-before-make):
 
 {rapid_handoffs}
-"A step lower": the highest of the chirp's rates at which the delay did not rise, in place of the
+"A step lower": the highest of the chirp's rates at which the delay did not rise, instead of the
 first at which it did. "Narrow start-up": chirps of fewer segments have the spread of whole ones,
-not their range. "Told": the next chirp after a notice sets the rate at once; or the start-up begins
-anew.
+not their range. "At a notice": the next chirp after a notice sets the rate at once; or the start-up
+begins anew.
 """
     return text, files

@@ -1,4 +1,5 @@
-"""The claims of Daniel and Kojo's report on available bandwidth and what the runs say of them."""
+"""The claims of Daniel and Kojo's report on available bandwidth and their evaluation on the
+runs."""
 
 from __future__ import annotations
 
@@ -42,12 +43,12 @@ from midflight.studies.runs import Link, Runs, Startup, Sweep
 OWN = Ledger()
 claim = OWN.claim
 
-#: What "comparable", "similar" and "about" allow, either way.
+#: The tolerance of "comparable", "similar" and "about", either way.
 SIMILAR = 0.15
 
 
 def yes(what: str, holds: bool, value: str = "") -> Check:
-    """A condition that holds or does not."""
+    """A condition that is true or false."""
     return Check(what, value or ("yes" if holds else "no"), bool(holds))
 
 
@@ -99,7 +100,7 @@ def t1(runs: Runs) -> Finding:
     )
 
 
-# Figure 1: the algorithm, in runs over idle links. Its parts are unit tests of the core as well.
+# Figure 1: the algorithm, in runs over idle links. The core has unit tests of its parts too.
 
 ONE, FOUR = sc.start_trace(sc.LTE), sc.start_trace(sc.LTE, 4)
 TWO_EACH = sc.start_trace(sc.EGPRS, 4, until_s=10.0)
@@ -119,13 +120,14 @@ def chirp_checks(name: str, chirp: SentTrain, low_bps: float, high_bps: float) -
 
 @claim(
     "A11-F1",
-    "Figure 1: min(4, BDP/flows) packets back to back tell the bottleneck's rate bbw; chirps from "
-    "bbw/(2 flows) to bbw/flows, then from 2/RTT to twice what was found, tell the available "
-    "bandwidth; ssthresh is that times the RTT; it ends when less is found than was asked for.",
+    "Figure 1: min(4, BDP/flows) packets back to back measure the bottleneck's rate bbw; chirps "
+    "from bbw/(2 flows) to bbw/flows, then from 2/RTT to twice the last estimate, measure the "
+    "available bandwidth; ssthresh is that times the RTT; it ends when the estimate is lower than "
+    "requested.",
     "In runs over the idle LTE link for one and four flows, and over EGPRS for four and eight: the "
     "numbers of packets, bbw, the first and last rate of each chirp (0.1 %), its equal steps, the "
-    "threshold (0.01 packets) and the end are those of the listing as README.md reads it. Every "
-    "branch has a unit test in the core.",
+    "threshold (0.01 packets) and the end are those of the listing as README.md interprets it. "
+    "Every branch has a unit test in the core.",
     needs=(ONE, FOUR, TWO_EACH, NONE_EACH),
 )
 def f1(runs: Runs) -> Finding:
@@ -176,7 +178,7 @@ def path_and_queue(link: Link) -> float:
 
 
 def ratios(runs: Runs, one: Startup, other: Startup) -> dict[int, float]:
-    """Goodput over that of another scheme, for each number of packets compared."""
+    """Goodput divided by that of another scheme, for each number of packets compared."""
     return {n: goodput_mbps(runs, one, n) / goodput_mbps(runs, other, n) for n in sc.COMPARED}
 
 
@@ -186,14 +188,14 @@ def each(found: dict[int, float]) -> str:
 
 
 def above(runs: Runs, figure: str, better: Scheme, worse: Scheme) -> Check:
-    """One scheme has more goodput than another at each number of packets compared."""
+    """Checks that one scheme has more goodput than another at each number of packets compared."""
     found = ratios(runs, sc.start(figure, better), sc.start(figure, worse))
     least = min(found.values())
     return at_least(f"{better.name} over {worse.name}", least, 1 + 1e-9, lambda _: each(found))
 
 
 def similar(runs: Runs, figure: str, one: Scheme, other: Scheme) -> Check:
-    """Two schemes differ by 15 % at most at each number of packets compared."""
+    """Checks that two schemes differ by at most 15 % at each number of packets compared."""
     found = ratios(runs, sc.start(figure, one), sc.start(figure, other))
     most = max(abs(value - 1) for value in found.values())
     return at_most(f"{one.name} about {other.name}", most, SIMILAR, lambda _: each(found))
@@ -249,11 +251,12 @@ def f2(runs: Runs) -> Finding:
         ],
         context=goodputs(runs, "2"),
         note=f"Path and queue hold {path_and_queue(sc.LTE):.0f} packets. In slow start no window "
-        "comes near that before the 400th packet is acknowledged, so that nothing is lost, nor "
-        f"does it reach Vho's threshold of {sc.LTE.bdp:.0f}: Vho and TCP send the same. AbestVho "
+        "comes near that before the 400th packet is acknowledged, so nothing is lost; nor does a "
+        f"window reach Vho's threshold of {sc.LTE.bdp:.0f}: Vho and TCP send the same. AbestVho "
         "begins with four packets where Iw10 begins with ten, and both grow alike. Quick-Start's "
-        "threshold is the approved rate over the round trip of its request, which the delayed ACK "
-        "of the SYN makes 100 ms longer than the path is: above it packets are lost.",
+        "threshold is the approved rate over the round trip of its request, which is 100 ms "
+        "longer than that of the path because the ACK of the SYN is delayed: above it packets are "
+        "lost.",
     )
 
 
@@ -268,9 +271,9 @@ def f3(runs: Runs) -> Finding:
     return Finding(
         [similar(runs, "3", ABEST, QS)],
         context=goodputs(runs, "3"),
-        note="Quick-Start sends a window of what the path holds at the approved rate in the first "
-        "round trip. AbestVho's window grows as in slow start, measured or not (section 3): the "
-        "estimate only says where that ends.",
+        note="In the first round trip Quick-Start sends a full window of the path at the approved "
+        "rate. AbestVho's window grows as in slow start, with or without an estimate (section 3): "
+        "the estimate only sets where slow start ends.",
     )
 
 
@@ -302,9 +305,10 @@ def f4(runs: Runs) -> Finding:
             loses(runs, "4", IW10),
         ],
         context=goodputs(runs, "4"),
-        note="Of four requests at once the routers approve the first one's and have next to "
-        "nothing left: one flow is far ahead, the others start as plain TCP does. The mean of the "
-        "four was the highest while only Quick-Start's SYN was acknowledged at once (readings).",
+        note="Of four simultaneous requests the routers approve the first and have almost nothing "
+        "left for the others: one flow is far ahead, the others start as plain TCP does. The mean "
+        "of the four was the highest while only Quick-Start's SYN was acknowledged at once "
+        "(interpretations).",
     )
 
 
@@ -312,7 +316,7 @@ def f4(runs: Runs) -> Finding:
     "A11-F5",
     "Start over the WLAN with 2 ms, four flows: QS has problems; Iw10 is about equal to AbestVho "
     "and more aggressive.",
-    f"QS is not the highest at one of the numbers of packets at least; Iw10 within 15 % of "
+    f"QS is not the highest at one or more of the numbers of packets; Iw10 within 15 % of "
     f"AbestVho {COMPARED_AT}; Iw10 loses more packets than AbestVho.",
     figures=("5",),
     needs=sc.starts("5"),
@@ -336,8 +340,8 @@ def f5(runs: Runs) -> Finding:
         + " QS's four flows over 400 packets: "
         + ", ".join(f"{value:.1f}" for value in shares)
         + " Mbit/s.",
-        note="Of four requests at once the routers approve the first one's and have next to "
-        "nothing left: one flow is far ahead, the others start as plain TCP does.",
+        note="Of four simultaneous requests the routers approve the first and have almost nothing "
+        "left for the others: one flow is far ahead, the others start as plain TCP does.",
     )
 
 
@@ -348,8 +352,8 @@ STARTED = {figure: sc.start_trace(link, flows) for figure, (link, flows) in sc.S
 @claim(
     "A11-C1",
     "AbestVho estimates the available bandwidth within three round trips.",
-    "At each start-up, three trains at most, packet pairs included; and no more than three round "
-    "trips (of the last packet of the first train) from the first segment to the last report.",
+    "At each start-up at most three trains, packet pairs included; and at most three round trips "
+    "(of the last packet of the first train) from the first segment to the last report.",
     figures=tuple(sc.STARTS),
     needs=STARTED.values(),
 )
@@ -369,9 +373,9 @@ def c1(runs: Runs) -> Finding:
         context="Round trips from the first to the last packet of each train: "
         + "; ".join(spent)
         + ".",
-        note="A chirp whose first packets leave at two in a round trip, as the second has it, "
-        "takes most of a round trip to be sent, and another one to be answered. One chirp alone "
-        "ends within two (readings).",
+        note="The second chirp begins at a rate of two packets per round trip, so it takes most "
+        "of a round trip to send, and another one until its report arrives. With one chirp alone "
+        "the measurement ends within two (readings).",
     )
 
 
@@ -391,11 +395,11 @@ def c2(runs: Runs) -> Finding:
             checks.append(Check(f"figure {figure}, {check.what}", check.value, check.passed))
     return Finding(
         checks,
-        note="On LTE with one flow nobody's window reaches what path and queue hold before the "
-        f"400th packet is acknowledged. On the WLAN the threshold found, {ssthresh:.0f} packets "
-        f"for one flow, is right for a path that holds as many and {sc.WLAN_2.bdp:.0f} in its "
-        "queue, but slow start sends three packets for an ACK of two: its bursts overflow so short "
-        "a queue before the window is there.",
+        note="On LTE with one flow no sender's window reaches the capacity of path and queue "
+        "before the 400th packet is acknowledged. On the WLAN the measured threshold, "
+        f"{ssthresh:.0f} packets for one flow, is right for a path that holds that many and "
+        f"{sc.WLAN_2.bdp:.0f} in its queue, but slow start sends three packets for an ACK of two: "
+        "its bursts overflow such a short queue before the window reaches the threshold.",
     )
 
 
@@ -426,7 +430,8 @@ def named(flows: int) -> str:
 def faster(
     runs: Runs, figure: str, better: Scheme, worse: Iterable[Scheme], least: float = 0.0
 ) -> list[Check]:
-    """The median of a scheme is below that of the best of others, by so much, for each flows."""
+    """Checks that a scheme's median is below the best of others by this share, for each number of
+    flows."""
     e = sc.EXPERIMENTS[figure]
     checks = []
     for flows in sc.FLOWS:
@@ -474,8 +479,8 @@ def f6(runs: Runs) -> Finding:
     return Finding(
         checks,
         context=medians(runs, "6"),
-        note="While the first chirp waits for room in the window and leaves, from half of the "
-        "flow's share of the link's rate up to all of it, AbestVho sends less than Vho (table "
+        note="While the first chirp waits for room in the window and is sent (from half of the "
+        "flow's share of the link's rate up to all of it), AbestVho sends less than Vho (table "
         "below the figures); with several flows the share is smaller, and the chirp takes longer.",
     )
 
@@ -494,13 +499,13 @@ def f7(runs: Runs) -> Finding:
         checks,
         context=medians(runs, "7"),
         note="Vho and AbestVho have no false fast retransmit after the handoff, plain TCP has one "
-        "a run. AbestVho has its threshold from a measurement within some 120 ms (table below the "
+        "in each run. AbestVho has a measured threshold within about 120 ms (table below the "
         "figures).",
     )
 
 
 def far_below(runs: Runs, figure: str) -> Finding:
-    """AbestVho's median is 15 % below that of every other version."""
+    """Checks that AbestVho's median is 15 % below that of every other version."""
     e = sc.EXPERIMENTS[figure]
     room = []
     for flows in sc.FLOWS:
@@ -512,9 +517,9 @@ def far_below(runs: Runs, figure: str) -> Finding:
         context=medians(runs, figure),
         note="All packets at the new link's rate and one round trip take: "
         + "; ".join(room)
-        + " other version. AbestVho sends on while it measures, but for the time in which a chirp "
-        "waits for room and leaves (table below the figures). With several flows each train finds "
-        "the others' packets on the link as well.",
+        + " other version. AbestVho continues to send while it measures, except while a chirp "
+        "waits for room and is sent (table below the figures). With several flows each train also "
+        "meets the packets of the others on the link.",
     )
 
 
@@ -543,7 +548,7 @@ def f9(runs: Runs) -> Finding:
 
 
 def repeated(runs: Runs, figure: str, least: float) -> Check:
-    """TCP's timer expires more than once, in the median run of one flow."""
+    """Checks that TCP's timer expires more than once in the median run of one flow."""
     times = most_timeouts(runs, sc.EXPERIMENTS[figure].sweep(TCP))
     value = float(np.median(times))
     return at_least(
@@ -559,7 +564,7 @@ def repeated(runs: Runs, figure: str, least: float) -> Check:
     "Break-before-make from EGPRS to LTE, 1 s without a link, 500 packets: Vho and AbestVho are "
     "more than 50 % below TCP, AbestVho slightly below Vho; TCP's timer expires more than once.",
     "For one, two and four flows: the medians of Vho and AbestVho at least 45 % below TCP's, and "
-    "AbestVho's not above Vho's; two timeouts at least in the median run of TCP.",
+    "AbestVho's not above Vho's; at least two timeouts in the median run of TCP.",
     figures=("10",),
     needs=bars("10"),
 )
@@ -573,11 +578,11 @@ def f10(runs: Runs) -> Finding:
     return Finding(
         checks,
         context=f"{medians(runs, '10')} TCP's RTO at the break: {rto:.2f} s.",
-        note="With its queue EGPRS has a round trip of 1.2 s, so that the RTO is longer than the "
-        f"break, whatever the fixed path: {percent(waiting, 0)} of Vho's runs are in RTO recovery "
-        "when the link is there, and in the others nothing is sent again at once. The timeout "
-        "comes after the notice and halves the threshold that Vho has set by it. AbestVho measures "
-        "after that timeout, and so has a threshold for the new path.",
+        note="With its queue EGPRS has a round trip of 1.2 s, so the RTO is longer than the break "
+        f"for every fixed path: {percent(waiting, 0)} of Vho's runs are in RTO recovery when the "
+        "new link is up, and the others retransmit nothing at once. The timeout comes after the "
+        "notice and halves the threshold that Vho has set at it. AbestVho measures after that "
+        "timeout, and so has a threshold for the new path.",
     )
 
 
@@ -600,10 +605,10 @@ def f11(runs: Runs) -> Finding:
     return Finding(
         checks,
         context=medians(runs, "11"),
-        note="What is lost in the break has to be sent again before AbestVho can measure; Vho "
-        f"opens its window to {sc.LTE.bdp:.0f} packets, or a flow's share of them, at once. "
-        "Quick-Start's retransmission asks for a rate, and what is resent then is paced at it: "
-        "with one flow it is the fastest, with several the routers have next to nothing left.",
+        note="AbestVho can measure only after it has retransmitted what was lost in the break; "
+        f"Vho opens its window to {sc.LTE.bdp:.0f} packets, or a flow's share of them, at once. "
+        "Quick-Start's retransmission requests a rate, and further retransmissions are paced at "
+        "it: with one flow it is the fastest, with several the routers have almost nothing left.",
     )
 
 
@@ -611,7 +616,7 @@ def f11(runs: Runs) -> Finding:
     "A11-F12",
     "An outage of 1 s on HSDPA (2 Mbit/s), 100 packets: TCP's timer expires at least twice; TCP "
     "and QS suffer from unused connection time; Vho and AbestVho are the smallest.",
-    "Two timeouts at least in the median run of TCP; the median time from the make to the next "
+    "At least two timeouts in the median run of TCP; the median time from the make to the next "
     "retransmission above 0.1 s with TCP and QS and below 0.01 s with the others (one flow); the "
     "medians of Vho and AbestVho below those of TCP and QS for one, two and four flows.",
     figures=("12",),
@@ -632,9 +637,9 @@ def f12(runs: Runs) -> Finding:
     return Finding(
         checks,
         context=medians(runs, "12"),
-        note="One of the eleven parts hangs on the delayed ACK of the SYN: with Quick-Start's "
-        "acknowledged at once, as the first version had it, AbestVho is not below QS for one flow "
-        "(readings).",
+        note="One of the eleven parts depends on the delayed ACK of the SYN: if Quick-Start's SYN "
+        "is acknowledged at once, as in the first version, AbestVho is not below QS for one flow "
+        "(interpretations).",
     )
 
 
@@ -668,15 +673,16 @@ def f13(runs: Runs) -> Finding:
         checks,
         context=medians(runs, "13"),
         note="The RTO is above 0.5 s only while the window is small and the round trip grows; "
-        "later the queue changes slowly and the RTO is ns-2's minimum. A segment sent again at the "
-        "make is alone, so that its ACK is delayed by 100 ms beyond the round trip of 111 ms: an "
-        "RTO of 200 ms expires in between, needlessly, and leaves a threshold of two. One flow: "
+        "later the queue changes slowly and the RTO is ns-2's minimum. Only one segment is "
+        "retransmitted at the make, so its ACK is delayed by 100 ms beyond the round trip of 111 "
+        "ms: an RTO of 200 ms expires needlessly before it and leaves a threshold of two. One "
+        "flow: "
         + "; ".join(parts)
-        + ". Quick-Start asks with that segment, whose ACK is not delayed then, and paces what it "
-        "resends at the rate approved: with one flow it is twice as fast as AbestVho, with several "
-        "the routers have next to nothing left after the first request. Where every segment is "
-        "acknowledged at once no RTO expires so (report). Figure 13 is drawn for the caption's 50 "
-        "ms; the report has 15 ms.",
+        + ". Quick-Start sends its request with that segment, whose ACK is then not delayed, and "
+        "paces its retransmissions at the approved rate: with one flow it is twice as fast as "
+        "AbestVho, with several the routers have almost nothing left after the first request. If "
+        "every segment is acknowledged at once, no RTO expires in this way (report). Figure 13 is "
+        "drawn for the caption's 50 ms; the report has 15 ms.",
     )
 
 

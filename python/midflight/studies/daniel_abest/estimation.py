@@ -1,11 +1,12 @@
-"""Estimates against the truth: what a receiver makes of one train, or `abest` of a whole sequence.
+"""Estimates compared with the truth: a receiver's estimate from one train, or that of `abest` from
+a whole sequence.
 
 One bottleneck of known rate, delay and queue; cross traffic takes a known share of it. Every figure
 varies one of these, or the length of the chirp, and leaves the others as in `BASE`. It shows the
 estimate divided by the truth, over runs that differ in the phase of the cross traffic.
 
-A chirp goes from a tenth of the capacity to the whole of it, so that every share left to it but the
-smallest lies within.
+A chirp goes from a tenth of the capacity to the whole capacity, so every available share except the
+smallest is within its range.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Path:
     runs: int = 40
 
     def probe(self, scheme: str, knobs: Knobs, segments: int) -> Probing:
-        """What sends so many segments under this scheme over the path."""
+        """A probe that sends this number of segments under this scheme over the path."""
         return Probing(
             Link(self.rate_kbps, self.delay_ms),
             scheme,
@@ -61,7 +62,7 @@ class Path:
         return self.probe("probe-train", {**train, **rule}, self.segments)
 
     def pairs(self, segments: int) -> Probing:
-        """So many segments back to back."""
+        """This number of segments back to back."""
         knobs = {"probe_segments": str(segments), "probe_high": "none"}
         return self.probe("probe-train", knobs, segments)
 
@@ -75,7 +76,7 @@ BASE = Path()
 
 #: The rules for chirps: name in the legend, look, settings of the receiver.
 CHIRP_RULES: Sequence[tuple[str, str, Knobs]] = (
-    ("average weighed by gaps", "solid circle", {"chirp_estimator": "abest"}),
+    ("average weighted by gaps", "solid circle", {"chirp_estimator": "abest"}),
     ("plain average", "solid-light square", {"chirp_estimator": "abest-plain"}),
     ("rate of the first rise", "dotted triangle", {"chirp_estimator": "first-rise"}),
     (
@@ -90,7 +91,7 @@ CHIRP_RULES: Sequence[tuple[str, str, Knobs]] = (
     ),
 )
 
-#: A kind of measurement: what is sent for a receiver with a rule, and the ratio for each run.
+#: A kind of measurement: the probe for a receiver with a rule, and the ratio for each run.
 Measured = tuple[Callable[[Path, Knobs], Probing], Callable[[Any], list[float | None]]]
 
 
@@ -123,7 +124,7 @@ def _last_ratio(table: Any) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of the paths, and what is measured along it."""
+    """One axis of the paths, and the measurements along it."""
 
     title: str
     caption: str
@@ -139,7 +140,7 @@ class Axis:
         return tuple(send(path, knobs) for _, _, knobs in self.rules for _, path in self.paths)
 
     def draw(self, runs: Runs) -> Drawing:
-        """The figure of what the probes have told."""
+        """The figure of the probes' estimates."""
         send, ratio = self.measured
         series, rows = [], []
         silent = total = 0
@@ -200,8 +201,9 @@ AXES: Sequence[Axis] = (
     Axis(
         "packet pairs beside cross traffic",
         "Capacity by packet pairs, median of the dispersions, over the share of cross traffic. The "
-        "bottleneck has 50 Mbit/s, the hosts' links 100 Mbit/s: half of the time that the former "
-        "takes for a segment lies between two sent back to back, and others may come there.",
+        "bottleneck has 50 Mbit/s, the hosts' links 100 Mbit/s: so two segments sent back to back "
+        "are half of the bottleneck's time per segment apart, and other packets may arrive in "
+        "between.",
         "share of the capacity that cross traffic takes",
         "estimate / capacity",
         _along("share", _SHARES, str, rate_kbps=50_000, access="100 Mbit/s"),
@@ -243,7 +245,7 @@ AXES: Sequence[Axis] = (
     Axis(
         "a chirp and the bottleneck's queue",
         "Available bandwidth by one chirp over the queue of the bottleneck.",
-        "most packets at the bottleneck",
+        "packet limit of the bottleneck",
         _CHIRP_Y,
         _along("limit", (5, 10, 20, 50, 200), str),
         _CHIRP,
@@ -258,7 +260,7 @@ AXES: Sequence[Axis] = (
     ),
     Axis(
         "a sequence of chirps beside cross traffic",
-        "What abest's last cycle finds over the share of cross traffic.",
+        "Estimate of abest's last cycle over the share of cross traffic.",
         "share of the capacity that cross traffic takes",
         _CHIRP_Y,
         _along("share", _SHARES, str, delay_ms=50),
@@ -266,7 +268,7 @@ AXES: Sequence[Axis] = (
     ),
     Axis(
         "a sequence of chirps and the bottleneck's rate",
-        "What abest's last cycle finds over the rate of the bottleneck.",
+        "Estimate of abest's last cycle over the rate of the bottleneck.",
         "rate of the bottleneck, Mbit/s",
         _CHIRP_Y,
         _along("rate_kbps", _RATES[1:], _rate, delay_ms=50),

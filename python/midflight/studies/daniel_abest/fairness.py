@@ -1,4 +1,4 @@
-"""Beyond the paper: what a newcomer does to a plain flow that has a link for itself."""
+"""Beyond the paper: how a newcomer affects a plain flow that has a link for itself."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from midflight.studies.runs import Job, Link, Runs, Startup, Sweep
 
 LEDGER = Ledger()
 
-#: Everything is counted in so many seconds from the newcomer's SYN, or from the handoff.
+#: Everything is counted in this number of seconds from the newcomer's SYN, or from the handoff.
 WINDOW_S = 5.0
 #: When the newcomer starts, in seconds after the resident: over a cycle of its window.
 LEADS_S = tuple(float(n) for n in range(2, 22, 2))
-#: Packets of which every newcomer has an acknowledgment within the window.
+#: A number of packets that every newcomer gets acknowledged within the window.
 PACKETS = 100
 
 
 @dataclass(frozen=True)
 class Encounter:
-    """A plain flow on a link, and a newcomer under a scheme: one column for each flow, it last."""
+    """A plain flow on a link, and a newcomer under a scheme: one column for each flow, the newcomer
+    last."""
 
     name: str
     link: Link
     jobs: Callable[[Scheme], tuple[Job, ...]]
 
     def column(self, runs: Runs, scheme: Scheme, name: str) -> NDArray[np.float64]:
-        """A count of newcomer and resident, one row a run."""
+        """A count of the newcomer and the resident, one row for each run."""
         parts = []
         for job in self.jobs(scheme):
             if isinstance(job, Sweep):
@@ -43,17 +44,18 @@ class Encounter:
         return np.concatenate(parts)
 
     def lost(self, runs: Runs, scheme: Scheme) -> tuple[float, float]:
-        """Packets that newcomer and resident lose, means of the runs."""
+        """Packets that the newcomer and the resident lose, means of the runs."""
         newcomer, resident = self.column(runs, scheme, "drops_data").mean(axis=0)
         return float(newcomer), float(resident)
 
     def share(self, runs: Runs, scheme: Scheme) -> Estimate:
-        """The resident's share of what both have acknowledged, with its 95 % interval."""
+        """The resident's share of the packets that both got acknowledged, with its 95 %
+        interval."""
         got = self.column(runs, scheme, "acked_window")
         return mean_ci(got[:, 1] / got.sum(axis=1))
 
     def index(self, runs: Runs, scheme: Scheme) -> float:
-        """Jain's index of what both have acknowledged, the mean of the runs."""
+        """Jain's index of the packets that both got acknowledged, the mean of the runs."""
         got = self.column(runs, scheme, "acked_window")
         return float(np.mean([jain(run) for run in got]))
 
@@ -120,22 +122,22 @@ def judged(runs: Runs, encounters: Sequence[Encounter]) -> Finding:
     return Finding(
         checks,
         context=f"The resident's share, {shares}.",
-        note="A chirp ends at the rate of the link or above it, whatever else is on it, and "
-        "pathChirp forgives a rise that passes: where the resident has nearly filled the queue, it "
-        "overflows, and most of what is lost is the resident's.",
+        note="A chirp ends at the rate of the link or above it, independent of other traffic, and "
+        "pathChirp ignores a temporary rise: where the resident has nearly filled the queue, it "
+        "overflows, and most of the lost packets are the resident's.",
     )
 
 
 _RULE = (
-    f"In {WINDOW_S:g} s from {{}}: packets lost by both, packets lost by the resident, each not "
-    "above what they are with a plain newcomer, and Jain's index not below; means of the runs."
+    f"In {WINDOW_S:g} s from {{}}: packets lost by both, packets lost by the resident, both not "
+    "more than with a plain newcomer, and Jain's index not lower; means of the runs."
 )
 
 
 @LEDGER.claim(
     "A11-X1",
-    "Beyond the paper: a connection that starts with AbestVho beside a plain flow that has LTE, or "
-    "the WLAN, for itself does it no more harm than a plain one.",
+    "Beyond the paper: a connection that starts with AbestVho beside a plain flow, which had LTE "
+    "or the WLAN for itself, does that flow no more harm than a plain newcomer does.",
     _RULE.format("the newcomer's SYN"),
     figures=("14",),
     needs=(job for e in STARTS for s in sc.STARTING for job in e.jobs(s)),
@@ -146,8 +148,8 @@ def x1(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "A11-X2",
-    "Beyond the paper: a connection with AbestVho that moves to LTE, or to the WLAN, which a plain "
-    "flow has for itself, does it no more harm than a plain one.",
+    "Beyond the paper: a connection with AbestVho that moves to LTE or to the WLAN, which a plain "
+    "flow had for itself, does that flow no more harm than a plain newcomer does.",
     _RULE.format("the handoff"),
     figures=("14",),
     needs=(job for e in HANDOFFS for s in sc.STARTING for job in e.jobs(s)),

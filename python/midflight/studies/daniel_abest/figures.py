@@ -35,7 +35,7 @@ _LOOKS: Mapping[Scheme, str] = {
 
 
 def in_words(link: Link) -> str:
-    """A link as the captions have it."""
+    """A link in the form of the captions."""
     return f"{link.kbps / 1000:g} Mbit/s and {link.ms} ms"
 
 
@@ -43,12 +43,12 @@ def flows_in_words(flows: int) -> str:
     return "one flow" if flows == 1 else f"{flows} flows"
 
 
-#: Lines that are this close to each other hide one another.
+#: Lines that are this close to each other overlap in the figure.
 _HIDES = 0.02
 
 
 def _start_remark(runs: Runs, figure: str) -> str:
-    """Which lines lie on another one, and what is lost."""
+    """A remark on lines that overlap, and on losses."""
 
     def values(scheme: Scheme) -> list[float]:
         return [goodput_mbps(runs, sc.start(figure, scheme), n) for n in sc.COMPARED]
@@ -170,16 +170,16 @@ def _fairness_figure() -> Figure:
     return Figure(
         "14",
         "Beyond the paper: beside a plain flow",
-        "What a plain flow that had the link for itself has of all that is acknowledged in "
+        "Share of a plain flow, which had the link for itself, of all packets acknowledged in "
         f"{fairness.WINDOW_S:g} s from when another one starts on it (left), or moves to it "
-        "(right; figures 8 and 9). Half of it would be fair. Means with 95 % confidence intervals.",
+        "(right; figures 8 and 9). A fair share is one half. Means with 95 % confidence intervals.",
         fairness.NEEDS,
         draw,
         wide=True,
     )
 
 
-#: Where the figures of the estimators begin.
+#: The number of the first figure of the estimators.
 _FIRST_AXIS = 15
 
 

@@ -1,4 +1,4 @@
-"""What the claims and figures measure of the runs."""
+"""The measures of the claims and figures."""
 
 from __future__ import annotations
 
@@ -73,9 +73,8 @@ def most_timeouts(runs: Runs, job: Sweep) -> NDArray[np.float64]:
 
 
 def unused_s(runs: Runs, job: Sweep) -> float:
-    """Median time from the make to the next retransmission, of flows in RTO recovery at the make.
-
-    It is nan when no flow was.
+    """Median time from the make to the next retransmission, of flows in RTO recovery at the make;
+    nan if there is none.
     """
     waits = runs.sweep(job).seconds("unused_ns")
     waits = waits[~np.isnan(waits)]
@@ -89,9 +88,10 @@ LAST_HOP_NS = 120_000
 def queue_limit(log: EventLog, link: Link) -> float:
     """Packets in a link's queue and transmitter at its first loss; nan if it loses none.
 
-    Those sent before the lost one, less those that had left the transmitter, which is when they
-    reach the node less the delay and the last hop. One that leaves at the instant of the loss is
-    still there, or the lost one would have had room.
+    Counted are the packets sent before the lost one, less those that had left the transmitter: they
+    leave it before they reach the node, by the delay and the last hop. A packet that leaves at the
+    instant of the loss counts as still there; otherwise there would have been room for the lost
+    one.
     """
     lost = log.dropped().where(np.char.endswith(log.dropped().detail, "queue"))
     if not len(lost):
@@ -112,9 +112,9 @@ _UNIT = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 @dataclass(frozen=True)
 class SentTrain:
-    """A train that was measured: when its segments left and its report came, in seconds.
+    """A measured train: when its segments left and its report arrived, in seconds.
 
-    `rate_bps` is what was reported in bit/s, nan if a segment was missing.
+    `rate_bps` is the reported rate in bit/s, nan if a segment was missing.
     """
 
     sent_s: tuple[float, ...]
@@ -129,7 +129,7 @@ class SentTrain:
 
     @property
     def rtt_s(self) -> float:
-        """From the last segment's departure to the report."""
+        """Time from the last segment's departure to the report."""
         return self.told_s - self.sent_s[-1]
 
 

@@ -1,7 +1,7 @@
 """Beyond the paper: RAPID, which sends chirps all the time, beside the paper's versions of TCP.
 
-The paper wishes for this comparison and expects little of RAPID in wireless networks (sections 2
-and 5). The rules of the claims were written down before the runs.
+The paper proposes this comparison and expects little of RAPID in wireless networks (sections 2 and
+5). The rules of the claims were written down before the runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEDGER = Ledger()
 
 @dataclass(frozen=True)
 class Version:
-    """A scheme with settings of its own."""
+    """A scheme with settings."""
 
     scheme: Scheme
     knobs: Mapping[str, str]
@@ -66,7 +66,7 @@ RAPID = _rapid("RAPID", "solid-light square")
 TOLD = _rapid("RAPID, told", "dotted triangle", rapid_notice="jump")
 BELOW = _rapid("RAPID, a step lower", "solid-light circle", rapid_estimate="below")
 SPREAD = _rapid("RAPID, narrow start-up", rapid_startup="spread")
-AGAIN = _rapid("RAPID, start-up when told", rapid_notice="restart")
+AGAIN = _rapid("RAPID, start-up at a notice", rapid_notice="restart")
 ANEW = _rapid("RAPID, start-up after a timeout", rapid_timeout="restart")
 NARROW = _rapid("RAPID, receiver's window of 200", receiver_window="200")
 
@@ -138,11 +138,11 @@ def _sweeps(versions: Sequence[Version]) -> tuple[Sweep, ...]:
     return tuple(sweep(figure, version) for version in versions for figure in NAMES)
 
 
-# A gigabit path, and what chirps tell.
+# A gigabit path, and the reports of chirps.
 
 GIGABIT = 1_000_000
 ROUND_TRIPS_MS = (50, 100, 200)
-#: The rate counts as reached with this share of it.
+#: The rate counts as reached from this share of it on.
 REACHED = 0.9
 SHARES = (0.0, 0.3, 0.6)
 TELLING: Mapping[str, Link] = {"HSDPA, 6 Mbit/s": sc.HSDPA_6, "LTE": sc.LTE}
@@ -180,7 +180,7 @@ def round_trips(runs: Runs, round_trip_ms: int) -> float:
 
 
 def told(runs: Runs, link: Link, share: float) -> Quartiles:
-    """Quartiles of what whole chirps tell, by what is available."""
+    """Quartiles of the estimates of whole chirps, divided by the available bandwidth."""
     table = runs.probe(telling(link, share))
     names = ("segments", "estimate_bps", "available_bps")
     rows = zip(*map(table.column, names), strict=True)
@@ -256,8 +256,8 @@ def _handoff_figure(number: str) -> Figure:
         number,
         "Beyond the paper: RAPID in handoffs and outages",
         "The handoffs and outages of figures 6 to 13, one flow: time for as many packets as there, "
-        "by the median of TCP. RAPID does nothing at a handoff; told, its next chirp sets the "
-        "rate.",
+        "by the median of TCP. RAPID does nothing at a handoff; with a notice, its next chirp "
+        "sets the rate.",
         _sweeps(MOVED),
         draw,
         wide=True,
@@ -294,8 +294,8 @@ def _ratio(value: float) -> str:
     "A11-X3",
     "A connection with RAPID reaches a path's gigabit a second in four round trips (section 2, of "
     "RAPID's authors).",
-    "From its first chirp until a chirp goes at 0.9 Gbit/s on average at most four round trips "
-    "pass, on idle paths with a round trip of 50, 100 and 200 ms.",
+    "At most four round trips pass from its first chirp until a chirp with an average rate of 0.9 "
+    "Gbit/s, on idle paths with a round trip of 50, 100 and 200 ms.",
     needs=(gigabit(ms) for ms in ROUND_TRIPS_MS),
 )
 def x3(runs: Runs) -> Finding:
@@ -305,9 +305,9 @@ def x3(runs: Runs) -> Finding:
     return Finding(
         checks,
         note="Four reports suffice, since chirps of 2, 4, 8 and 16 segments cover the range of a "
-        "whole one here: this was chosen for the sentence to be possible. But two segments at 100 "
-        "kbit/s are 120 ms apart, four take 360 ms, the next chirp is made when the one "
-        "under way is over, and by then round trips have passed.",
+        "whole one here: this choice makes the claim possible. But two segments at 100 kbit/s are "
+        "120 ms apart, four take 360 ms, the next chirp starts when the current one is over, and "
+        "by then several round trips have passed.",
     )
 
 
@@ -349,8 +349,8 @@ def x5(runs: Runs) -> Finding:
     return Finding(
         checks,
         note="Where the new link is faster, or comes after a break, RAPID's chirps find its rate "
-        "without being told, and on LTE soon. Where it is slower, RAPID sends at its old rate for "
-        "a round trip of the full queue, since nothing but the receiver's window limits it, and "
+        "without a notice, and on LTE soon. Where it is slower, RAPID sends at its old rate for a "
+        "round trip of the full queue, since nothing but the receiver's window limits it, and "
         "lowers it by a quarter a report at most. Packets lost from the WLAN to HSDPA, means: "
         + ", ".join(f"{name} {count:.0f}" for name, count in lost.items())
         + ". From EGPRS it is slow because a chirp there takes seconds.",
@@ -361,9 +361,9 @@ def x5(runs: Runs) -> Finding:
     "A11-X6",
     "pathChirp, on which RAPID relies, may not give accurate estimates (section 2, of wireless "
     "networks; here beside others on a wired link).",
-    "What RAPID's whole chirps tell: the quartiles are within 20 % of what is available on HSDPA "
-    "(6 Mbit/s) and LTE, idle and beside irregular cross traffic of 30 and 60 %. The claim holds "
-    "as far as they are not.",
+    "Estimates of RAPID's whole chirps: the quartiles are within 20 % of the available bandwidth "
+    "on HSDPA (6 Mbit/s) and LTE, idle and beside irregular cross traffic of 30 and 60 %. A part "
+    "passes where they are not.",
     needs=(telling(link, share) for link in TELLING.values() for share in SHARES),
 )
 def x6(runs: Runs) -> Finding:
@@ -376,11 +376,11 @@ def x6(runs: Runs) -> Finding:
             checks.append(Check(f"{name}, {100 * share:.0f} % taken: beyond 20 %", value, off))
     return Finding(
         checks,
-        note="Idle, the report is the first of the chirp's rates above what is available, and "
-        "these are a fifth apart: RAPID settles above the link's rate, and loses segments now and "
-        "then. Beside others half of the reports are off by more than that, on the slower link "
-        "upwards: few packets of others come between those of a chirp there, and a rise that they "
-        "end does not count as the last one.",
+        note="On an idle link the report is the first of the chirp's rates above the available "
+        "bandwidth, and these are a fifth apart: RAPID settles above the link's rate and "
+        "occasionally loses segments. With cross traffic half of the reports have a larger error, "
+        "on the slower link upwards: few packets of others arrive between those of a chirp there, "
+        "and a rise that they end does not count as the last one.",
     )
 
 
@@ -392,7 +392,7 @@ EVERYTHING: tuple[Job, ...] = (*_starts(VARIANTS), *_sweeps(VARIANTS))
 
 
 def tables(runs: Runs) -> tuple[list[list[str]], list[list[str]]]:
-    """Start-ups, and handoffs and outages, under every version: tables with a head."""
+    """Start-ups, and handoffs and outages, under every version: tables with a header."""
     starts = [["", *START_LINKS]]
     handoffs = [["", *map(in_words, NAMES)]]
     for version in _SHOWN:

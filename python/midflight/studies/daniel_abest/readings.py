@@ -1,4 +1,5 @@
-"""Other readings of the paper: every claim about start-ups and handoffs, judged on changed runs."""
+"""Other interpretations of the paper: the claims on start-ups and handoffs, judged on changed
+runs."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ HANDOFFS = tuple(f"A11-F{n}" for n in range(6, 14))
 
 @dataclass(frozen=True)
 class Reading:
-    """Another reading: its name, and what it changes.
+    """Another interpretation: its name, and what it changes.
 
     `knobs` are for the scheme of the core that `of` names, or for all. With `even` handoffs come in
     equal steps; with `from_make` the transfer time of a break-before-make handoff counts from the
@@ -44,7 +45,7 @@ class Reading:
     text_13: bool = False
 
     def job(self, job: J) -> J:
-        """The same runs under this reading."""
+        """The same runs under this interpretation."""
         if self.name == AS_TAKEN:
             return job
         if self.of in (None, job.scheme) and self.knobs:
@@ -72,7 +73,7 @@ class Reading:
                 yield self.job(job)
 
     def judge(self, runs: Runs) -> dict[str, Finding]:
-        """What is found of each claim."""
+        """The finding of each claim."""
         changed = _Changed(runs, self)
         return {id: LEDGER[id].evaluate(changed) for id in (*STARTS, *HANDOFFS)}
 
@@ -94,7 +95,7 @@ def since_make(table: RunTable, gap_s: float) -> RunTable:
 
 
 class _Changed(Runs):
-    """Runs as a claim sees them under a reading."""
+    """Runs as a claim sees them under an interpretation."""
 
     def __init__(self, runs: Runs, reading: Reading) -> None:
         super().__init__(runs.core)
@@ -124,12 +125,12 @@ _NEW_ONLY = (("quick_start_resend", "wait"),)
 _ABEST, _QS, _VHO = sc.ABEST.core, sc.QS.core, sc.VHO.core
 _RULES = {
     "chirps: rate of the first rise": "first-rise",
-    "chirps: average weighed by gaps": "abest",
+    "chirps: average weighted by gaps": "abest",
     "chirps: plain average": "abest-plain",
 }
 _WITHHELD = (("abest_withhold", "always"),)
 
-#: How trains are sent and read. The first version's reading is one of three parts.
+#: How trains are sent and evaluated. The first version's interpretation has three parts.
 TRAINS = (
     Reading(
         "trains as first read: nothing new until the report, chirps as long as the window, rate of "
@@ -139,7 +140,7 @@ TRAINS = (
     ),
     Reading("trains: nothing new until the report", _WITHHELD, _ABEST),
     Reading(
-        "trains: nothing new until the report, then at once",
+        "trains: nothing new until the report, then everything at once",
         (*_WITHHELD, ("abest_release", "burst")),
         _ABEST,
     ),
@@ -157,8 +158,12 @@ OTHERS = (
     Reading("SYN: only Quick-Start's ACK at once (as first read)", _SYN_AT_ONCE, _QS),
     Reading("SYN: no ACK of it delayed", _SYN_AT_ONCE),
     Reading("Quick-Start leaves ssthresh alone", (("quick_start_ssthresh", "keep"),), _QS),
-    Reading("Quick-Start waits for the end of what a timeout resends", _NEW_ONLY, _QS),
-    Reading("routers book before rounding (ns-2)", (("quick_start_booking", "unrounded"),), _QS),
+    Reading("Quick-Start waits until a timeout's retransmissions are complete", _NEW_ONLY, _QS),
+    Reading(
+        "routers account for the rate before rounding (ns-2)",
+        (("quick_start_booking", "unrounded"),),
+        _QS,
+    ),
     Reading(
         "Vho's threshold at the start: rate x delay one way",
         (("initial_ssthresh_delay", "one-way"),),

@@ -1,6 +1,6 @@
 """The world of Daniel and Kojo's report: access links, senders, start-ups, handoffs and outages.
 
-What the paper leaves open is a constant here, with its argument in README.md.
+What the paper does not specify is a constant here; README.md justifies it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ LTE = Link(50_000, 15)
 WLAN_2, WLAN_4 = Link(54_000, 2), Link(54_000, 4)
 #: The caption of figure 13 has LTE's rate and HSDPA's delay.
 LTE_50 = Link(50_000, 50)
-#: The packets that the paper says its links hold (sections 4.1 and 4.2).
+#: The capacity of the links in packets, by the paper (sections 4.1 and 4.2).
 HELD = {EGPRS: 10, HSDPA_6: 50, LTE: 125, WLAN_2: 18, WLAN_4: 38}
 
-#: Delay of each of the two fixed links in ms: 5.5 to 40 ms in all. One is taken by a rule.
+#: Delay of each of the two fixed links in ms: 5.5 to 40 ms in all. A rule selects one.
 PATHS_MS = (2.75, 4.0, 5.0, 7.5, 10.0, 20.0)
 FIXED_MS = 2.75
 #: The axis printed with figure 6, in seconds, and its step.
 AXIS_S, AXIS_STEP_S = (0.2, 1.8), 0.2
 FLOWS = (1, 2, 4)
 
-#: Settings of all senders and receivers (section 4). What the profile has already is repeated.
+#: Settings of all senders and receivers (section 4). Settings that the profile has already are
+#: repeated.
 KNOBS: Knobs = (
     ("chirp_estimator", "pathchirp"),
     ("delay_syn_ack", "on"),
@@ -47,7 +48,7 @@ KNOBS: Knobs = (
 
 @dataclass(frozen=True)
 class Scheme:
-    """A version of TCP: the paper's name, and what of the core it is."""
+    """A version of TCP: the paper's name, and its scheme and settings in the core."""
 
     name: str
     core: str
@@ -72,7 +73,8 @@ def with_knobs(knobs: Knobs, **changes: str) -> Knobs:
 PACKETS = (10, 100, 200, 300, 400)
 #: The numbers of packets at which schemes are compared: with ten all but Iw10 are in slow start.
 COMPARED = PACKETS[1:]
-#: Figure, access link and number of flows. Figure 3 is lost; the text has its link and its flow.
+#: Figure, access link and number of flows. Figure 3 is lost; the text states its link and its
+#: number of flows.
 STARTS = {"2": (LTE, 1), "3": (WLAN_2, 1), "4": (LTE, 4), "5": (WLAN_2, 4)}
 
 
@@ -89,7 +91,7 @@ def starts(figure: str) -> tuple[Startup, ...]:
 
 
 def start_trace(link: Link, flows: int = 1, scheme: Scheme = ABEST, until_s: float = 3.0) -> Trace:
-    """The first flow of so many that start over a link, with all events and no handoff."""
+    """The first of this many flows that start over a link, with all events and no handoff."""
     return Trace(
         Cell(link, link, "mbb"),
         scheme.core,
@@ -104,8 +106,8 @@ def start_trace(link: Link, flows: int = 1, scheme: Scheme = ABEST, until_s: flo
 
 # Figures 6 to 13: handoffs, and outages, which are handoffs to the link that was left.
 
-#: Handoff instants go from so many round trips of the idle old path to so many seconds, in steps
-#: of equal ratio.
+#: Handoff instants go from this number of round trips of the idle old path to this number of
+#: seconds, in steps of equal ratio.
 FIRST_RTTS, LAST_S, INSTANTS = 4, 10.0, 24
 
 
@@ -167,7 +169,7 @@ class Experiment:
                 yield self.sweep(scheme, flows)
 
     def trace(self, scheme: Scheme, at_s: float, flows: int = 1, more_s: float = 10.0) -> Trace:
-        """One run with all events, until so long after the handoff."""
+        """One run with all events, until this time after the handoff."""
         return Trace(
             self.cell,
             scheme.core,

@@ -1,8 +1,8 @@
-"""What a complete reproduction gives beyond the paper's figures.
+"""Further results of a complete reproduction, beyond the paper's figures.
 
 `grid.csv` has one line for each cell and scheme, including the cells that no figure shows.  The
-report also lists the cells in which the enhanced sender is slower, and says what the assumed delay
-of the fixed links does to the reductions: the paper's figure with that delay is lost.
+report also lists the cells in which the enhanced sender is slower, and shows how the assumed delay
+of the fixed links affects the reductions, because the paper's figure with that delay is lost.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ def _sensitivity(runs: Runs, rows: list[tuple[object, ...]]) -> str:
         "### Delay of the fixed links",
         "",
         "The study assumes 2 ms one way on each fixed link. With another delay the reduction of "
-        f"the median moves as follows over the {len(sc.CELLS)} different cells (per cell: "
+        f"the median changes as follows over the {len(sc.CELLS)} different cells (per cell: "
         "`sensitivity.csv`).",
         "",
-        "| Delay | Median move | Cells that move by 5 points or less | Largest move | Cell |",
+        "| Delay | Median change | Cells that change by 5 points or less | Largest change | Cell |",
         "|---|---|---|---|---|",
     ]
     for ms, values in other.items():

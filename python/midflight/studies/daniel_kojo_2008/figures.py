@@ -59,7 +59,7 @@ class Line:
 
 
 def _expected(runs: Runs, line: Line) -> list[tuple[float, float] | None]:
-    """Where the paper's reductions put the medians of a line."""
+    """The medians of a line that follow from the paper's reductions."""
     if not line.paper:
         return []
     regular = [runs.sweep(sweep(cell, REGULAR)).transfer_time.median for cell in line.cells]
@@ -142,13 +142,13 @@ def _quartile_figure(
     needs = tuple(sweep(cell, line.scheme) for line in lines for cell in line.cells)
     if any(line.paper for line in lines):
         caption += (
-            " Boxes and thick lines are where the reductions that the paper's text gives put the "
-            "enhanced median, on the regular median found here."
+            " Boxes and thick lines show the enhanced median that follows from the reductions in "
+            "the paper's text and the regular median found here."
         )
     return Figure(id, title, caption, needs, draw)
 
 
-#: The instants that the paper's text gives of the runs in its time-sequence graphs.
+#: The instants in the paper's text for the runs of its time-sequence graphs.
 TOLD: Mapping[tuple[str, str], Sequence[tuple[float, str]]] = {
     ("8", REGULAR): ((8.4, "RTO"), (8.5, "ACKs"), (8.8, "new path"), (9.7, "RTO")),
     ("9", REGULAR): ((5.9, "FR"), (6.3, "RTO")),
@@ -162,7 +162,7 @@ TOLD: Mapping[tuple[str, str], Sequence[tuple[float, str]]] = {
 
 
 def _told(example: Example, scheme: str) -> tuple[Mark, ...]:
-    """What the paper's text says of a run, and when."""
+    """An event of a run in the paper's text, with its time."""
     return tuple(Mark(*one) for one in TOLD.get((example.figure, scheme), ()))
 
 

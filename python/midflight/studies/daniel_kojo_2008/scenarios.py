@@ -133,7 +133,7 @@ def sweeps(cells: Iterable[Cell], *schemes: str, notify: bool = True) -> tuple[S
     return tuple(sweep(cell, scheme, notify=notify) for cell in cells for scheme in schemes)
 
 
-#: A1 triggered by what its listing names: section 5.2's text has the longer delay alone.
+#: A1 with the triggers of its listing; the text of section 5.2 names only the longer delay.
 LISTED = (("a1_trigger", "delay-or-bandwidth"),)
 
 
@@ -154,9 +154,9 @@ TRACED_S = 30.0
 class Example:
     """A single handoff that the paper shows as a time-sequence graph.
 
-    `window_s` is the time shown, in seconds, `segments` the segment numbers shown (default: what
-    is sent and acknowledged).  The run is traced for TRACED_S after the handoff, long enough for
-    100 new segments to be acknowledged.
+    `window_s` is the time shown, in seconds, `segments` the segment numbers shown (default: all
+    that are sent and acknowledged).  The run is traced for TRACED_S after the handoff, long enough
+    for 100 new segments to be acknowledged.
     """
 
     def __init__(

@@ -1,8 +1,6 @@
-"""What a complete reproduction gives beyond the graphs.
-
-The table of problems in numbers; what each part does where all of them together are not the best;
-how evenly flows share; and the key rows under the other profile and with flows that open one after
-another.
+"""Further results of a complete reproduction, beyond the graphs. The table of problems in numbers;
+the effect of each part where all together are not the best; the fairness among flows; and the key
+rows under the other profile and with flows that open one after another.
 """
 
 from __future__ import annotations
@@ -38,8 +36,8 @@ from midflight.studies.daniel_overview.scenarios import (
 )
 from midflight.studies.runs import Cell, Job, Runs, Sweep
 
-#: Instants of what the report has besides: every eighth, from 1.2 s on, when staggered flows are
-#: all open.  The graphs have them too.
+#: Instants of the report's further tables: every eighth, from 1.2 s on, when staggered flows are
+#: all open. The graphs have them too.
 OTHER_NS = INSTANTS_NS[11::8]
 #: The numbers of flows there.
 OTHER_FLOWS = (1, 2, 4)
@@ -55,7 +53,7 @@ class Setting:
 
     @property
     def usual(self) -> bool:
-        """Whether it is that of the graphs, whose runs then serve."""
+        """Whether it is the setting of the graphs, whose runs are then used."""
         return self.profile == "ns2" and not self.stagger_s
 
     def single(self, cell: Cell, scheme: str) -> Sweep:
@@ -79,7 +77,7 @@ SETTINGS = (
 )
 
 
-#: The parts that explain a graph: which, with how many flows, and the schemes.
+#: The parts that explain a graph: the graph, the number of flows, and the schemes.
 PARTS: tuple[tuple[Graph, int, tuple[str, ...]], ...] = (
     (G4, 4, (REGULAR, "a1", "a2", ENHANCED, VHO)),
     (G6, 1, (REGULAR, "a2", "reordering", "quick-start", "a2+reordering", ENHANCED, VHO)),
@@ -154,7 +152,7 @@ def _problems(runs: Runs) -> str:
 
 
 def _parts(runs: Runs) -> tuple[str, list[tuple[object, ...]]]:
-    """What each part does in the graphs that need an explanation."""
+    """The effect of each part in the graphs that need an explanation."""
     text: list[list[str]] = []
     found: list[tuple[object, ...]] = []
     for graph, flows, schemes in PARTS:
@@ -276,27 +274,27 @@ one under `rfc`. The RTO is followed in traces, at every fifth instant, under
 {len(FEWER_NS)} instants. In G4 with four flows A1 alone makes the slowest flow slower and the
 fastest faster; A2 takes most of that back.
 
-In G6 with one flow the needless retransmissions of the plain sender are not what slows it down:
-they go over the new link, which is faster, and overtake what the old one still holds. A sender that
-waits for the old link, as it should, has acknowledged its first 100 new segments later, with a
-window that has not been halved, and uses the link better from then on; A2 stops sending until half
-of what is outstanding is acknowledged. With four flows, which retransmit needlessly more than once
-each, the policy for reordering alone is the fastest. A2 and Quick-Start take that back: the one
-holds every flow, the other grants one of them most of the link, and the slowest is judged.
+In G6 with one flow the needless retransmissions do not slow the plain sender down: they go over the
+new link, which is faster, and overtake the segments that are still on the old one. A sender that
+correctly waits for the old link gets its first 100 new segments acknowledged later, with a window
+that has not been halved, and uses the link better from then on; A2 stops sending until half of the
+outstanding segments are acknowledged. With four flows, which retransmit needlessly more than once
+each, the policy for reordering alone is the fastest. A2 and Quick-Start cancel that gain: A2 stops
+every flow, Quick-Start grants one of them most of the link, and the measure is the slowest flow.
 
 {parts}
 ### Other settings
 
-Reductions of the median, {len(OTHER_NS)} instants in every row of this table: of G1 to G3 the
-largest and from which old link, of G4 to G7 with 1, 2 and 4 flows. Every value is in
+Reductions of the median, {len(OTHER_NS)} instants in every row of this table: for G1 to G3 the
+largest one with its old link, for G4 to G7 those with 1, 2 and 4 flows. Every value is in
 `settings.csv`.
 
-The profile decides more than the algorithms do. Under `rfc` the minimum RTO is 1 s: with one flow
-an RTO is rarely spurious after these handoffs, hardly any sender has timed out when a link is back
-after 0.5 s (in G3 from 400 kbit/s and 150 ms one instant in 24 finds one), and nearly all that A1
-and A3 gain in G1 to G3 and G7 is gone. What is left is what A2 saves in losses with several
-flows, what the policy for reordering saves in fast retransmits, and what Quick-Start adds to a
-small window.
+The profile has a larger effect than the algorithms. Under `rfc` the minimum RTO is 1 s: with one
+flow an RTO is rarely spurious after these handoffs, hardly any sender has timed out when a link is
+back after 0.5 s (in G3 from 400 kbit/s and 150 ms one instant in 24 finds one), and nearly all of
+the gain of A1 and A3 in G1 to G3 and G7 is lost. The remaining gains are the losses that A2 avoids
+with several flows, the fast retransmits that the policy for reordering avoids, and the increase of
+a small window by Quick-Start.
 
 {settings}
 """

@@ -57,12 +57,12 @@ def amount(value: float, unit: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """A text with a small first letter."""
+    """A text with a lower-case first letter."""
     return text[:1].lower() + text[1:]
 
 
 def problem_check(problem: Problem, pairs: Pairs) -> Check:
-    """The problem is there, and the enhancement alone reduces it."""
+    """Checks that the problem exists and that the enhancement alone reduces it."""
     unit = problem.unit
     return Check(
         f"{problem.name}, {problem.enhancement}",
@@ -73,7 +73,7 @@ def problem_check(problem: Problem, pairs: Pairs) -> Check:
 
 
 def pairs_text(problem: Problem, pairs: Pairs) -> str:
-    """Who is better how often."""
+    """How often each scheme is better."""
     saved, half_width = (amount(value, problem.unit) for value in pairs.saved)
     return (
         f"{saved} +- {half_width} less, better at {pairs.better} and worse at {pairs.worse} of "
@@ -107,7 +107,7 @@ def t1(runs: Runs) -> Finding:
 
 # The graphs for a single flow
 
-#: The claims of 2008 that are about what these graphs show.  The overview has 6400 kbit/s only.
+#: The claims of 2008 about the same results as these graphs.  The overview has 6400 kbit/s only.
 EARLIER_CLAIMS = {
     "G1": ("D08-F17b-1", "D08-F17b-2", "D08-F17b-4"),
     "G2": ("D08-F23a-1", "D08-F23a-2", "D08-F23b"),
@@ -134,7 +134,7 @@ def texts(values: dict[str, float]) -> str:
 
 
 def as_in_2008(runs: Runs, graph: str) -> Finding:
-    """What the claims of 2008 find in the same runs."""
+    """The findings of the claims of 2008 in the same runs."""
     checks: list[Check] = []
     notes = []
     for id in EARLIER_CLAIMS[graph]:
@@ -155,7 +155,7 @@ def as_in_2008(runs: Runs, graph: str) -> Finding:
 
 
 def single_needs(graph: str) -> tuple[Job, ...]:
-    """What a graph for a single flow reads, the claims of 2008 included."""
+    """The runs that a graph for a single flow reads, those of the claims of 2008 included."""
     earlier = (job for id in EARLIER_CLAIMS[graph] for job in EARLIER[id].needs)
     return (*single_jobs(graph), *earlier)
 
@@ -245,7 +245,7 @@ def fastest_s(runs: Runs, graph: Graph, flows: int, scheme: str) -> float:
 
 
 def who_gains(runs: Runs, graph: Graph, flows: int) -> str:
-    """The fastest and the slowest flow, what all carry, and how evenly: plain and enhanced."""
+    """The fastest and the slowest flow, the total, and its fairness: plain and enhanced."""
     values = []
     for scheme in (REGULAR, VHO):
         job = graph.sweep(scheme, flows)
@@ -292,9 +292,9 @@ def g4(runs: Runs) -> Finding:
             Check("2 flows to 4", f"{percent(two)} to {percent(four)}", two >= four - 0.05),
         ],
         context=f"{both_schemes(runs, G4)} {who_gains(runs, G4, 4)}. Under `sack` spurious "
-        "timeouts hold every flow back. Without them more is carried in total, and the losses "
-        "decide who is last: the flow that loses most waits for its timer while the others fill "
-        "the new link.",
+        "timeouts delay every flow. Without them more is transferred in total, and the losses "
+        "decide which flow is the slowest: the flow that loses most waits for its timer while the "
+        "others fill the new link.",
     )
 
 
@@ -347,19 +347,19 @@ def g6(runs: Runs) -> Finding:
     return found(
         checks,
         context=f"The new link's use in the first second, by number of flows: {used}. The time for "
-        f"100 segments is another matter: {both_schemes(runs, G6)} For {MORE_PACKETS} segments: "
+        f"100 segments differs: {both_schemes(runs, G6)} For {MORE_PACKETS} segments: "
         f"{by_flows(runs, G6, column='t_new_extra0_ns')}; with A1 to A4 alone: "
         f"{by_flows(runs, G6, ENHANCED, 't_new_extra0_ns')}. The needless retransmissions of "
-        "`sack` go over the new link, overtake what the old one still holds, and so end the wait "
-        "for it; A2 sends nothing until half of what is outstanding is acknowledged; and of "
-        "requests at one time Quick-Start grants the first one most (Jain's index with 8 flows "
-        f"{evenly}).",
+        "`sack` go over the new link, overtake the segments that are still on the old one, and so "
+        "end the wait for them; A2 sends nothing until half of the outstanding segments are "
+        "acknowledged; and of simultaneous requests Quick-Start grants most to the first one "
+        f"(Jain's index with 8 flows {evenly}).",
     )
 
 
 @LEDGER.claim(
     "P10-G7",
-    "Several flows, break-before-make from 6000/50 to 54000/4: retransmitting at the make pays.",
+    "Several flows, break-before-make from 6000/50 to 54000/4: it helps to retransmit at the make.",
     "Reduction of the median of the slowest flow's time (`vho-qs`) > 0 with 1, 2, 4 and 8 flows "
     "each.",
     figures=("7",),
@@ -414,8 +414,8 @@ def correlation(runs: Runs, graphs: Sequence[Graph], scheme: str = VHO) -> float
 
 @LEDGER.claim(
     "P10-C2",
-    "With more flows the window of each is smaller and the problems are; the enhancements show "
-    "where the window is large.",
+    "With more flows the window of each is smaller, and so are the problems; the enhancements "
+    "have an effect where the window is large.",
     "Over the four graphs for several flows, with 1, 2, 4 and 8 flows each: the rank correlation "
     "of the reduction (`vho-qs`) with the mean FlightSize of a flow at the handoff is > 0.",
     figures=("4", "5", "6", "7"),

@@ -1,4 +1,4 @@
-"""The figures: the graphs of the overview, its table of problems, and how evenly flows share."""
+"""The figures: the graphs of the overview, its table of problems, and the fairness among flows."""
 
 from __future__ import annotations
 
@@ -186,7 +186,8 @@ def _problems() -> Figure:
         remark = (
             "In (c) all enhancements take longer than A4 alone. A4 waits until everything sent "
             "before the handoff is acknowledged, and the needless fast retransmit, which the "
-            "policy for reordering spares, would have been so earlier, over the new link."
+            "policy for reordering avoids, would have got it acknowledged earlier, over the new "
+            "link."
         )
         return Drawing(plot, header, rows, remark)
 
@@ -207,7 +208,7 @@ def _problems() -> Figure:
 def _numbers(graph: Graph, scheme: str) -> tuple[int, ...]:
     """The numbers of flows at which a scheme is drawn.
 
-    Those between the graph's own take long on the fast new link, and with all enhancements.
+    Numbers between those of the graph take long on the fast new link, and with all enhancements.
     """
     return FLOWS if scheme == VHO or graph in (G6, G7) else ALL_FLOWS
 
@@ -251,10 +252,10 @@ def _evenness() -> Figure:
 
     return Figure(
         "9",
-        "How evenly the flows share the new link",
-        "Jain's index of what each flow gets acknowledged from the handoff on, in "
+        "Fairness on the new link",
+        "Jain's index of the segments of each flow that are acknowledged from the handoff on, in "
         + ", ".join(f"{graph.window_s:g} s ({graph.id})" for graph in graphs)
-        + ". Of requests at one time Quick-Start grants the first one most. Not in the overview.",
+        + ". Quick-Start grants most to the first of simultaneous requests. Not in the overview.",
         tuple(
             graph.sweep(scheme, n)
             for graph in graphs
@@ -268,7 +269,8 @@ def _evenness() -> Figure:
 
 _SLOWER = "Handoff to 200/300; transfer time over the old link. All links hold ten packets."
 
-#: The graphs in the overview's order, which has no numbers, then the table and what is beyond.
+#: The graphs in the overview's order (it does not number them), then the table and the figures
+#: beyond it.
 FIGURES: tuple[Figure, ...] = (
     _single(
         "1",

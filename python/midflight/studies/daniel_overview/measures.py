@@ -26,7 +26,7 @@ def reduction(
     column: str = "t_new_ns",
     at_ns: tuple[int, ...] | None = None,
 ) -> float:
-    """1 - other / regular of the medians of the slowest flow's time; nan when neither ends.
+    """1 - other / regular of the medians of the slowest flow's time; nan if neither transfer ends.
 
     Over all instants of the runs, or over those of `at_ns` only.
     """
@@ -53,22 +53,23 @@ def mean_window(runs: Runs, job: Sweep) -> float:
 
 
 def fairness(runs: Runs, job: Sweep) -> Values:
-    """Jain's index of what the flows of each run get in the window, if they get anything."""
+    """Jain's index of the flows' acknowledged segments in the window of each run, where there are
+    any."""
     shares = runs.sweep(job).by_flow("acked_window")
     return np.array([jain(row) for row in shares if row.any()])
 
 
 def carried(runs: Runs, job: Sweep) -> Values:
-    """What all flows of each run get in the window, in segments."""
+    """The segments acknowledged in the window, all flows of each run together."""
     total: Values = runs.sweep(job).by_flow("acked_window").sum(axis=1)
     return total
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two schemes at the same instants: means, the mean difference, and who is better how often.
+    """Two schemes at the same instants: means, the mean difference, and how often each is better.
 
-    Instants without a value under either scheme are left out; `n` is the number of the others.
+    Instants without a value under both schemes are left out; `n` is the number of the others.
     Less is better.
     """
 
@@ -86,7 +87,7 @@ class Pairs:
 
     @property
     def there(self) -> bool:
-        """Whether there is something to be reduced: the first is above zero by its interval."""
+        """Whether the problem exists: the first is above zero by its interval."""
         return bool(self.first.mean - self.first.half_width > 0)
 
 
@@ -130,11 +131,11 @@ class Timeouts:
 
 
 def retransmission_timeouts(log: EventLog) -> Timeouts:
-    """The timeout of a run without back-off, which its trace tells with it."""
+    """The timeout of a run without back-off; its trace has it with back-off."""
     since, values, backoff = [], [], 1.0
-    told = log.where(np.isin(log.kind, ("rto_value", "backoff")))
+    changes = log.where(np.isin(log.kind, ("rto_value", "backoff")))
     for time_ns, kind, value in zip(
-        told.time_ns.tolist(), told.kind.tolist(), told.value.tolist(), strict=True
+        changes.time_ns.tolist(), changes.kind.tolist(), changes.value.tolist(), strict=True
     ):
         if kind == "backoff":
             backoff = value

@@ -1,7 +1,7 @@
-"""The table of problems: for each a handoff that has it, its measure, and its enhancement.
+"""The table of problems: for each a handoff that causes it, its measure, and its enhancement.
 
 Each problem is measured under the plain sender, under its enhancement alone, and under all
-enhancements together, at the same instants.  Of every measure less is better.
+enhancements together, at the same instants.  For every measure less is better.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def _swept(
     )
 
 
-# Slow convergence of the RTO, which takes traces
+# Slow convergence of the RTO, measured in traces
 
 CONVERGENCE = Cell(Link(200, 300), Link(6400, 9), MBB)
-#: Every fifth instant: a trace takes a hundred times what a run of a sweep takes.
+#: Every fifth instant, because a trace takes a hundred times as long as a run of a sweep.
 TRACED_NS = INSTANTS_NS[4::5]
 #: How long after the handoff a run is traced, in seconds.
 TRACED_S = 4.0
@@ -106,7 +106,7 @@ def convergence_trace(scheme: str, at_ns: int) -> Trace:
 
 
 def _traces(scheme: str, profile: str) -> tuple[Trace, ...]:
-    """The traces of a scheme; there are some under `ns2` only."""
+    """The traces of a scheme; there are traces under `ns2` only."""
     return tuple(convergence_trace(scheme, at) for at in TRACED_NS) if profile == "ns2" else ()
 
 
@@ -136,7 +136,7 @@ def unfilled(runs: Runs, job: Sweep) -> Values:
 
 
 def _unused(runs: Runs, job: Sweep) -> Values:
-    """From the make to the next transmission where the sender was in RTO recovery; else nan."""
+    """Time from the make to the next transmission if the sender was in RTO recovery; else nan."""
     table = slowest_of(runs, job)
     waited = table.seconds("unused_ns")
     return np.where(table["in_rto_recovery_at_make"] == 1, waited, np.nan)

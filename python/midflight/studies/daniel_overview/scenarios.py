@@ -1,8 +1,8 @@
 """The handoffs of the overview of Daniel, Järvinen and Kojo, and the runs that it reads.
 
-The graphs for a single flow are those of Daniel and Kojo (2008), and so are their cells.  Four
-graphs are for several flows, which move together and whose notices say how many they are.  Links
-are written rate/delay in kbit/s and ms.
+The graphs for a single flow are those of Daniel and Kojo (2008), with the same cells.  Four graphs
+are for several flows, which move together; their notices state the number of flows.  Links are
+written rate/delay in kbit/s and ms.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from midflight.studies.daniel_kojo_2008 import scenarios as single
 from midflight.studies.daniel_kojo_2008.scenarios import BBM, INSTANTS_NS, MBB
 from midflight.studies.runs import Cell, Link, Sweep
 
-#: The plain sender, A1 to A4, and all that the table of problems has.
+#: The plain sender, A1 to A4, and all enhancements of the table of problems.
 REGULAR, ENHANCED, VHO = "sack", "enhanced", "vho-qs"
 SCHEMES = (REGULAR, ENHANCED, VHO)
 
-#: Receivers report duplicates, as the table asks for.
+#: Receivers report duplicates (DSACK), as the table requires.
 DSACK = (("dsack", "on"),)
 
 #: The numbers of flows of the graphs and the claims.
 FLOWS = (1, 2, 4, 8)
-#: Those of the figure of fairness.
+#: The numbers of flows in the figure of fairness.
 ALL_FLOWS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 #: The transfer time counts 100 new segments of each flow; 500, which the report on available
@@ -56,7 +56,7 @@ def sweep(
 
 
 #: The instants of the graphs for several flows: every second one, or every fourth where the old
-#: link has 54 Mbit/s, which takes long to simulate.
+#: link has 54 Mbit/s, which takes longer to simulate.
 FEWER_NS = INSTANTS_NS[1::2]
 FEWEST_NS = INSTANTS_NS[3::4]
 
@@ -65,7 +65,7 @@ FEWEST_NS = INSTANTS_NS[3::4]
 class Graph:
     """A graph for several flows: its row in the ledger, its handoff, a window, and its instants.
 
-    In `window_s` from the handoff on is counted what each flow gets.
+    The segments of each flow are counted in `window_s` from the handoff on.
     """
 
     id: str
@@ -83,7 +83,7 @@ class Graph:
         profile: str = "ns2",
         stagger_s: float = 0.0,
     ) -> Sweep:
-        """The runs under a scheme with so many flows."""
+        """The runs under a scheme with this number of flows."""
         return sweep(
             self.cell,
             scheme,
@@ -117,7 +117,7 @@ SINGLE: dict[str, dict[str, Cell]] = {
 def alone(cell: Cell, scheme: str) -> Sweep:
     """The runs of a cell with one flow: those of the study of 2008.
 
-    Under the overview's scheme receivers report duplicates besides.
+    Under the overview's scheme receivers also report duplicates.
     """
     usual = single.sweep(cell, scheme)
     return replace(usual, knobs=DSACK) if scheme == VHO else usual

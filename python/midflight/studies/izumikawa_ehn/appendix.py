@@ -1,4 +1,4 @@
-"""What a complete reproduction gives beyond the figures: tables 1 and 2, and other readings."""
+"""Further results of a complete reproduction: tables 1 and 2, and other interpretations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _table_1(runs: Runs) -> tuple[str, list[tuple[object, ...]]]:
-    """Table 1: yes or no as the paper says, and what is behind the entry of a simulated scheme."""
+    """Table 1: yes or no as in the paper, and the test of the entry of a simulated scheme."""
     rows = []
     found: list[tuple[object, ...]] = []
     for row, checks in matrix.tested(runs):
@@ -57,7 +57,8 @@ def _table_2(runs: Runs) -> tuple[str, list[tuple[object, ...]]]:
 
 
 def _readings(runs: Runs) -> tuple[str, str, list[tuple[object, ...]]]:
-    """Readings over the claims of figure 3, and the other claims under the readings they have."""
+    """Interpretations over the claims of figure 3, and the other claims under those that concern
+    them."""
     rows, more = [], []
     found: list[tuple[object, ...]] = []
     for reading in readings.READINGS:
@@ -78,7 +79,7 @@ def _readings(runs: Runs) -> tuple[str, str, list[tuple[object, ...]]]:
 
 
 def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
-    """Tables 1 and 2 and the readings: Markdown for the report, and the files."""
+    """Tables 1 and 2 and the interpretations: Markdown for the report, and the files."""
     table_1, tests = _table_1(runs)
     table_2, nodes = _table_2(runs)
     random, rest, found = _readings(runs)
@@ -98,7 +99,7 @@ def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
     text = f"""
 ## Table 1
 
-What the paper says; in brackets whether the test of the last column bears it out. An entry that
+The paper's entries; in brackets whether the test of the last column confirms them. An entry that
 holds by construction, for every scheme that can be simulated, is not tested, and claim I03-T1 does
 not count it. I-TCP and Snoop TCP are not simulated.
 
@@ -109,16 +110,16 @@ The fixed node at BS1 in kbit/s, {sc.MOBILITY_RUNS} runs, 95 % intervals; in bra
 value.
 
 {table_2}
-## Which readings make which claims come out
+## Claims under other interpretations
 
-What the paper does not state, and how many parts of each rule pass under other readings; bold where
-all do. {sc.READING_RUNS} runs each, as many as the paper has; "as taken" is the claims above. All
-values are in `readings.csv`.
+What the paper does not state: how many parts of each rule pass under other interpretations; bold
+where all do. {sc.READING_RUNS} runs each, as many as the paper has; "as taken" means the claims
+above. All values are in `readings.csv`.
 
 {random}
-An earlier version of this study took a window of {sc.OTHER_WINDOW} segments, and Reno and NewReno
-by the RFCs; the rows that say so judge today's rules on them. The other reading of TR-ACKs is in
-the notes of F3-5 and F4-5.
+An earlier version of this study used a window of {sc.OTHER_WINDOW} segments, and Reno and NewReno
+by the RFCs; the rows with these settings apply today's rules to them. The other interpretation of
+TR-ACKs is in the notes of F3-5 and F4-5.
 
 Burst errors, table 2 and figure 6:
 

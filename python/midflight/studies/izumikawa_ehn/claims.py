@@ -1,4 +1,4 @@
-"""The claims of Izumikawa, Yamaguchi and Katto and what the runs say of them."""
+"""The claims of Izumikawa, Yamaguchi and Katto and their evaluation on the runs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ claim = LEDGER.claim
 
 
 def yes(what: str, holds: bool, value: str = "") -> Check:
-    """A condition that holds or does not."""
+    """A condition that is true or false."""
     return Check(what, value or ("yes" if holds else "no"), bool(holds))
 
 
@@ -147,10 +147,10 @@ def f1(runs: Runs) -> Finding:
     before, after = (log.last("cwnd", t) for t in (at_s, at_s + 1e-3))
     return Finding(
         exchange_checks(log),
-        context=f"cwnd is {before:.0f} before the notice and {after:.0f} after it, as the notice "
-        "acknowledges segment 2 and an ACK opens the window by a segment in slow start. Segment 5, "
-        "which ACK 1 lets go while the node is away, is lost as well and sent again. The figure's "
-        f"1 is segment {sc.FIRST_SEGMENT} of the run.",
+        context=f"cwnd is {before:.0f} before the notice and {after:.0f} after it, because the "
+        "notice acknowledges segment 2, and in slow start an ACK opens the window by a segment. "
+        "Segment 5, which ACK 1 releases while the node is away, is also lost and retransmitted. "
+        f"The figure's 1 is segment {sc.FIRST_SEGMENT} of the run.",
     )
 
 
@@ -270,7 +270,8 @@ def mean_gain(runs: Runs, figure: str, comparison: Comparison) -> Check:
 
 
 def tr_acks_note(runs: Runs, figure: str, limits: Limits) -> str:
-    """What the other reading of TR-ACKs gives, and why three duplicates do not help there."""
+    """The result with the other interpretation of TR-ACKs, and why three duplicates do not help
+    there."""
     other = over(runs, figure, TR_ACKS, *limits)
     passed = sum(bool(check.passed) for check in other)
     gains = "; ".join(map(str, other))
@@ -282,18 +283,18 @@ def tr_acks_note(runs: Runs, figure: str, limits: Limits) -> str:
         for tcp in sc.TCPS
     )
     return (
-        "The other reading, which an earlier version of this study judged as well, is that each "
-        f"TCP answers three duplicates with its own fast retransmit: {passed} of {len(other)} "
-        f"parts would pass ({gains}). The handover loses all that is in flight. Fast recovery "
-        "sends one segment again and halves the window, which is then full of segments that are "
-        "gone: Reno waits for the timeout, NewReno repairs one loss in each round trip (figure "
-        "12), and Sack gets no report of a segment beyond the gap. Timeouts in a run with that "
-        f"reading, and of the original: {timeouts}."
+        "The other interpretation, which an earlier version of this study also judged, is that "
+        f"each TCP reacts to three duplicates with its own fast retransmit: {passed} of "
+        f"{len(other)} parts would pass ({gains}). The handover loses everything in flight. Fast "
+        "recovery retransmits one segment and halves the window, which is then full of lost "
+        "segments: Reno waits for the timeout, NewReno repairs one loss in each round trip "
+        "(figure 12), and Sack gets no report of a segment beyond the gap. Timeouts in a run with "
+        f"that interpretation, and of the original: {timeouts}."
     )
 
 
 def reason(runs: Runs, comparison: Comparison, figure: str, checks: Sequence[Check]) -> str:
-    """What is behind a comparison that does not come out."""
+    """The cause where a comparison is not reproduced."""
     if all(check.passed for check in checks):
         return ""
     if comparison.scheme is ORIGINAL and figure == "3":
@@ -302,8 +303,8 @@ def reason(runs: Runs, comparison: Comparison, figure: str, checks: Sequence[Che
             for alone in (stay, stay_64)
         )
         return (
-            "A handover costs the original 1 s of waiting at least, and the window. The faster a "
-            f"TCP is without handovers ({waits} kbit/s), the more that is. With a window of "
+            "A handover costs the original at least 1 s of waiting, and its window. The faster a "
+            f"TCP is without handovers ({waits} kbit/s), the more it loses. With a window of "
             f"{sc.OTHER_WINDOW} segments they have {large} kbit/s."
         )
     if comparison.scheme is FREEZE and figure == "3":
@@ -314,15 +315,15 @@ def reason(runs: Runs, comparison: Comparison, figure: str, checks: Sequence[Che
         )
         return (
             "The warning of one idle round trip is too short for a window that waits in the queue. "
-            f"Segments that Freeze-TCP loses in a handover: {lost}. On TCPW the gain hangs on the "
-            f"time constant of the bandwidth estimate, {sc.TAU_S:g} s here. With 1 s, which its "
-            f"authors' ns-2 code has, it is {slow}."
+            f"Segments that Freeze-TCP loses in a handover: {lost}. On TCPW the gain depends on "
+            f"the time constant of the bandwidth estimate, {sc.TAU_S:g} s here. With 1 s, which "
+            f"its authors' ns-2 code has, it is {slow}."
         )
     return ""
 
 
 def drops_of_a_handover(runs: Runs, job: Roaming) -> float:
-    """Segments that arrive where the node has been, in a handover."""
+    """Segments per handover that arrive at the station that the node has left."""
     return per_run(runs, job, "drops_break") / sc.HANDOVERS
 
 
@@ -332,7 +333,7 @@ def stay(tcp: Tcp) -> Roaming:
 
 
 def stay_64(tcp: Tcp) -> Roaming:
-    """The same with the other reading of the window."""
+    """The same with the other interpretation of the window."""
     return sc.with_knobs(stay(tcp), receiver_window=str(sc.OTHER_WINDOW))
 
 
@@ -357,7 +358,7 @@ def _register_comparisons(figure: str) -> None:
 def order(
     runs: Runs, figure: str, better: Sequence[Tcp], worse: Sequence[Tcp]
 ) -> tuple[list[Check], str]:
-    """On every scheme, whether each of some TCPs is above each of others; and the gains."""
+    """Checks, for every scheme, that each of some TCPs is above each of others; and the gains."""
     checks, gains = [], []
     for scheme in sc.SCHEMES:
         ratios = {
@@ -479,15 +480,15 @@ def t2(runs: Runs) -> Finding:
 
 
 def t2_note(runs: Runs) -> str:
-    """What a flow alone has with either window: the evidence for the one that is taken."""
+    """The throughput of a flow alone with either window: the evidence for the one that is used."""
     alone, large = (
         ", ".join(f"{tcp.name} {kbps(runs, one(tcp)).mean:.0f}" for tcp in sc.TCPS)
         for one in (stay, stay_64)
     )
     return (
         f"A flow alone at a station that stays there has {alone} kbit/s; with a window of "
-        f"{sc.OTHER_WINDOW} segments it has {large}. The table of readings has this claim with "
-        "both."
+        f"{sc.OTHER_WINDOW} segments it has {large}. The table of interpretations has this claim "
+        "with both."
     )
 
 
@@ -552,7 +553,7 @@ def f6_2(runs: Runs) -> Finding:
 
 
 def spoiled(*cases: sc.Spoiled, loss: str | None = sc.ERRORS["3"]) -> tuple[Roaming, ...]:
-    """The runs of EHN and of plain TCP to which these things happen, and to which nothing does."""
+    """The runs of EHN and of plain TCP with these disturbances and without any."""
     return tuple(
         case.node(tcp, scheme, loss)
         for case in (sc.INTACT, *cases)
@@ -564,7 +565,8 @@ def spoiled(*cases: sc.Spoiled, loss: str | None = sc.ERRORS["3"]) -> tuple[Roam
 def over_plain(
     runs: Runs, case: sc.Spoiled, loss: str | None = sc.ERRORS["3"], label: str = ""
 ) -> list[Check]:
-    """EHN with spoiled notices over the original that meets the same, on each TCP."""
+    """EHN with disturbed notices compared with the original under the same conditions, on each
+    TCP."""
     return [
         gain_at_least(
             f"{label}{case.name}, {tcp.name}",
@@ -577,8 +579,9 @@ def over_plain(
 
 @claim(
     "I03-X1",
-    "Beyond the paper: a notice that is lost leaves plain TCP.",
-    "If all are lost, every run is the original's, bit for bit; if half are, EHN is not below it.",
+    "Beyond the paper: with a lost notice EHN behaves like plain TCP.",
+    "If all are lost, every run equals the original's bit for bit; if half are, EHN is not below "
+    "it.",
     figures=("10",),
     needs=spoiled(sc.ALL_LOST, sc.HALF_LOST),
 )
@@ -587,7 +590,7 @@ def x1(runs: Runs) -> Finding:
     same = sum(same_runs(runs, *pair) for pair in pairs)
     whole = sum(one.runs for one, _ in pairs)
     identical = near(
-        "runs that are the original's", same, whole, 0, lambda v: f"{v:.0f} of {whole}"
+        "runs equal to the original's", same, whole, 0, lambda v: f"{v:.0f} of {whole}"
     )
     return Finding([identical, *over_plain(runs, sc.HALF_LOST)])
 
@@ -599,7 +602,7 @@ def thresholds(case: sc.Spoiled) -> FlowTrace:
 
 @claim(
     "I03-X2",
-    "Beyond the paper: a notice that comes several times counts once.",
+    "Beyond the paper: further copies of a notice have no effect.",
     "With 2 and 5 copies throughput on each TCP is within 1 % of that with one.",
     figures=("10",),
     needs=(*spoiled(*sc.DUPLICATED), *(thresholds(case) for case in (sc.INTACT, *sc.DUPLICATED))),
@@ -614,7 +617,7 @@ def x2(runs: Runs) -> Finding:
 
 
 def copies_note(runs: Runs) -> str:
-    """What further copies of a notice do to TCPW, measured."""
+    """The measured effect of further copies of a notice on TCPW."""
     means = []
     for case in (sc.INTACT, *sc.DUPLICATED):
         log = runs.trace(thresholds(case))
@@ -624,20 +627,20 @@ def copies_note(runs: Runs) -> str:
         timeouts = per_run(runs, case.node(TCPW, EHN), "timeouts")
         means.append(f"{case.name} {mean:.0f} and {timeouts:.0f}")
     return (
-        "No copy after the first moves the sender, and on Reno, whose recovery TCPW has, none "
-        "changes anything. TCPW's estimate takes each for an ACK: a segment in the time since the "
-        "copy before, in which a link sends 40 bytes. The filter averages a sample with the one "
-        "before, so that this bandwidth counts for the whole wait until the next ACK. Thresholds "
-        "become too high. Their mean after a fast retransmit of the first run, in segments, and "
-        f"timeouts in a run: {'; '.join(means)}."
+        "No copy after the first has an effect on the sender's recovery, and on Reno, whose "
+        "recovery TCPW has, none changes anything. TCPW's estimate counts each copy as an ACK: "
+        "one segment in the time since the copy before, in which a link sends 40 bytes. The "
+        "filter averages a sample with the one before, so this bandwidth counts for the whole "
+        "wait until the next ACK. The thresholds become too high. Their mean after a fast "
+        f"retransmit of the first run, in segments, and timeouts in a run: {'; '.join(means)}."
     )
 
 
 @claim(
     "I03-X3",
     "Beyond the paper: a notice that comes late does no harm.",
-    "0.1 to 4 s late EHN is not below the original that meets the same radio, with random errors "
-    "and without.",
+    "With notices 0.1 to 4 s late EHN is not below the original on the same radio, with random "
+    "errors and without.",
     figures=("10",),
     needs=(*spoiled(*sc.LATE), *spoiled(*sc.LATE, loss=None)),
 )
@@ -647,10 +650,10 @@ def x3(runs: Runs) -> Finding:
         checks += over_plain(runs, late, None, "without errors, ")
     return Finding(
         checks,
-        note="A notice later than the timeout finds a sender that has recovered. It takes what is "
-        "in flight for lost and sends a window again; the duplicates that come back cause a fast "
-        "retransmit, which halves the window. Nothing in a notice tells the sender how old the "
-        "handover is: a node had better not send one after the timeout.",
+        note="When a notice arrives after the timeout, the sender has recovered. It then takes "
+        "the segments in flight for lost and retransmits a window; the duplicates that come back "
+        "cause a fast retransmit, which halves the window. A notice does not tell the sender how "
+        "long ago the handover was: a node should not send one after the timeout.",
     )
 
 
@@ -664,7 +667,7 @@ OTHER_PIPE = tuple(
     "I03-X4",
     "Beyond the paper: a forged notice with an old ACK number, or with that of a segment never "
     "sent, changes nothing.",
-    "Ten a second: on each TCP throughput and what is sent for each segment acknowledged are "
+    "Ten a second: on each TCP the throughput and the segments sent per segment acknowledged are "
     "within 1 % of those without.",
     figures=("10",),
     needs=(*spoiled(sc.FORGED_OLD, sc.FORGED_UNSENT), *OTHER_PIPE),
@@ -680,8 +683,7 @@ def x4(runs: Runs) -> Finding:
             checks.append(
                 Check(
                     f"{case.name}, {tcp.name}",
-                    f"throughput {ratio_text(ratio)}, sent for each acknowledged "
-                    f"{100 * more:+.1f} %",
+                    f"throughput {ratio_text(ratio)}, sent per acknowledged {100 * more:+.1f} %",
                     abs(ratio.value) <= sc.NOTHING and abs(more) <= sc.NOTHING,
                 )
             )
@@ -689,16 +691,17 @@ def x4(runs: Runs) -> Finding:
 
 
 def pipe_note(runs: Runs) -> str:
-    """Whom an old ACK number moves although its mark counts for nothing, measured."""
+    """The measured effect of an old ACK number, whose mark is ignored."""
     plain = gain(runs, *(one.node(SACK, ORIGINAL) for one in (sc.FORGED_OLD, sc.INTACT)))
     other = gain(runs, *OTHER_PIPE)
     return (
-        "The mark counts for nothing; the ACK does. In fast recovery ns-2's Sack1 counts one "
-        "segment less in flight for any ACK, also for one below the first segment not "
-        "acknowledged, and sends another; ns-2's NewReno, which sends two segments at most for a "
-        "duplicate, sends on an old ACK what it held back. A plain Sack sender, which knows no "
-        f"mark, gets {ratio_text(plain)} throughput from the same ACKs; EHN on the SACK recovery "
-        f"of RFC 6675, which counts what is in flight from the SACK blocks, {ratio_text(other)}."
+        "The mark is ignored, but the ACK is not. In fast recovery ns-2's Sack1 counts one "
+        "segment less in flight for any ACK, even one below the first unacknowledged segment, and "
+        "sends another; ns-2's NewReno, which sends at most two segments for a duplicate, "
+        "responds to an old ACK with the segments that it held back. A plain Sack sender, which "
+        f"does not know marks, gets {ratio_text(plain)} throughput from the same ACKs; EHN on the "
+        "SACK recovery of RFC 6675, which counts the segments in flight from the SACK blocks, "
+        f"{ratio_text(other)}."
     )
 
 
@@ -709,12 +712,12 @@ def most_sent(runs: Runs, job: Roaming) -> float:
 
 @claim(
     "I03-X5",
-    "Beyond the paper: a forged notice with the right ACK number makes a sender send no more than "
-    "plain TCP may.",
+    "Beyond the paper: a forged notice with the right ACK number does not make a sender send more "
+    "than plain TCP may.",
     f"Ten a second: in none of the {sc.HANDOVERS + 1} intervals of {sc.EVERY_S:g} s more segments "
     f"than the wireless link carries in it and one window, {sc.CARRIED} + {sc.WINDOW} = "
-    f"{sc.CARRIED + sc.WINDOW}; no flow stands still in any of them; throughput not below that of "
-    "the original that gets the same.",
+    f"{sc.CARRIED + sc.WINDOW}; no flow stalls for a whole interval; throughput not below that of "
+    "the original with the same notices.",
     figures=("10",),
     needs=spoiled(sc.FORGED_CURRENT),
 )
@@ -739,13 +742,13 @@ def x5(runs: Runs) -> Finding:
     )
     return Finding(
         checks,
-        context=f"Sent in vain for each segment acknowledged: {shares}. The most that the original "
-        f"sends in an interval: {plain}",
-        note="What plain TCP sends an ACK has let go, and there are no more of those than the link "
-        "carries segments; or a handover has lost it, a window at most. Who knows the ACK number "
-        "can make the sender go back again and again: it sends what the node has, and the "
-        "duplicates that come back halve its window. A mark needs the protection that a reset has "
-        "(RFC 5961).",
+        context=f"Needless retransmissions per segment acknowledged: {shares}. The most that the "
+        f"original sends in an interval: {plain}",
+        note="Plain TCP sends a segment when an ACK releases it, and there are no more ACKs than "
+        "segments that the link carries; or it resends what a handover has lost, at most a "
+        "window. A forger who knows the ACK number can make the sender go back repeatedly: it "
+        "resends segments that the node has, and the duplicates that come back halve its window. "
+        "A mark needs the same protection as a reset (RFC 5961).",
     )
 
 

@@ -93,7 +93,7 @@ def messages(log: EventLog, first: int = 1) -> list[Message]:
             new = number > highest
             highest = max(highest, number)
             if event.detail.startswith("mark"):
-                # Nothing waits before it on links that are idle after a handover.
+                # The links are idle after a handover, so no packet is queued before it.
                 left = event.time_s - sc.BACK_S
                 found.append(Message(left, event.time_s, f"EHN, ACK {name(number)}", "ack"))
             elif waiting:
@@ -111,7 +111,7 @@ def _exchange() -> Figure:
         window = (leaves - 0.085, mark_s + 0.155)
         first = sc.FIRST_SEGMENT
         acked = log.ack_time(first)
-        # The router sends to BS2 what has left the backbone's other end since then.
+        # The router sends packets to BS2 that have left the backbone's other end since then.
         switched = log.of("make").first_s - sc.LINKS[0][1]
         before, after = (log.last("cwnd", at) for at in (mark_s, mark_s + 1e-6))
 
@@ -148,11 +148,11 @@ def _exchange() -> Figure:
     return Figure(
         "1",
         "The notice",
-        "A window of four segments. The node gets two of them before it leaves; two, the ACK of "
-        "the second, and what the ACK of the first lets go are lost. The notice repeats the lost "
-        "ACK, which opens the congestion window by a segment as any ACK does in slow start. The "
-        "registration comes with it: what leaves the sender's end of the backbone after it goes to "
-        "BS2.",
+        "A window of four segments. The node gets two of them before it leaves; the other two, "
+        "the ACK of the second, and the segment that the ACK of the first releases are lost. The "
+        "notice repeats the lost ACK, which opens the congestion window by a segment as any ACK "
+        "does in slow start. The registration comes with it: packets that leave the sender's end "
+        "of the backbone after it go to BS2.",
         (sc.EXCHANGE,),
         draw,
         wide=True,
@@ -189,8 +189,8 @@ def _bar_figure(id: str) -> Figure:
         id,
         f"Throughput, {sc.ERROR_NAMES[id]}",
         f"Means of {sc.RUNS} runs of 300 s with 95 % confidence intervals, a handover every 5 s. "
-        "TR-ACKs as the paper describes them, and, as the other reading, with each TCP's own fast "
-        "retransmit. TCPW+ is not in the paper.",
+        "TR-ACKs as the paper describes them, and, as another interpretation, with each TCP's own "
+        "fast retransmit. TCPW+ is not in the paper.",
         tuple(sc.cell(id, tcp, scheme) for tcp in tcps for scheme in sc.SCHEMES),
         draw,
         wide=True,
@@ -230,7 +230,7 @@ def _strategy_figure() -> Figure:
 
     return Figure(
         "6",
-        "How a sender goes on after a handover",
+        "How a sender resumes after a handover",
         "TCPW in the four domains of figure 5, whose stations have "
         + ", ".join(map(str, sc.FIXED))
         + " fixed nodes. MN: the mobile node on average and while it is at a station; FN: the "
@@ -281,7 +281,7 @@ def _min_rto_figure() -> Figure:
     return Figure(
         "7",
         "Beyond the paper: the minimum RTO",
-        "What EHN gains under random errors hangs on how long the original waits for its timeout. "
+        "EHN's gain under random errors depends on how long the original waits for its timeout. "
         f"Means of {sc.BEYOND_RUNS} runs with 95 % confidence intervals.",
         tuple(jobs.values()),
         draw,
@@ -364,7 +364,7 @@ def _overtaking(runs: Runs) -> str:
 
     above = where(lambda ratio: ratio.value > 0)
     if not above:
-        return "Freeze-TCP is nowhere above EHN."
+        return "Freeze-TCP is above EHN at no point."
     surely = where(lambda ratio: ratio.low > 0) or "nowhere"
     freeze, ehn = (
         per_run(runs, job, "timeouts") / sc.HANDOVERS for job in jobs(TCPW, _ONE_ACK.blackout_s)
@@ -374,10 +374,10 @@ def _overtaking(runs: Runs) -> str:
     return (
         f"Freeze-TCP's mean is above EHN's {above}; by the whole interval of the gain {surely}. "
         "Disconnected for longer than the RTO, 1 s at least, EHN's sender has a timeout, while "
-        f"Freeze-TCP's timer stands still: at {_ONE_ACK.blackout_s:g} s on TCPW {ehn:.1f} and "
-        f"{freeze:.1f} timeouts in a handover. And the three ACKs that open Freeze-TCP's window "
-        "raise TCPW's estimate of the bandwidth as copies of a notice do (I03-X2): with one ACK it "
-        f"has {one} kbit/s there, with three {three}, and EHN {other}."
+        f"Freeze-TCP's timer is stopped: at {_ONE_ACK.blackout_s:g} s on TCPW {ehn:.1f} and "
+        f"{freeze:.1f} timeouts in a handover. Also, the three ACKs that open Freeze-TCP's window "
+        "raise TCPW's bandwidth estimate, as copies of a notice do (I03-X2): with one ACK it has "
+        f"{one} kbit/s there, with three {three}, and EHN {other}."
     )
 
 
@@ -413,8 +413,8 @@ def _foresight_figure() -> Figure:
     return _line_figure(
         "9a",
         "Beyond the paper: Freeze-TCP warns too early or too late",
-        "The warning is meant to come one idle round trip (121 ms) before the node leaves and "
-        "comes this much later; below zero, earlier. EHN and the original do not predict anything. "
+        "The warning should come one idle round trip (121 ms) before the node leaves; it comes "
+        "this much later, or earlier if below zero. EHN and the original do not predict anything. "
         "Random errors.",
         _SHOWN_TCPS,
         "Warning too late by (s)",
@@ -433,8 +433,8 @@ def _missed_figure() -> Figure:
     return _line_figure(
         "9b",
         "Beyond the paper: Freeze-TCP misses handovers",
-        "This share of handovers is not foreseen, so that the node closes no window and still "
-        "repeats its last ACK three times after it. Random errors.",
+        "The node does not predict this share of handovers: it closes no window before them, but "
+        "still repeats its last ACK three times afterwards. Random errors.",
         _SHOWN_TCPS,
         "Share of handovers missed",
         sc.MISSED,
@@ -507,10 +507,10 @@ def _window_figure() -> Figure:
     return _line_figure(
         "11",
         "Beyond the paper: a whole window at once",
-        "Without radio losses the receiver's window decides how much is in flight. EHN sends it "
-        "again all at once: more than the 50 packets of a queue overflow it, and part of what the "
-        "handover has lost is lost again. And the longer the queue, the more a warning of one idle "
-        "round trip comes too late for Freeze-TCP.",
+        "Without radio losses the receiver's window determines the amount in flight. EHN resends "
+        "it all at once: more than 50 packets overflow the queue, and part of the segments that "
+        "the handover has lost is lost again. And the longer the queue, the more a warning of one "
+        "idle round trip comes too late for Freeze-TCP.",
         _SHOWN_TCPS,
         "Receiver's window (segments)",
         sc.WINDOWS,
@@ -542,10 +542,10 @@ def _near_figure() -> Figure:
 
     return Figure(
         "12",
-        "Beyond the paper: one handover from near",
+        "Beyond the paper: one handover in detail",
         "NewReno without radio losses and with a window of 16. The node leaves at 5 s (dashed). "
-        "Three duplicates let a sender repair one loss in a round trip, which takes longer than "
-        "to wait for the timeout; slow start and EHN send everything that was lost again.",
+        "With three duplicates a sender repairs one loss per round trip, which takes longer than "
+        "to wait for the timeout; slow start and EHN retransmit everything that was lost.",
         tuple(jobs.values()),
         draw,
         wide=True,

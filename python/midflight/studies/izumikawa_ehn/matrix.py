@@ -1,9 +1,9 @@
-"""Table 1 of the paper, with a test behind every entry that a run can bear out.
+"""Table 1 of the paper, with a test of every entry that a run can confirm.
 
-Two rows hold for whatever this simulator simulates: its network has no part that could read a
-header or help a scheme. They are stated and not tested.
+Two rows hold for every scheme in this simulator: the network of these runs has no part that could
+read a header or help a scheme. They are stated and not tested.
 
-I-TCP and Snoop TCP are not simulated: their columns are what the paper says.
+I-TCP and Snoop TCP are not simulated: their columns repeat the paper.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Test = Callable[[Runs, Scheme], Check]
 class Row:
     """A property of schemes.
 
-    `stated` is what the paper says of I-TCP, Snoop TCP, Freeze-TCP and EHN; `how` and `test` say
-    how that is tested, or, without a test, why it holds by construction.
+    `stated` has the paper's entries for I-TCP, Snoop TCP, Freeze-TCP and EHN; `how` and `test`
+    describe the test, or, without a test, why the row holds by construction.
     """
 
     name: str
@@ -86,7 +86,8 @@ def _long_disconnection(runs: Runs, scheme: Scheme) -> Check:
 
 def _other_path(runs: Runs, scheme: Scheme) -> Check:
     """ACKs from the new station while the router still sends data to the old one."""
-    # What has left the old station is at the sender by then: nothing waits on the way back.
+    # Packets that have left the old station are at the sender by then, because no queue builds up
+    # on the return path.
     log = runs.trace(_trace(scheme))
     heard = 0
     for leaves, switched in zip(log.of("break").time_s, log.of("make").time_s, strict=False):
@@ -103,7 +104,7 @@ def _prediction(runs: Runs, scheme: Scheme) -> Check:
     jobs = [_few(scheme, foresight_missed=share) for share in (0.0, 1.0)]
     if scheme is EHN:
         same = same_runs(runs, *jobs)
-        what = "ehn, runs that are the same if no handover is foreseen"
+        what = "ehn, runs that are the same if no handover is predicted"
         return near(what, same, sc.BEYOND_RUNS, 0, lambda v: f"{v:.0f} of {sc.BEYOND_RUNS}")
     ratio = gain(runs, *jobs)
     return gain_above("freeze, throughput over that without any prediction", ratio)
@@ -176,7 +177,8 @@ NEEDS: tuple[Job, ...] = tuple(
 
 
 def tested(runs: Runs) -> list[tuple[Row, dict[Scheme, Check]]]:
-    """Each row with the test of each scheme that is simulated: whether the paper's entry holds.
+    """Each row with the test of each scheme that is simulated: whether the paper's entry is
+    confirmed.
 
     A row that holds by construction has no tests.
     """

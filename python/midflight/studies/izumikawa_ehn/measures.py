@@ -1,4 +1,4 @@
-"""What the claims and figures measure of the runs."""
+"""The measures of the claims and figures."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def per_run(runs: Runs, job: Roaming, name: str) -> float:
 
 
 def same_runs(runs: Runs, one: Roaming, other: Roaming) -> int:
-    """In how many runs exactly the same happened."""
+    """The number of runs that are identical."""
     pairs = zip(runs.roaming(one).digests(), runs.roaming(other).digests(), strict=True)
     return sum(a == b for a, b in pairs)
 

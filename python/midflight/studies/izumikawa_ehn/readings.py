@@ -1,4 +1,4 @@
-"""Other readings of the paper: every claim about throughput, judged on changed runs."""
+"""Other interpretations of the paper: every claim about throughput, judged on changed runs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from midflight.studies.runs import Roaming, Runs
 Change = Callable[[Roaming], Roaming]
 
 AS_TAKEN = "as taken"
-#: Claims of figure 3, and the others that one reading is judged on too.
+#: Claims of figure 3, and the others that one interpretation is judged on too.
 RANDOM = tuple(f"I03-F3-{n}" for n in range(1, 7))
 REST = (*(f"I03-F4-{n}" for n in range(1, 7)), "I03-T2", "I03-F6-1", "I03-F6-2")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Another reading: its name, what it changes of a node's runs; whether all claims see it."""
+    """Another interpretation: its name, what it changes in a node's runs, and whether it is judged
+    on all claims."""
 
     name: str
     change: Change
     whole: bool = False
 
     def node(self, job: Roaming) -> Roaming:
-        """The same runs under this reading, as often as the paper has them."""
+        """The same runs under this interpretation, as many as in the paper."""
         changed = self.change(job)
         if changed == job and self.name == AS_TAKEN:
             return job
@@ -47,13 +48,13 @@ class Reading:
                 yield self.node(job)
 
     def judge(self, runs: Runs) -> dict[str, Finding]:
-        """What is found of each claim."""
+        """The finding of each claim."""
         changed = _Changed(runs, self)
         return {id: LEDGER[id].evaluate(changed) for id in self.claims}
 
 
 class _Changed(Runs):
-    """Runs as a claim sees them under a reading."""
+    """Runs as a claim sees them under an interpretation."""
 
     def __init__(self, runs: Runs, reading: Reading) -> None:
         super().__init__(runs.core)
@@ -114,12 +115,12 @@ def _acks_lost(node: Roaming) -> Roaming:
 READINGS = (
     Reading(AS_TAKEN, lambda node: node, whole=True),
     Reading(
-        f"window of {sc.OTHER_WINDOW} segments (the earlier reading)",
+        f"window of {sc.OTHER_WINDOW} segments (earlier interpretation)",
         _knobs(receiver_window=str(sc.OTHER_WINDOW)),
         whole=True,
     ),
     Reading(
-        "Reno and NewReno by RFC 5681 and 6582 (the earlier reading)",
+        "Reno and NewReno by RFC 5681 and 6582 (earlier interpretation)",
         _cumulative(recovery_rules="rfc"),
         whole=True,
     ),

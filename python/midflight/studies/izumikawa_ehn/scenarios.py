@@ -1,6 +1,6 @@
 """The world of Izumikawa, Yamaguchi and Katto: base stations, TCP versions, handover schemes.
 
-What the paper leaves open is a constant here, with its argument in README.md.
+What the paper does not specify is a constant here; README.md justifies it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ BACK_S = sum(delay + ACK_BITS / rate for rate, delay in LINKS)
 END_S, EVERY_S, ADVERTISEMENT_S = 300.0, 5.0, 0.1
 #: In a run; it ends when the next one would be.
 HANDOVERS = 59
-#: The receiver's window, the other reading of it, and what the wireless link carries between two
-#: handovers, in segments.
+#: The receiver's window, its other interpretation, and the capacity of the wireless link between
+#: two handovers, in segments.
 WINDOW, OTHER_WINDOW = 20, 64
 CARRIED = round(LINKS[-1][0] * EVERY_S / SEGMENT_BITS)
 #: The paper has five runs of everything.
 RUNS, MOBILITY_RUNS, BEYOND_RUNS, SWEEP_RUNS, READING_RUNS = 20, 10, 10, 5, 5
-#: Without radio losses runs differ by when the node hears an advertisement, and by little else.
+#: Without radio losses runs differ in the time at which the node hears an advertisement, and in
+#: little else.
 CLEAN_RUNS = 3
 RUN_COUNTS = (RUNS, MOBILITY_RUNS, BEYOND_RUNS, SWEEP_RUNS, READING_RUNS, CLEAN_RUNS)
 
@@ -44,7 +45,7 @@ KNOBS: Knobs = (
 
 @dataclass(frozen=True)
 class Tcp:
-    """A version of TCP: its name, and how it differs from the others."""
+    """A version of TCP: its name, and its differences from the others."""
 
     name: str
     knobs: Knobs
@@ -66,7 +67,7 @@ TCPW_PLUS = Tcp("TCPW+", (("congestion", "westwood-plus"), ("recovery", "reno"))
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a mobile node and its sender handle a handover: its name, and what of the core it is."""
+    """How a mobile node and its sender handle a handover: its name, and its scheme in the core."""
 
     name: str
     core: str
@@ -74,14 +75,14 @@ class Scheme:
 
 
 def freeze(name: str, warning_s: float) -> Scheme:
-    """Freeze-TCP with a warning so long before the node leaves."""
+    """Freeze-TCP with a warning this long before the node leaves."""
     return Scheme(name, "freeze", (("freeze_warning", f"{round(warning_s * 1000)}ms"),))
 
 
 ORIGINAL = Scheme("original", "sack")
 #: Section 2.3: fast retransmission after the handover, followed by slow start from a window of one.
 TR_ACKS_SLOW = Scheme("TR-ACKs", "ehn", (("ehn_window", "slow-start"),))
-#: The other reading: three duplicate ACKs, which each TCP answers as it always does.
+#: The other interpretation: three duplicate ACKs, to which each TCP reacts in its usual way.
 TR_ACKS = Scheme("TR-ACKs, own fast retransmit", "tr-acks")
 FREEZE = freeze("Freeze, RTT", RTT_S)
 FREEZE_500 = freeze("Freeze, RTT + 0.5 s", RTT_S + 0.5)
@@ -89,7 +90,7 @@ FREEZE_1000 = freeze("Freeze, RTT + 1.0 s", RTT_S + 1.0)
 EHN = Scheme("EHN", "ehn")
 SCHEMES = (ORIGINAL, TR_ACKS_SLOW, TR_ACKS, FREEZE_1000, FREEZE_500, FREEZE, EHN)
 
-#: What the wireless links lose in figures 3 and 4, of the packets to the nodes.
+#: Loss model of the wireless links in figures 3 and 4, for packets to the nodes.
 ERRORS = {"3": "uniform 1%", "4": "burst 0.5% 3"}
 ERROR_NAMES = {"3": "random errors", "4": "burst errors"}
 
@@ -182,7 +183,7 @@ MIN_RTO_NAMES = {"200ms": "min. RTO 0.2 s", "500ms": "0.5 s", "1s": "1.0 s"}
 MIN_RTOS = tuple(MIN_RTO_NAMES)
 WINDOWS = (16, 20, 24, 32, 48, 56, 64, 80, 100)
 BLACKOUTS_S = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
-#: How much later a warning comes than it is meant to, in seconds; below zero it comes earlier.
+#: Delay of a warning beyond its intended time, in seconds; below zero it comes earlier.
 FORESIGHT_ERRORS_S = (-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 MISSED = (0.0, 0.25, 0.5, 0.75, 1.0)
 LONG_BLACKOUT_S = 2.0
@@ -193,7 +194,7 @@ def beyond(tcp: Tcp, scheme: Scheme, loss: str | None = ERRORS["3"], **changes: 
     return roaming(tcp, scheme, loss, **{"runs": BEYOND_RUNS, **changes})
 
 
-#: One handover from near, without radio losses, with so few segments in flight that a figure shows
+#: One handover in detail, without radio losses, with so few segments in flight that a figure shows
 #: them and no queue fills.
 NEAR_WINDOW = 16
 
@@ -211,19 +212,20 @@ def swept(tcp: Tcp, scheme: Scheme, **changes: Any) -> Roaming:
 
 @dataclass(frozen=True)
 class Spoiled:
-    """Something that happens to notices: its name, and what it changes of a node's runs."""
+    """A disturbance of notices: its name, and what it changes in a node's runs."""
 
     name: str
     changes: tuple[tuple[str, Any], ...]
 
     def node(self, tcp: Tcp, scheme: Scheme, loss: str | None = ERRORS["3"]) -> Roaming:
-        """The runs of a scheme on a TCP to which it happens."""
+        """The runs of a scheme on a TCP with this disturbance."""
         runs = BEYOND_RUNS if loss else CLEAN_RUNS
         return beyond(tcp, scheme, loss, runs=runs, **dict(self.changes))
 
 
-#: What a notice that changes nothing may change. The runs are paired, so that any difference is the
-#: notice's, and no chance. The paper calls 562 to 566 kbit/s "almost the same" (table 2: 0.8 %).
+#: Allowed difference for notices that should change nothing. The runs are paired, so any difference
+#: is caused by the notice, not by chance. The paper calls 562 to 566 kbit/s "almost the same"
+#: (table 2: 0.8 %).
 NOTHING = 0.01
 INTACT = Spoiled("as sent", ())
 HALF_LOST = Spoiled("half of them lost", (("signal_lost", 0.5),))

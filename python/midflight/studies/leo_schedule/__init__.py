@@ -24,7 +24,7 @@ STUDY = Study(
     "mininettestbed; measurements on a Linux 6.18 host",
     summary="CUBIC, BBR and BBRv3 where rate and delay change every 15 s, where the delay jumps, "
     "and where the link is cut.",
-    reading="Lines are goodput by what is acknowledged. The kernel's were recorded in the lab.",
+    reading="Lines are the goodput of acknowledged data. The kernel's were recorded in the lab.",
     figures=FIGURES,
     claims=LEDGER,
     assumptions=_assumptions,

@@ -11,7 +11,7 @@ from midflight.studies.runs import Job, Runs
 
 LEDGER = Ledger()
 
-#: What a Linux 6.18 host had in these seconds after the jump, in Mbit/s.
+#: The goodput of a Linux 6.18 host in these seconds after the jump, in Mbit/s.
 HOST = {
     sc.CUBIC: {1: 4.8, 2: 5.6, 3: 6.5, 4: 7.3, 5: 8.2, 6: 8.9, 7: 9.6},
     sc.BBR: {1: 7.5, 6: 4.05},
@@ -39,7 +39,7 @@ def after_jump(runs: Runs, times: int, sender: str) -> np.ndarray:
 
 @LEDGER.claim(
     "LE1",
-    "The same run number gives the rates and round trips of the script.",
+    "The same run number gives the same rates and round trips as in the script.",
     "Rate and twice the delay of the link in the middle of each period; exact; a part for each run",
     figures=("1",),
     needs=SCHEDULES,
@@ -127,7 +127,7 @@ def cuts_cost(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "LE4",
-    "BBRv3 needs its next ProbeRTT to notice a longer path, unless it is told.",
+    "BBRv3 notices a longer path only at its next ProbeRTT, unless it gets a notice.",
     "Reaction at least 4 s without a notice, at most 1 s with one; a part for each round trip",
     figures=("4",),
     needs=BBR3,
@@ -167,7 +167,7 @@ def phase_of_bbr(runs: Runs) -> Finding:
     )
 
 
-#: How much of the greater one two values may differ.
+#: The allowed difference of two values, as a share of the greater one.
 SAME = 0.02
 
 

@@ -33,7 +33,7 @@ def _schedule() -> Figure:
     def draw(runs: Runs) -> Drawing:
         x = [float(second) + step_s / 2 for second in range(0, end_s, step_s)]
         rates = [sc.schedule(1)[int(at // sc.PERIOD_S)][0] * sc.DATA / sc.WIRE for at in x]
-        lines = [Line("what the link has for data", SERIES[0], x, _points(rates))]
+        lines = [Line("link's rate for data", SERIES[0], x, _points(rates))]
         rows: list[tuple[object, ...]] = [
             ("link", at, rate) for at, rate in zip(x, rates, strict=True)
         ]
@@ -147,7 +147,7 @@ def _cuts() -> Figure:
         "3",
         "Hard handovers",
         "Goodput of 100 s in which the link is cut every five seconds. Means of five starts with "
-        "their 95 % confidence intervals; of the kernel the first.",
+        "their 95 % confidence intervals; for the kernel the first one.",
         CUTS,
         draw,
         wide=True,
@@ -213,7 +213,7 @@ def _instants() -> Figure:
 
     return Figure(
         "5",
-        "When the jump comes",
+        "The instant of the jump",
         "From a jump of the round trip from 20 to 80 ms at 10 Mbit/s to the first half second of "
         "full goodput, by the instant of the jump.",
         tuple(sc.acks(sc.jump_at(at_s, s)) for s in sc.KERNEL for at_s in sc.INSTANTS_S),

@@ -1,4 +1,4 @@
-"""What the lab's kernel gives in the same scenarios, recorded in `kernel.csv` (see `record`).
+"""The results of the lab's kernel in the same scenarios, recorded in `kernel.csv` (see `record`).
 
 A row is a series, its x (a second from the start of the run, or the length of a cut in ms), and
 the goodput in Mbit/s.
@@ -32,9 +32,10 @@ def recorded() -> dict[str, dict[str, float]]:
 
 
 def measured(only: Container[str] | None = None) -> Iterator[Row]:
-    """Yield what a kernel gives, of all series or of some; raises `LabError` if there is none.
+    """Yield a kernel's results, for all series or for some; raises `LabError` if there is no
+    kernel.
 
-    What is acknowledged in each second is what the kernel's sender says (TCP_INFO).
+    The data acknowledged in each second are those that the kernel's sender reports (TCP_INFO).
     """
     import importlib
 

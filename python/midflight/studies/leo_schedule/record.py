@@ -1,4 +1,4 @@
-"""Run the study's scenarios on a kernel of the lab, and write what it gives.
+"""Run the study's scenarios on a kernel of the lab, and write the results.
 
 python -m midflight.studies.leo_schedule.record [FILE]
 """

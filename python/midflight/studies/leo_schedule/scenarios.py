@@ -22,7 +22,7 @@ DATA, WIRE = 1448, 1500
 BITS = 8 * DATA
 
 CUBIC, BBR, TOLD = "cubic", "bbr", "enhanced"
-#: Senders that the kernel has, and what the simulator calls their congestion control.
+#: The kernel's senders, and the simulator's names of their congestion control.
 KERNEL = {CUBIC: "cubic-linux", BBR: "bbr-linux"}
 NAMES = {CUBIC: "CUBIC", BBR: "BBR", TOLD: "CUBIC with a notice"}
 
@@ -39,7 +39,7 @@ def schedule(run: int) -> list[tuple[int, int]]:
     found = []
     for _ in range(PERIODS):
         found.append((draw.randint(50, 100), draw.randint(5, 100)))
-        # A loss that the script draws and does not use.
+        # A loss that the script draws but does not use.
         draw.uniform(0, 5)
     return found
 
@@ -105,7 +105,7 @@ def changed(
 
 @cache
 def jump(times: int, sender: str, stack: str = "midflight") -> Scenarios:
-    """A jump of the round trip by so many times at 10 Mbit/s."""
+    """A jump of the round trip by this factor at 10 Mbit/s."""
     text = changed(10, *JUMPS[times], flow(sender, stack), JUMP_END_S)
     return Scenarios(f"jump x{times}, {sender}", (text,), traced=False)
 
@@ -131,7 +131,7 @@ STARTS_MS = (0, 200, 400, 600, 800)
 
 @cache
 def hard(cut_ms: int, sender: str, stack: str = "midflight") -> Scenarios:
-    """A link that is cut for so long every five seconds; five starts."""
+    """A link that is cut for this long every five seconds; five starts."""
     link = {"rate": f"{CUT_MBPS} Mbit/s", "delay": f"{CUT_RTT_MS / 2:g} ms", "queue": "bdp"}
     at = range(CUT_EVERY_S, CUT_END_S, CUT_EVERY_S)
     handoffs = [
@@ -177,7 +177,7 @@ def acks(of: Scenarios) -> FlowTrace:
 
 
 def megabits(log: EventLog, at_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is acknowledged before each instant, in Mbit."""
+    """Data acknowledged before each instant, in Mbit."""
     seen = log.of("ack")
     highest = np.concatenate(([0.0], np.maximum.accumulate(seen.value)))
     found: NDArray[np.float64] = highest[np.searchsorted(seen.time_s, at_s)] * BITS / 1e6
@@ -195,7 +195,7 @@ def seconds(log: EventLog, from_s: int, until_s: int) -> NDArray[np.float64]:
     return goodput(log, np.arange(from_s, until_s + 1, dtype=float))
 
 
-#: A sender has reacted when it has so much of the rate over so long.
+#: A sender has reacted when it reaches this share of the rate over this time.
 SHARE, WINDOW_S, STEP_S = 0.9, 0.5, 0.05
 
 

@@ -1,7 +1,7 @@
-"""What a complete reproduction gives beyond the paper's figures.
+"""Further results of a complete reproduction, beyond the paper's figures.
 
-Ground truth: the confusion matrix of every scheme in every scenario.  Readings: what the parameters
-that the paper leaves open, or contradicts itself about, do to its claims.
+Ground truth: the confusion matrix of every scheme in every scenario.  Interpretations: the effect
+on its claims of parameters that the paper does not specify or states inconsistently.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from midflight.studies.lim_jang_2009.scenarios import (
 )
 from midflight.studies.runs import Flow, Radio, Runs
 
-#: Runs of a reading without and with cross traffic; the study itself has 30.
+#: Runs of an interpretation without and with cross traffic; the study itself has 30.
 READING_RUNS, CONGESTED_READING_RUNS = 10, 8
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Another reading of the paper: its name, and what it changes of a flow."""
+    """Another interpretation of the paper: its name, and what it changes in a flow."""
 
     name: str
     change: Callable[[Flow], Flow]
     congested: bool = False
 
     def flow(self, figure: str, scheme: str) -> Flow:
-        """The runs of a scheme in the scenario of a figure under this reading."""
+        """The runs of a scheme in the scenario of a figure under this interpretation."""
         runs = CONGESTED_READING_RUNS if sc.SCENARIOS[figure][1] else READING_RUNS
         if self.name == AS_TAKEN:
             runs = sc.RUNS
@@ -109,7 +109,7 @@ class Column:
     high: float = float("inf")
 
     def ratio(self, runs: Runs, reading: Reading | Congested) -> Ratio:
-        """The gain under a reading."""
+        """The gain under an interpretation."""
         if isinstance(reading, Congested):
             better, worse = (
                 sc.scenario(self.figure, s, reading) for s in (self.better, self.worse)
@@ -142,7 +142,7 @@ CONGESTED_COLUMNS = (
 )
 
 
-#: Gains of figure 13, which both readings of the cross traffic and every k have.
+#: Gains of figure 13, for both interpretations of the cross traffic and every k.
 BOTH_COLUMNS = (
     Column("F13-1", "I/DCR, 3G before", "13", SCHEME_I, DCR, False, 0.25),
     Column("F13-1", "II/DCR, 3G before", "13", SCHEME_II, DCR, False, 0.25),
@@ -233,7 +233,7 @@ def _further(runs: Runs) -> str:
 
 
 def both_readings() -> list[Congested]:
-    """The readings of the cross traffic side by side, by k."""
+    """The interpretations of the cross traffic side by side, by k."""
     return [
         Congested(one.delay_us, k) for k in sorted((sc.K, *sc.OTHER_K)) for one in (TABLE_1, TEXT)
     ]
@@ -257,7 +257,7 @@ MANIFOLD = 4.0
 
 
 def conclusion(runs: Runs) -> str:
-    """What no choice of the open parameters gives together."""
+    """The claims that no choice of the open parameters reproduces together."""
     lost = {
         one: percent(wired_drops(runs, [sc.scenario(figure, SACK, one) for figure in ("13", "14")]))
         for one in (TABLE_1, TEXT)
@@ -265,18 +265,18 @@ def conclusion(runs: Runs) -> str:
     (column,) = (c for c in BOTH_COLUMNS if c.what == "II/DCR, WLAN after")
     gains = {one: column.ratio(runs, one).value for one in both_readings()}
     large = sorted({one.k for one, gain in gains.items() if gain >= MANIFOLD})
-    needs = f"needs k <= {large[-1]}" if large else "comes out with none of them"
+    needs = f"needs k <= {large[-1]}" if large else "is reproduced with none of them"
     listed = "; ".join(
         f"k = {k}: {100 * gains[Congested(TABLE_1.delay_us, k)]:+.0f} % and "
         f"{100 * gains[Congested(TEXT.delay_us, k)]:+.0f} %"
         for k in sorted((sc.K, *sc.OTHER_K))
     )
     return (
-        "No k of the loss differentiation gives all claims: L09-T4.1 needs k >= 4.2, and the "
+        "No k of the loss differentiation reproduces all claims: L09-T4.1 needs k >= 4.2, and the "
         f"+480 % of L09-F13-2 {needs} (II over DCR by table 1's loss rate and by the text's path: "
-        f"{listed}). Table and text exclude each other: the wired link drops {lost[TABLE_1]} of "
+        f"{listed}). Table and text contradict each other: the wired link drops {lost[TABLE_1]} of "
         f"all packets with the delay that is tuned to the table and {lost[TEXT]} with the text's "
-        "path of 1 ms. Verdicts are by the table with k = 4; the rows of figures 13 and 14 show "
+        "path of 1 ms. Verdicts use the table and k = 4; the rows of figures 13 and 14 show "
         "both."
     )
 
@@ -334,17 +334,17 @@ def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
         for name, us in zip(READINGS, (sc.CROSS_DELAY_US, sc.CROSS_DELAY_OWN_US), strict=True)
     )
     text = f"""
-## What the suspected losses were
+## Causes of the suspected losses
 
-A suspected loss is one that three duplicate ACKs tell of. The simulator knows whether a queue
-dropped the segment, the radio lost it, or it was only late; the scheme takes it for one of these,
-or a timeout comes first. All suspected losses of {sc.RUNS} runs.
+A suspected loss is one that three duplicate ACKs indicate. The simulator knows whether a queue
+dropped the segment, the radio lost it, or it was only late; the scheme classifies it as one of
+these, or a timeout comes first. All suspected losses of {sc.RUNS} runs.
 
 {_table(_MATRIX_HEADER, shown)}
-What LD takes for wireless on the congested path are largely losses of the wired queue: its 30
-packets are 12 ms, which a round trip of 0.4 s hardly shows. Over the WLAN, with 44 ms, it tells
-them. So the gain over congested 3G is bought with losses that are not answered, and over congested
-WLAN there is little to gain.
+The losses that LD takes for wireless on the congested path are largely losses of the wired queue:
+its 30 packets are 12 ms, which make little difference in a round trip of 0.4 s. Over the WLAN, with
+44 ms, LD recognises them. So over congested 3G the sender gains by not reacting to congestion
+losses, and over congested WLAN there is little to gain.
 
 ## Further schemes
 
@@ -353,14 +353,14 @@ RFC 4653, `eifel` RFC 3522 and 4015, `dsack-undo` RFC 3708; `ld` is SACK with th
 differentiation alone.
 
 {_further(runs)}
-## Which readings make which claims come out
+## Claims under other interpretations
 
-What the paper does not state or contradicts, and the gains under other readings; bold where the
-claim's range holds. {READING_RUNS} runs ({CONGESTED_READING_RUNS} with cross traffic), as taken
-{sc.RUNS}.
+What the paper does not state or states inconsistently, and the gains under other interpretations;
+bold where the claim's range holds. {READING_RUNS} runs ({CONGESTED_READING_RUNS} with cross
+traffic), as taken {sc.RUNS}.
 
 {radio}
-Swapping with the next packet, the paper's words, gives one duplicate ACK at most: then DCR has
+Swapping with the next packet, the paper's words, gives at most one duplicate ACK: then DCR has
 nothing to gain over SACK, which contradicts the paper's own +100 %. A window of 20 segments, ns-2's
 default, leaves less than a fifth to gain from the loss differentiation.
 
@@ -368,15 +368,15 @@ default, leaves less than a fifth to gain from the loss differentiation.
 
 Table 1 has 1.5 % of losses at the wired link; section 5.3 has cross traffic "only over wired path
 of high bandwidth (20 Mbps) and very short delay (1 millisecond)". With that path ten flows lose
-three times as much, so that the two exclude each other. {sc.RUNS} runs each, 95 % intervals.
+three times as much, so the two contradict each other. {sc.RUNS} runs each, 95 % intervals.
 
 {both}
-### Further readings of the cross traffic
+### Further interpretations of the cross traffic
 
 Table 1 gives 1.5 % losses and no round trip. The delay of the cross host is tuned ({delays};
-`midflight calibrate lim-jang-2009`). A queue that is nearly always full drops a flow that arrives
-at random more often than those whose packets come when one has just left, so that "1.5 %" is two
-readings.
+`midflight calibrate lim-jang-2009`). A queue that is nearly always full drops packets of a flow
+that arrive at random more often than those of flows whose packets arrive when one has just left, so
+"1.5 %" has two interpretations.
 
 {_cross_traffic(runs)}
 {congested}

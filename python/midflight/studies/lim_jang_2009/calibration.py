@@ -1,9 +1,9 @@
 """How the cross traffic's delay is found: `midflight calibrate lim-jang-2009`.
 
-The paper gives the cross traffic's loss rate, 1.5 %, and not the round trip that decides it.  The
-one-way delay of the cross host is searched in steps until the drops at the wired queue come nearest
-to the target, for two readings of it: of all packets handed to the queue, and of the flow's own.
-The flow is plain SACK, the mean is over both handovers.
+The paper gives the cross traffic's loss rate, 1.5 %, but not the round trip that determines it.
+The one-way delay of the cross host is searched in steps until the drops at the wired queue are
+nearest to the target, for two interpretations of it: as a share of all packets that arrive at the
+queue, and of the flow's own. The flow is plain SACK, the mean is over both handovers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ READINGS = {"all packets": "CROSS_DELAY_US", "the flow's packets": "CROSS_DELAY_
 
 @dataclass(frozen=True)
 class Trial:
-    """What one delay gives: drops at the wired queue, of all packets and of the flow's."""
+    """The result of one delay: drops at the wired queue, of all packets and of the flow's."""
 
     reading: str
     delay_us: int
@@ -34,7 +34,7 @@ class Trial:
 
     @property
     def rate(self) -> float:
-        """The share that the reading is about."""
+        """The share that the interpretation concerns."""
         return self.all_packets if self.reading == "all packets" else self.own_packets
 
 
@@ -45,7 +45,8 @@ def trial_flows(delay_us: int) -> tuple[Flow, ...]:
 
 
 def calibrate(runs: Runs, progress: Progress | None = None) -> list[Trial]:
-    """All trials in the order in which they were made; the last of a reading is its result."""
+    """All trials in the order in which they were made; the last one of an interpretation is its
+    result."""
     return [trial for reading in READINGS for trial in _search(runs, reading, progress)]
 
 

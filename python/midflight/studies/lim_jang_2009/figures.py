@@ -137,10 +137,10 @@ def _state_figure() -> Figure:
     return Figure(
         "4",
         "The states of proposed scheme II",
-        "The sender's own states and the transitions between them, with how often they were "
-        "taken in four runs of each scenario of figures 11 to 14 and in the exchanges of figures "
-        "5 to 9 (three times at least; all are in the CSV). Shaded: what the scheme adds. A loss "
-        "taken for wireless goes through fast recovery with the window kept.",
+        "The sender's own states and the transitions between them, with how often they occurred "
+        "in four runs of each scenario of figures 11 to 14 and in the exchanges of figures 5 to 9 "
+        "(three times at least; all are in the CSV). Shaded: the scheme's additions. A loss taken "
+        "for wireless goes through fast recovery with the window kept.",
         (*STATE_TRACES, *SCRIPTED),
         draw,
         wide=True,
@@ -152,7 +152,7 @@ def _state_figure() -> Figure:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A part of a scripted run to be drawn, from its traces' events to its end."""
+    """The part of a scripted run that is drawn, with its traces' events."""
 
     id: str
     title: str
@@ -197,7 +197,7 @@ def messages(log: EventLog, window_s: tuple[float, float]) -> list[Message]:
 
 
 def notes(log: EventLog, window_s: tuple[float, float]) -> list[Note]:
-    """What the sender thought and did, beside its line."""
+    """Labels beside the sender's line: its conclusions and actions."""
     found = []
     for event in log.within(*window_s).events():
         cwnd = log.last("cwnd", event.time_s + 1e-7)
@@ -224,7 +224,7 @@ def notes(log: EventLog, window_s: tuple[float, float]) -> list[Note]:
 
 
 def _around(job: FlowTrace, before_s: float, after_s: float, runs: Runs) -> tuple[float, float]:
-    """The time around the first event that the exchange is about."""
+    """The time around the first event that the exchange shows."""
     log = runs.trace(job)
     first = min(
         (log.of(kind).first_s for kind in ("judge", "rto", "break") if len(log.of(kind))),
@@ -266,7 +266,7 @@ def _exchange_figure(
 # Figures 11 to 14
 
 
-#: What the paper's text says of a bar: the gain over another scheme's bar, by figure and interval.
+#: The paper's text on a bar: the gain over another scheme's bar, by figure and interval.
 GAINS: Mapping[tuple[str, bool], Mapping[str, tuple[str, float]]] = {
     ("11", False): {SCHEME_I: (DCR, 0.26), SCHEME_II: (DCR, 0.26)},
     ("11", True): {SCHEME_I: (DCR, 0.60), SCHEME_II: (DCR, 0.60)},
@@ -282,7 +282,7 @@ KBPS: Mapping[bool, Mapping[str, float]] = {
 
 
 def paper_bars(figure: str, after: bool, shares: Mapping[str, float]) -> list[float]:
-    """What the paper's text makes of each bar, as a share of the link; nan for nothing."""
+    """The value of each bar by the paper's text, as a share of the link; nan without one."""
     wanted = dict.fromkeys(sc.SCHEMES, math.nan)
     for scheme, (other, gain) in GAINS.get((figure, after), {}).items():
         wanted[scheme] = (1 + gain) * shares[other]
@@ -319,7 +319,7 @@ def _bar_figure(id: str) -> Figure:
             groups=[sc.SCHEME_NAMES[scheme] for scheme in sc.SCHEMES],
             series=series,
             y_title="Throughput (% of the link)",
-            reference="paper" if id == "13" else "paper's gain on the bar it is over",
+            reference="paper" if id == "13" else "paper's gain, on the bar it refers to",
             legend_columns=5 if congested else 2,
             width_in=PAGE_IN if congested else COLUMN_IN,
         )
@@ -336,10 +336,10 @@ def _bar_figure(id: str) -> Figure:
             "of 1 ms (by the text)"
         )
     caption += (
-        ". Short lines are the kbit/s that the paper's text gives."
+        ". Short lines show the kbit/s in the paper's text."
         if id == "13"
-        else ". Short lines are the gain that the paper's text gives, on the bar found here that "
-        "it is a gain over."
+        else ". Short lines show the gain in the paper's text, applied to the bar here that it "
+        "refers to."
     )
     return Figure(
         id,
@@ -378,8 +378,8 @@ def _figures() -> Sequence[Figure]:
         exchange(
             "6",
             "Wireless loss",
-            "A segment is lost by the radio. One RTT after the third duplicate ACK it is sent "
-            "again, with the window kept.",
+            "A segment is lost by the radio. One RTT after the third duplicate ACK it is "
+            "retransmitted, with the window kept.",
             sc.LOST,
             0.19,
             0.22,
@@ -387,8 +387,8 @@ def _figures() -> Sequence[Figure]:
         exchange(
             "7",
             "Congestion loss",
-            "A full queue drops a segment. One RTT after the third duplicate ACK it is sent "
-            "again, and the window is halved.",
+            "A full queue drops a segment. One RTT after the third duplicate ACK it is "
+            "retransmitted, and the window is halved.",
             sc.OVERFLOW,
             0.24,
             0.26,
@@ -407,7 +407,7 @@ def _figures() -> Sequence[Figure]:
             "9",
             "Genuine timeout",
             "A whole window is lost. After the timeout the second ACK is a duplicate: the window "
-            "goes to one and what was lost is sent again.",
+            "is set to one and the lost segments are retransmitted.",
             sc.OUTAGE,
             1.12,
             0.42,

@@ -1,4 +1,4 @@
-"""What the claims and figures measure of the runs."""
+"""The measures of the claims and figures."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Samples:
 
 
 def samples(runs: Runs, to_wlan: bool, scheme: str, **knobs: str) -> Samples:
-    """What a scheme's loss differentiation sees after the handover of figure 2 or 3."""
+    """The samples of a scheme's loss differentiation after the handover of figure 2 or 3."""
     job = sc.indicators(to_wlan, scheme, **knobs)
     assert isinstance(job.flow, Flow)
     assert job.flow.then is not None
@@ -138,7 +138,7 @@ def transitions(log: EventLog) -> Iterator[str]:
 
 
 def accuracy(confusion: NDArray[np.float64]) -> float:
-    """The share of congestion losses taken for congestion, of those that were answered."""
+    """The share of congestion losses taken for congestion, among those classified."""
     answered = confusion[0, :3].sum()
     return float(confusion[0, 0] / answered) if answered else float("nan")
 

@@ -1,6 +1,6 @@
 """The world of Lim and Jang (2009): two radio links, a handover between them, five schemes.
 
-What the paper leaves open is a constant here, with its argument in README.md.
+What the paper does not specify is a constant here; README.md justifies it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ CROSS_FLOWS = 10
 #: Target of the cross traffic: drops at the wired queue over all packets handed to it.
 DROP_TARGET = 0.015
 #: One-way delay of the cross host that meets the target, in microseconds, as
-#: `midflight calibrate lim-jang-2009` finds it, and the one with which the flow itself
-#: loses that share there.
+#: `midflight calibrate lim-jang-2009` finds it, and the one at which the flow itself loses that
+#: share there.
 CROSS_DELAY_US = 16_000
 CROSS_DELAY_OWN_US = 40_000
 #: The path of the cross traffic as section 5.3 describes it, "very short delay (1 millisecond)":
 #: three times the losses of table 1, which excludes it.
 CROSS_DELAY_TEXT_US = 1000
-#: Each run draws the cross host's delay from so much less to so much more, in microseconds.
+#: Each run draws the cross host's delay within plus or minus this, in microseconds.
 CROSS_SPREAD_US = 1000
 #: Longest random processing time of a host for a packet: that of one packet at the wired link.
 OVERHEAD_US = 400
@@ -94,13 +94,14 @@ SCENARIO_NAMES = {
 }
 
 
-#: The exponent of the loss differentiation that is taken, and the others that are shown beside it.
+#: The exponent of the loss differentiation that is used, and the others that are shown beside it.
 K, OTHER_K = 4, (1, 2, 5)
 
 
 @dataclass(frozen=True)
 class Congested:
-    """A reading of figures 13 and 14: the cross host's one-way delay, and the exponent k."""
+    """An interpretation of figures 13 and 14: the cross host's one-way delay, and the exponent
+    k."""
 
     delay_us: int = CROSS_DELAY_US
     k: int = K
@@ -114,7 +115,7 @@ class Congested:
 
 
 TABLE_1, TEXT = Congested(), Congested(CROSS_DELAY_TEXT_US)
-#: The readings with another k, of the schemes that have one.
+#: The interpretations with another k, for the schemes that have one.
 OTHER_LD = tuple(Congested(one.delay_us, k) for one in (TABLE_1, TEXT) for k in OTHER_K)
 
 
@@ -130,9 +131,8 @@ def scenario(figure: str, scheme: str, reading: Congested = TABLE_1) -> Flow:
 
 
 def scenarios(figure: str, *readings: Congested) -> tuple[Flow, ...]:
-    """The runs of every scheme in the scenario of a figure, under each reading.
-
-    Without a reading it is the one that decides, table 1's.
+    """The runs of every scheme in the scenario of a figure, under each interpretation; by default
+    the one that the verdict uses, table 1's.
     """
     jobs = (scenario(figure, s, one) for one in readings or (TABLE_1,) for s in SCHEMES)
     return tuple(dict.fromkeys(jobs))
@@ -144,7 +144,7 @@ CLEAN_3G, CLEAN_WLAN = replace(G3, loss=None, reordering=None), replace(WLAN, lo
 
 
 def indicators(to_wlan: bool, scheme: str, **knobs: str) -> FlowTrace:
-    """What the loss differentiation of a scheme measures around a handover without losses."""
+    """The measurements of a scheme's loss differentiation around a handover without losses."""
     first, second = (CLEAN_3G, CLEAN_WLAN) if to_wlan else (CLEAN_WLAN, CLEAN_3G)
     run = Flow(
         first,
@@ -163,7 +163,7 @@ def indicators(to_wlan: bool, scheme: str, **knobs: str) -> FlowTrace:
 # shows them: slow start ends at this window.
 SCRIPT_LINK = Radio(1000, 50)
 WINDOW = "10"
-#: The packet to which something happens: in the window's steady state.
+#: The packet that is lost or late: in the window's steady state.
 VICTIM = 60
 
 
@@ -205,9 +205,8 @@ SHUFFLED_LATE = scripted((VICTIM, 0.4), (VICTIM + 1, 0.4), (VICTIM + 2, 0.009))
 
 
 def bottleneck(radio: Radio, k: int, waiting: int) -> Flow:
-    """SACK with loss differentiation over a link that loses nothing but what its queue drops.
-
-    As many packets may wait beside the one in transmission.
+    """SACK with loss differentiation over a link whose only losses are those of its queue, which
+    holds this many packets besides the one in transmission.
     """
     run = Flow(replace(radio, limit=waiting + 1), "ld", (END_S,), knobs=KNOBS)
     return with_knobs(run, ld_k=str(k))

@@ -1,7 +1,7 @@
-"""The claims, written down before the kernel was run: what of 2008 is still there.
+"""The claims, written before the kernel was run: which problems of 2008 remain.
 
-What is expected follows from the mechanisms: timestamps and F-RTO tell a spurious timeout, but
-after it; RACK waits for reordering; the timer is what ends a break. "2008" is the plain sender of
+What is expected follows from the mechanisms: timestamps and F-RTO detect a spurious timeout, but
+only afterwards; RACK waits for reordering; the timer ends a break. "2008" is the plain sender of
 the simulator with the profile ns2.
 """
 
@@ -56,7 +56,7 @@ def each(
 
 
 def share(table: RunTable, column: str) -> float:
-    """In how many of the runs there is at least one."""
+    """The share of the runs with at least one."""
     return float(np.mean(np.asarray(table[column], dtype=float) > 0))
 
 
@@ -82,8 +82,8 @@ def spurious_timeouts(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "LH-2",
-    "Of what the sender of 2008 sends again needlessly after such a timeout, little is left: the "
-    "kernel notices at the first ACK and stops.",
+    "The kernel resends much less needlessly after such a timeout than the sender of 2008: it "
+    "detects the spurious timeout at the first ACK and stops.",
     "The mean of needless retransmissions is at most a quarter of that of 2008; a part for each "
     "cell and congestion control",
     figures=("4",),
@@ -100,7 +100,7 @@ def needless_retransmissions(runs: Runs) -> Finding:
 @LEDGER.claim(
     "LH-3",
     "After a break the kernel still waits for its timer while the new link is unused.",
-    "From the new link on it takes at least 100 ms in the mean until something is sent; a part "
+    "Mean time from the new link until something is sent: at least 100 ms; a part "
     "for each cell and congestion control",
     figures=("5",),
     needs=needs(BREAKS),
@@ -129,7 +129,7 @@ def queue_losses(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "LH-5",
-    "BBR loses the most there: its rate is that of the old link until its filter forgets.",
+    "BBR loses the most there: its rate is that of the old link until its filter expires.",
     "The mean of BBR's losses to a full queue is at least three times that of CUBIC and of Reno; a "
     "part for each cell and each of these",
     figures=("6",),
@@ -148,7 +148,7 @@ def losses_of_bbr(runs: Runs) -> Finding:
 @LEDGER.claim(
     "LH-6",
     "Segments that overtake others on a shorter path no longer cause retransmissions: RACK waits.",
-    "At most one needless retransmission in the mean; a part for each congestion control",
+    "Mean of at most one needless retransmission; a part for each congestion control",
     figures=("4",),
     needs=needs((SHORTER,)),
 )
@@ -161,7 +161,7 @@ def reordering(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "LH-7",
-    "A link of more rate is used no sooner than in 2008 by Reno and CUBIC: nothing tells them.",
+    "Reno and CUBIC use a faster link no sooner than in 2008, because they get no notice.",
     "The median time for 100 segments is at least 0.9 of that of 2008; a part for each cell and "
     "congestion control",
     figures=("1",),

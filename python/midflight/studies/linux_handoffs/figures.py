@@ -170,7 +170,7 @@ FIGURES: tuple[Figure, ...] = (
     _figure(
         "6",
         "Losses to full queues, make before break",
-        "Data packets that a queue had no room for, from the handoff on.",
+        "Data packets dropped by full queues, from the handoff on.",
         MAKES,
         "Queue losses",
         counts("drops_queue"),

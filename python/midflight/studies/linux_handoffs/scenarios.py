@@ -16,20 +16,20 @@ from midflight.studies.daniel_kojo_2008.scenarios import BBM, INSTANTS_NS, MBB
 from midflight.studies.runs import Cell, Link, Scenarios
 from midflight.studies.scenario_runs import scenario_text
 
-#: The senders: of the simulator that of 2008 and the one that uses notices, then the kernel's.
+#: The senders: the simulator's sender of 2008, its sender that uses notices, then the kernel's.
 OLD, ENHANCED = "sack", "enhanced"
 RENO, CUBIC, BBR = "reno", "cubic", "bbr"
 KERNEL = (RENO, CUBIC, BBR)
 SENDERS = (OLD, *KERNEL)
 
-#: Of the paper's 200 instants every tenth, from 0.3 s to 19.3 s.
+#: Every tenth of the paper's 200 instants, from 0.3 s to 19.3 s.
 SOME_NS = INSTANTS_NS[2::10]
-#: A run lasts so long after its handoff, in seconds: no sender takes longer for 100 segments but
-#: by several timeouts in a row.
+#: The length of a run after its handoff, in seconds: a sender takes longer for 100 segments only
+#: with several timeouts in a row.
 AFTER_S = 16
 GAP = "500 ms"
 
-#: To a longer delay, from a short one and a shorter one.
+#: To a longer delay: from a short one and from a shorter one.
 LONGER = (
     Cell(Link(6400, 9), Link(6400, 300), MBB),
     Cell(Link(6400, 1), Link(6400, 300), MBB),

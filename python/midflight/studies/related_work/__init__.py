@@ -1,4 +1,4 @@
-"""Related work: what the papers say of proxies, caches and other ways, and what comes out."""
+"""Related work: the papers' statements on proxies, caches and other mechanisms, and the results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ STUDY = Study(
     "with explicit handover "
     "notification for mobile networks, about 2003; section 2 of L. Daniel and M. Kojo, IJCNDS "
     "1(4-6), 2008",
-    summary="What two papers say of I-TCP, Snoop, Freeze-TCP and the handoff option, each "
-    "measured on one network.",
+    summary="The statements of two papers on I-TCP, Snoop, Freeze-TCP and the handoff option, "
+    "each measured on one network.",
     reading="Points are medians, bars run from the lower to the upper quartile, over seeds or "
     "instants.",
     figures=FIGURES,

@@ -1,4 +1,4 @@
-"""What two papers say of related work, as rows.
+"""The statements of two papers on related work, as claims.
 
 Section 2 and table 1 of Izumikawa et al., and the handoff option in Daniel & Kojo 2008.
 """
@@ -37,14 +37,14 @@ LEDGER = Ledger()
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: A way is robust if it takes at most this share of the plain sender's time, and not if it takes
-#: at least that.
+#: A mechanism is robust if it takes at most the first share of the plain sender's time, and not
+#: robust if it takes at least the second.
 ROBUST, NOT_ROBUST = 0.67, 0.95
 #: A handoff is supported if it takes at most this share of the plain sender's time.
 SUPPORTED = 0.8
-#: After a long disconnection: of the time from when the link is back.
+#: After a long disconnection: the share of the time from when the link is back.
 LONG = 0.5
-#: What Snoop may leave of the sender's fast retransmits.
+#: The share of the sender's fast retransmits that may remain with Snoop.
 LEFT = 0.25
 #: "Many" packets.
 MANY = 10
@@ -63,7 +63,7 @@ def after_s(runs: Runs, job: Scenarios) -> Array:
 
 
 def share(runs: Runs, job: Scenarios, plain: Scenarios) -> float:
-    """The median of a way's times over that of the plain sender's."""
+    """The median time of a mechanism divided by that of the plain sender."""
     return _ratio(took_s(runs, job), took_s(runs, plain))
 
 
@@ -93,8 +93,8 @@ def robust(runs: Runs) -> Finding:
     plain = lossy(PLAIN, "ns2", HIGH)
     parts = [(way.name, share(runs, lossy(way, "ns2", HIGH), plain)) for way in (I_TCP, SNOOP)]
     note = (
-        "The wireless half of I-TCP is the TCP of the profile here, whose window the losses halve; "
-        "it gains what its round trip is shorter, 46 of 66 ms."
+        "The wireless half of I-TCP is the TCP of the profile here, whose window the losses "
+        "halve; its gain is the shorter round trip, 46 instead of 66 ms."
     )
     return Finding([at_most(name, value, ROBUST, percent) for name, value in parts], note=note)
 
@@ -210,7 +210,8 @@ def kept(runs: Runs) -> Finding:
 )
 def contradicted(runs: Runs) -> Finding:
     note = (
-        "The table contradicts section 2.2, which is right: only what the node has acknowledged is."
+        "The table contradicts section 2.2, which is right: only data that the mobile node has "
+        "acknowledged are acknowledged to the sender."
     )
     return Finding(
         [at_least("acknowledged ahead, most of the runs", _most_ahead(runs), 1)], note=note
@@ -265,8 +266,8 @@ def long_outages(runs: Runs) -> Finding:
     yes = [at_most(way.name, shares[way], LONG, percent) for way in (FREEZE, EHN)]
     no = [at_least(way.name, shares[way], NOT_ROBUST, percent) for way in (I_TCP, SNOOP)]
     note = (
-        "Both stations retransmit by timers of their own. Behind Snoop the sender has three "
-        "timeouts in place of four at four of the five instants, behind I-TCP none."
+        "Both stations retransmit by their own timers. Behind Snoop the sender has three timeouts "
+        "instead of four at four of the five instants, behind I-TCP none."
     )
     return Finding([*yes, *no], note=note)
 
@@ -309,7 +310,7 @@ def option(runs: Runs) -> Finding:
             at_least("segments that arrive twice", with_option, MANY),
             Check("the plain sender's", f"{plain:g}", plain < with_option),
         ],
-        note="They are twice as many as with the plain sender, and few.",
+        note="They are twice as many as with the plain sender, but few.",
     )
 
 

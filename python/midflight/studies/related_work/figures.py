@@ -1,4 +1,4 @@
-"""The figures: losses of the radio, what is acknowledged ahead, handoffs and outages."""
+"""The figures: losses of the radio, segments acknowledged too early, handoffs and outages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["FIGURES"]
 
 
 def _of(values: np.ndarray) -> Quartiles:
-    """Quartiles of what there is; NaN, which is not drawn, if there is nothing."""
+    """Quartiles of the finite values; NaN, which is not drawn, if there are none."""
     known = values[np.isfinite(values)]
     nothing = Quartiles(float("nan"), float("nan"), float("nan"))
     return (quartiles(known) if len(known) else None) or nothing
@@ -73,7 +73,7 @@ def _losses() -> Figure:
     return Figure(
         "1",
         "A download over a link that loses packets",
-        "Until all data have arrived; five seeds. The data have what the sender did, over all "
+        "Until all data have arrived; five seeds. The data include the sender's counters over all "
         "seeds.",
         (*jobs, *more),
         draw,
@@ -111,9 +111,9 @@ def _ahead() -> Figure:
     return Figure(
         "2",
         "Acknowledged and not arrived",
-        "Segments that the sender had the ACK of and the receiver had not got: at most at once, "
-        "and at the end of the "
-        "run. At the handoff nothing is handed over from station to station.",
+        "Segments that were acknowledged to the sender and had not arrived at the receiver: the "
+        "most at one time, and at the end of the run. At the handoff no state is handed over "
+        "between stations.",
         tuple(job for of in jobs.values() for job in of),
         draw,
     )
@@ -157,9 +157,8 @@ def _handoffs() -> Figure:
     return Figure(
         "3",
         "Handoffs and outages",
-        "From the beginning of the time without a link until 100 packets are acknowledged that "
-        "were not sent before it was over; "
-        "five instants. Agents hand over what they have.",
+        "From the start of the gap until 100 packets are acknowledged that were first sent after "
+        "it; five instants. Agents hand over their state.",
         tuple(dict.fromkeys((*every, *without, *HANDED, *OPTION))),
         draw,
         wide=True,

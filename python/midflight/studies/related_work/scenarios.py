@@ -1,4 +1,4 @@
-"""The runs of the study: one link that loses, an outage, handoffs, and who answers for them.
+"""The runs of the study: one lossy link, an outage, and handoffs, under each of the mechanisms.
 
 The links are alike, 6 Mbit/s and 20 ms with a queue of 100 packets, behind the usual wired links.
 """
@@ -16,7 +16,7 @@ from midflight.studies.scenario_runs import scenario_text
 PROFILES = {"ns2": "ns-2", "linux": "Linux"}
 LINK = {"rate": "6 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 SEEDS = (1, 2, 3, 4, 5)
-#: What the radio loses, in per cent of packets.
+#: Loss rates of the radio, in per cent of packets.
 LOSSES = (0.1, 0.5, 1.0, 2.0, 5.0)
 #: "High BER" of the rows.
 HIGH = 1.0
@@ -28,7 +28,7 @@ AT_S = (2.0, 2.137, 2.271, 2.413, 2.554)
 
 @dataclass(frozen=True)
 class Way:
-    """A way of the table: a scheme at the ends, or an agent at the base stations."""
+    """A mechanism of the table: a scheme at the ends, or an agent at the base stations."""
 
     name: str
     scheme: str = "sack"
@@ -41,7 +41,7 @@ M_TCP, WTCP = Way("M-TCP", agent="m-tcp"), Way("WTCP", agent="wtcp")
 FREEZE, EHN = Way("Freeze-TCP", scheme="freeze"), Way("EHN", scheme="ehn")
 #: The columns of the table, and two more.
 WAYS = (PLAIN, I_TCP, SNOOP, M_TCP, WTCP, FREEZE, EHN)
-#: As the table has the nodes: nothing is handed over.
+#: The nodes as in the table: no state is handed over.
 WITHOUT_HANDOVER = {"snoop_handover": "off", "i_tcp_handover": "off"}
 
 
@@ -57,7 +57,7 @@ def _scenario(way: Way, profile: str, **more: Any) -> dict[str, Any]:
 
 @cache
 def lossy(way: Way, profile: str, percent: float) -> Scenarios:
-    """A download over a link that loses so many per cent of packets, under each seed."""
+    """A download over a link that loses this percentage of packets, under each seed."""
     texts = []
     for seed in SEEDS:
         values = _scenario(way, profile, seed=seed)
@@ -79,7 +79,7 @@ def outage(way: Way, profile: str) -> Scenarios:
 
 @cache
 def handoff(way: Way, profile: str, *, handover: bool = True) -> Scenarios:
-    """A download that moves to a link of the same kind after a short time without one."""
+    """A download that moves to a link of the same kind after a short gap."""
     texts = []
     for at_s in AT_S:
         step = {"at": f"{at_s:.3f} s", "to": "other", "gap": f"{GAP_S:g} s"}

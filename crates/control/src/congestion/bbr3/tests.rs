@@ -25,12 +25,12 @@ struct Path {
     rtt: f64,
     /// Segments that the bottleneck holds, the one in service included.
     queue: f64,
-    /// What the application writes a second, and how much it has written.
+    /// The application's rate per second, and the amount written.
     app: f64,
     written: f64,
     /// ACKs arrive at multiples of this.
     batch: f64,
-    /// One in so many is lost at random, 0 for none.
+    /// One in this many is lost at random, 0 for none.
     lose_one_in: u64,
     free_at: f64,
     departure: f64,
@@ -119,7 +119,7 @@ impl Path {
         }
     }
 
-    /// When the next segment may go; none if nothing may before an ACK.
+    /// When the next segment may be sent; none if nothing may before an ACK.
     fn sends_at(&self) -> Option<f64> {
         if self.flying.len() as f64 >= self.window.cwnd {
             return None;
@@ -217,7 +217,7 @@ impl Path {
         }
     }
 
-    /// Goes on until something holds; whether it did before so many seconds.
+    /// Runs until a condition holds; whether it did within this many seconds.
     fn until(&mut self, seconds: f64, mut holds: impl FnMut(&Self) -> bool) -> bool {
         let end = self.now + seconds;
         while self.now < end {
@@ -308,7 +308,7 @@ fn drain_ends_after_three_rounds() {
     let mut path = Path::new(100.0, 40.0, 10_000.0);
     path.reach(State::Drain);
     let (rounds, at) = (path.bbr.drain_start, path.standing());
-    // Nothing is drained, whatever arrives.
+    // Nothing is drained, independent of arrivals.
     let mut bbr = path.bbr;
     for n in 1..=5 {
         bbr.round_count = rounds + n;
@@ -427,7 +427,7 @@ fn probe_rtt_comes_after_five_seconds_and_ends() {
 fn an_idle_time_takes_the_place_of_probe_rtt() {
     let mut path = Path::new(20.0, 40.0, 500.0);
     path.reach(State::Cruise);
-    // What is written ends here, and goes on six seconds later.
+    // The application stops writing here, and continues six seconds later.
     path.app = path.written / (path.now - 1.0 + 6.0);
     path.until(6.0, |p| p.flying.is_empty());
     assert!(path.flying.is_empty());

@@ -13,7 +13,7 @@ use super::super::{RttNews, Window};
 const LOW_WINDOW: f64 = 16.0;
 /// ACKs of a train are no further apart, in microseconds.
 const TRAIN_GAP: u64 = 2000;
-/// What bursts of the sender may add to the delay, at most, in microseconds.
+/// The most that bursts of the sender can add to the delay, in microseconds.
 const BURST_MOST: u64 = 1000;
 /// The largest burst, in bytes: 64 KB less the largest header.
 const BURST_BYTES: u64 = 65_343;

@@ -1,8 +1,8 @@
-//! What workloads measure.
+//! Measures of workloads.
 
 use midflight_units::Duration;
 
-/// What a measure counts.
+/// The unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.

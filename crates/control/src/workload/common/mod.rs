@@ -1,4 +1,4 @@
-//! What workloads have in common.
+//! Common parts of workloads.
 
 mod measured;
 mod plan;

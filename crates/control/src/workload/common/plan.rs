@@ -1,4 +1,4 @@
-//! What a workload will do at instants of its own.
+//! The actions that a workload schedules itself.
 
 use midflight_units::Instant;
 

@@ -5,7 +5,7 @@ use midflight_control::{Advice, Listens};
 use midflight_units::Instant;
 
 use super::{
-    find, problem, Change, EventDescription, Plan, PlannedHandoff, Problem, QuicFlow, MOST_EVENTS,
+    find, problem, Change, NoticeSettings, Plan, PlannedHandoff, Problem, QuicFlow, MOST_EVENTS,
 };
 use crate::network::cell::Access;
 use crate::scenario::access::{changed_ways, check_queue, remarks_on_up};
@@ -59,7 +59,7 @@ impl Plan {
                         None => Rebind::Address,
                     },
                     forward: handoff.forward,
-                    telling: telling(&handoff.notice, file.notices),
+                    notice: notice_settings(&handoff.notice, file.notices),
                     missed: handoff.signal.missed.value.0,
                     signal_lost: handoff.signal.lost.value.0,
                 };
@@ -162,10 +162,10 @@ impl Plan {
                     link,
                     pause,
                     setting,
-                    telling: change
+                    notice: change
                         .notice
                         .as_ref()
-                        .and_then(|n| telling(n, file.notices)),
+                        .and_then(|n| notice_settings(n, file.notices)),
                 };
                 last_of[link] = Some(this);
                 changes.push(this);
@@ -180,11 +180,11 @@ impl Plan {
 
     /// Refuses throughput advice for policies that need the delay of a link too.
     pub(super) fn check_advice(&self) -> Result<(), Problem> {
-        let is_advice = |telling: Option<EventDescription>| {
-            telling.is_some_and(|told| told.source == NoticeSource::Scone)
+        let is_advice = |settings: Option<NoticeSettings>| {
+            settings.is_some_and(|one| one.source == NoticeSource::Scone)
         };
-        let advises = self.moves.iter().any(|step| is_advice(step.telling))
-            || self.changes.iter().any(|change| is_advice(change.telling));
+        let advises = self.moves.iter().any(|step| is_advice(step.notice))
+            || self.changes.iter().any(|change| is_advice(change.notice));
         if !advises {
             return Ok(());
         }
@@ -231,8 +231,8 @@ fn check_notice(key: &str, notice: &NoticeFile) -> Result<(), Problem> {
     Ok(())
 }
 
-fn telling(notice: &NoticeFile, notices: bool) -> Option<EventDescription> {
-    notices.then(|| EventDescription {
+fn notice_settings(notice: &NoticeFile, notices: bool) -> Option<NoticeSettings> {
+    notices.then(|| NoticeSettings {
         source: notice.source,
         delay: notice.delay.value,
         lost: notice.lost.value.0,

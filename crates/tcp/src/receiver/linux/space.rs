@@ -37,8 +37,8 @@ impl LinuxAcks {
         self.rtt_from = Some((now, next + self.window));
     }
 
-    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`. When it has read the
-    /// packets that follow, no time has passed since.
+    /// tcp_rcv_space_adjust(): the application has read up to `first`; data are available up to `next`. When it has read
+    /// the packets that follow, no time has passed since.
     pub(super) fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
         let (since, from) = self.space_from;
         if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {

@@ -12,7 +12,7 @@ use crate::event::{Author, Log};
 use crate::segment::{Ack, SackBlock, Says};
 use crate::sender::Core;
 
-/// What an ACK has told: flags and samples of tcp_ack().
+/// The results of an ACK: flags and samples of tcp_ack().
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
     /// SND.UNA before.
@@ -22,7 +22,7 @@ pub(super) struct News {
     pub(super) advanced: bool,
     /// It SACKs something that was not SACKed.
     pub(super) sacked: bool,
-    /// It says that a segment has met congestion (FLAG_ECE).
+    /// It reports that a segment has met congestion (FLAG_ECE).
     pub(super) congested: bool,
     /// A segment up to `high` that was never sent again has arrived.
     pub(super) original: bool,
@@ -54,7 +54,7 @@ impl News {
     }
 }
 
-/// What the ACK measures, in microseconds.
+/// The measurements of the ACK, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
     /// Of the earliest segment, for the timeout, and when that was sent.
@@ -151,7 +151,7 @@ impl Linux {
         let una = news.before.max(ack.ack);
         news.una = una;
         let nxt = self.board.nxt();
-        // tcp_is_sackblock_valid(): what the ACK number covers by now may have gone again in this recovery.
+        // tcp_is_sackblock_valid(): what the ACK number covers by now may have been retransmitted in this recovery.
         let marker = self.undo.marker;
         let is_answer = |b: &SackBlock| {
             let is_covered = dsack == Some(*b) && b.right <= una && b.right > news.before;
@@ -170,7 +170,7 @@ impl Linux {
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
                 if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
-                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as a block of its own.
+                    // tcp_maybe_skipping_dsack(): the duplicate is processed here, and as its own block.
                     let dup = next_dup.filter(|d| d.left < right && right < block.right);
                     for seq in dup.map_or(0..0, |d| d.left..d.right) {
                         self.tag_one(core, seq, true, news);
@@ -196,7 +196,7 @@ impl Linux {
         }
     }
 
-    /// What a block covers is SACKed, from the first segment on that was looked at.
+    /// The segments that a block covers are SACKed, from the first examined one on.
     fn join_parts(&mut self, core: &Core, block: SackBlock, from: Seq, una: Seq) {
         let board = &self.board;
         let is_done = |seq| {
@@ -412,7 +412,7 @@ impl Linux {
     }
 }
 
-/// What a clock of milliseconds shows.
+/// The value of a clock of milliseconds.
 fn millis(clock: Jiffies, at: Instant) -> u64 {
     let phase: Duration = clock.phase;
     (at.as_nanos() + phase.as_nanos()) / 1_000_000

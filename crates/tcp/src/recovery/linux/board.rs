@@ -17,12 +17,12 @@ const LISTED: u8 = 16;
 /// No neighbour.
 const NONE: Seq = Seq::MAX;
 
-/// What is kept of a segment.
+/// The state kept for a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// When it was sent last.
     pub(super) sent: Instant,
-    /// What had been delivered of the connection then.
+    /// The connection's delivered count at that time.
     pub(super) delivered: u64,
     earlier: Seq,
     later: Seq,
@@ -67,7 +67,7 @@ pub(super) struct Board {
     pub(super) retrans_out: u64,
     /// Marked lost so far.
     pub(super) lost_ever: u64,
-    /// Somebody wants to know what is marked lost, and what that is.
+    /// A part requests the segments newly marked lost; these are they.
     pub(super) tells_lost: bool,
     pub(super) marked: Vec<Seq>,
     /// No segment below this is lost and not sent again.
@@ -156,7 +156,7 @@ impl Board {
         self.link(earlier, later);
     }
 
-    /// What is between these two leaves the order of transmission.
+    /// Segments between these two are removed from the order of transmission.
     fn link(&mut self, earlier: Seq, later: Seq) {
         match self.get_mut(earlier) {
             Some(entry) => entry.later = later,

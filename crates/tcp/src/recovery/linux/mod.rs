@@ -56,7 +56,7 @@ enum Ca {
     Loss,
 }
 
-/// What undoes a reduction.
+/// The state that undoes a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     /// SND.UNA at the reduction; none if there is nothing to undo.
@@ -96,7 +96,7 @@ pub(crate) struct Linux {
     /// Timeouts since SND.UNA last advanced.
     timeouts: u32,
     rack: Rack,
-    /// 0 stands for [`REORDERING`].
+    /// 0 means [`REORDERING`].
     more_reordering: u64,
     reordering_seen: bool,
     min_rtt: WindowedMin,
@@ -183,7 +183,7 @@ impl Linux {
 
     /// Tells the shared state where this one is.
     fn show(&self, core: &mut Core) {
-        // The SYN goes again from the start.
+        // The SYN is retransmitted from the start.
         let syn_again = core.books.una() == 0 && self.sending.once.is_some();
         if syn_again {
             core.books.go_back();

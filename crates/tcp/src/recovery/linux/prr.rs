@@ -11,14 +11,14 @@ use crate::config::PrrRules;
 /// Counts since the recovery began, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    /// What the share is of: the window before, or RecoverFS.
+    /// The whole of the share: the window before, or RecoverFS.
     prior: u64,
     rules: PrrRules,
     delivered: u64,
     pub(super) out: u64,
 }
 
-/// What an ACK has told.
+/// The results of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
     /// Acknowledged or SACKed.
@@ -76,7 +76,7 @@ mod tests {
     /// RFC 9937 section 8: 20 segments of which the first is lost; the window after each of the
     /// ACKs that SACK the others is 20 19 18 18 17 17 ... with a threshold of 10.
     #[test]
-    fn half_of_what_arrives_is_sent_in_a_recovery_of_one_loss() {
+    fn half_of_the_arrivals_are_sent_in_a_recovery_of_one_loss() {
         let mut prr = Prr::begin(PrrRules::Linux, 20, 0);
         // The third SACK enters recovery: 20 - 3 - 1 lost in flight.
         let mut in_flight = 16;

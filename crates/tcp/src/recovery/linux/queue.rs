@@ -25,7 +25,7 @@ const SMALL_WINDOW: u64 = 536;
 /// A part that takes in others remains smaller (tcp_skb_shift()).
 const MOST_SHIFTED: u64 = 65_535 * 8;
 
-/// What so many buffers take that have so many bytes (truesize).
+/// The memory of this many buffers with this many bytes of data each (truesize).
 pub(super) fn memory(buffers: u64, bytes: u64) -> u64 {
     buffers * OVERHEAD + bytes
 }
@@ -44,10 +44,10 @@ pub(super) struct Queue {
     pieces: VecDeque<Piece>,
     /// Where the next new byte is, if nothing has changed since one left.
     next: usize,
-    /// One past the last byte written, and that when the receiver was last told to hand on.
+    /// One past the last byte written, and its value when PSH was last set.
     written: u64,
     pushed: u64,
-    /// What has left, as parts of pieces: bursts.
+    /// Sent data, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
     /// Some of them have left from before others.
     is_rewound: bool,
@@ -84,14 +84,14 @@ impl Default for Queue {
     }
 }
 
-/// What leaves when the application has written a piece.
+/// The data that are sent when the application has written a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Push {
     /// Nothing was written.
     Nothing,
     /// A burst (tcp_push_one()).
     One,
-    /// What may (__tcp_push_pending_frames()).
+    /// All that may be sent (__tcp_push_pending_frames()).
     All,
     /// The same, but Nagle's algorithm may hold back a short segment: the application has no more.
     Rest,
@@ -137,8 +137,8 @@ impl Queue {
         self.is_full = !is_writable;
     }
 
-    /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); what is to be sent then.
-    /// `nxt` is the first byte that has not been sent.
+    /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); returns what must then
+    /// be sent. `nxt` is the first byte that has not been sent.
     pub(super) fn write(&mut self, core: &Core, nxt: u64, most_bytes: u64) -> Push {
         let end = core.end_byte().unwrap_or(u64::MAX);
         if self.is_full || self.written >= end {
@@ -225,7 +225,7 @@ impl Queue {
         self.parts.partition_point(|p| p.end <= seq)
     }
 
-    /// The piece of the next new byte, which takes from the next what it lacks of a burst of so many bytes
+    /// The piece of the next new byte, which is filled from the next piece up to a burst of this many bytes
     /// (tcp_grow_skb()).
     pub(super) fn head(&mut self, nxt: u64, burst: u64) -> Option<Head> {
         let at = self.place(nxt);
@@ -257,8 +257,8 @@ impl Queue {
         self.parts.len() > 1
     }
 
-    /// So many bytes leave as one, which are these segments; what is left of their piece has structures of its own
-    /// from then on (tso_fragment()).
+    /// This many bytes are sent as one, with these segments; the rest of their piece has its own structures from
+    /// then on (tso_fragment()).
     pub(super) fn leaves(&mut self, (nxt, bytes): (u64, u64), segments: (Seq, Seq)) {
         let end = nxt + bytes;
         let at = self.place(nxt);
@@ -275,7 +275,7 @@ impl Queue {
         self.begins = first;
     }
 
-    /// What has left last tells the receiver to hand on what it has; it was of the piece of this byte.
+    /// The last sent segment gets PSH; it was of the piece of this byte.
     pub(super) fn tell_last(&mut self, byte: u64) {
         if let Some(part) = self.parts.back_mut() {
             part.push = true;
@@ -315,7 +315,8 @@ impl Queue {
         segments.min(left)
     }
 
-    /// So many segments leave again as one, and are a part of their own from then on (tcp_fragment()).
+    /// This many segments are retransmitted as one, and are a separate part from then on
+    /// (tcp_fragment()).
     pub(super) fn leaves_again(&mut self, seq: Seq, segments: u64) {
         let end = seq + segments;
         self.cut(seq);

@@ -24,7 +24,7 @@ pub(super) struct Rack {
     pub(super) dsack_seen: bool,
     steps: u32,
     persist: u8,
-    /// What had been delivered when the wait was last made longer.
+    /// The delivered count when the wait was last made longer.
     last_delivered: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
 
-/// What the wait for reordering depends on.
+/// The values on which the wait for reordering depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub(super) reordering_seen: bool,
@@ -185,7 +185,7 @@ mod tests {
     /// Segments 1 ms apart, RTT 40 ms: when 2 is SACKed at 42 ms, 0 and 1 were sent before, 42 and
     /// 41 ms ago. They may take 40 + 40 / 4 = 50 ms: 8 and 9 ms more.
     #[test]
-    fn what_was_sent_earlier_is_waited_for_and_then_lost() {
+    fn earlier_segments_are_waited_for_and_then_lost() {
         let mut board = Board::default();
         for n in 0..4 {
             board.push(us(1000 * n), 0);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_that_is_answered_too_soon_says_nothing() {
+    fn a_retransmission_acknowledged_too_soon_gives_no_sample() {
         let mut rack = Rack::default();
         rack.advance(us(50_000), 3, us(20_000), Some(40_000));
         assert!(!rack.advanced);

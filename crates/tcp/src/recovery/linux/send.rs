@@ -21,18 +21,18 @@ const AGAIN_SHIFT: u32 = 1;
 /// A burst is not held back for longer, in nanoseconds.
 const DEFER_MOST: u64 = 1_000_000;
 
-/// What the present turn may send.
+/// The segments that the present turn may send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sending {
-    /// What is lost, as the window allows.
+    /// Lost segments, as the window allows.
     pub(super) lost: bool,
     /// New data.
     pub(super) new: bool,
     /// New data before what is lost: F-RTO asks.
     pub(super) new_first: bool,
-    /// One segment whatever the window, and whether it is a probe.
+    /// One segment independent of the window, and whether it is a probe.
     pub(super) once: Option<(Seq, bool)>,
-    /// One new segment whatever the window: a probe.
+    /// One new segment independent of the window: a probe.
     pub(super) probe_new: bool,
     /// Data that the window has room for, although that is less than a segment.
     pub(super) small: bool,
@@ -40,9 +40,9 @@ pub(super) struct Sending {
     pub(super) rearm: bool,
     /// One past the last segment of the burst of retransmissions under way.
     again_until: Seq,
-    /// The head has gone again.
+    /// The head has been retransmitted.
     head_resent: bool,
-    /// One burst only, whatever tcp_tso_should_defer() says, and whether it has gone.
+    /// One burst only, without tcp_tso_should_defer(), and whether it has been sent.
     one: Option<bool>,
     /// Segments left of the burst under way.
     pub(super) burst: u64,
@@ -272,7 +272,7 @@ impl Linux {
         !self.is_drained(core) && piece.min(core.sizes.full()) <= self.window_left(core)
     }
 
-    /// The receiver may have shrunk its window: then what is above does not go again, but the first segment
+    /// The receiver may have shrunk its window: then what is above is not retransmitted, but the first segment
     /// always does (__tcp_retransmit_skb()).
     pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
         seq == self.board.una || core.sizes.byte(seq) < core.window_edge(self.board.una)
@@ -351,13 +351,14 @@ impl Linux {
         }
     }
 
-    /// A burst of so many segments leaves again.
+    /// A burst of this many segments is retransmitted.
     pub(super) fn depart(&mut self, core: &mut Core, seq: Seq, segments: u64) {
         let bytes = core.sizes.byte(seq + segments) - core.sizes.byte(seq);
         self.send_off(core, segments, bytes);
     }
 
-    /// A burst of so many segments and bytes leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
+    /// A burst of this many segments and bytes is sent (tcp_event_data_sent(),
+    /// tcp_update_skb_after_send()).
     fn send_off(&mut self, core: &mut Core, segments: u64, bytes: u64) {
         if self.board.una == 0 {
             // A SYN.
@@ -444,8 +445,8 @@ impl Linux {
         Some(self.leave(core, bytes))
     }
 
-    /// tcp_nagle_test(), tcp_mss_split_point(): how many bytes of a piece leave; a short segment does not leave
-    /// while another is not acknowledged, unless all is to be pushed.
+    /// tcp_nagle_test(), tcp_mss_split_point(): how many bytes of a piece are sent; a short segment is not sent
+    /// while another is unacknowledged, unless all must be pushed.
     fn split(&self, core: &Core, quota: u64, head: Head, push: bool) -> Option<u64> {
         let full = core.sizes.full();
         let una = self.board.una;
@@ -470,9 +471,9 @@ impl Linux {
         })
     }
 
-    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of so many bytes take, and
-    /// than a millisecond takes at the pacing rate; for retransmissions twice that. The queue below TCP gets
-    /// rid of it right after the turn, and what is lost goes first then.
+    /// tcp_small_queue_check(): whether the memory of data sent in this turn exceeds two buffers of this many bytes, and
+    /// a millisecond at the pacing rate; for retransmissions twice that. The queue below TCP gets rid of it right after
+    /// the turn, and what is lost goes first then.
     fn is_throttled(&mut self, core: &Core, bytes: u64, shift: u32) -> bool {
         if self.sending.by_program {
             return false;
@@ -485,7 +486,7 @@ impl Linux {
         self.sending.throttled
     }
 
-    /// A burst of so many segments and bytes leaves, each segment in a buffer of its own.
+    /// A burst of this many segments and bytes is sent, each segment in its own buffer.
     fn charge(&mut self, segments: u64, bytes: u64) {
         self.sending.charged += queue::memory(segments, bytes);
     }
@@ -504,7 +505,8 @@ impl Linux {
         edge.saturating_sub(self.nxt_byte(core))
     }
 
-    /// A burst of so many bytes leaves now: its segments, of which the last may be short.
+    /// A burst of this many bytes is sent now; returns its segments, of which the last may be
+    /// short.
     fn leave(&mut self, core: &mut Core, bytes: u64) -> u64 {
         let (first, from) = (self.board.nxt(), self.nxt_byte(core));
         let full = core.sizes.full();
@@ -554,7 +556,7 @@ impl Linux {
         true
     }
 
-    /// What follows when no more can go.
+    /// The actions when no more can be sent.
     fn end_write(&mut self, core: &mut Core) {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);

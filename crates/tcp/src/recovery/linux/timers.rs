@@ -136,7 +136,7 @@ impl Linux {
     }
 }
 
-/// What may be lost is waited for.
+/// The wait for segments that may be lost.
 pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
     let after: Duration = time(left + SLACK);
     let most = core.path.rto.timeout();

@@ -10,7 +10,7 @@ use crate::event::{Author, Log, PathEvent, SenderEvent};
 use crate::segment::{Ack, Says};
 use crate::sender::Core;
 
-/// What an ACK has told.
+/// The results of an ACK.
 #[derive(Debug, Default)]
 struct News {
     /// Segments that are acknowledged for the first time.
@@ -108,7 +108,7 @@ impl Quic {
     fn advance(&mut self, core: &mut Core, news: &News, log: &mut impl Log) {
         let before = core.books.una();
         let mut una = before;
-        // What was below has been acknowledged twice.
+        // Segments below have been acknowledged twice.
         self.acked = self.acked.split_off(&una);
         while self.acked.remove(&una) {
             una += 1;

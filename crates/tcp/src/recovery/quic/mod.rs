@@ -5,12 +5,12 @@
 //! |---|---|---|
 //! | `packets` | packets by their numbers, none of which is used twice | RFC 9002 section 2, A.1 |
 //! | `ack` | an ACK of ranges of numbers | A.7, B.5 |
-//! | `loss` | which packets are lost, probe timeouts, persistent congestion | 6.1, 6.2, 7.6, A.8 to A.10 |
+//! | `loss` | lost packets, probe timeouts, persistent congestion | 6.1, 6.2, 7.6, A.8 to A.10 |
 //! | `path` | validation, the limit of amplification, migration | RFC 9000 sections 8 and 9 |
 //! | `bucket` | pacing | RFC 9002 section 7.7 |
-//! | `send` | what goes next | sections 6.2.4 and 7 |
+//! | `send` | the next packet | sections 6.2.4 and 7 |
 //!
-//! Everything counts whole packets, each of which has one segment of the data: a lost segment goes again in a
+//! Everything counts whole packets, each of which has one segment of the data: a lost segment is retransmitted in a
 //! packet of another number. The handshake is that of the other senders, one packet and its ACK. Not in it: ECN, and the undo of a
 //! reduction that was not needed, which RFC 9002 does not have.
 
@@ -37,14 +37,14 @@ use crate::sender::{Core, RecoveryRequest, SlotKind};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quic {
     packets: Packets,
-    /// Segments from SND.UNA on that are acknowledged, and those that are to be sent again.
+    /// Segments from SND.UNA on that are acknowledged, and those that must be sent again.
     acked: BTreeSet<Seq>,
     lost: BTreeSet<Seq>,
-    /// Packets that may go whatever the window.
+    /// Packets that may be sent independent of the window.
     probes: u32,
     /// When the earliest packet becomes lost by time.
     loss_time: Option<Instant>,
-    /// When a packet last went that is to be acknowledged.
+    /// When an ack-eliciting packet was last sent.
     last_eliciting: Option<Instant>,
     /// When the last recovery began, and whether it is under way.
     recovery_start: Option<Instant>,
@@ -55,7 +55,7 @@ pub(crate) struct Quic {
     limited: bool,
     bucket: Bucket,
     path: PathState,
-    /// An address that is to be validated before anything goes there.
+    /// An address that must be validated before anything is sent there.
     candidate: Option<(Source, PathState)>,
     /// The path before, as long as this one may turn out not to be one.
     previous: Option<Box<Previous>>,
@@ -90,7 +90,7 @@ impl RecoveryPart for Quic {
 impl Quic {
     /// Tells the shared state where this one is.
     fn show(&self, core: &mut Core) {
-        // The handshake's packet goes again from the start.
+        // The handshake's packet is retransmitted from the start.
         if core.books.una() == 0 && self.probes > 0 {
             core.books.go_back();
         } else {

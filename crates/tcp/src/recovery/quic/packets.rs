@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use midflight_units::{Instant, Seq};
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     InFlight,
@@ -13,7 +13,7 @@ pub(super) enum Fate {
     Acked,
 }
 
-/// A packet that is to be acknowledged.
+/// An ack-eliciting packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub(super) sent: Instant,
@@ -103,7 +103,7 @@ impl Packets {
         Some(before)
     }
 
-    /// What is in flight does not count in the window any more.
+    /// Packets in flight do not count in the window any more.
     pub(super) fn discount(&mut self) {
         for packet in &mut self.all {
             packet.counts = false;

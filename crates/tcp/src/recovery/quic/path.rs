@@ -15,10 +15,10 @@ use crate::sender::{Challenge, Core, Path};
 
 /// Section 8.1.
 const AMPLIFICATION: u64 = 3;
-/// Section 8.2.4: so many probe timeouts.
+/// Section 8.2.4: this many probe timeouts.
 const PATIENCE: u64 = 3;
 
-/// What is known of an address of the peer.
+/// The state of an address of the peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathState {
     /// How many the peer has had before, and the number of this one.
@@ -169,7 +169,7 @@ impl Quic {
         self.migrate(core, port_only, state, log);
         self.challenge_path(core, log);
         if was_validated {
-            // Section 9.3.3: whoever sits on the old path answers from there.
+            // Section 9.3.3: a node on the old path answers from there.
             self.send_challenge(core, old.0, old.1, log);
         }
     }

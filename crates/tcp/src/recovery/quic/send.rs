@@ -1,4 +1,4 @@
-//! What goes next.
+//! The next packet to send.
 
 use midflight_units::Seq;
 
@@ -7,8 +7,8 @@ use super::Quic;
 use crate::sender::Core;
 
 impl Quic {
-    /// The segment of the next packet. What is lost goes before new data (RFC 9000 section 13.3), and a probe
-    /// repeats what is oldest only if there is nothing else (RFC 9002 section 6.2.4).
+    /// The segment of the next packet. Lost data are sent before new data (RFC 9000 section 13.3), and a
+    /// probe repeats the oldest data only if there is nothing else (RFC 9002 section 6.2.4).
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if core.books.una() == 0 {
             let is_due = core.books.nxt() == 0;

@@ -163,12 +163,12 @@ impl Books {
         self.last_sent = now;
     }
 
-    /// SND.NXT falls back to SND.UNA: everything outstanding goes again.
+    /// SND.NXT falls back to SND.UNA: everything outstanding is retransmitted.
     pub(crate) fn go_back(&mut self) {
         self.nxt = self.una;
     }
 
-    /// The same, but the first segment has gone again already.
+    /// The same, but the first segment has been retransmitted already.
     pub(super) fn go_back_past_first(&mut self) {
         self.nxt = self.una + 1;
     }
@@ -178,7 +178,7 @@ impl Books {
         self.nxt = self.max;
     }
 
-    /// SND.NXT passes over what need not go again, up to `seq`.
+    /// SND.NXT passes over what need not be retransmitted, up to `seq`.
     pub(crate) fn skip_to(&mut self, seq: Seq) {
         self.nxt = seq.min(self.max);
     }

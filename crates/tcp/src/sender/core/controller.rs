@@ -46,7 +46,7 @@ impl Path {
     }
 }
 
-/// What a recovery tells a controller that sets the window and the rate by itself.
+/// The data that a recovery passes to a controller that sets the window and the rate itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) phase: LossPhase,
@@ -66,7 +66,7 @@ impl Core {
         self.path.controls
     }
 
-    /// What a controller that does, or a setting, needs from the start.
+    /// The state that such a controller, or a setting, needs from the start.
     pub(super) fn begin_control(&mut self) {
         if self.path.controls || self.has_foreign_controller() {
             self.deliveries = Some(Box::default());
@@ -244,7 +244,7 @@ impl Core {
         });
     }
 
-    /// Nothing is in flight, and a segment goes; whether the controller was asked.
+    /// Nothing is in flight, and a segment is sent; whether the controller was asked.
     pub(crate) fn restart_control(&mut self, at: Inside, log: &mut impl Log) -> bool {
         let asks = !self.has_foreign_controller();
         if asks {

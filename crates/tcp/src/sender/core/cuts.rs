@@ -8,7 +8,7 @@ use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crate::sizes::{first_byte, segment_of};
 
 impl Core {
-    /// The segment that is to be sent next has only so many bytes, and as many more are needed for the rest.
+    /// The segment that must be sent next has only this many bytes, and as many more are needed for the rest.
     pub(crate) fn cut(&mut self, segment: Seq, bytes: u64) {
         let last = self.end_byte();
         self.sizes.cut(segment, bytes);

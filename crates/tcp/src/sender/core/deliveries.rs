@@ -26,11 +26,11 @@ impl Core {
         }
     }
 
-    /// An ACK has arrived, and nobody has acted on it yet.
+    /// An ACK has arrived and is not processed yet.
     pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
         self.rate = None;
         if ack.is_quic() {
-            // Its recovery knows which segments the packet numbers stand for.
+            // Its recovery knows which segments the packet numbers represent.
             return;
         }
         if let Some(deliveries) = &mut self.deliveries {
@@ -39,8 +39,8 @@ impl Core {
         }
     }
 
-    /// What the ACK at hand shows of how fast data is delivered, in bits of data a second, and whether the application
-    /// had too little to send.
+    /// The delivery rate that the current ACK shows, in bits of data a second, and whether the application had too
+    /// little to send.
     pub(crate) fn delivery_rate(&self) -> Option<(f64, bool)> {
         let sample = self.rate.as_ref()?;
         let bits = f64::from(self.config.payload_bytes()) * 8.0;

@@ -12,7 +12,7 @@ use crate::event::Log;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnneededWatch {
     pub(super) retransmissions: UnneededTracker,
-    /// What it has found last, as long as no policy has answered.
+    /// Its last finding, as long as no policy has responded.
     pub(super) found: Option<Unneeded>,
 }
 

@@ -53,7 +53,7 @@ impl LossState {
         self.timeout_point
     }
 
-    /// Whether segments are to be sent again of which SND.NXT does not tell.
+    /// Whether segments must be retransmitted that SND.NXT does not show.
     pub(super) fn repairs(&self) -> bool {
         self.repairs
     }
@@ -63,7 +63,7 @@ impl LossState {
         self.repairs = repairs;
     }
 
-    /// Whether a segment is to be sent before anything else.
+    /// Whether a segment must be sent before anything else.
     pub(super) fn has_resend(&self) -> bool {
         self.resend.is_some()
     }
@@ -74,7 +74,7 @@ impl LossState {
         self.dupacks += 1;
     }
 
-    /// So many duplicates count now.
+    /// This many duplicates count now.
     #[inline(always)]
     pub(crate) fn set_dupacks(&mut self, dupacks: u32) {
         self.dupacks = dupacks;
@@ -92,7 +92,7 @@ impl LossState {
         self.pipe += 1;
     }
 
-    /// So many segments have left the network.
+    /// This many segments have left the network.
     #[inline(always)]
     pub(crate) fn pipe_left(&mut self, segments: u64) {
         self.pipe -= segments as i64;
@@ -113,7 +113,7 @@ impl LossState {
         self.resend = Some(seq);
     }
 
-    /// Whether a segment goes before anything else.
+    /// Whether a segment is sent before anything else.
     #[inline(always)]
     pub(crate) fn resends(&self) -> bool {
         self.resend.is_some()
@@ -137,7 +137,7 @@ impl LossState {
         self.timed_out = false;
     }
 
-    /// SND.UNA has advanced to `una` by so many segments.
+    /// SND.UNA has advanced to `una` by this many segments.
     #[inline(always)]
     pub(super) fn acknowledge(&mut self, una: Seq, segments: u64) {
         self.resend = self.resend.filter(|&seq| seq >= una);

@@ -8,12 +8,12 @@ use super::{Core, RecoveryRequest};
 use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
-/// What came of orders.
+/// The results of orders.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Applied {
     /// There were any.
     pub(super) any: bool,
-    /// The window is to be left alone by the recovery that asked.
+    /// The calling recovery must not change the window.
     pub(super) keep_window: bool,
 }
 
@@ -95,7 +95,7 @@ impl Core {
                     }
                 }
                 Order::GoBack => {
-                    // What went again at the timeout need not go once more.
+                    // The segment retransmitted at the timeout need not be sent once more.
                     let resent = self
                         .first_timeout
                         .is_some_and(|(seq, _)| seq == self.books.una());
@@ -132,8 +132,8 @@ impl Core {
         applied
     }
 
-    /// Ends the current recovery, in which nothing was lost. What it was ordered
-    /// for may be over: then the current duplicates are not its echoes, and count on.
+    /// Ends the current recovery, in which nothing was lost. The reason of the order may no longer
+    /// exist: then the current duplicates are not caused by it, and continue to count.
     fn take_back(&mut self, counting: bool) {
         self.noted = Some(Trigger::Spurious);
         let recovering = self.loss.in_fast_recovery()

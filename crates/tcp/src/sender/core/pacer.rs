@@ -37,7 +37,7 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// How long so many bytes of data take at the sender's own rate, in bytes a second.
+    /// How long this many bytes of data take at the sender's own rate, in bytes a second.
     fn takes(&self, bytes: u64, rate: u64) -> u64 {
         if rate == 0 || self.sent < UNPACED {
             return 0;
@@ -45,7 +45,7 @@ impl Pacer {
         (u128::from(bytes * NANOS) / u128::from(rate)) as u64
     }
 
-    /// And so many on the wire at the rate that is ordered.
+    /// And this many on the wire at the rate that is ordered.
     fn takes_by_order(&self, now: Instant, bytes: u64) -> u64 {
         let ordered = self.ordered_at(now);
         ordered.map_or(0, |rate| rate.transmission_time(bytes).as_nanos())
@@ -65,7 +65,7 @@ impl Core {
         self.pacer.is_some()
     }
 
-    /// A rate of its own is in force that no order gives.
+    /// The sender's own rate is in force, not an ordered one.
     fn own_rate(&self) -> u64 {
         if self.config.pacing || self.path.paces {
             self.path.pacing_rate
@@ -88,7 +88,7 @@ impl Core {
         }
     }
 
-    /// tcp_update_pacing_rate(), with so many segments out: a rate of bytes of data a second.
+    /// tcp_update_pacing_rate(), with this many segments out: a rate of bytes of data a second.
     pub(crate) fn update_pacing_rate(&mut self, out: u64) {
         let Some(srtt) = self.path.rto.srtt().filter(|_| !self.path.paces) else {
             return;
@@ -128,8 +128,8 @@ impl Core {
         }
     }
 
-    /// A burst of so many segments and bytes of data leaves, whatever the gate says; the instant that it counts as
-    /// sent.
+    /// A burst of this many segments and bytes of data is sent, even if the gate is closed; returns the instant that
+    /// counts as its sending time.
     #[inline]
     pub(crate) fn leave(&mut self, segments: u64, bytes: u64) -> Instant {
         let (now, own_rate) = (self.now, self.own_rate());

@@ -1,4 +1,4 @@
-//! What belongs to a path: the windows and the controller that sets them, the round-trip time and
+//! The state of a path: the windows and the controller that sets them, the round-trip time and
 //! the timeout that follows from it, and the rate of bursts. A path that is reset is a new value.
 
 use educe::Educe;
@@ -11,13 +11,13 @@ use super::Core;
 use crate::config::{SenderConfig, SlowStart};
 use crate::event::{Author, Log, SenderEvent};
 
-/// What a sender knows of the path that its segments take.
+/// A sender's state of the path that its segments take.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Path {
     pub(super) window: WindowState,
     pub(super) congestion: AnyCongestion,
-    /// What ends the first slow start, if that is not the controller.
+    /// The criterion that ends the first slow start, if that is not the controller.
     pub(super) hystart: Option<HyStartPlus>,
     /// The controller is Reno and nothing else ends slow start: the fast path, without calls of
     /// other controllers.
@@ -79,7 +79,7 @@ impl Path {
         }
     }
 
-    /// Begins with so many segments.
+    /// Begins with this many segments.
     pub(crate) fn begin(&mut self, cwnd: f64) {
         self.window.begin(cwnd);
     }
@@ -112,7 +112,7 @@ impl Path {
 }
 
 impl Core {
-    /// A path of which nothing is known but this RTT, with a window of so many segments.
+    /// A path of which nothing is known but this RTT, with a window of this many segments.
     pub(crate) fn fresh_path(&self, rtt: Duration) -> Path {
         let mut config = self.config;
         config.rto.initial = rtt * 3;

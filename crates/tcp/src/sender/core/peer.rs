@@ -21,7 +21,7 @@ pub(super) struct Peer {
     most: u32,
     /// Its latest timestamp.
     stamp_ms: u32,
-    /// An ACK is to be sent; that of its SYN has been.
+    /// An ACK must be sent; that of its SYN has been.
     owes_ack: bool,
     has_acked: bool,
     /// To ACKs out of order.

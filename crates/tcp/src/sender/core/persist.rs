@@ -72,7 +72,7 @@ impl Core {
         self.timers.begin_persist(self.now, self.path.rto.timeout());
     }
 
-    /// After an ACK: whether the usual course goes on. The ACK of the SYN may
+    /// After an ACK: whether the usual course continues. The ACK of the SYN may
     /// have closed the window.
     pub(super) fn release(&mut self, ack: &Ack) {
         let closes = ack.says == Says::ZeroWindow && ack.ack == self.books.una();

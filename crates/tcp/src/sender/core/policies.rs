@@ -12,7 +12,7 @@ use crate::event::Log;
 use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
-/// What only policies listen to.
+/// The events to which only policies listen.
 const OF_POLICIES: [Listens; 7] = [
     Listens::START,
     Listens::ACKS,
@@ -24,7 +24,7 @@ const OF_POLICIES: [Listens; 7] = [
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
-/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are none of either.
+/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are neither.
 pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
     if ack.sack.is_empty() || ack.is_quic() {
         return (SmallVec::new(), None);
@@ -122,7 +122,7 @@ impl Core {
         special: bool,
         log: &mut impl Log,
     ) {
-        // One test for both: mostly nobody waits.
+        // One test for both: usually no part waits.
         if special || self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
             self.consult_waiting(ack, standing, special, log);
         }
@@ -215,7 +215,7 @@ impl Core {
         self.flight_before = self.response.flight_before();
         self.dup_threshold = self.response.dup_threshold(&view);
         self.end_duplicates();
-        // The detector gives up here, and nobody else would end its probe.
+        // The detector gives up here, and no other part would end its probe.
         self.probe = None;
         self.detector.on_fast_retransmit(&view);
         self.begin_watch(&view, false);

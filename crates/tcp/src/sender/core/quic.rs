@@ -49,7 +49,7 @@ impl Core {
         !self.challenges.waiting.is_empty()
     }
 
-    /// A path is to be validated.
+    /// A path must be validated.
     pub(crate) fn challenge(&mut self, challenge: Challenge) {
         self.challenges.waiting.push(challenge);
         self.hold();

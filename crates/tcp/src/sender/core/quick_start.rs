@@ -13,13 +13,13 @@ use crate::state::Trigger;
 /// TTL of the IP header at the sender.
 const IP_TTL: u8 = 64;
 
-/// A rate asked for.
+/// A requested rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateRequest {
     rate: RateCode,
     /// With which segment, and when; none while it waits for one to go.
     sent: Option<(Seq, Instant, Request)>,
-    /// What to ask for next: the answer to this is of no more use.
+    /// The next request: the answer to this one is of no more use.
     next: Option<RateCode>,
 }
 
@@ -43,7 +43,7 @@ fn scramble(seed: u64) -> u64 {
 }
 
 impl Core {
-    /// Asks for a rate with the next segment that goes. While an answer is awaited it waits for that, which then tells nothing any more (RFC
+    /// Asks for a rate with the next segment that is sent. While an answer is awaited it waits for that, which then tells nothing any more (RFC
     /// 4782 section 4.1: one request a round trip).
     pub(super) fn ask_for_rate(&mut self, rate: RateCode) {
         match &mut self.asking {
@@ -61,7 +61,7 @@ impl Core {
 
     /// Puts on a segment that has just been handed out what it can carry. A SYN that is
     /// sent again carries nothing (RFC 4782 section 4.7.2). Data may ask when it is sent
-    /// again: after an outage a retransmission is the first segment that goes.
+    /// again: after an outage a retransmission is the first segment that is sent.
     #[cold]
     pub(crate) fn hand_options(&mut self, segment: &mut Segment) {
         let syn_again = segment.seq == 0 && segment.retransmission;
@@ -111,7 +111,7 @@ impl Core {
             _ => None,
         };
         let verdict = approved(&request, answer.as_ref());
-        // What answers nothing, or an earlier request, is not the answer to this one.
+        // A response to no request, or to an earlier one, is not the answer to this one.
         let other = answer.is_none() || verdict == Err(Denial::Nonce);
         if other && self.books.una() <= seq {
             return;
@@ -135,7 +135,7 @@ impl Core {
         self.ask(None, log, |p, view| p.on_rate(answer, view));
     }
 
-    /// What was asked for is settled. If something else is to be asked for it is,
+    /// What was asked for is settled. If something else must be asked for it is,
     /// and the routers learn that what they approved will not be used.
     fn ask_anew(&mut self, next: Option<RateCode>) -> bool {
         self.asking = next.map(RateRequest::new);

@@ -42,7 +42,7 @@ impl Core {
     }
 
     /// An ACK of new data ends duplicates that led to nothing. Where the
-    /// response goes on (RFC 4653 (T.4)), what the ACK reports counts as new ones.
+    /// response continues (RFC 4653 (T.4)), what the ACK reports counts as new ones.
     #[cold]
     pub(super) fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
         if self.judged.take().is_some() {

@@ -46,7 +46,7 @@ impl Core {
         }
     }
 
-    /// Nothing was in flight, and a segment goes.
+    /// Nothing was in flight, and a segment is sent.
     pub(crate) fn tell_idle_end(&mut self) {
         if !self.path.reno && !self.path.controls {
             self.path

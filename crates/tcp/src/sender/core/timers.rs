@@ -11,14 +11,14 @@ use midflight_units::{Duration, Instant};
 /// A deadline and when it was set.
 pub(crate) type Deadline = (Instant, Instant);
 
-/// What the timer in the slot is for.
+/// The purpose of the timer in the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotKind {
     /// The retransmission timer.
     Retransmission,
     /// A probe of the tail (RFC 8985 section 7).
     LossProbe,
-    /// What may be reordered has been waited for (RFC 8985 section 6.3).
+    /// The wait for reordered segments is over (RFC 8985 section 6.3).
     Reordering,
     /// Nothing is in flight, and the window is open but holds less than a segment (tcp_check_probe_timer()).
     SmallWindow,
@@ -29,9 +29,9 @@ pub(crate) enum SlotKind {
 struct Persist {
     /// After how long the next probe goes.
     wait: Duration,
-    /// A probe may go now.
+    /// A probe may be sent now.
     due: bool,
-    /// What is left of the retransmission timer, if it was armed.
+    /// The remaining time of the retransmission timer, if it was armed.
     frozen: Option<Duration>,
 }
 
@@ -40,7 +40,7 @@ struct Persist {
 pub(crate) struct Timers {
     /// Of the slot; while the window is closed, of the persist timer.
     running: Option<Deadline>,
-    /// What the slot is for, where the kind of recovery has more than one timer.
+    /// The purpose of the slot, where the kind of recovery has more than one timer.
     slot: Option<SlotKind>,
     /// The tick at which the slot was to expire, and when it does by the wheel's buckets.
     wheel: Option<(u64, Instant)>,
@@ -105,7 +105,7 @@ impl Timers {
 
     // ---- the slot -----------------------------------------------------------
 
-    /// What is in the slot, or was until it expired just now.
+    /// The timer in the slot, or the one that has just expired.
     pub(crate) fn slot(&self) -> Option<SlotKind> {
         self.slot
     }
@@ -186,7 +186,7 @@ impl Timers {
         self.running = Some((now + wait, now));
     }
 
-    /// The window is open. The retransmission timer goes on where it stood: restarted at each
+    /// The window is open. The retransmission timer continues where it stood: restarted at each
     /// opening, a timer with a long back-off would never expire between two handoffs.
     pub(super) fn end_persist(&mut self, now: Instant) {
         if let Some(persist) = self.persist.take() {
@@ -194,7 +194,7 @@ impl Timers {
         }
     }
 
-    /// The persist timer has expired: a probe may go, the next after twice the wait.
+    /// The persist timer has expired: a probe may be sent, the next after twice the wait.
     pub(super) fn persist_expired(&mut self, now: Instant, most: Duration) {
         if let Some(persist) = &mut self.persist {
             persist.wait = (persist.wait * 2).min(most);
@@ -226,7 +226,7 @@ impl Timers {
         };
     }
 
-    /// What wakes the sender besides the retransmission timer, and when that was decided.
+    /// Wake-ups of the sender besides the retransmission timer, and when they were decided.
     pub(super) fn wake(&self) -> Option<Deadline> {
         self.wake
     }

@@ -2,20 +2,18 @@
 //!
 //! Its segments are the next ones of the data, in order; a train that only paces takes
 //! what a timeout resends as it comes, one that is measured nothing that was sent before. It begins when the window has
-//! room for all of them, so that no gap waits for an ACK, and with fewer where the whole
-//! window or what there is to send is smaller. What follows its last segment is as usual,
-//! also while its report is awaited, unless it says otherwise ([`Then::AwaitReport`]).
-//! Departures are counted from the one before: a caller that is late does not make the
-//! next gap shorter. Whatever resends, probes, closes the window or reports a handoff
-//! ends it, and sending continues as usual. While duplicate ACKs are counted, a train that
-//! has not begun or that waits for its report holds nothing back: what goes then may be
-//! what tells a loss.
+//! room for all of them, so that no gap waits for an ACK, and with fewer if the whole window or the available data are
+//! smaller. What follows its last segment is as usual, also while its report is awaited, unless it says otherwise
+//! ([`Then::AwaitReport`]). Departures are counted from the one before: a caller that is late does not make the next
+//! gap shorter. Whatever resends, probes, closes the window or reports a handoff ends it, and sending continues as
+//! usual. While duplicate ACKs are counted, a train that has not begun or that waits for its report holds nothing back:
+//! what goes then may be what tells a loss.
 //!
-//! A train that asks for the next one is a sender's only course ([`Then::NextAfter`]):
-//! when its last gap is over the policies are asked, with what they know by then, and
-//! where there is nothing to send, when there is. It ends only with a recovery, a
-//! closed window or another train. Neither a notice nor duplicate ACKs, which its own
-//! segments go on to cause, change it; a single segment is sent without a mark.
+//! A train that requests the next one determines what the sender does ([`Then::NextAfter`]): when
+//! its last gap is over the policies are called, with what they know by then, or, if there is
+//! nothing to send, when there is. It ends only with a recovery, a closed window or another train.
+//! Neither a notice nor duplicate ACKs, which its own segments continue to cause, change it; a
+//! single segment is sent without a mark.
 
 use midflight_control::policy::TrainReport;
 use midflight_control::{Gaps, Measure, Then, Train};
@@ -53,7 +51,7 @@ impl ActiveTrain {
         self.train.then == Then::GoOn && self.all_gone()
     }
 
-    /// There is to be another one when it is over.
+    /// Another one follows when it is over.
     fn goes_on(&self) -> bool {
         matches!(self.train.then, Then::NextAfter(_))
     }
@@ -75,7 +73,8 @@ impl ActiveTrain {
 }
 
 impl Core {
-    /// Number of the train under way. One that goes on is not while there is nothing to send.
+    /// Number of the train under way. A continued one is not under way while there is nothing to
+    /// send.
     pub(super) fn train(&self) -> Option<u16> {
         let waits = |active: &ActiveTrain| active.goes_on() && self.books.nxt() >= self.books.end();
         let active = self.train.filter(|active| !waits(active))?;
@@ -119,7 +118,7 @@ impl Core {
         self.hold();
     }
 
-    /// The train is over, whatever has left of it. Whether there was one.
+    /// The train is over, even if not all of it was sent. Whether there was one.
     pub(crate) fn end_train(&mut self) -> bool {
         let was = self.train.take().is_some();
         if was {
@@ -128,7 +127,7 @@ impl Core {
         was
     }
 
-    /// The same, unless there is to be another one when it is over.
+    /// The same, unless another one follows when it is over.
     pub(super) fn interrupt_train(&mut self) -> bool {
         !self.train.is_some_and(|active| active.goes_on()) && self.end_train()
     }
@@ -138,7 +137,7 @@ impl Core {
         self.train.is_some_and(|active| !active.is_past())
     }
 
-    /// Segments that the window and what there is to send allow now.
+    /// Segments that the window and the available data allow now.
     fn room(&self) -> u64 {
         let edge = self
             .books
@@ -147,7 +146,7 @@ impl Core {
         edge.saturating_sub(self.books.nxt())
     }
 
-    /// Whether the next segment has to wait for nothing but its time.
+    /// Whether the next segment has to wait only for its time.
     fn may_go(&self, active: &ActiveTrain) -> bool {
         if active.refused || active.all_gone() {
             return false;
@@ -173,7 +172,7 @@ impl Core {
         (self.may_go(active) || self.awaits_next(active)).then_some(active.due)
     }
 
-    /// Whether the next train waits for nothing but its time.
+    /// Whether the next train waits only for its time.
     fn awaits_next(&self, active: &ActiveTrain) -> bool {
         active.goes_on() && active.all_gone() && self.books.nxt() < self.books.end()
     }

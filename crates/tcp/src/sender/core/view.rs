@@ -12,19 +12,19 @@ use crate::state::{State, Trigger};
 const RFC_2988_INITIAL_RTO: Duration = Duration::from_secs(3);
 
 impl Core {
-    /// What the ACK was before it was processed, for [`Self::consult_after_ack`].
+    /// The state of the ACK before it was processed, for [`Self::consult_after_ack`].
     #[inline(always)]
     pub(crate) fn standing(&self) -> (Seq, Seq) {
         (self.books.una(), self.books.max())
     }
 
-    /// What applied orders ask of the recovery, once.
+    /// Requests of applied orders to the recovery, returned once.
     #[inline(always)]
     pub(crate) fn take_request(&mut self) -> Option<RecoveryRequest> {
         self.request.take()
     }
 
-    /// The next segment of a probe, if one may go.
+    /// The next segment of a probe, if one may be sent.
     #[cold]
     pub(crate) fn probe_segment(&mut self) -> Option<Seq> {
         let left = self.probe.filter(|&left| left > 0)?;
@@ -108,7 +108,7 @@ impl Core {
         } else if self.timers.delay().is_some() || self.patient {
             State::Delay
         } else if self.cwnd() < self.ssthresh() && !(self.path.controls && self.books.una() > 0) {
-            // A controller that sets the window by itself has phases of its own.
+            // A controller that sets the window itself has its own phases.
             State::SlowStart
         } else {
             State::CongestionAvoidance

@@ -49,7 +49,7 @@ impl WindowState {
         self.window.ssthresh
     }
 
-    /// A path begins with so many segments.
+    /// A path begins with this many segments.
     pub(super) fn begin(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;
         self.whole = cwnd as u64;
@@ -97,7 +97,7 @@ impl WindowState {
         self.receiver_window
     }
 
-    /// The receiver has told its window.
+    /// The receiver has advertised its window.
     pub(super) fn set_receiver_window(&mut self, segments: u64) {
         self.receiver_window = segments;
         self.usable = self.whole.min(segments);

@@ -172,13 +172,14 @@ def f10(runs: Runs) -> Finding:
     )
 
 
-# The listings, through real runs.  What a policy orders is in the trace with its author.
+# The listings, through real runs.  The trace has the orders of a policy with their author.
 
 
 def _min_rto_check(
     runs: Runs, log: EventLog, example: Example, case: int, name: str
 ) -> list[Check]:
-    """A1 set the minimum RTO of this case for the flight that the sender had, and took it back."""
+    """Checks that A1 set the minimum RTO of this case for the sender's FlightSize, and took it
+    back."""
     at = example.at_s
     when, value = highest_min_rto(log, at)
     if math.isnan(value):

@@ -1,4 +1,4 @@
-"""What the claims share: measures, and how values are written."""
+"""Functions that the claims share: measures, and the text form of values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def medians_text(pairs: Iterable[tuple[object, float]]) -> str:
 
 
 def yes(what: str, passed: bool, value: str) -> Check:
-    """A check on something that is so or not so."""
+    """A check on a condition that is true or false."""
     return Check(what, value, bool(passed))
 
 
@@ -67,7 +67,7 @@ def found(
     why: str = "",
     readings: Sequence[Reading] = (),
 ) -> Finding:
-    """A finding whose note is kept only where the claim did not come out as stated."""
+    """A finding whose note is kept only where the claim is not reproduced in full."""
     if all(check.passed for check in checks) and checks:
         note = why = ""
     return Finding(checks, note, context, why, readings)
@@ -153,7 +153,7 @@ def by_timeouts(rows: RunTable) -> str:
     return ", ".join(parts)
 
 
-#: What the sender was doing at the handoff, coarsely.
+#: The sender's phase at the handoff, in coarse classes.
 STAGES = {
     "slow start": ("slow-start",),
     "overshoot and recovery": ("overshoot", "fast-recovery", "rto-recovery"),
@@ -162,7 +162,7 @@ STAGES = {
 
 
 def by_stage(runs: Runs, cell: Cell, q: float = 0.5, scheme: str = ENHANCED) -> str:
-    """Quantiles of the transfer time, regular to enhanced, by what the sender was doing."""
+    """Quantiles of the transfer time, regular to enhanced, by the sender's phase."""
     regular, other = table(runs, cell), table(runs, cell, scheme)
     parts = []
     for stage, phases in STAGES.items():
@@ -197,7 +197,7 @@ def reductions_text(runs: Runs, cells: dict[str, Cell], scheme: str = ENHANCED) 
 
 #: The minimum RTO that regular TCP uses throughout, in seconds.
 MIN_RTO_S = 0.2
-#: A nanosecond clock and a formula in floating point: equal to a microsecond is equal.
+#: Times from a nanosecond clock and a floating-point formula count as equal within a microsecond.
 EXACT_S = 1e-6
 
 
@@ -248,15 +248,15 @@ def highest_min_rto(log: EventLog, start_s: float) -> tuple[float, float]:
 
 
 def ssthresh_after(log: EventLog, time_s: float) -> float:
-    """ssthresh once everything of an instant has happened."""
+    """ssthresh after all events of an instant."""
     return log.last("ssthresh", time_s + 1e-6)
 
 
 def resent_window(log: EventLog, timeout_s: float) -> tuple[int, int, int]:
-    """What a timeout makes the sender send again before the next timeout.
+    """What the sender retransmits after a timeout and before the next one.
 
-    Returns the segments outstanding at the timeout, how many of them were sent again, and how many
-    of those had not been lost.
+    Returns the segments outstanding at the timeout, how many of them were retransmitted, and how
+    many of those had not been lost.
     """
     una, top = log.highest_ack(timeout_s) + 1, log.highest_sent(timeout_s)
     later = [time_s for time_s, _ in timeouts(log) if time_s > timeout_s + 1e-9]
@@ -308,7 +308,7 @@ def largest(runs: Runs, cells: Cells) -> tuple[str, float]:
 
 
 def what_happened(runs: Runs, cells: Cells, scheme: str = ENHANCED) -> str:
-    """Medians, RTOs and losses under both schemes: why a reduction is what it is."""
+    """Medians, RTOs and losses under both schemes, which explain a reduction."""
     parts = []
     for name, cell in cells.items():
         regular, other = table(runs, cell), table(runs, cell, scheme)

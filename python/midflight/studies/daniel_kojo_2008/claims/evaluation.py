@@ -237,7 +237,7 @@ F19 = {kind: by_delay(DOWN, 200, kind) for kind in sc.KINDS}
 
 
 def second_rto(runs: Runs, cells: Cells, checks: list[Check]) -> str:
-    """How regular TCP fares with one RTO and with two, in the cells whose check failed."""
+    """Regular TCP's transfer time with one RTO and with two, in the cells whose check failed."""
     parts = []
     for name in (check.what for check in checks if not check.passed):
         regular, enhanced = (table(runs, cells[name], s) for s in (REGULAR, ENHANCED))
@@ -345,7 +345,7 @@ def f19_2(runs: Runs) -> Finding:
         )
     return found(
         checks,
-        note="A second RTO lifts regular TCP's upper quartile only where more than a quarter of "
+        note="A second RTO raises regular TCP's upper quartile only where more than a quarter of "
         "the instants have one, and then by about half. Upper quartiles of regular and enhanced, "
         "instants with two RTOs: " + "; ".join(parts) + ".",
     )
@@ -388,8 +388,8 @@ def f19_4(runs: Runs) -> Finding:
     return found(
         checks,
         note="Regular TCP's second RTO is in its median already, because most instants have one, "
-        "and so its upper quartile is not far above. Quartiles, and instants and medians by number "
-        "of RTOs: " + ". ".join(details) + ".",
+        "so its upper quartile is only a little higher. Quartiles, and instants and medians by "
+        "number of RTOs: " + ". ".join(details) + ".",
     )
 
 
@@ -428,14 +428,14 @@ def f20(runs: Runs) -> Finding:
         context=f"Regular RTOs: {timeouts_text(regular.within(at))}; it loses "
         f"{len(until_done(regular, at).dropped())} segments.",
         note="Under enhanced TCP A2 sets cwnd to "
-        f"{enhanced.last('cwnd', at + 1e-6):.0f}, but each ACK of old data still opens it in "
+        f"{enhanced.last('cwnd', at + 1e-6):.0f}, but each ACK of old data still increases it in "
         f"congestion avoidance while nothing may be sent; it is {enhanced.last('cwnd', loss):.1f} "
         f"when the first new segments leave in a burst at {instant(loss)}, more than the path "
         f"holds, and {len(kept)} are lost: "
         + ", ".join(f"{e.value:.0f}" for e in kept.events())
         + ".",
-        why="After A2 has reduced cwnd, ACKs of old data open it again while nothing may be sent, "
-        "and the first new segments leave in a burst that the path cannot hold",
+        why="After A2 has reduced cwnd, ACKs of old data increase it again while nothing may be "
+        "sent, and the first new segments leave in a burst that the path cannot hold",
         readings=[
             Reading(
                 "ssthresh 61 after the first RTO, as the order of the sentences suggests (ns-2 "
@@ -487,11 +487,11 @@ def f21_2(runs: Runs) -> Finding:
     return found(
         checks,
         context="With the listing's trigger case 3 of A1 sets a minimum RTO for the whole old "
-        "flight at the new rate when the losses have already happened (handoff to 200 kbit/s at "
+        "flight at the new rate after the losses have already happened (handoff to 200 kbit/s at "
         f"9.8 s: {raised_to:.1f} s at {instant(raised_s)}), so that a lost retransmission waits "
         "long.",
-        note="More than a quarter of the instants fall into the overshoot or the recovery from it "
-        "and make the upper quartile. " + outside(runs, F21_LARGE, checks),
+        note="More than a quarter of the instants are in the overshoot or the recovery from it and "
+        "determine the upper quartile. " + outside(runs, F21_LARGE, checks),
         readings=[Reading(AS_LISTED, listed)],
     )
 

@@ -1,4 +1,4 @@
-"""Section 4.1: what a change of the delay does to regular TCP (F2, F3)."""
+"""Section 4.1: how a change of the delay affects regular TCP (F2, F3)."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def f2g(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "D08-F2h",
-    "Break-before-make at 200 kbit/s: the transfer time is about the same whatever the old delay.",
+    "Break-before-make at 200 kbit/s: the transfer time is about the same for every old delay.",
     "Largest over smallest of the six medians < 1.25.",
     figures=("2",),
     needs=sweeps(F2_200_BBM.values(), REGULAR),
@@ -248,7 +248,7 @@ F2J = Trace(UP(6400, 9, MBB), REGULAR, 8.2, 30.0)
 
 @LEDGER.claim(
     "D08-F2j",
-    "After a spurious RTO the sender sends its whole window again for nothing and goes on in "
+    "After a spurious RTO the sender retransmits its whole window needlessly and continues in "
     "congestion avoidance with a smaller window.",
     "In the trace of 6400/9 to 6400/300, make-before-break at 8.2 s: a spurious RTO; at least the "
     "window outstanding at that RTO less one is sent again (an acknowledgment of two segments "
@@ -307,8 +307,8 @@ def f3a(runs: Runs) -> Finding:
         checks,
         note="A break-before-make transfer also sends again what the break lost, before any new "
         f"segment counts: {np.median(table(runs, F3_1600[BBM][1])['flight']):.0f} segments "
-        "(median). If its 100 segments counted from the highest ACK at the break instead, the "
-        "ratio would be " + ", ".join(by_ack) + ".",
+        "(median). If its 100 segments were counted from the highest ACK at the break instead, "
+        "the ratio would be " + ", ".join(by_ack) + ".",
     )
 
 
@@ -423,8 +423,8 @@ def f3f(runs: Runs) -> Finding:
             idle = int((false & (rows["flight"] < cell.old.bdp)).sum())
             parts.append(f"{name} {idle} of {int(false.sum())}")
     note = (
-        "When less is outstanding than the old link holds, it idles between the bursts of a "
-        "window, and three segments can overtake one burst together. Instants with a false fast "
+        "When less is outstanding than the old link holds, the link is idle between the bursts of "
+        "a window, and three segments together can overtake one burst. Instants with a false fast "
         "retransmit and less than the old link's bandwidth-delay product outstanding: "
         + ", ".join(parts)
         + "."

@@ -1,4 +1,4 @@
-"""Sections 4.2 and 4.3: what other bandwidths do to regular TCP (F4 to F7)."""
+"""Sections 4.2 and 4.3: how a change of the bandwidth affects regular TCP (F4 to F7)."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def f5c(runs: Runs) -> Finding:
         ],
         note=f"{window} segments are outstanding at the fast retransmit, of which {lost} are lost: "
         "with delayed ACKs slow start sends three segments for every two that leave the queue, so "
-        "one in three finds it full. The paper's number may be that of the window.",
+        "one in three arrives at a full queue. The paper's number may be the window.",
     )
 
 

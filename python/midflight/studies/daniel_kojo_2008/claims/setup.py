@@ -58,8 +58,8 @@ def s1(runs: Runs) -> Finding:
 
 @LEDGER.claim(
     "D08-S2",
-    "It does not matter whether 50, 100 or 200 segments are counted: the comparison of regular and "
-    "enhanced TCP comes out alike.",
+    "It does not matter whether 50, 100 or 200 segments are counted: the comparison of regular "
+    "and enhanced TCP gives the same result.",
     "In at least 95 % of the cells whose median changes by more than 15 % at n = 100, the change "
     "has the same sign at n = 50 and at n = 200 (all cells of the grid).",
     needs=sweeps(sc.CELLS, REGULAR, ENHANCED),
@@ -97,7 +97,7 @@ def s2(runs: Runs) -> Finding:
         ],
         context="The sign differs in "
         + ("; ".join(differ) or "none")
-        + ". There A2 sends less at first, and saves losses whose repair regular TCP pays later.",
+        + ". There A2 sends less at first and avoids losses that regular TCP has to repair later.",
         readings=[Reading("Every such cell", counted("cells with the same sign", alike, differ))],
     )
 
@@ -177,8 +177,8 @@ def s4(runs: Runs) -> Finding:
             products.append(f"{link} {link.bdp:.2f}")
     return found(
         checks,
-        context="A limit is a whole number of packets and the paper does not say which way it "
-        "rounds; ns-2's own losses allow no other way than up. Products that are not whole: "
+        context="A limit is a whole number of packets, and the paper does not say how it rounds; "
+        "only rounding up agrees with ns-2's losses. Products that are not whole: "
         + ", ".join(products)
         + ".",
         readings=[Reading("The product rounded down (39, 19, 9, 9)", floors)],

@@ -1,8 +1,8 @@
-"""The claims of Lim and Jang (2009) and what the runs say of them, in the paper's order.
+"""The claims of Lim and Jang (2009) and their evaluation on the runs, in the paper's order.
 
 `mechanisms` holds table 1, section 4.1 and figures 2 to 9: what loss differentiation, the delayed
-response and F-RTO do; `throughput` figures 11 to 14 and the abstract: what they gain.  Each fills a
-ledger of its own; `LEDGER` joins them.
+response and F-RTO do; `throughput` figures 11 to 14 and the abstract: what they gain.  Each has its
+own ledger; `LEDGER` joins them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ claim = LEDGER.claim
 
 
 def yes(what: str, holds: bool, value: str = "") -> Check:
-    """A condition that holds or does not."""
+    """A condition that is true or false."""
     return Check(what, value or ("yes" if holds else "no"), bool(holds))
 
 
@@ -41,7 +41,7 @@ def yes(what: str, holds: bool, value: str = "") -> Check:
     "Table 1: a 3G link of 1 Mbit/s and 200 ms that loses 0.5 % and reorders 5 %, a WLAN of 10 "
     "Mbit/s and 20 ms with two states of 0.1 and 10 % loss and a transition rate of 0.5, a wired "
     "link of 20 Mbit/s, 1 ms and 30 packets with ten cross flows, a pause of 30 s at 250 s.",
-    "The configuration that is run says the same.",
+    "The configuration of the runs has the same values.",
 )
 def t1(_runs: Runs) -> Finding:
     job = scenario("13", SACK)
@@ -66,7 +66,7 @@ def t1(_runs: Runs) -> Finding:
                 f"{job.at_s:g} s, {job.pause_s:g} s",
             ),
         ],
-        note="Reordering is not table 1's swap with the next packet; README.md says why.",
+        note="Reordering is not table 1's swap with the next packet; README.md gives the reason.",
     )
 
 
@@ -74,7 +74,7 @@ def t1(_runs: Runs) -> Finding:
 
 
 def opinions(log: EventLog, after_s: float) -> Counter[str]:
-    """What lost segments were taken for after an instant."""
+    """The classification of lost segments after an instant."""
     return Counter(log.of("judge").within(after_s).detail.tolist())
 
 
@@ -135,17 +135,17 @@ def f3(runs: Runs) -> Finding:
             at_least("unmodified", unmodified, 0.8, percent),
         ],
         context=f"Modified, of the first {others}",
-        note="In the modified version T_dev starts at half the RTT, so that for some RTTs the "
+        note="In the modified version T_dev starts at half the RTT, so for some RTTs the "
         "threshold is above even a full queue. In the unmodified one, by section 4.1.1, every "
         "timeout resets T_min, and the pause causes one: T_min is that of the new path from its "
-        "first RTT on. The figure comes out if "
-        f"T_min is kept over the timeout (`ld_t_min=keep`): then {percent(kept)} are wrong.",
+        "first RTT on. The figure is reproduced if T_min is kept over the timeout "
+        f"(`ld_t_min=keep`): then {percent(kept)} are wrong.",
         why="By section 4.1.1 every timeout resets T_min, in the unmodified version too; the "
-        "figure comes out if it is kept",
+        "figure is reproduced if it is kept",
     )
 
 
-#: Further readings of T4.1: k and the packets that may wait.
+#: Further interpretations of T4.1: k and the packets that may wait.
 LD_READINGS = ((1, 10), (2, 10), (3, 10), (5, 10), (8, 10), (4, 9), (4, 11), (5, 9))
 
 
@@ -180,18 +180,18 @@ def t41(runs: Runs) -> Finding:
         checks(sc.K),
         context=context,
         readings=[Reading(f"k = {k}", checks(k)) for k in sc.OTHER_K],
-        why="The papers leave k open, and a buffer of this size needs k >= 4.2",
-        note="The papers leave k open. A settled RTT is above the threshold if "
+        why="The papers do not specify k, and a buffer of this size needs k >= 4.2",
+        note="The papers do not specify k. A settled RTT is above the threshold if "
         "2 / (RTT / T_min)^k < 1: for the 1.2 T_min that a fifth of a bandwidth-delay product "
         "suggests from k = 3.8 on, for the 1.18 T_min that the packets here meet from 4.2 on. "
         "k = 4 misses it by 0.1 to 0.2 ms. The window is then kept, and the next losses are "
-        "judged alike until a timeout.",
+        "classified in the same way until a timeout.",
     )
 
 
 # Figure 4: the states
 
-#: What figure 4 of the paper shows, in our states; the wireless response keeps the window in fast
+#: Figure 4 of the paper in our states; the wireless response keeps the window in fast
 #: recovery, where the paper draws congestion avoidance.
 FIGURE_4 = (
     "slow-start -> congestion-avoidance: new ACK",
@@ -229,7 +229,7 @@ def state_counts(runs: Runs) -> Counter[str]:
     "The state machine of proposed scheme II: slow start, congestion avoidance, the modified LD "
     "and the delayed response on the third duplicate ACK, fast recovery, F-RTO on a timeout, "
     "reset.",
-    "Every transition of the figure is taken in the runs, and none is taken that the code does not "
+    "Every transition of the figure occurs in the runs, and no transition that the code does not "
     "declare.",
     figures=("4",),
     needs=(*STATE_TRACES, *SCRIPTED),
@@ -248,8 +248,8 @@ def f4(runs: Runs) -> Finding:
             ),
             yes("undeclared transitions", not undeclared, ", ".join(undeclared) or "none"),
         ],
-        context=f"{len(seen)} different transitions, {seen.total()} in all; those that the paper's "
-        "figure has not are drawn beside the others"
+        context=f"{len(seen)} different transitions, {seen.total()} in all; those that are not in "
+        "the paper's figure are drawn too"
         + (f"; not taken: {', '.join(missing)}" if missing else ""),
     )
 
@@ -359,7 +359,7 @@ def f8(runs: Runs) -> Finding:
     base = Samples(log, sc.CLEAN_WLAN, make_s).base_s
     return Finding(
         [
-            near("ACKs until it is found", acks, 2, 0),
+            near("ACKs until it is detected", acks, 2, 0),
             near("cwnd after, of cwnd before", kept / before, 1.0, 1e-9),
             below(
                 "first T_min of the new path, of its idle round trip",

@@ -53,7 +53,7 @@ def shares(runs: Runs, figure: str, after: bool, *readings: Congested) -> str:
 def beside(
     checks: Callable[[Congested], list[Check]], readings: Sequence[Congested]
 ) -> list[Reading]:
-    """The parts of a rule under other readings of the congested path."""
+    """The parts of a rule under other interpretations of the congested path."""
     return [Reading(str(one), checks(one)) for one in readings]
 
 
@@ -72,15 +72,15 @@ def f11_1(runs: Runs) -> Finding:
             for s in (SCHEME_I, SCHEME_II)
         ],
         context=shares(runs, "11", False),
-        note="The paper gives +26 % here and +87 % on the same network in figure 12: it "
-        "contradicts itself. The rule has no upper limit.",
+        note="The paper gives +26 % here but +87 % on the same network in figure 12, which is a "
+        "contradiction. The rule has no upper limit.",
     )
 
 
 def unclear(ratio: Ratio) -> str:
     """A note where the interval of a gain includes zero."""
     if ratio.low <= 0 <= ratio.high:
-        return "The interval includes zero: 30 runs do not tell which of the two is faster."
+        return "The interval includes zero: 30 runs do not show which of the two is faster."
     return ""
 
 
@@ -111,7 +111,7 @@ def f11_2(runs: Runs) -> Finding:
 
 @claim(
     "L09-F11-3",
-    "3G to WLAN: what F-RTO adds is negligible.",
+    "3G to WLAN: the gain of F-RTO is negligible.",
     "DCR-FRTO against DCR and proposed II against I, after the handover: less than 10 % either "
     "way.",
     figures=("11",),
@@ -182,7 +182,7 @@ def f12_3(runs: Runs) -> Finding:
             for s in (DCR, DCR_FRTO)
         ],
         context=shares(runs, "12", True),
-        note="The rule asks for the gain. The share of the link stays below the paper's 60 %, also "
+        note="The rule tests the gain. The share of the link is below the paper's 60 %, even "
         "without the pause of 30 s, which the 250 s include.",
     )
 
@@ -213,7 +213,8 @@ def f12_5(runs: Runs) -> Finding:
     ]
     return Finding(
         [gain_between(what, ratio, 0.0, 0.05) for what, ratio in ratios],
-        note="Effects of this size change their sign between readings of ten runs: see the report.",
+        note="Effects of this size change their sign between interpretations with ten runs each: "
+        "see the report.",
     )
 
 
@@ -237,8 +238,8 @@ def f13_1(runs: Runs) -> Finding:
     return Finding(
         checks(TABLE_1),
         context=shares(runs, "13", False, TABLE_1, TEXT),
-        note="The gain is bought: {} of the losses that are suspected are the wired queue's, and "
-        "LD takes {} of those for wireless: 12 ms of queue hardly show in 0.4 s.".format(
+        note="The gain has a price: {} of the losses that are suspected are the wired queue's, and "
+        "LD takes {} of those for wireless: 12 ms of queue make little difference in 0.4 s.".format(
             *map(percent, taken_for_wireless(runs, SCHEME_II, False))
         ),
         readings=beside(checks, (TEXT,)),
@@ -254,7 +255,7 @@ def taken_for_wireless(runs: Runs, scheme: str, after: bool) -> tuple[float, flo
 
 
 def with_every_k(figure: str) -> tuple[Flow, ...]:
-    """The runs of a congested scenario under both readings and every k."""
+    """The runs of a congested scenario under both interpretations and every k."""
     return scenarios(figure, TABLE_1, TEXT, *sc.OTHER_LD)
 
 
@@ -314,7 +315,7 @@ def f13_3(runs: Runs) -> Finding:
     two, one = (scenario("13", s) for s in (SCHEME_II, SCHEME_I))
     return Finding(
         checks(TABLE_1),
-        note="The rule does not ask which is faster afterwards: II over I is "
+        note="The rule does not test which one is faster afterwards: II over I is "
         + ratio_text(gain(runs, two, one, True))
         + ", the paper has +59.9 %.",
         readings=beside(checks, (TEXT,)),
@@ -364,9 +365,9 @@ def f13_5(runs: Runs) -> Finding:
     widening = sc.WLAN.kbps / sc.G3.kbps
     return Finding(
         ratios(TABLE_1, 1.0),
-        note="On a path a tenth as long the same losses leave a flow more throughput and not less, "
-        "under either reading of the cross traffic. The paper's own factors do not give 50 % "
-        f"either: DCR before is 229/1.44 = {229 / 1.44:.0f} kbit/s and after 734/5.8 = "
+        note="On a path a tenth as long the same losses leave a flow more throughput, not less, "
+        "under either interpretation of the cross traffic. The paper's own factors do not give 50 "
+        f"% either: DCR before is 229/1.44 = {229 / 1.44:.0f} kbit/s and after 734/5.8 = "
         f"{734 / 5.8:.0f} kbit/s, {percent(734 / 5.8 / (229 / 1.44), 0)}.",
         readings=[
             *beside(lambda reading: ratios(reading, 1.0), (TEXT,)),
