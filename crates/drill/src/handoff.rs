@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(of("mark"), Some(HandoffEvent::Mark(None)));
         assert_eq!(of("mark 500"), Some(HandoffEvent::Mark(Some(500))));
         let Some(HandoffEvent::Notice(notice)) = of("notice 6400kbit/s,9ms 200kbit/s,300ms") else {
-            panic!("a notice");
+            unreachable!();
         };
         assert_eq!(notice.old.rate.as_bps(), 6_400_000);
         assert_eq!(notice.new.delay, Duration::from_millis(300));

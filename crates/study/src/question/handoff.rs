@@ -649,7 +649,7 @@ mod tests {
                 .filter(|(k, _)| k.starts_with(&signal[..4]))
                 .collect();
             let part = build(signal, "rfc", &knobs, &Policies::default());
-            let part = part.unwrap_or_else(|e| panic!("{e}"));
+            let part = part.unwrap_or_else(|_| unreachable!());
             let notice = Notice {
                 old: link(old),
                 new: link(new),
