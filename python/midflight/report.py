@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from midflight.studies.study import FigureResult, Study, StudyResult
 
-__all__ = ["data_url", "environment", "write_report"]
+__all__ = ["data_url", "environment", "prose", "write_report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -29,13 +29,15 @@ def environment() -> Environment:
     """Return the environment that renders the templates; values are escaped unless marked safe."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["prose"] = prose
+    return made
 
 
 def data_url(content: bytes, mime: str) -> str:
@@ -56,7 +58,7 @@ _SIGNS = (("+-", "\u00b1"), (">=", "\u2265"), ("<=", "\u2264"), ("->", "\u2192")
 _UNIT = re.compile(r"(\d) (%|ms\b|s\b|kbit/s)")
 
 
-def _prose(text: str) -> Markup:
+def prose(text: str) -> Markup:
     """Plain text as HTML: signs for `>=` and the like, code between backticks."""
     from markupsafe import Markup, escape
 
@@ -97,7 +99,6 @@ def write_report(study: Study, result: StudyResult, path: Path, *, appendix: str
     from markupsafe import Markup
 
     made = environment()
-    made.filters["prose"] = _prose
     made.filters["brief"] = lambda text: textwrap.shorten(text, 110, placeholder=" ...")
     groups = [
         (title, tally, [one for one in result.claims if one.beyond is beyond])

@@ -6,13 +6,14 @@ The file holds everything it shows (figures as SVG data) and loads nothing from 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
 from midflight.report import data_url, environment
-from midflight.run_tables import RunSummary, rows
+from midflight.run_tables import RunSummary, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
@@ -80,9 +81,10 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
         environment()
         .get_template("run_report.html.j2")
         .render(
-            title=scenario.get("title") or "A scenario",
+            title=title_of(scenario, command),
             description=" ".join((scenario.get("description") or "").split()),
             scenario=scenario,
+            made_by=stacks_of(scenario),
             links=link_cells(scenario["links"]),
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
@@ -100,6 +102,13 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             command=command,
         )
     )
+
+
+def title_of(scenario: Mapping[str, Any], command: str) -> str:
+    """The title of a scenario; without one the file that was read, if the command names it."""
+    words = shlex.split(command)
+    name = words[2] if len(words) > 2 and not words[2].startswith("-") else ""
+    return scenario.get("title") or name or "Scenario without a title"
 
 
 def headed(cells: Cells) -> Cells:
@@ -231,12 +240,14 @@ def flow_settings(flows: Mapping[str, Any]) -> Cells:
     """The description of the flows."""
     of_stack = ("cc", "tls", "streams", "idle", "migration", "resume")
     of_run = ("direction", "size", "start", "count", "stagger", "on")
-    keys = ("stack", "profile", "scheme", *of_stack, *of_run)
+    keys = ("workload", "stack", "profile", "scheme", *of_stack, *of_run)
     usual = {"start": "0 s", "count": "1", "stagger": "0 s"}
-    usual |= dict.fromkeys(("on", "stack", "profile", *of_stack), "None")
-    # A stack has no scheme.
+    usual |= dict.fromkeys(("on", "workload", "stack", "profile", *of_stack), "None")
+    # A stack has no scheme, and an application decides itself what it sends.
     flows = {
-        name: flow | ({"scheme": None} if stack_of(flow) in QUIC_STACKS else {})
+        name: flow
+        | ({"scheme": None} if stack_of(flow) in QUIC_STACKS else {})
+        | ({"size": None} if flow.get("workload") else {})
         for name, flow in flows.items()
     }
     used = [

@@ -23,6 +23,7 @@ __all__ = [
     "csv_text",
     "plain_text",
     "rows",
+    "stacks_of",
 ]
 
 
@@ -31,6 +32,20 @@ def rows(table: Table | Columns) -> Iterator[dict[str, Any]]:
     names = table.column_names
     for row in zip(*(table.column(name) for name in names), strict=True):
         yield dict(zip(names, row, strict=True))
+
+
+def stacks_of(scenario: dict[str, Any]) -> str:
+    """Return what makes the runs of a scenario: a profile, or the stacks of its flows."""
+    from midflight import QUIC_STACKS
+
+    made_by = (
+        QUIC_STACKS.get(
+            flow.get("stack", "midflight"),
+            f"profile {flow.get('profile') or scenario['profile']}",
+        )
+        for flow in scenario["flows"].values()
+    )
+    return ", ".join(dict.fromkeys(made_by))
 
 
 def csv_cell(value: Any) -> str:
@@ -242,12 +257,13 @@ class RunSummary:
     def managed_text(self) -> str:
         """The description of the additional columns; empty if there are none."""
         found = self._managed(self.flows.values())
-        said = [
-            "; dropped early and marked by queues" if {"drops_early", "marks"} & set(found) else "",
-            "; packets sent and kept back by nodes"
-            if {"node_sent", "node_kept"} & set(found)
-            else "",
-        ]
+        said = []
+        for what, did, who in (
+            ("", {"drops_early": "dropped early", "marks": "marked"}, "by queues"),
+            ("packets ", {"node_sent": "sent", "node_kept": "kept back"}, "by nodes"),
+        ):
+            words = " and ".join(word for key, word in did.items() if key in found)
+            said += [f"; {what}{words} {who}"] if words else []
         return "".join(said)
 
     def delivery_line(self) -> str | None:

@@ -52,6 +52,10 @@ MOST_BYTES = 10_000_000
 #: `RUNS_AT_A_TIME` runs, which keep the processors busy, have more.
 ROWS_AT_A_TIME = 20_000
 RUNS_AT_A_TIME = 32
+#: Values that a title does not name, how many it names, and how a description then begins.
+_TOLD = ("title", "description", "profile", "runs", "seed")
+_MOST_TOLD = 6
+_OWN = "About the scenario with its own values:"
 #: The starter scenarios that come with the package.
 STARTERS = Path(__file__).with_name("scenarios")
 
@@ -238,8 +242,10 @@ class Scenario:
         """Check the scenario; raises `MidflightError` for invalid input."""
         from midflight import _core
 
+        words = {"title": self.title, "description": self.description}
+        texts = with_words(words, set_texts(sets))
         text = json.dumps(self.to_dict())
-        return _core.Plan(text, name=None, sets=set_texts(sets), policies=policies)
+        return _core.Plan(text, name=None, sets=texts, policies=policies)
 
     def but(self, sets: Mapping[str, Value], *, policies: Policies | None = None) -> Self:
         """Return the same scenario with these values, given by their paths, and every default.
@@ -462,7 +468,58 @@ def read_plan(
     text = read_limited(path)
     # JSON, such as a canonical form, is recognised by its name.
     name = None if path.suffix == ".json" else str(path)
-    return _core.Plan(text, name=name, sets=set_texts(sets), policies=policies)
+    texts = set_texts(sets)
+    if texts:
+        texts = with_words(_parsed(text, name), texts)
+    return _core.Plan(text, name=name, sets=texts, policies=policies)
+
+
+def _parsed(text: str, name: str | None) -> Mapping[str, Any]:
+    """Return a scenario's keys; none for what the core will refuse."""
+    import tomllib
+
+    try:
+        found = json.loads(text) if name is None else tomllib.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return values by their paths, with a title and a description that say so.
+
+    `words` has the scenario's own title and description.
+    """
+    paths = {path for path, _ in sets}
+    # The tables of a run have its profile, seed, number and senders in any case.
+    told = [
+        f"{path}={value}"
+        for path, value in sets
+        if path not in _TOLD and not path.endswith((".scheme", ".profile"))
+    ]
+    some = ", ".join(told[:_MOST_TOLD])
+    more = f" and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
+    new = changed_words(words, f"but with {some}{more}" if told else "") if sets else {}
+    return [*sets, *((key, _quoted(one)) for key, one in new.items() if key not in paths)]
+
+
+def changed_words(words: Mapping[str, Any], change: str) -> dict[str, str]:
+    """Return the title and the description, where there is one, of a scenario that was changed.
+
+    They are about its own values: the title names the change, unless that is "".
+    """
+    found = {}
+    title, description = words.get("title"), words.get("description")
+    if isinstance(title, str) and change:
+        found["title"] = f"{title}, {change}"
+    if isinstance(description, str) and not description.startswith(_OWN):
+        found["description"] = f"{_OWN} {' '.join(description.split())}"
+    return found
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML has it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def read_limited(path: Path) -> str:

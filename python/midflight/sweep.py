@@ -208,7 +208,7 @@ class Sweep:
         A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
         invalid axes; every value is checked once.
         """
-        from midflight.scenario import Scenario
+        from midflight.scenario import Scenario, changed_words
 
         plan = scenario.plan(policies=policies) if isinstance(scenario, Scenario) else scenario
         values = json.loads(plan.canonical)
@@ -224,6 +224,8 @@ class Sweep:
             )
         # Cells that differ in instants only share their past: they come one after the other.
         ordered = sorted(wanted, key=lambda key: key.endswith(".at"))
+        if axes:
+            values |= changed_words(values, f"over {', '.join(axes)}")
         sweep = cls(
             json.dumps(values),
             {key: axis_values(key, wanted[key]) for key in ordered},

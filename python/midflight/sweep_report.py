@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.report import data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
-from midflight.run_tables import counted
+from midflight.run_tables import counted, stacks_of
 from midflight.sweep_summary import MOST_LINES, Summary
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
+    from midflight.policy import did_you_mean
     from midflight.refusal import refusal
     from midflight.sweep import Sweep
     from midflight.sweep_results import METRICS
@@ -65,7 +66,7 @@ def sweep_report_html(
     if metric is not None and metric not in METRICS:
         accepted = ", ".join(METRICS)
         raise refusal(
-            f'--metric "{metric}" is none of {accepted}',
+            f'--metric "{metric}" is not one{did_you_mean(metric, METRICS)}; there are {accepted}',
             name="--metric",
             value=metric,
             accepted=accepted,
@@ -89,6 +90,7 @@ def sweep_report_html(
             title=scenario.get("title") or "A sweep",
             description=" ".join((scenario.get("description") or "").split()),
             scenario=scenario,
+            made_by=stacks_of(scenario),
             settings=scenario.get("set", {}),
             cells=counted(asked.cells, "cell"),
             axes=_axis_cells(asked),
@@ -176,7 +178,7 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
             maps.append(spread_of(columns, "heatmap", where=kept, **how))
         # The same colour is the same value in all of them.
         rows = (row for one in maps for row in list(spread_rows(one))[1:])
-        known = [float(str(row[2])) for row in rows if math.isfinite(float(str(row[2])))]
+        known = [float(str(row[-2])) for row in rows if math.isfinite(float(str(row[-2])))]
         limits = (min(known), max(known)) if known else None
         for value, one in zip(compared, maps, strict=True):
             words = of if value is None else f"{of}, {value}"

@@ -86,11 +86,12 @@ class Summary:
     def comparison_rows(self) -> Iterator[Sequence[Any]]:
         """Yield the head and the rows of the file of comparisons."""
         names = [name for name in asdict(self.compared[0]) if name not in ("flow", "values")]
-        yield ["flow", *self.others, "metric", *names]
+        yield ["flow", *self.others, "metric", "compared", *names]
         for one in self.compared:
             values = asdict(one)
             cells = ("" if values[name] != values[name] else values[name] for name in names)
-            yield csv_row((one.flow, *one.values, self.metric, *cells))
+            compared = str(self.asked.compare)
+            yield csv_row((one.flow, *one.values, self.metric, compared, *cells))
 
     def values(self) -> dict[str, Any]:
         """Return the summary as values for JSON; what is not finite is None."""

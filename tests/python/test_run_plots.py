@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +16,16 @@ import pytest
 import midflight
 from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenario
 from midflight.cli import main
+from midflight.migration import MigrationRow
 from midflight.plot import plot_axis, plot_run
 from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.history import Moment, flow_key, histories
+from midflight.plot.history import History, Moment, flow_key, histories
+from midflight.plot.migration import migration_figure
 from midflight.plot.names import column_name
-from midflight.plot.run import run_figure
+from midflight.plot.run import run_figure, run_rows
 from midflight.plot.style import SERIES, size_in
 from midflight.results import EventLog
+from midflight.run_report import flow_settings, report_html
 
 
 @pytest.fixture(autouse=True)
@@ -465,7 +470,7 @@ def test_a_line_that_stands_alone_says_what_it_is() -> None:
         ("flows.*.set.a1_trigger", "a1_trigger of all flows"),
         ("set.min_rto", "min_rto"),
         ("seed", "Seed"),
-        ("all_new_ns", "Time until all new packets are acknowledged"),
+        ("all_new_ns", "Time until the counted new packets are acknowledged"),
         ("spurious_timeouts", "Spurious timeouts"),
         ("my_own_bps", "My own"),
         ("my.own", "my.own"),
@@ -669,7 +674,7 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
         ),
         (
             ["plot", "DIR", "--x", "run", "--y", "b", "--out", "x.png"],
-            '--y: there is no column "b"',
+            '--y or --value: there is no column "b"',
         ),
         (["plot", "DIR", "--x", "run", "--y", "flow", "--out", "x.png"], '"flow" has no numbers'),
         (
@@ -727,3 +732,69 @@ def test_hundreds_of_changes_are_one_band() -> None:
     names = [one.get_text() for one in top.texts]
     assert len([one for one in names if "handoffs or changes" in one]) == 1
     assert all(len(axes.lines) + len(axes.patches) < 40 for axes in figure.axes)
+
+
+def test_window_probes_are_no_retransmissions() -> None:
+    (run,) = histories("wifi-to-lte", schemes=["freeze"])
+    assert len(run.rows("window_probe")) > 0
+    figure = run_figure([run])
+    marks = {line.get_label(): line for line in figure.axes[0].lines}
+    assert list(marks["window probe"].get_ydata()) == list(run.values("window_probe"))
+    assert list(marks["retransmission"].get_ydata()) == list(run.values("rexmit"))
+    lines = [row[2] for row in run_rows([run])]
+    assert lines.count("window probe") == len(run.rows("window_probe"))
+    # A sender that never probes has no entry in the legend.
+    (plain,) = histories("wifi-to-lte", schemes=["sack"])
+    words = [text.get_text() for text in run_figure([plain]).legends[0].get_texts()]
+    assert "window probe" not in words
+
+
+def test_a_stack_without_a_timer_has_no_rto_in_the_legend() -> None:
+    (run,) = histories("wifi-to-lte", schemes=["sack"])
+
+    class Silent(History):
+        def __init__(self) -> None:
+            self.__dict__ |= vars(run)
+            self._rows = {name: rows for name, rows in run._rows.items() if name != "rto_value"}
+
+    figure = run_figure([Silent()], kind="window")
+    assert "RTO" not in [text.get_text() for text in figure.legends[0].get_texts()]
+    assert figure.axes[-1].get_ylabel() == "RTT (s)"
+
+
+def test_axes_of_migrations_have_plain_numbers() -> None:
+    rows = [
+        MigrationRow("quinn", "row", "LTE to Starlink", kind, 0.3, 4.0, 0.1, 0, 0, 1.0)
+        for kind in ("MBB", "BBM")
+    ]
+    text = migration_figure(rows, ".svg").decode()
+    shown = re.findall(r">([^<>]+)</text>", text)
+    assert {"0.5", "1", "2"} <= set(shown)
+    assert {"LTE to Starlink, make before break", "LTE to Starlink, break before make"} <= set(
+        shown
+    )
+    # Neither powers of ten nor numbers of minor ticks.
+    assert "10" not in shown
+    assert all("times" not in one and "mathdefault" not in one for one in shown)
+
+
+def test_a_report_says_what_flows_are() -> None:
+    scenario = {
+        "links": {"cell": {"rate": "20 Mbit/s", "delay": "20 ms"}},
+        "description": "`vho` is a sender.",
+        "flows": {"page": {"workload": "web"}, "file": {"size": "100 kB"}},
+        "end": "20 s",
+    }
+    outcome = Scenario.from_dict(scenario).run()
+    html = report_html(outcome, command="midflight report drive.toml --out a.html")
+    assert "<h1>drive.toml</h1>" in html
+    assert "<code>vho</code> is a sender." in html
+    assert "How to repeat this" in html
+    assert "Hash of the scenario" in html
+    head, page, file = flow_settings(json.loads(outcome.plan.canonical)["flows"])
+    assert page[head.index("workload")] == "web"
+    assert page[head.index("size")] == "-"
+    assert file[head.index("size")] == "100 kB"
+    # Words of a table's head are not broken.
+    (rule,) = re.findall(r"table.numbers thead th \{.*?\}", html)
+    assert "anywhere" not in rule

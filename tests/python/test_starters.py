@@ -6,6 +6,7 @@ text as it is. A number in no such line has to be in `GIVEN`: a parameter or a s
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache
@@ -15,9 +16,12 @@ from typing import Any
 import pytest
 
 from midflight import Scenario
+from midflight.cli import main
 from midflight.run_tables import RunSummary
 from midflight.scenario import Outcome, starter_names
+from midflight.sweep import Sweep
 
+STARTER = "wifi-to-lte"
 SCHEME = "flows.download.scheme"
 
 
@@ -549,3 +553,27 @@ def test_numbers_in_the_text_of_a_starter_are_measured(name: str) -> None:
         rest = rest.replace(phrase, "")
     rest = NAMES.sub("", rest)
     assert not re.search(r"\d", rest), f"{name}: numbers that nothing holds: {rest}"
+
+
+def test_a_title_names_the_values_that_are_not_the_scenarios() -> None:
+    starter = Scenario.read("wifi-to-lte")
+    assert starter.title
+    assert starter.description
+    other = Scenario.read("wifi-to-lte", sets={"handoffs.0.gap": "500 ms", "seed": 2})
+    assert other.title == f"{starter.title}, but with handoffs.0.gap=500 ms"
+    assert other.description == f"About the scenario with its own values: {described(STARTER)}"
+    assert starter.but({"handoffs.0.gap": "500 ms", "seed": 2}) == other
+    assert Scenario.read(STARTER, sets={SCHEME: "a3"}).title == starter.title
+    # What is printed in any case is not named, and own words stay.
+    assert Scenario.read(STARTER, sets={"profile": "rfc"}).title == starter.title
+    assert Scenario.read(STARTER, sets={"title": "Mine", "notices": False}).title == "Mine"
+    swept = json.loads(Sweep.of(starter, {"handoffs.0.gap": "1 s, 2 s"}).scenario)
+    assert swept["title"] == f"{starter.title}, over handoffs.0.gap"
+    # The axes that a file has are part of it.
+    own = json.loads(Sweep.of(Scenario.read("operators")).scenario)
+    assert own["title"] == Scenario.read("operators").title
+
+
+def test_the_command_line_prints_that_title(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", STARTER, "--set", "handoffs.0.gap=500 ms", "--seed", "2"]) == 0
+    assert ", but with handoffs.0.gap=500 ms\n" in capsys.readouterr().out

@@ -110,7 +110,8 @@ def main(args: Sequence[str] | None = None) -> int:
         status = app(args=args, prog_name="midflight", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        complain(f"{error.format_message().rstrip('.')}; see midflight --help")
+        message = error.format_message().rstrip(".")
+        complain(f"{message}{' See' if message.endswith('?') else '; see'} midflight --help")
         return error.exit_code
     except UserError as error:
         complain(str(error))

@@ -124,11 +124,13 @@ class Question:
 def read_question(at: str | None, what: str | None) -> Question:
     """Read --at and --what."""
     from midflight.explain import ALIASES, CHOICES, STALL
+    from midflight.policy import did_you_mean
 
     at_ns = None if at is None else read_instant(at)
-    if what is not None and what not in (*CHOICES, *ALIASES, STALL):
-        names = ", ".join((*CHOICES, *ALIASES, STALL))
-        raise UserError(f'--what "{what}" is not an event; there are {names}')
+    known = (*CHOICES, *ALIASES, STALL)
+    if what is not None and what not in known:
+        near = did_you_mean(what, known)
+        raise UserError(f'--what "{what}" is not an event{near}; there are {", ".join(known)}')
     if what == STALL and at is not None:
         raise UserError("--what stall is the longest time of the whole run; leave out --at")
     if what is None and at is None:

@@ -59,7 +59,7 @@ SchemesOption: TypeAlias = Annotated[
 ]
 PROFILES = (
     "linux (sender and receiver of Linux 6.12), rfc (the RFCs to the letter, which no widespread "
-    "stack runs) or ns2 (ns-2.35, packet for packet)."
+    "stack runs), quic (RFC 9002) or ns2 (ns-2.35, packet for packet)."
 )
 ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
 SetsOption: TypeAlias = Annotated[

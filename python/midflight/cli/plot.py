@@ -504,7 +504,7 @@ def plot_results(
     texts: Mapping[str, Any],
 ) -> None:
     """Write the figure of a folder of results; `texts` are the words and the size of it."""
-    from midflight.plot.axis import axis_data, axis_figure, axis_rows, read_columns
+    from midflight.plot.axis import axis_data, axis_figure, axis_rows, pooled_axes, read_columns
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import check_format, figure_bytes
 
@@ -559,40 +559,6 @@ def plot_results(
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     note(f"written to {out}")
-
-
-def pooled_axes(
-    columns: Mapping[str, Sequence[Any]],
-    measured: str,
-    shown: set[str | None],
-    kept: Mapping[str, Sequence[str]],
-) -> list[tuple[str, int]]:
-    """Return the axes of which a figure takes several values together, and how many.
-
-    As in the summary of a sweep, instants and seeds are not named.
-    """
-    from midflight.plot.axis import kept_rows
-
-    if any(name not in columns for name in (measured, *kept)):
-        return []
-    rows = kept_rows(columns, len(columns[measured]), kept)
-    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
-    shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
-    found = []
-    for name, column in columns.items():
-        axis, _, unit = name.rpartition("_")
-        is_number = bool(unit) and axis in columns
-        if (
-            not ("." in name or name == "profile")
-            or name.endswith(".at")
-            or is_number
-            or name in shown
-        ):
-            continue
-        count = len({str(column[row]) for row in rows})
-        if count > 1:
-            found.append((name, count))
-    return found
 
 
 def refuse(options: dict[str, Any], why: str, what: str) -> None:

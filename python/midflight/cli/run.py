@@ -31,7 +31,7 @@ from midflight.cli.watched import (
     SnaplenOption,
     TraceOption,
 )
-from midflight.run_tables import RunSummary, counted, measures_of
+from midflight.run_tables import RunSummary, counted, measures_of, stacks_of
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
@@ -245,15 +245,6 @@ def agents_of(scenario: dict[str, Any]) -> list[str]:
     """Return the agents at nodes on the path, each once."""
     named = (one.get("agent", "none") for one in (scenario, *scenario["links"].values()))
     return [name for name in dict.fromkeys(named) if name != "none"]
-
-
-def stacks_of(scenario: dict[str, Any]) -> str:
-    """Return what makes the runs of a scenario: a profile, or the stacks of its flows."""
-    from midflight import QUIC_STACKS
-
-    found = dict.fromkeys(one.get("stack", "midflight") for one in scenario["flows"].values())
-    ours = f"profile {scenario['profile']}"
-    return ", ".join(QUIC_STACKS.get(stack, ours) for stack in found)
 
 
 def workload_line(workload: str) -> str:

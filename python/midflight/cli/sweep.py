@@ -159,11 +159,13 @@ def sweep(
       midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
+    from midflight.policy import did_you_mean
     from midflight.sweep import SHARD_CELLS, Sweep
     from midflight.sweep_results import METRICS
 
     if metric is not None and metric not in METRICS:
-        raise UserError(f'--metric "{metric}" is not one; there are {", ".join(METRICS)}')
+        near = did_you_mean(metric, METRICS)
+        raise UserError(f'--metric "{metric}" is not one{near}; there are {", ".join(METRICS)}')
     after = None if phase is None else read_whole("--phase", phase, 1, 1_000_000)
     if after is not None and metric not in ("all_new_ns", "first_new_ns"):
         raise UserError("--phase is for --metric all_new_ns and first_new_ns")

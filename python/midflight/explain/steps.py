@@ -176,7 +176,7 @@ class Steps:
         plain = {
             "fast_retransmit": f"fast retransmit of segment {value}{self.recovery_text(row)}",
             "recovery_exit": "fast recovery ended",
-            "spurious": f"the sender judged the last {row.detail} spurious",
+            "spurious": f"the sender took the last {row.detail} for spurious",
             "suspect": f"segment {value} was suspected to be lost",
             "judge": f"the loss of segment {value} was taken for one by {row.detail}",
             "reordered": f"segment {value} had only been late",
@@ -365,7 +365,9 @@ class Steps:
             text = f"for {caused}, which arrived{over} at {late}: a delayed ACK"
         elif row.detail == "held" and arrived is not None:
             late = when(arrived.time_ns)
-            text = f"for {caused}, which arrived{over} at {late}: the node held it back or repeats it"
+            text = (
+                f"for {caused}, which arrived{over} at {late}: the node held it back or repeats it"
+            )
         else:
             text = f"when {caused} arrived{over}"
         sentence = (row.time_ns, f"the receiver sent {ack} {text}", row.index)

@@ -48,11 +48,15 @@ __all__ = [
     "axis_places",
     "axis_rows",
     "kept_rows",
+    "kept_words",
+    "lines_name",
+    "measured_rows",
     "missing_column",
     "name_categories",
     "one_line_name",
     "ordered",
     "plot_axis",
+    "pooled_axes",
     "read_columns",
     "shown_number",
     "text_of",
@@ -109,6 +113,9 @@ class AxisData:
     categories: Sequence[str] | None = None
     #: What the labels of the lines are values of.
     lines_title: str = ""
+    #: For a table: the columns of the axis and of the measurement, and the units of their values.
+    axis: tuple[str, str] = ("", "")
+    measure: tuple[str, str] = ("", "")
 
 
 def plot_axis(
@@ -183,13 +190,16 @@ def read_columns(source: str | Path, y: str) -> Columns:
             value=place,
             accepted="a folder of a run or a sweep",
         )
-    raise missing_column("--y", y, seen)
+    raise missing_column("--y or --value", y, seen)
 
 
 def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
+    from midflight.policy import did_you_mean
+
+    columns = list(columns)
     accepted = ", ".join(columns)
     return refusal(
-        f'{option}: there is no column "{name}"; there are {accepted}',
+        f'{option}: there is no column "{name}"{did_you_mean(name, columns)}; there are {accepted}',
         name=option,
         value=name,
         accepted=accepted,
@@ -245,7 +255,7 @@ def axis_data(
     for name, option in options.items():
         if name not in columns:
             raise missing_column(option, name, columns)
-    rows = kept_rows(columns, len(columns[y]), kept)
+    rows = measured_rows(columns, kept_rows(columns, len(columns[y]), kept), y)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
@@ -282,8 +292,19 @@ def axis_data(
         with_unit(column_name(y), unit_of(y)[0]),
         lines,
         categories,
-        ", ".join(column_name(name) for name in by),
+        lines_name(by, columns),
+        axis=(x, unit),
+        measure=(y, unit_of(y)[0]),
     )
+
+
+def lines_name(by: Sequence[str], columns: Columns) -> str:
+    """What the names of lines are values of. Those of a comparison are of the axis compared."""
+    names = []
+    for name in by:
+        compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
+        names.append(next(iter(compared)) if len(compared) == 1 else name)
+    return ", ".join(column_name(name) for name in names)
 
 
 def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
@@ -302,6 +323,64 @@ def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -
                 )
         rows = [row for row in rows if text_of(columns[name][row]) in values]
     return rows
+
+
+def pooled_axes(
+    columns: Mapping[str, Sequence[Any]],
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+) -> list[tuple[str, int]]:
+    """Return the axes of which a figure takes several values together, and how many.
+
+    As in the summary of a sweep, instants and seeds are not named.
+    """
+    if any(name not in columns for name in (measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
+    shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
+    found = []
+    for name, column in columns.items():
+        axis, _, unit = name.rpartition("_")
+        is_number = bool(unit) and axis in columns
+        if (
+            not ("." in name or name == "profile")
+            or name.endswith(".at")
+            or is_number
+            or name in shown
+        ):
+            continue
+        count = len({str(column[row]) for row in rows})
+        if count > 1:
+            found.append((name, count))
+    return found
+
+
+def kept_words(
+    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+) -> str:
+    """What a figure says of rows that it leaves out, and of axes that it takes together."""
+    words = [f"{column_name(name)}: {' or '.join(values)}" for name, values in kept.items()]
+    pooled = pooled_axes(columns, measured, shown, kept)
+    words += [f"{column_name(name)}: {count} values together" for name, count in pooled]
+    return "; ".join(words)
+
+
+def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[int]:
+    """The rows of flows that a measurement is made of: those of an application have only flows
+    with that application, and in other flows it is not missing.
+    """
+    from midflight import _core
+
+    of = {
+        str(one["name"])
+        for one in _core.workloads()
+        if measured in {measure["name"] for measure in one["measures"]}
+    }
+    if not of or "workload" not in columns:
+        return list(rows)
+    return [row for row in rows if text_of(columns["workload"][row]) in of]
 
 
 def ordered(
@@ -426,13 +505,13 @@ def axis_figure(
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
     """Yield the head of a table of what `axis_figure` draws, and its rows."""
-    shares = (f"{one} of {data.y_title}" for one in ("p25", "median", "p75"))
-    yield ("line", data.x_title, *shares, "runs", "missing")
+    shares = ("p25", "median", "p75")
+    yield ("line", data.axis[0], "x_unit", "measure", "unit", *shares, "runs", "missing")
     for line in data.lines:
         each = zip(line.x, line.points, line.runs, line.missing, strict=True)
         for x, points, runs, missing in each:
             place = x if data.categories is None else data.categories[int(x)]
-            yield (line.label, place, *points, runs, missing)
+            yield (line.label, place, data.axis[1], *data.measure, *points, runs, missing)
 
 
 def _bottom(least: float, top: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from midflight.plot.figure import write_figure
 from midflight.plot.history import RunSource, time_shown
-from midflight.plot.spread import Group, Spread, spread_figure, spread_rows
+from midflight.plot.spread import Group, Spread, is_wide, spread_figure, spread_rows
 from midflight.plot.style import Size, check_format
 from midflight.plot.watched import WatchedRun, delay_of, watch
 from midflight.refusal import refusal
@@ -84,5 +84,15 @@ def delay_spread(
         for label, delay in lines
         if len(delay)
     ]
+    wide = is_wide([group.values[0] for group in groups])
     title = f"One-way delay ({unit})"
-    return Spread("cdf", title, "Share of segments", groups, counted="segments")
+    measure = ("one_way_delay", unit)
+    return Spread(
+        "cdf",
+        title,
+        "Share of segments",
+        groups,
+        counted="segments",
+        measure=measure,
+        is_wide=wide,
+    )

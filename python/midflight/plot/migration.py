@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from midflight.plot.style import PAGE_IN, check_format, figure_bytes, style
+from midflight.plot.room import plain_log
+from midflight.plot.style import PAGE_IN, check_format, figure_bytes, legend, style
 
 if TYPE_CHECKING:
     from midflight.migration import MigrationRow
 
 __all__ = ["check_file", "migration_figure"]
+
+#: Kinds of handoffs in words.
+_KINDS = {"MBB": "make before break", "BBM": "break before make"}
 
 
 def check_file(path: Path) -> None:
@@ -32,7 +36,7 @@ def migration_figure(rows: Sequence[MigrationRow], suffix: str) -> bytes:
         handoffs = list(dict.fromkeys(row.handoff for row in rows))
         senders = list(dict.fromkeys(row.sender for row in rows))
         height = len(handoffs) * (0.16 * len(senders) + 0.55) + 0.3
-        figure = Figure(figsize=(PAGE_IN, height), layout="constrained")
+        figure = Figure(figsize=(PAGE_IN, height))
         grid = figure.subplots(len(handoffs), len(kinds), squeeze=False, sharex="row")
         for line, handoff in enumerate(handoffs):
             for place, kind in enumerate(kinds):
@@ -55,12 +59,14 @@ def migration_figure(rows: Sequence[MigrationRow], suffix: str) -> bytes:
                                 markerfacecolor="white" if mark == "o" else "black",
                                 label=label if index == 0 else None,
                             )
-                axes.set_xscale("log")
+                plain_log(axes.xaxis, (1.0, 2.0, 5.0))
+                axes.grid(True, axis="x")
                 axes.set_ylim(-0.6, len(senders) - 0.4)
                 axes.set_yticks(range(len(senders)), senders[::-1] if place == 0 else [])
-                axes.set_title(f"{handoff}, {kind}", loc="left")
+                axes.set_title(f"{handoff}, {_KINDS.get(kind, kind)}", loc="left")
                 if line == len(handoffs) - 1:
                     axes.set_xlabel("Seconds from the handoff")
         handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=2)
+        entries = dict(zip(labels, handles, strict=True))
+        legend(figure, entries, loc="outside upper center")
         return figure_bytes(figure, suffix)

@@ -28,7 +28,7 @@ _COLUMNS: Mapping[str, str] = {
     "from_ns": "Phase begins at",
     "until_ns": "Phase ends at",
     "first_new_ns": "Time until a new packet is acknowledged",
-    "all_new_ns": "Time until all new packets are acknowledged",
+    "all_new_ns": "Time until the counted new packets are acknowledged",
     "acked": "Segments acknowledged",
     "delivered_ns": "Time until all data had arrived",
     "acked_ahead": "Segments acknowledged that had not arrived",
@@ -68,6 +68,7 @@ _COLUMNS: Mapping[str, str] = {
 #: Values of a scenario's tables by the rest of their key.
 _VALUES: Mapping[str, str] = {
     "at": "Instant",
+    "cc": "Congestion control",
     "to": "New link",
     "count": "Number",
     "delay": "One-way delay",
@@ -85,6 +86,29 @@ _VALUES: Mapping[str, str] = {
     "up.loss": "Uplink loss",
     "up.reorder": "Uplink reordering",
     "up.cross": "Uplink cross traffic",
+}
+
+#: Settings of applications, which their registry describes by a sentence.
+_SETTINGS: Mapping[str, str] = {
+    "web_objects": "Objects",
+    "web_object_size": "Size of objects",
+    "web_document": "Size of the document",
+    "web_request": "Size of requests",
+    "web_think": "Time to think",
+    "web_server_delay": "Delay of the server",
+    "web_connections": "Connections",
+    "web_http": "HTTP version",
+    "video_length": "Length",
+    "video_segment": "Length of segments",
+    "video_rates": "Rates of segments",
+    "video_adaptation": "Choice of the rate",
+    "video_buffer": "Buffer",
+    "video_startup": "Media before playback",
+    "video_request": "Size of requests",
+    "call_frame": "Size of frames",
+    "call_interval": "Time between frames",
+    "call_deadline": "Deadline of frames",
+    "call_length": "Length",
 }
 
 #: What the tables with several entries are about: one of them, and all.
@@ -126,7 +150,8 @@ def _entry(table: str, key: str) -> str:
 def _value(path: Sequence[str]) -> str:
     # The knobs of a scheme have their own names.
     if path[0] == "set":
-        return ".".join(path[1:])
+        name = ".".join(path[1:])
+        return _SETTINGS.get(name, name)
     return _VALUES.get(".".join(path)) or _plain(" ".join(path))
 
 

@@ -195,7 +195,8 @@ def run_rows(
         if kind != "window":
             for line, events in (
                 ("new segment", ("send",)),
-                ("retransmission", ("rexmit", "window_probe")),
+                ("retransmission", ("rexmit",)),
+                ("window probe", ("window_probe",)),
                 ("ACK", ("ack",)),
             ):
                 at, value = one.times(*events), one.values(*events)
@@ -229,8 +230,7 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
     draw_dots(axes, *acks, "ACK", 2, marker="_", ms=3.4 * small, mec="0.45", mew=0.7)
     sent = room.dots(one.times("send"), one.values("send"))
     draw_dots(axes, *sent, "new segment", 3, marker="o", ms=2.3 * small, mfc=DARK, mew=0)
-    again = ("rexmit", "window_probe")
-    repeated = room.dots(one.times(*again), one.values(*again))
+    repeated = room.dots(one.times("rexmit"), one.values("rexmit"))
     draw_dots(
         axes,
         *repeated,
@@ -242,6 +242,8 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
         mec=LIGHT,
         mew=0.9,
     )
+    probes = room.dots(one.times("window_probe"), one.values("window_probe"))
+    draw_dots(axes, *probes, "window probe", 4, marker="s", ms=3.2, mfc="white", mec="0.3", mew=0.8)
     lost = room.dots(*one.lost_segments()[:2])
     draw_dots(axes, *lost, "lost", 5, marker="x", ms=3.4 * math.sqrt(small), mec="black", mew=0.8)
     axes.grid(True, axis="x")
@@ -328,16 +330,17 @@ def _timer_panel(axes: Axes, one: History, room: Room) -> None:
     draw_dots(axes, time, value, "RTT sample", 2, marker=".", ms=2.6, mfc=MIDDLE, mew=0)
     rto = one.steps("rto_value")
     time, value = room.steps(rto, one.end_ns)
-    axes.plot(
-        time,
-        value,
-        # Neither the colour of cwnd nor that of ssthresh, with which it shares the legend.
-        color="0.2",
-        drawstyle="steps-post",
-        label="RTO",
-        zorder=3,
-        rasterized=len(time) > MOST_VECTORS,
-    )
+    if len(time):
+        axes.plot(
+            time,
+            value,
+            # Neither the colour of cwnd nor that of ssthresh, with which it shares the legend.
+            color="0.2",
+            drawstyle="steps-post",
+            label="RTO",
+            zorder=3,
+            rasterized=len(time) > MOST_VECTORS,
+        )
     for spurious in (False, True):
         # The timer expires with the value that it had the moment before.
         found = [
@@ -397,7 +400,8 @@ def _limits(
         values += [room.dots(one.times("rtt_sample"), one.values("rtt_sample"))[1] for one in runs]
         known = np.concatenate(values)
         known = known[known > 0]
-        axes.set_ylabel("RTO, RTT (s)")
+        has_timer = any(len(one.steps("rto_value").value) for one in runs)
+        axes.set_ylabel("RTO, RTT (s)" if has_timer else "RTT (s)")
         if known.size and known.max() > 12 * known.min():
             plain_log(axes.yaxis)
             axes.set_ylim(known.min() / 1.4, known.max() * 1.6)

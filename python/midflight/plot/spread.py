@@ -18,6 +18,9 @@ from midflight.plot.axis import (
     Columns,
     axis_places,
     kept_rows,
+    kept_words,
+    lines_name,
+    measured_rows,
     missing_column,
     name_categories,
     one_line_name,
@@ -30,6 +33,7 @@ from midflight.plot.axis import (
 from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.quartiles import mark_endless
+from midflight.plot.room import plain_log
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -56,6 +60,8 @@ _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 _MOST_WRITTEN = 150
 #: A line of a CDF has so many steps at the most.
 _MOST_STEPS = 4000
+#: Values so far apart need a logarithmic axis.
+_WIDE = 12
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
@@ -98,6 +104,13 @@ class Spread:
     is_time: bool = False
     #: What is counted, in a table.
     counted: str = "runs"
+    #: For a table: the columns of the axes and of the measurement, and the units of their values.
+    axes: Sequence[tuple[str, str]] = ()
+    measure: tuple[str, str] = ("", "")
+    #: What a map leaves out, and what it takes together.
+    remark: str = ""
+    #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
+    is_wide: bool = False
 
 
 def plot_spread(
@@ -175,7 +188,7 @@ def spread_of(
     for name, option in asked.items():
         if name not in columns:
             raise missing_column(option, name, columns)
-    rows = kept_rows(columns, len(columns[value]), kept)
+    rows = measured_rows(columns, kept_rows(columns, len(columns[value]), kept), value)
     if kind == "heatmap":
         return _heatmap(columns, rows, kept, str(x), str(y), value)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
@@ -205,7 +218,7 @@ def _lines(
             value=by,
             accepted=f"up to {len(SERIES)} lines",
         )
-    title, scale = _measured(columns, rows, value)
+    title, unit, scale = _measured(columns, rows, value)
     ends = _ENDS.get(value) if kind == "interval" else None
     places, categories, x_unit = {"": 0.0}, None, ""
     if x is not None:
@@ -251,26 +264,38 @@ def _lines(
         "Share of runs" if shares else title,
         groups,
         categories,
-        ", ".join(column_name(name) for name in by),
+        lines_name(by, columns),
         is_time=value.endswith("_ns"),
+        axes=[] if x is None else [(x, x_unit)],
+        measure=(value, unit),
+        is_wide=shares and is_wide([group.values[0] for group in groups if group.values]),
     )
 
 
-def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, float]:
-    """What a measurement is called with its unit, and what one of it is then.
+def is_wide(lines: Sequence[Sequence[float]]) -> bool:
+    """Whether the longest of the values of lines is far from what is usual in each of them."""
+    known = [values for one in lines if (values := _known(one))]
+    if not known or min(map(min, known)) <= 0:
+        return False
+    return max(map(max, known)) > _WIDE * max(quantile(one, 0.5) for one in known)
+
+
+def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, str, float]:
+    """What a measurement is called with its unit, the unit, and what one of it is then.
 
     The differences of a comparison have the unit of the metric that is compared.
     """
     if value not in _ENDS or not {"metric", "baseline"} <= set(columns) or not rows:
-        return with_unit(column_name(value), unit_of(value)[0]), 1.0
+        unit = unit_of(value)[0]
+        return with_unit(column_name(value), unit), unit, 1.0
     metrics = {str(columns["metric"][row]) for row in rows}
     baselines = {str(columns["baseline"][row]) for row in rows}
     metric, baseline = (next(iter(one)) if len(one) == 1 else "" for one in (metrics, baselines))
     words = f"{column_name(metric) if metric else column_name(value)} against {baseline}"
     if value == "ratio":
-        return with_unit(words, "%"), 100.0
+        return with_unit(words, "%"), "%", 100.0
     unit, scale = unit_of(metric)
-    return with_unit(words, unit), scale
+    return with_unit(words, unit), unit, scale
 
 
 def _heatmap(
@@ -288,8 +313,9 @@ def _heatmap(
         if categories is None:
             texts = sorted(texts, key=places.__getitem__)
         words = [f"{places[one]:g}" if categories is None else one for one in texts]
-        sides.append((texts, words, with_unit(column_name(name), unit)))
-    (across, x_names, x_title), (up, y_names, y_title) = sides
+        sides.append((texts, words, (name, unit)))
+    (across, x_names, x_axis), (up, y_names, y_axis) = sides
+    x_title, y_title = (with_unit(column_name(name), unit) for name, unit in (x_axis, y_axis))
     groups = []
     for text, named in zip(up, y_names, strict=True):
         group = Group(named)
@@ -315,6 +341,9 @@ def _heatmap(
         value_title=f"{title}, medians",
         rows=y_names,
         is_time=value.endswith("_ns"),
+        axes=[x_axis, y_axis],
+        measure=(value, unit_of(value)[0]),
+        remark=kept_words(columns, value, {x, y}, kept),
     )
 
 
@@ -340,25 +369,29 @@ def _interval(group: Group, place: int) -> tuple[float, float, float]:
 def spread_rows(data: Spread) -> Iterator[Row]:
     """Yield the head of a table of what is drawn, and its rows."""
     if data.kind == "cdf":
-        yield ("line", data.x_title, "share", data.counted)
+        yield ("line", "measure", "unit", "value", "share", data.counted)
         for group in data.groups:
             (values,) = group.values or [[]]
             counted = len(values) if data.is_time else len(_known(values))
             for place, one in enumerate(sorted(_known(values)), 1):
-                yield (group.label, one, place / counted, counted)
+                yield (group.label, *data.measure, one, place / counted, counted)
         return
     if data.kind == "heatmap":
-        yield (data.y_title, data.x_title, data.value_title, "runs")
+        (x, x_unit), (y, y_unit) = data.axes
+        yield (x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
         for group in data.groups:
             for name, values in zip(group.names, group.values, strict=True):
-                yield (group.label, name, _quantiles(data, values)[2], len(values))
+                median = _quantiles(data, values)[2]
+                named = (name, x_unit, group.label, y_unit, *data.measure)
+                yield (*named, median, len(values))
         return
     head = ("p5", "p25", "median", "p75", "p95") if data.kind == "box" else ("mean", "low", "high")
-    yield ("line", data.x_title, *(f"{one} of {data.y_title}" for one in head), "runs")
+    (x, x_unit), *_ = data.axes
+    yield ("line", x, "x_unit", "measure", "unit", *head, "runs")
     for group in data.groups:
         for place, values in enumerate(group.values):
             of = _quantiles(data, values) if data.kind == "box" else _interval(group, place)
-            yield (group.label, group.names[place], *of, len(values))
+            yield (group.label, group.names[place], x_unit, *data.measure, *of, len(values))
 
 
 def spread_figure(
@@ -384,8 +417,12 @@ def spread_figure(
             if data.kind != "cdf" and data.categories is not None:
                 name_categories(axes, data.categories, width)
         x_title = data.x_title if xlabel is None else xlabel
+        if data.is_wide and xlabel is None:
+            has_unit = x_title.endswith(")")
+            x_title = x_title.removesuffix(")") + (", log)" if has_unit else " (log)")
         y_title = data.y_title if ylabel is None else ylabel
-        label_axes(figure, axes, x_title, y_title, title, data.lines_title)
+        above = "\n".join(filter(None, (title, data.remark))) or None
+        label_axes(figure, axes, x_title, y_title, above, data.lines_title)
     return figure
 
 
@@ -395,11 +432,13 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
     starts = [min(_known(group.values[0]), default=0.0) for group in data.groups if group.values]
     low, high = min(starts, default=0.0), max(ends, default=1.0)
     margin = 0.04 * (high - low or high or 1.0)
+    # What lies before the first value and behind the last one.
+    edges = (low / 1.15, high * 1.15) if data.is_wide else (low - margin, high + margin)
     for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
         values = group.values[0] if group.values else []
         known = np.sort(np.array(_known(values)))
         counted = len(values) if data.is_time else len(known)
-        x = np.concatenate([[low - margin], known, [high + margin]])
+        x = np.concatenate([[edges[0]], known, [edges[1]]])
         share = np.concatenate([[0.0], np.arange(1, len(known) + 1), [len(known)]]) / max(
             counted, 1
         )
@@ -418,7 +457,9 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
             markevery=[int(one) for one in marks],
             **_line_style(look),
         )
-    axes.set_xlim(low - margin, high + margin)
+    if data.is_wide:
+        plain_log(axes.xaxis)
+    axes.set_xlim(*edges)
     axes.set_ylim(0, 1.02)
 
 
