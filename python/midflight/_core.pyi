@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
+import pandas
 from numpy.typing import NDArray
 
 OrderFields: TypeAlias = tuple[str, str, str]
@@ -178,6 +179,11 @@ class Table:
         """A column as a NumPy array of one dimension.
 
         It is of int64, of float64 (nan where there is no value), or of objects for texts.
+        """
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a DataFrame; nan, or None in a column of texts, where there is no value.
+
+        Raises `MidflightError` if pandas is not installed.
         """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 

@@ -9,12 +9,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = [
     "Columns",
@@ -28,6 +31,7 @@ __all__ = [
     "RunTable",
     "StartupTable",
     "by_flow",
+    "data_frame",
     "difference_ci",
     "jain",
     "mean_ci",
@@ -233,6 +237,10 @@ class Columns:
         """A column as a list; None where there is no value."""
         return list(self._values(name))
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The columns as a DataFrame; `MidflightError` if pandas is not installed."""
+        return data_frame(self)
+
     def _values(self, name: str) -> list[Any]:
         values = self._columns[name]
         if callable(values):
@@ -247,6 +255,26 @@ class Columns:
         if None in values:
             return np.array(values, dtype=float)
         return np.array(values)
+
+
+def data_frame(table: Any) -> pandas.DataFrame:
+    """Return a table as a pandas DataFrame with its columns, in their order.
+
+    A column of whole numbers in which some are missing is one of floats, with nan there. Raises
+    `MidflightError` if pandas is not installed.
+    """
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        if error.name != "pandas":
+            raise
+        accepted = "pip install 'midflight[pandas]'"
+        raise refusal(
+            f"to_pandas() needs pandas, which is not installed: {accepted}",
+            name="pandas",
+            accepted=accepted,
+        ) from error
+    return pandas.DataFrame({name: table.numpy(name) for name in table.column_names})
 
 
 def by_flow(table: Any, name: str) -> NDArray[np.float64]:

@@ -1,10 +1,11 @@
 """The results of a scenario's runs as the cells of tables: means if there are several runs.
 
-Runs are added some at a time, and none is kept.
+Runs are added some at a time, and none is kept but the times that flows took.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -202,6 +203,8 @@ class RunSummary:
         self.flows: dict[str, Means] = {}
         #: Of flows of the mobile node, by the phase's number and the flow.
         self.phases: dict[tuple[int, str], Means] = {}
+        #: Of each flow: how long it took in each run, None without end.
+        self.took_ns: dict[str, list[float | None]] = {}
 
     @classmethod
     def of(cls, outcome: Outcome) -> Self:
@@ -218,6 +221,7 @@ class RunSummary:
                 measures = tuple(one["name"] for one in measures_of(row.get("workload")))
                 found = self.flows[row["flow"]] = Means(row, (*_OF_FLOWS, *measures))
             found.add(row)
+            self.took_ns.setdefault(row["flow"], []).append(row["duration_ns"])
         moving = {name for name, found in self.flows.items() if found.first["moves"]}
         for row in rows(phases):
             if row["flow"] in moving and row["phase"] > 0:
@@ -279,6 +283,28 @@ class RunSummary:
         if not said:
             return None
         return f"Segments acknowledged before they had arrived, at most at once: {'; '.join(said)}."
+
+    def completion_lines(self, entries: Mapping[str, int]) -> Iterator[str]:
+        """Yield how long the flows of entries took, as quantiles of all runs; an entry by its name
+        with its count of flows.
+        """
+        from midflight.results import quantile
+
+        for entry, count in entries.items():
+            took = [ns for i in range(count) for ns in self.took_ns.get(f"{entry}-{i}", ())]
+            ended = [one for one in took if one is not None]
+            if not ended:
+                continue
+            every = [math.inf if one is None else one for one in took]
+            shares = {"median": 0.5, "95 %": 0.95, "99 %": 0.99, "longest": 1.0}
+            said = ((name, quantile(every, share)) for name, share in shares.items())
+            times = (f"{name} {'-' if ns == math.inf else time_cell(ns)}" for name, ns in said)
+            left = len(took) - len(ended)
+            open_ones = f"; {left} had not ended" if left else ""
+            yield (
+                f"Completion times of the {counted(len(took), 'flow')} {entry} in seconds: "
+                f"{', '.join(times)}{open_ones}."
+            )
 
     def false_fast_line(self) -> str | None:
         """Return which flows sent segments again that were only late, or None if none did."""

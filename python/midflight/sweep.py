@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import math
 import os
@@ -24,7 +25,7 @@ import secrets
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException, InvalidOperation
 from functools import cached_property
@@ -694,20 +695,36 @@ def _write_whole(path: Path, text: str) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _concatenate(files: Iterable[Path], target: Path) -> None:
-    """Write CSV files with the same columns as one."""
+def _concatenate(files: Sequence[Path], target: Path) -> None:
+    """Write CSV files as one. Those of flows without a workload lack the columns of measures."""
+    heads = {}
+    for path in files:
+        with path.open("rb") as file:
+            heads[path] = file.readline()
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with unfinished.open("wb") as all_of_them:
-            for number, path in enumerate(files):
+            widest = max(heads.values(), key=len)
+            all_of_them.write(widest)
+            for path in files:
                 with path.open("rb") as file:
-                    header = file.readline()
-                    if number == 0:
-                        all_of_them.write(header)
-                    shutil.copyfileobj(file, all_of_them)
+                    if heads[path] == widest:
+                        file.readline()
+                        shutil.copyfileobj(file, all_of_them)
+                    else:
+                        all_of_them.write(_widened(file.read(), widest))
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _widened(text: bytes, head: bytes) -> bytes:
+    """Return the lines of a CSV file with the columns of another head, empty where it has none."""
+    columns = next(csv.reader([head.decode()]))
+    lines = io.StringIO()
+    writer = csv.DictWriter(lines, columns, restval="", lineterminator="\n")
+    writer.writerows(csv.DictReader(io.StringIO(text.decode())))
+    return lines.getvalue().encode()
 
 
 def kind_of(values: Sequence[str]) -> type[int] | type[float] | type[str]:

@@ -95,7 +95,7 @@ def test_a_policy_in_python_gets_the_lowest_rate_of_its_life() -> None:
         ({"handoffs.0.notice.says_delay": "1 s"}, "throughput advice has no delay; expected no"),
         ({"handoffs.0.notice.says_rate": "50 kbit/s"}, "expected 100 kbit/s or more"),
         ({"flows.download.stack": "quinn", "flows.download.resume": True}, "resume = false"),
-        ({SOURCE: "ecn"}, 'unknown variant "ecn", expected "link" or "scone"'),
+        ({SOURCE: "ecn"}, '"ecn" is not accepted; expected "link" or "scone"'),
     ],
 )
 def test_what_advice_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 import shutil
@@ -69,6 +70,23 @@ def test_a_scenario_is_run_and_compared(tmp_path: Path, capsys: pytest.CaptureFi
     ours, theirs = one["measures"]["duration_ns"]
     assert theirs == pytest.approx(found["flows"][0]["duration_ns"] / 1e9)
     assert ours == pytest.approx(theirs, rel=0.05)
+
+
+@pytest.mark.parametrize("queue", ["5 packets", "100 packets"])
+@pytest.mark.parametrize("gap", ["0.1 s", "0.3 s", "0.5 s", "1 s"])
+def test_the_stalls_of_the_table_in_stack_md_are_the_kernels(
+    queue: str, gap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference: Any = importlib.import_module("make_reference")
+    file = tmp_path / "stalls.json"
+    sets = {"handoffs.0.gap": gap, "links.a.queue": queue}
+    file.write_text(reference.scenario_of_stalls().but(sets).plan().canonical, encoding="utf-8")
+    assert cli.main(["lab", "compare", str(file), "--profile", "linux", "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    ours, theirs = one["measures"]["stall_ns"]
+    assert ours == theirs
+    packets = one["packets"]
+    assert packets["equal"] == packets["simulated"] == packets["kernel"] > 4000
 
 
 def test_files_of_a_run_are_the_kernels(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_several_streams_carry_the_same_data() -> None:
         ({"start_notice": True}, "a notice is for a policy of the simulator's own sender"),
         ({"set__initial_window": 4}, "this is a setting of the simulator's own sender"),
         ({"stack": "midflight", "cc": "bbr"}, 'this flow\'s stack is "midflight"'),
-        ({"stack": "picoquic"}, "unknown variant"),
+        ({"stack": "picoquic"}, "is not accepted; expected"),
     ],
 )
 def test_what_a_stack_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:

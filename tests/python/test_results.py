@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 
-from midflight.results import difference_ci, mean_ci, ratio_ci, t_quantile
+import midflight
+from midflight import Scenario
+from midflight.results import Columns, difference_ci, mean_ci, ratio_ci, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -78,3 +81,24 @@ def test_the_bounds_of_a_ratio_are_where_the_difference_meets_zero() -> None:
 def test_a_ratio_to_what_may_be_zero_is_not_bounded() -> None:
     _, low, high = ratio_ci([1.0, 2.0, 3.0], [-1.0, 1.0, 0.5])
     assert (low, high) == (-math.inf, math.inf)
+
+
+def test_tables_become_frames_of_pandas() -> None:
+    plan = Scenario.read("wifi-to-lte", sets={"runs": 2, "end": "1 s"}).plan()
+    flows, phases = midflight.run_plans([plan])
+    columns = Columns({"n": [1, 2], "some": [1, None], "text": ["a", None]})
+    for table in (flows, phases, plan.setup(0).trace(), columns):
+        frame = table.to_pandas()
+        assert list(frame.columns) == table.column_names
+        assert len(frame) == table.num_rows
+        for name in table.column_names:
+            read = [None if one != one else one for one in frame[name]]
+            assert read == table.column(name)
+    assert columns.to_pandas()["n"].dtype == np.int64
+
+
+def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(midflight.MidflightError, match=r"pip install 'midflight\[pandas\]'") as of:
+        Columns({"n": [1]}).to_pandas()
+    assert of.value.name == "pandas"

@@ -208,7 +208,7 @@ def test_a_starter_is_found_beside_files_of_its_name(
             'there is no file "nothing", and no starter scenario of that name; `midflight list',
         ),
         (["wifi-to-lte", "--set", "end"], '--set "end" is not PATH=VALUE'),
-        (["wifi-to-lte", "--set", "ends=1 s"], "--set ends=1 s: ends: unknown field"),
+        (["wifi-to-lte", "--set", "ends=1 s"], "--set ends=1 s: ends: there is no key"),
         (["wifi-to-lte", "--flow", "x", "--pcap", "DIR"], 'there is no flow "x"'),
         (["."], '"." is a folder; expected a scenario file in TOML, or the name of a starter'),
         (["wifi-to-lte", "--out", "/proc/none"], 'cannot write to "/proc/none"'),

@@ -773,7 +773,7 @@ def test_a_mistake_on_an_axis_speaks_of_the_axis(
     words = ["--axis", "handoffs.0.gap=1s,2", "--out", str(tmp_path / "x")]
     assert main(["sweep", "wifi-to-lte", *words]) == 2
     error = capsys.readouterr().err
-    assert "axis handoffs.0.gap=2: handoffs.0.gap: invalid type" in error
+    assert "axis handoffs.0.gap=2: handoffs.0.gap: 2 is not accepted" in error
     assert "--set" not in error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,16 @@ def test_check_prints_what_was_read(
     link.write_text("".join(f"{ms}\n" for ms in range(1, 11)))
     assert main(["trace", "check", str(link)]) == 0
     assert "12.000" in capsys.readouterr().out
-    cut = ["trace", "check", str(drive.with_suffix(".csv")), "--column", "rate=none"]
+    other = tmp_path / "x.up"
+    other.write_text("".join(f"{ms}\n" for ms in range(2, 41, 2)))
+    assert main(["trace", "check", str(link), "--up", str(other)]) == 0
+    printed = capsys.readouterr().out
+    assert "x.down: mahimahi, 0.01 s; up: mahimahi, 0.04 s" in printed
+    assert re.search(
+        r"^down rate, Mbit/s +10 .* 12\.000 .*\nup rate, Mbit/s +20 .* 6\.000 ", printed, re.M
+    )
+    assert "up rate, Mbit/s, from 0 to 0.04 s" in printed
+    cut = ["trace", "check", str(drive.with_suffix(".csv")), "--columns", "rate=none"]
     assert main(cut) == 2
     assert 'there is no column "none"' in capsys.readouterr().err
 
@@ -203,9 +213,14 @@ def test_check_shows_what_a_model_draws(tmp_path: Path, capsys: pytest.CaptureFi
     assert main([*words[:4], "4", *words[5:]]) == 0
     assert capsys.readouterr().out != first
     for wrong, said in (
-        (["--knob", "rate=5"], "expected a rate"),
-        (["--knob", "delya=5 ms"], 'did you mean "delay"'),
+        (["--set", "rate=5"], "expected a rate"),
+        (["--set", "delya=5 ms"], 'did you mean "delay"'),
         (["--format", "csv"], "starlink is a model"),
+        (["--up", "x"], "starlink is a model"),
+        # Earlier names.
+        (["--knob", "rate=5"], "--set is accepted"),
+        (["--column", "rate=x"], "--columns is accepted"),
+        (["--set", "burst-for=1 s"], 'did you mean "burst_for"'),
     ):
         assert main([*words, *wrong]) == 2
         assert said in capsys.readouterr().err
@@ -213,12 +228,12 @@ def test_check_shows_what_a_model_draws(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_model_is_a_trace() -> None:
     """Schemes meet the same path, and a seed is an axis like any other."""
-    trace = {"model": "fade-out", "seed": 2, "set": {"at": "8 s", "gone-for": "2 s"}}
+    trace = {"model": "fade-out", "seed": 2, "set": {"at": "8 s", "gone_for": "2 s"}}
     link = Link(delay="20 ms", queue="100 packets", trace=trace)
     scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="20 s")
     stall = scenario.run().flows.column("stall_ns")[0]
     assert 2e9 <= stall < 3e9
-    other = scenario.but({"links.cell.trace.set.gone-for": "4 s"})
+    other = scenario.but({"links.cell.trace.set.gone_for": "4 s"})
     assert other.run().flows.column("stall_ns")[0] >= 4e9
     for sets, said in (
         ({"links.cell.trace.model": "fadeout"}, "did you mean"),

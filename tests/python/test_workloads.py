@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from midflight import Scenario, workloads
+from midflight import Scenario, _core, workloads
+from midflight.sweep import Sweep
 
 FAST = """\
 wired = { rate = "100 Gbit/s", delay = "0 ms" }
@@ -161,3 +162,86 @@ def test_a_figure_of_another_workload_is_refused(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "nothing to draw of buffer" in done.stderr
     assert not out.exists()
+
+
+DRAWN = """\
+end = "60 s"
+links.lte.preset = "lte"
+[flows.load]
+size = "exponential 50 kB"
+count = 300
+stagger = "poisson 100 ms"
+"""
+
+
+def test_sizes_of_transfers_are_drawn(tmp_path: Path) -> None:
+    """By the seed alone, with the mean that is asked for; all others are the same ones."""
+    (tmp_path / "load.toml").write_text(DRAWN)
+    scenario = Scenario.read(tmp_path / "load.toml")
+
+    def segments(**sets: str) -> list[int]:
+        flows = scenario.but(sets).run().flows
+        assert None not in flows.column("duration_ns")
+        return [int(one) for one in flows.column("acked")]
+
+    plain = segments()
+    mean_bytes = 1448 * (sum(plain) / len(plain) - 0.5)
+    # Its standard deviation is the mean over the root of 300.
+    assert mean_bytes == pytest.approx(50_000, rel=4 / 300**0.5)
+    assert plain == segments(**{"flows.load.scheme": "a3"})
+    assert plain != segments(seed="2")
+    assert len(set(plain)) > 50
+    done = midflight("run", "load.toml", cwd=tmp_path)
+    assert "Completion times of the 300 flows load in seconds: median " in done.stdout
+    refused = midflight("run", "load.toml", "--set", "flows.load.size=pareto 1 9 kB", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert "pareto 1.5 100 kB" in refused.stderr
+
+
+def test_shards_of_bulk_and_of_workloads_go_together(tmp_path: Path) -> None:
+    """The flows of one have measures that those of the other have not."""
+    (tmp_path / "page.toml").write_text(FAST)
+    scenario = Scenario.read(tmp_path / "page.toml").but({"flows.page.set": "{}", "end": "2 s"})
+    sweep = Sweep.of(scenario, {"flows.page.workload": ["bulk", "web", "call"]}, shard_cells=1)
+    (tmp_path / "shards").mkdir()
+    for shard in sweep.shards():
+        sweep.keep(tmp_path, shard, sweep.run_shard(shard))
+    sweep.merge(tmp_path)
+    with (tmp_path / "flows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    data = [row for row in rows if row["flow"] == "page"]
+    assert [row["workload"] for row in data] == ["", "web", "call"]
+    assert all(None not in row and None not in row.values() for row in rows)
+    assert all(len(row["digest"]) == 32 for row in rows)
+    assert [row["frames"] != "" for row in data] == [False, False, True]
+    assert [row["objects_done"] != "" for row in data] == [False, True, False]
+
+
+@pytest.mark.parametrize("profile", ["linux", "rfc"])
+@pytest.mark.parametrize("agent", [one["name"] for one in _core.agents()])
+def test_workloads_go_through_agents(agent: str, profile: str) -> None:
+    """Each agent lets all of each workload through, over a link that loses packets."""
+    knobs = {
+        "web": {"web_objects": "8", "web_connections": "2"},
+        "video": {"video_length": "12 s", "video_startup": "4 s"},
+        "call": {"call_length": "6 s"},
+    }
+    radio = {"rate": "5 Mbit/s", "delay": "30 ms", "loss": "uniform 0.5%", "queue": "100 packets"}
+    for workload, sets in knobs.items():
+        flow = {"workload": workload, "set": sets}
+        values = {"end": "60 s", "profile": profile, "agent": agent, "links": {"a": radio}}
+        flows = Scenario.from_dict({**values, "flows": {"f": flow, "g": flow}}).run().flows
+        names = flows.column_names
+        columns = (flows.column(name) for name in names)
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        ends = [row for row in rows if row["flow"] in ("f", "g", "f-c0", "g-c0")]
+        assert len(ends) == 2
+        for row in ends:
+            if workload == "web":
+                assert row["objects_done"] == 9
+            elif workload == "video":
+                assert row["played_ns"] == 12 * 10**9
+            else:
+                assert (row["frames"], row["frames_lost"]) == (300, 0)
+        if agent in ("i-tcp", "pep"):
+            assert all(row["acked_ahead"] for row in ends), "every connection is split"

@@ -162,6 +162,12 @@ impl Table {
         array.call_method0("copy")
     }
 
+    /// The table as a pandas `DataFrame`.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("midflight.results")?;
+        module.call_method1("data_frame", (slf,))
+    }
+
     /// The table as an Arrow stream (Arrow PyCapsule protocol).
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(

@@ -104,7 +104,27 @@ pub fn read_loss(text: &str) -> Result<LossModel, StudyError> {
         })(),
         _ => None,
     };
-    model.ok_or_else(|| refuse("loss model", text, LOSSES))
+    model.ok_or_else(|| {
+        let many = words.iter().any(|word| is_over_all(word));
+        let problem = match words[..] {
+            _ if many => "a share of packets is at most 100 %",
+            [share] if probability(share).is_some() => {
+                "for losses one by one write \"uniform\" before the share, \"uniform 1%\""
+            }
+            _ => return refuse("loss model", text, LOSSES),
+        };
+        StudyError::ModelProblem {
+            what: "loss model",
+            text: text.into(),
+            problem,
+        }
+    })
+}
+
+/// Whether this is a share above 100 %.
+fn is_over_all(word: &str) -> bool {
+    let share = word.strip_suffix('%').and_then(|share| share.parse().ok());
+    share.is_some_and(|share: f64| share > 100.0)
 }
 
 /// Reads a reordering model such as "swap 5%".
@@ -233,7 +253,6 @@ mod tests {
         for text in [
             "",
             "uniform",
-            "uniform 101%",
             "uniform 2",
             "uniform 0.5",
             "burst 1% 0",
@@ -241,6 +260,17 @@ mod tests {
         ] {
             let refused = read_loss(text).map_or_else(|e| e.to_string(), |_| String::new());
             assert!(refused.contains("uniform 0.5%"), "{text}: {refused}");
+        }
+        for (text, problem) in [
+            ("uniform 120 %", "a share of packets is at most 100 %"),
+            ("gilbert 1s 0.1% 100ms 101% 50%", "at most 100 %"),
+            (
+                "1 %",
+                "for losses one by one write \"uniform\" before the share, \"uniform 1%\"",
+            ),
+        ] {
+            let refused = read_loss(text).map_or_else(|e| e.to_string(), |_| String::new());
+            assert!(refused.contains(problem), "{text}: {refused}");
         }
         let constant = |bytes, kbps: u64| {
             let rate = Rate::from_bps(1000 * kbps)?;

@@ -219,6 +219,14 @@ fn what_a_transfer_had_is_said_to_be_no_rate() {
 }
 
 #[test]
+fn rows_without_a_value_are_counted() {
+    let found = read("time_s,rate_mbps,delay_ms\n0,3,1\n1,,2\n2,NaN,3\n3,4,4\n");
+    assert_eq!(found.down.rate, [(ms(0), 3e6), (ms(3000), 4e6)]);
+    let said = "2 of 4 rows have no value in \"rate_mbps\": the one before goes on; write 0 for a rate where nothing can be sent";
+    assert_eq!(found.remarks, [said]);
+}
+
+#[test]
 fn columns_can_be_named() {
     let names = [("time", "when ms"), ("rate", "cap kbit/s")];
     let names: BTreeMap<String, String> = names.iter().map(|n| (n.0.into(), n.1.into())).collect();
@@ -232,7 +240,9 @@ fn unreadable_lines_are_reported_with_their_number() {
     for (text, why) in [
         ("", "it is empty"),
         ("hello\n", "line 1, \"hello\", is of no format that is known"),
-        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps or gbps"),
+        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps or gbps, as in \"rate (Mbit/s)\""),
+        ("time_s;rate_mbps\n0;1,5\n", "line 2: \"1,5\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing; write a decimal point"),
+        ("time_s;rate_mbps\n0,5;1\n", "line 2: \"0,5\" in column \"time_s\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02; write a decimal point"),
         ("time_s,rate_furlongs\n0,1\n", "no column has a rate, a delay or a loss"),
         ("rate_mbps,delay_ms\n1,2\n", "no column has times"),
         ("time_s,rate_mbps\n0,1\n1,fast\n", "line 3: \"fast\" in column \"rate_mbps\" is not accepted"),
@@ -257,8 +267,15 @@ fn one_number_per_line_is_of_mahimahi_or_leocc() {
     let found = read("1\n1\n4\n");
     assert_eq!((found.format, found.span), (Format::Mahimahi, ms(4)));
     assert_eq!(found.down.opportunities, [ms(1), ms(1), ms(4)]);
+    assert!(found.remarks.is_empty(), "{:?}", found.remarks);
     let found = read("24\n18\n30\n");
     assert_eq!((found.format, found.span), (Format::LeoccDelay, ms(30)));
+    let said = "read as delays (leocc-delay), because line 2 goes back from 24 to 18";
+    assert!(found.remarks[0].starts_with(said), "{:?}", found.remarks);
+    // What is no whole number, or said, is no guess.
+    assert!(read("24.5\n18\n30\n").remarks.is_empty());
+    let said = Recording::read("3\n2\n", Some(Format::LeoccDelay), &BTreeMap::new());
+    assert!(said.is_ok_and(|found| found.remarks.is_empty()));
     assert_eq!(
         found.down.delay,
         [(ms(0), 0.024), (ms(10), 0.018), (ms(20), 0.03)]
@@ -485,7 +502,7 @@ fn incompatible_settings_are_refused() {
         (
             "trace = { file = \"a.csv\", foo = 1 }",
             "links.cell.trace",
-            "unknown field",
+            "there is no key \"foo\"",
         ),
         ("trace = {}", "links.cell.trace", "expected a file"),
         (

@@ -141,4 +141,7 @@ def main(args: Sequence[str] | None = None) -> int:
             raise
         complain(str(error))
         return 2
+    if status == INTERRUPTED:
+        # Typer makes an exit of a KeyboardInterrupt.
+        complain("interrupted")
     return status if isinstance(status, int) else 0

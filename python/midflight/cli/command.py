@@ -23,6 +23,7 @@ OF_SOURCES = ("explain", "diff", "plot")
 
 #: Options of earlier versions, and what has taken their place, by the command.
 OLD = {
+    "check": {"--knob": "--set", "--column": "--columns"},
     "handoff": {"--fixed": "--wired", "--notify-delay": "--notice-delay"},
     "startup": {"--fixed": "--wired"},
     "flow": {

@@ -275,6 +275,9 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     delivery = summary.delivery_line()
     if delivery is not None:
         lines.append(delivery)
+    counts = {name: flow.get("count", 1) for name, flow in scenario["flows"].items()}
+    several = {name: count for name, count in counts.items() if count > 1}
+    lines += summary.completion_lines(several)
     for workload, cells in summary.workload_cells().items():
         lines += ["", workload_line(workload), "", align(cells)]
     phases = summary.phase_cells()

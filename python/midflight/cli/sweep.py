@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep"]
 
-INTERRUPTED = 130
 # Cells that a forecast runs.
 FORETOLD = 32
 # How long a shard takes at most, about: so much is lost when a sweep is interrupted.

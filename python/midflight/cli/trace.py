@@ -60,9 +60,10 @@ def check(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--column",
+            "--columns",
             metavar="KEY=NAME",
-            help="A column of a CSV file by what it has, such as rate='DL kbit/s'; repeatable.",
+            help="A column of a CSV file by what it has, such as rate='DL kbit/s'. May be "
+            "repeated.",
         ),
     ] = None,
     seed: Annotated[
@@ -78,9 +79,18 @@ def check(
     knobs: Annotated[
         list[str] | None,
         typer.Option(
-            "--knob",
-            metavar="KNOB=VALUE",
-            help="A setting of a model, such as rate='20 Mbit/s : 80 Mbit/s'; repeatable.",
+            "--set",
+            metavar="NAME=VALUE",
+            help="A knob of a model, such as rate='20 Mbit/s : 80 Mbit/s'. May be repeated.",
+        ),
+    ] = None,
+    up: Annotated[
+        str | None,
+        typer.Option(
+            "--up",
+            metavar="FILE",
+            help="The recording of the uplink, where FILE has only the downlink, as the pairs of "
+            "Mahimahi do.",
         ),
     ] = None,
     out: Annotated[
@@ -93,8 +103,9 @@ def check(
     \b
     Examples:
       midflight trace check drive.csv
-      midflight trace check log.csv --column time=Timestamp --column rate="DL_bitrate kbit/s"
-      midflight trace check starlink --seed 3 --knob delay="10 ms : 40 ms"
+      midflight trace check log.csv --columns time=Timestamp --columns rate="DL_bitrate kbit/s"
+      midflight trace check starlink --seed 3 --set delay="10 ms : 40 ms"
+      midflight trace check driving.down --up driving.up
       midflight trace check drive.csv --out drive.png
     """
     from midflight import _core
@@ -104,8 +115,8 @@ def check(
 
         check_format(Path(out))
     is_model = file in {one["name"] for one in _core.path_models()} and not Path(file).is_file()
-    of_model = (("--seed", seed), ("--length", length), ("--knob", knobs))
-    of_file = (("--format", format_), ("--column", columns))
+    of_model = (("--seed", seed), ("--length", length), ("--set", knobs))
+    of_file = (("--format", format_), ("--columns", columns), ("--up", up))
     for option, value in of_file if is_model else of_model:
         if value is not None and value != []:
             kind = "a model" if is_model else "a file"
@@ -115,23 +126,25 @@ def check(
             file,
             seed=1 if seed is None else seed,
             length=length or "600 s",
-            set=_pairs(knobs or [], "--knob", 'rate="20 Mbit/s"'),
+            set=_pairs(knobs or [], "--set", 'rate="20 Mbit/s"'),
         )
     else:
-        of_columns = _pairs(columns or [], "--column", 'rate="DL kbit/s"')
+        of_columns = _pairs(columns or [], "--columns", 'rate="DL kbit/s"')
         found = _core.read_recording(file, format=format_, columns=of_columns)
-    print("\n".join(lines(file, found)))
+    # What the first file has of the uplink, another one replaces.
+    uplink = None if up is None else _core.read_recording(up, format=format_, columns=of_columns)
+    print("\n".join(lines(file, found, uplink)))
     if out is not None:
-        _draw(out, file, found)
+        _draw(out, file, found, uplink)
 
 
-def _draw(out: str, file: str, found: Recording) -> None:
+def _draw(out: str, file: str, found: Recording, uplink: Recording | None) -> None:
     """Write the figure of a recording."""
     from midflight.plot.recorded import recording_figure
     from midflight.plot.style import check_format, figure_bytes
 
     suffix = check_format(Path(out))
-    drawn = [(name, what, *of) for name, what, _, of in _quantities(found) if of[0]]
+    drawn = [(name, what, *of) for name, what, _, of, _ in _quantities(found, uplink) if of[0]]
     title = f"{Path(file).name}: {found['format']}"
     figure = recording_figure(found, drawn, _outages(found), title=title)
     with open_result(Path(out), binary=True) as target:
@@ -139,14 +152,20 @@ def _draw(out: str, file: str, found: Recording) -> None:
     note(f"written to {out}")
 
 
+def _ways(found: Recording, uplink: Recording | None) -> dict[str, tuple[RecordedWay, int]]:
+    """Return both directions, and how long each lasts."""
+    up = (found["up"], found) if uplink is None else (uplink["down"], uplink)
+    return {"down": (found["down"], found["span_ns"]), "up": (up[0], up[1]["span_ns"])}
+
+
 def _quantities(
-    found: Recording,
-) -> Iterator[tuple[str, str, float, tuple[Sequence[int], Sequence[float]]]]:
-    """Yield what each direction has: its name, the quantity, the unit, instants and values."""
-    for name, way in (("down", found["down"]), ("up", found["up"])):
-        yield name, "rate", 1e6, _rates(way, found["span_ns"])
-        yield name, "delay", 1e-3, way["delay_s"]
-        yield name, "loss", 0.01, way["loss"]
+    found: Recording, uplink: Recording | None
+) -> Iterator[tuple[str, str, float, tuple[Sequence[int], Sequence[float]], int]]:
+    """Yield what each direction has: its name, quantity, unit, instants and values, and length."""
+    for name, (way, span_ns) in _ways(found, uplink).items():
+        yield name, "rate", 1e6, _rates(way, span_ns), span_ns
+        yield name, "delay", 1e-3, way["delay_s"], span_ns
+        yield name, "loss", 0.01, way["loss"], span_ns
 
 
 def _pairs(columns: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -163,27 +182,30 @@ def _pairs(columns: Sequence[str], option: str, example: str) -> dict[str, str]:
     return pairs
 
 
-def lines(file: str, found: Recording) -> Iterable[str]:
+def lines(file: str, found: Recording, uplink: Recording | None = None) -> Iterable[str]:
     """Yield the lines of a report on a recording."""
     span = found["span_ns"] / NS_PER_S
-    yield f"{Path(file).name}: {found['format']}, {span:g} s"
+    yield f"{Path(file).name}: {found['format']}, {span:g} s" + (
+        f"; up: {uplink['format']}, {uplink['span_ns'] / NS_PER_S:g} s" if uplink else ""
+    )
     rows = [["", "points", "least", "mean", "most", "changes every"]]
     pictures = []
-    for name, what, unit, (times, values) in _quantities(found):
+    for name, what, unit, (times, values), span_ns in _quantities(found, uplink):
         if not times:
             continue
         label = f"{name} {what}, {({'rate': 'Mbit/s', 'delay': 'ms', 'loss': '%'})[what]}"
         scaled = [value / unit for value in values]
-        mean = _mean(times, scaled, found["span_ns"])
-        way = found["down"] if name == "down" else found["up"]
+        mean = _mean(times, scaled, span_ns)
+        way, _ = _ways(found, uplink)[name]
         count = len(way["opportunities_ns"]) if what == "rate" else 0
-        step = found["span_ns"] / (count or len(times)) / NS_PER_S
+        step = span_ns / (count or len(times)) / NS_PER_S
         figures = (f"{one:.3f}" for one in (min(scaled), mean, max(scaled)))
         rows.append([label, str(count or len(times)), *figures, f"{step:.3g} s"])
         # Bursts of losses are short: their means would be nothing beside the largest.
         peaks = what == "loss"
-        picture = _picture(times, scaled, found["span_ns"], peaks=peaks)
-        pictures.append((f"{label}, the most of each part" if peaks else label, picture))
+        picture = _picture(times, scaled, span_ns, peaks=peaks)
+        label += ", the most of each part" if peaks else ""
+        pictures.append((f"{label}, from 0 to {span_ns / NS_PER_S:g} s", picture))
     yield align(rows)
     outages = _outages(found)
     if outages:
@@ -202,11 +224,11 @@ def lines(file: str, found: Recording) -> Iterable[str]:
         for kind, instants in kinds.items():
             listed = _some(f"{one / NS_PER_S:.6g}" for one in instants)
             yield f"handovers, {kind}: {len(instants)}, at {listed} s"
-    for remark in found["remarks"]:
+    for remark in (*found["remarks"], *(uplink["remarks"] if uplink else ())):
         yield f"note: {remark}"
     for label, picture in pictures:
         yield ""
-        yield f"{label}, from 0 to {span:g} s"
+        yield label
         yield picture
 
 

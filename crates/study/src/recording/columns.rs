@@ -161,6 +161,17 @@ impl Quantity {
         }
     }
 
+    /// A unit as the name of a column has it in brackets.
+    fn example(self) -> &'static str {
+        match self {
+            Self::Time => "s",
+            Self::Delay => "ms",
+            Self::Rate => "Mbit/s",
+            Self::Loss => "%",
+            Self::Cell => "",
+        }
+    }
+
     fn units(self) -> &'static str {
         match self {
             Self::Time => "ns, us, ms, s, min or h",
@@ -225,8 +236,9 @@ fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
             of.units()
         ),
         None => format!(
-            "column \"{name}\" has no unit; expected one in its name, {}",
-            of.units()
+            "column \"{name}\" has no unit; expected one in its name, {}, as in \"{name} ({})\"",
+            of.units(),
+            of.example()
         ),
     })
 }
@@ -390,8 +402,8 @@ pub(super) fn read(
         let field = |column: &Column| record.get(column.place).unwrap_or_default();
         let written = field(time);
         let Some(at) = time::read(written, time.factor) else {
-            let (name, written) = (&time.name, short(written));
-            return Err(format!("line {line}: \"{written}\" in column \"{name}\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02"));
+            let (name, found) = (&time.name, short(written));
+            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02{}", of_comma(written)));
         };
         if times.last().is_some_and(|last| at < *last) {
             return Err(format!("line {line}: the time {} is before that of the row above; expected times in ascending order", short(written)));
@@ -422,15 +434,25 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
     match number.filter(|number| (0.0..=most).contains(number)) {
         Some(number) => Ok(Some(number)),
         None => Err(format!(
-            "\"{}\" in column \"{}\" is not accepted; expected a number from 0{}",
+            "\"{}\" in column \"{}\" is not accepted; expected a number from 0{}{}",
             short(text),
             column.name,
             if of == Quantity::Loss {
                 " to all packets, or nothing"
             } else {
                 " up, or nothing"
-            }
+            },
+            of_comma(text)
         )),
+    }
+}
+
+/// What a number with a decimal comma lacks.
+fn of_comma(text: &str) -> &'static str {
+    if text.contains(',') && text.replace(',', ".").parse::<f64>().is_ok() {
+        "; write a decimal point in place of the comma"
+    } else {
+        ""
     }
 }
 
@@ -497,6 +519,14 @@ fn finish(
             &mut found.down
         };
         let series = series(&times, values);
+        let without = values.iter().filter(|value| value.is_none()).count();
+        if without > 0 && without < values.len() {
+            found.remarks.push(format!(
+                "{without} of {} rows have no value in \"{}\": the one before goes on; write 0 for a rate where nothing can be sent",
+                values.len(),
+                column.name
+            ));
+        }
         match column.meaning.of {
             Quantity::Rate => way.rate = series,
             Quantity::Delay => way.delay = series,

@@ -117,6 +117,7 @@ impl Recording {
         format: Option<Format>,
         columns: &BTreeMap<String, String>,
     ) -> Result<Self, String> {
+        let is_guess = format.is_none();
         let format = match format {
             Some(format) => format,
             None => detect(text)?,
@@ -130,7 +131,11 @@ impl Recording {
         match format {
             Format::Csv | Format::GNetTrack => columns::read(text, format, columns),
             Format::Mahimahi => lines::mahimahi(text),
-            Format::LeoccDelay => lines::leocc_delay(text),
+            Format::LeoccDelay => {
+                let mut found = lines::leocc_delay(text)?;
+                found.remarks.extend(backwards(text).filter(|_| is_guess));
+                Ok(found)
+            }
             Format::Pensieve => lines::pensieve(text),
             Format::LeoEm => leoem::read(text),
             Format::Model => Err("a model is not a file; expected model = \"starlink\"".into()),
@@ -196,6 +201,15 @@ fn detect(text: &str) -> Result<Format, String> {
         short(first),
         Format::ALL.map(|one| one.0).join(", ")
     ))
+}
+
+/// Where whole numbers go back, which alone tells delays from the times of Mahimahi.
+fn backwards(text: &str) -> Option<String> {
+    let numbers: Option<Vec<u64>> = text.lines().map(|line| line.trim().parse().ok()).collect();
+    let numbers = numbers?;
+    let place = numbers.windows(2).position(|pair| pair[1] < pair[0])?;
+    let (line, before, after) = (place + 2, numbers[place], numbers[place + 1]);
+    Some(format!("read as delays (leocc-delay), because line {line} goes back from {before} to {after}; if these are times of mahimahi, sort them, and give the format if this is right"))
 }
 
 /// A text in a message.

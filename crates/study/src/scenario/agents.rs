@@ -1,13 +1,16 @@
 //! Agents at nodes in a scenario: which ones, where, and with which knobs.
 
+use std::sync::Arc;
+
 use midflight_control::part::Knob;
 use midflight_sim::agent::{AnyAgent, Ends, Place, AGENTS};
 
 use super::file::{ScenarioFile, Stack};
 use super::plan::{find, problem, Flow, Problem, PLAIN};
+use super::workload::SEGMENT_BYTES;
 use crate::network::cell::Posts;
 use crate::scheme::{Knobs, Scheme};
-use crate::setup::flow_id;
+use crate::setup::{flow_id, Part};
 
 /// No agent.
 const NONE: &str = "none";
@@ -113,19 +116,26 @@ pub(super) fn equip(
     agents: &mut [PlannedAgent],
     file: &ScenarioFile,
     flows: &[Flow],
+    parts: &[Arc<Part>],
 ) -> Result<(), Problem> {
     if agents.is_empty() {
         return Ok(());
     }
     let readable = |flow: &&Flow| flow.quic.is_none() && flow.own_quic.is_none();
     for (flow, number) in flows.iter().zip(0..).filter(|(flow, _)| readable(flow)) {
-        let Some((name, written)) = file.flows.get_index(flow.part) else {
+        let Some((name, written)) = file.flows.get_index(flow.entry) else {
             continue;
         };
         let mut set = file.set.clone();
         set.extend(written.set.clone());
         let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
-        let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
+        let mut knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
+        if flow.app.is_some() {
+            // Packets of frames and of requests have their own size.
+            let bytes = parts[flow.part].built.profile.sender.segment_bytes;
+            knobs.retain(|(knob, _)| knob != SEGMENT_BYTES);
+            knobs.push((SEGMENT_BYTES.into(), bytes.to_string()));
+        }
         let profile = written.profile.as_ref().unwrap_or(&file.profile);
         let built = Scheme::named(PLAIN).and_then(|plain| plain.build(profile, &knobs));
         let built = match built {

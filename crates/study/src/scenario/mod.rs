@@ -14,6 +14,7 @@ mod presets;
 mod queue;
 mod quic;
 mod read;
+mod size;
 mod trace;
 mod workload;
 mod written;

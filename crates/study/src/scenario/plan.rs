@@ -11,7 +11,6 @@ use midflight_quic::QuicStack;
 use midflight_sim::random;
 use midflight_tcp::RecoveryKind;
 use midflight_units::{Duration, Instant, Rate, Seq};
-use midflight_wire::payload_bytes;
 
 use super::access::{check_cross_traffic, traced, ways};
 use super::agents::{agents, equip, is_agents_knob, PlannedAgent};
@@ -22,9 +21,10 @@ use super::file::{
 use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::QuicFlow;
+use super::size::FlowSize;
 use super::trace::Files;
 use super::workload::{AppRole, FlowApp, PlannedApp};
-use super::written::{Size, Stagger};
+use super::written::Stagger;
 use crate::error::{nearest, StudyError};
 use crate::foreign::{add_policies, known_part};
 use crate::network::cell::{link_names, Access, PossibleActions};
@@ -70,6 +70,8 @@ pub(super) fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Resu
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) name: String,
+    /// Its place among the flows of the file.
+    pub(super) entry: usize,
     pub(super) scheme: Arc<str>,
     /// Its parts, as an index in the plan's list.
     pub(super) part: usize,
@@ -302,7 +304,7 @@ impl Plan {
         check_stacks(&mut file)?;
         let mut agents = agents(&file)?;
         let (flows, parts, apps) = Self::flows(&file, policies)?;
-        equip(&mut agents, &file, &flows)?;
+        equip(&mut agents, &file, &flows, &parts)?;
         let moves = Self::moves(&file, start)?;
         let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
         remarks.extend(trace_remarks);
@@ -399,7 +401,7 @@ impl Plan {
         }
         let (mut flows, mut parts): (Vec<Flow>, Vec<Arc<Part>>) = (Vec::new(), Vec::new());
         let mut apps = Vec::new();
-        for (name, flow) in &file.flows {
+        for (entry, (name, flow)) in file.flows.iter().enumerate() {
             let key = format!("flows.{name}");
             let mut built = Self::built(file, &key, flow, policies)?;
             let on = match &flow.on {
@@ -417,20 +419,7 @@ impl Plan {
             }
             let quic = QuicFlow::new(&key, flow, is_own)?;
             let own_quic = is_own.then(|| flow.migration.unwrap_or_default());
-            // Segment 0 is the SYN.
-            let end = match flow.size.value {
-                _ if quic.is_some() => quic.as_ref().and_then(QuicFlow::end),
-                Size::Unlimited => None,
-                Size::Packets(packets) => Some(1 + packets),
-                Size::Bytes(bytes) => {
-                    let Some(payload) = payload_bytes(&built.profile) else {
-                        let bytes = built.profile.sender.segment_bytes;
-                        let why = format!("segments of {bytes} bytes have no room for data; expected larger segments (setting segment_bytes)");
-                        return problem(format!("{key}.size"), why);
-                    };
-                    Some(1 + bytes.div_ceil(u64::from(payload)))
-                }
-            };
+            let size = FlowSize::new(&key, flow, &built.profile)?;
             let scheme: Arc<str> = match &quic {
                 Some(quic) => Arc::from(quic.name()),
                 // The plain scheme is one of TCP.
@@ -441,6 +430,7 @@ impl Plan {
                 None => Arc::from(flow.scheme.as_str()),
             };
             let mut arrivals = random::stream(file.seed, 0, name, "arrivals");
+            let mut sizes = random::stream(file.seed, 0, name, "sizes");
             let mut next = Instant::ZERO + flow.start.value;
             for number in 0..flow.count {
                 let opens = next;
@@ -455,11 +445,13 @@ impl Plan {
                     let why = format!("the flow would open at {opens}, but the run ends at {}; expected an earlier start, or a later end", file.end);
                     return problem(format!("{key}.start"), why);
                 }
+                let (end, quic) = size.next(quic.as_ref(), || sizes.next_f64());
                 let one = Flow {
                     name: match flow.count {
                         1 => name.clone(),
                         _ => format!("{name}-{number}"),
                     },
+                    entry,
                     scheme: Arc::clone(&scheme),
                     part: parts.len(),
                     direction: flow.direction,
@@ -468,7 +460,7 @@ impl Plan {
                     end,
                     start_notice: flow.start_notice,
                     stack: flow.stack,
-                    quic: quic.clone(),
+                    quic,
                     own_quic,
                     app: None,
                 };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use midflight_sim::{Marked, QueueKind, QueueParameters, QUEUES};
-use midflight_units::{Duration, Rate};
+use midflight_units::{nearest, Duration, Rate};
 
 use super::written::{number_and_unit, read_bytes, read_packets, Quantity};
 
@@ -253,7 +253,10 @@ impl Quantity for Queue {
         }
         let room = Room::read(text).map(Self::DropTail);
         room.ok_or_else(|| {
-            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\", {}", names("\"", ", "))
+            let name = words.first().map_or("", String::as_str);
+            let near = nearest(name, QUEUES.iter().map(|kind| kind.name).chain(["bdp"]));
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\", {}{near}", names("\"", ", "))
         })
     }
 }
@@ -293,6 +296,8 @@ mod tests {
     fn errors_say_what_is_accepted() {
         let error = |text: &str| Queue::read(text).err().unwrap_or_default();
         assert!(error("codell").contains("\"fq-codel-linux\", \"pie\""));
+        // The name in tc.
+        assert!(error("fq_codel limit 9 packets").contains("(did you mean \"fq-codel\"?)"));
         assert!(error("codel 200 packets")
             .contains("\"200 packets\" is not known; after \"codel\" expected \"limit"));
         for kind in QUEUES {

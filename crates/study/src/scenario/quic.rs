@@ -43,6 +43,15 @@ impl Flow {
     }
 }
 
+/// What a size is in bytes; none without end, or before it has been drawn.
+fn bytes_of(size: Size) -> Option<u64> {
+    match size {
+        Size::Unlimited | Size::Drawn(_) => None,
+        Size::Bytes(bytes) => Some(bytes),
+        Size::Packets(packets) => Some(packets * u64::from(SEGMENT_BYTES)),
+    }
+}
+
 impl QuicFlow {
     /// The QUIC settings of a flow's entry, if it is over QUIC.
     pub(super) fn new(key: &str, flow: &FlowFile, is_own: bool) -> Result<Option<Self>, Problem> {
@@ -129,11 +138,7 @@ impl QuicFlow {
             migrates: flow.migration.unwrap_or_default() == Migration::Active,
             resumes: flow.resume.unwrap_or(false),
             sends_up: flow.direction == Direction::Up,
-            total: match flow.size.value {
-                Size::Unlimited => None,
-                Size::Bytes(bytes) => Some(bytes),
-                Size::Packets(packets) => Some(packets * u64::from(SEGMENT_BYTES)),
-            },
+            total: bytes_of(flow.size.value),
         };
         let anywhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
         if let Err(refused) = of.config([0; 32], anywhere).check() {
@@ -150,6 +155,14 @@ impl QuicFlow {
     /// The value shown in place of the scheme of other flows.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.stack.name(), self.congestion.name())
+    }
+
+    /// The same with another size.
+    pub(super) fn with_size(&self, size: Size) -> Self {
+        Self {
+            total: bytes_of(size),
+            ..self.clone()
+        }
     }
 
     /// One past its last packet.

@@ -101,7 +101,7 @@ impl Document {
         let tracked = serde_path_to_error::Deserializer::new(&tree, &mut path);
         let read: Result<ScenarioFile, serde_json::Error> = Deserialize::deserialize(tracked);
         let file = read.map_err(|error| {
-            let mut why = with_nearest(&error.to_string());
+            let mut why = in_words(&error.to_string());
             // A place in a list as it is written: handoffs.0.at.
             let key = path.path().to_string().replace('[', ".").replace(']', "");
             let key = if key == "." {
@@ -112,16 +112,40 @@ impl Document {
             if let Some(place) = knob_place(&key, &error.to_string()) {
                 why = format!("it is a setting of senders; {place} is accepted");
             }
+            if let Some(there) = self.missing_entry(&key) {
+                why = format!("{why}; {there}");
+            }
             complain(Problem { key, why }, &tree)
         })?;
         Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree))
+    }
+
+    /// How many entries a list of the text has, if the path is that of another one, which was set.
+    fn missing_entry(&self, key: &str) -> Option<String> {
+        let (list, entry) = key.split_once('.')?;
+        let entry: usize = entry.parse().ok()?;
+        let count = match self.tree.get(list) {
+            Some(Json::Array(entries)) => entries.len(),
+            _ => 0,
+        };
+        let there = match count {
+            0 => format!("no {list}"),
+            1 => format!("{list}.0 alone"),
+            _ => format!("{list}.0 to {list}.{}", count - 1),
+        };
+        (entry >= count).then(|| format!("the scenario has {there}, and this adds one"))
     }
 
     /// Where the value at a path was written: an override, or a line of a file.
     fn place(&self, sets: &[(String, String)], key: &str) -> String {
         let is_at =
             |path: &str| key == path || key.strip_prefix(path).is_some_and(|k| k.starts_with('.'));
-        if let Some((path, value)) = sets.iter().rev().find(|(path, _)| is_at(path)) {
+        let made_it = |path: &str| {
+            let below = path.strip_prefix(key).is_some_and(|k| k.starts_with('.'));
+            below && self.missing_entry(key).is_some()
+        };
+        let of_key = |(path, _): &&(String, String)| is_at(path) || made_it(path);
+        if let Some((path, value)) = sets.iter().rev().find(of_key) {
             return format!("--set {path}={value}: ");
         }
         let Some((name, text)) = &self.toml else {
@@ -326,18 +350,47 @@ fn knob_place(key: &str, message: &str) -> Option<String> {
     })
 }
 
-/// Adds to a message about an unknown name among others the nearest of them.
-fn with_nearest(message: &str) -> String {
+/// What serde says of a value, in the words of a scenario file, with the nearest of the names that exist.
+fn in_words(message: &str) -> String {
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let is_about_names =
-        message.starts_with("unknown field") || message.starts_with("unknown variant");
-    let near = match names.split_first() {
-        Some((read, known)) if is_about_names => nearest(read, known.iter().copied()),
-        _ => None,
+    let name = names.first().copied().unwrap_or_default();
+    let (said, expected) = message.split_once(", ").unwrap_or((message, ""));
+    let expected = match expected.strip_prefix("expected ").unwrap_or(expected) {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        one if one.starts_with("struct ") => "a table",
+        other => other,
     };
-    let plain = message.replace('`', "\"");
-    match near {
-        Some(near) => format!("{plain} (did you mean \"{near}\"?)"),
-        None => plain,
+    let expected = expected.replace('`', "\"");
+    let near = || {
+        let near = nearest(name, names.iter().skip(1).copied());
+        near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
+    };
+    if said.starts_with("unknown field") {
+        return format!("there is no key \"{name}\"; expected {expected}{}", near());
     }
+    if said.starts_with("unknown variant") {
+        return format!("\"{name}\" is not accepted; expected {expected}{}", near());
+    }
+    if said.starts_with("missing field") {
+        return format!("the key \"{name}\" is missing");
+    }
+    for start in ["invalid type: ", "invalid value: "] {
+        if let Some(read) = said.strip_prefix(start) {
+            let kinds = ["integer ", "floating point ", "boolean "];
+            let plain = kinds.iter().find_map(|kind| read.strip_prefix(kind));
+            let read = match (plain, read) {
+                (Some(value), _) => value.replace('`', ""),
+                (None, "sequence") => "a list".into(),
+                (None, "map") => "a table".into(),
+                (None, "null") => "nothing".into(),
+                (None, text) => text.strip_prefix("string ").unwrap_or(text).to_string(),
+            };
+            return format!("{read} is not accepted; expected {expected}");
+        }
+    }
+    message.replace('`', "\"")
 }

@@ -22,7 +22,7 @@ const REQUESTS: &str = "requests";
 /// The plain sender, which a client has for its requests.
 const PLAIN: &str = "sack";
 /// The setting of a packet's size.
-const SEGMENT_BYTES: &str = "segment_bytes";
+pub(super) const SEGMENT_BYTES: &str = "segment_bytes";
 
 /// An application of a scenario.
 #[derive(Clone, Debug)]

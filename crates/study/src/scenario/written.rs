@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use midflight_control::workload::Sizes;
 use midflight_sim::{CrossTraffic, LossModel, Reordering};
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -271,12 +272,14 @@ pub(super) fn read_packets(number: f64, unit: &str, most: f64) -> Option<u64> {
 }
 
 /// How much a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Bytes of the application.
     Bytes(u64),
     /// Data segments.
     Packets(u64),
+    /// Bytes that are drawn for each flow.
+    Drawn(Sizes),
     /// Without end.
     Unlimited,
 }
@@ -286,11 +289,11 @@ impl Quantity for Size {
     const EXAMPLE: &'static str = "3 MB";
 
     fn about() -> Cow<'static, str> {
-        "The amount of data of a flow: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\".".into()
+        "The amount of data of a flow: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\". Or bytes drawn for each flow from the scenario's seed: \"exponential 100 kB\" (mean), \"pareto 1.5 100 kB\" (shape, mean).".into()
     }
 
     fn pattern() -> Cow<'static, str> {
-        r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?))\s*$".into()
+        r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?)|(exponential|pareto\s+[0-9.]+)\s+[0-9.]+\s*[kKMG]?i?B)\s*$".into()
     }
 
     fn read(text: &str) -> Result<Self, String> {
@@ -298,12 +301,15 @@ impl Quantity for Size {
             if text.trim() == "unlimited" {
                 return Some(Self::Unlimited);
             }
+            if let Some(drawn) = Sizes::read(text).filter(|sizes| sizes.is_random()) {
+                return Some(Self::Drawn(drawn));
+            }
             let (number, unit) = number_and_unit(text)?;
             let packets = || read_packets(number, unit, 1e12).map(Self::Packets);
             packets().or_else(|| read_bytes(number, unit).map(Self::Bytes))
         };
         read().ok_or_else(|| {
-            format!("size \"{text}\" is not one; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", or \"unlimited\"")
+            format!("size \"{text}\" is not one; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", \"unlimited\", or one drawn: \"exponential 100 kB\", \"pareto 1.5 100 kB\" (shape, mean)")
         })
     }
 }
@@ -347,7 +353,7 @@ pub fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
         _ => match Size::read(text).ok()? {
             Size::Bytes(bytes) => Some(("bytes", bytes as f64)),
             Size::Packets(packets) => Some(("packets", packets as f64)),
-            Size::Unlimited => None,
+            Size::Unlimited | Size::Drawn(_) => None,
         },
     }
 }

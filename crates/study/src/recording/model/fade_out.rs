@@ -35,13 +35,13 @@ pub(super) const FADE_OUT: Model = Model {
             summary: "the break, from the start of a period, uniform",
         },
         Knob {
-            name: "fades-for",
+            name: "fades_for",
             default: "5 s",
             accepts: "a time, or two with a colon between",
             summary: "how long it fades before the break, uniform",
         },
         Knob {
-            name: "gone-for",
+            name: "gone_for",
             default: "3 s",
             accepts: "a time, or two with a colon between",
             summary: "how long there is no link, uniform",
@@ -62,15 +62,15 @@ const STEP: f64 = 0.1;
 fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
     let (full, last) = (path.one("rate", rate)?, path.one("last", rate)?);
     let loss = path.one("loss", share)?;
-    let (breaks, fades) = (path.span_of("at", time)?, path.span_of("fades-for", time)?);
-    let gone = path.span_of("gone-for", time)?;
+    let (breaks, fades) = (path.span_of("at", time)?, path.span_of("fades_for", time)?);
+    let gone = path.span_of("gone_for", time)?;
     let every = path.one("every", time)?;
     if !(1.0..=86_400.0).contains(&every) {
         return Err(path.refuse("every"));
     }
     if breaks.most + gone.most > every || fades.most > breaks.least {
         return Err(format!(
-            "the fading, the break and the time without a link do not fit into a period of {every} s; expected a later \"at\" than \"fades-for\", and both \"at\" and \"gone-for\" within \"every\""
+            "the fading, the break and the time without a link do not fit into a period of {every} s; expected a later \"at\" than \"fades_for\", and both \"at\" and \"gone_for\" within \"every\""
         ));
     }
     let mut begin = 0.0;

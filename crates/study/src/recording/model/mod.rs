@@ -379,7 +379,7 @@ mod tests {
     fn nr_comes_and_goes_over_its_anchor() {
         let path = of(
             "5g-nsa",
-            &[("nr-for", "8 s"), ("lte-for", "2 s"), ("gap", "0 s")],
+            &[("nr_for", "8 s"), ("lte_for", "2 s"), ("gap", "0 s")],
         );
         let average = mean(&path.down.rate, path.span) / 1e6;
         assert!(

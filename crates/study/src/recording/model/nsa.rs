@@ -11,37 +11,37 @@ pub(super) const NSA: Model = Model {
     source: "two states with exponential times; rates and delays of the presets 5g-nsa and lte; times and gap are our choice",
     knobs: &[
         Knob {
-            name: "nr-rate",
+            name: "nr_rate",
             default: "200 Mbit/s",
             accepts: "a rate, or two with a colon between",
             summary: "rate on NR, uniform",
         },
         Knob {
-            name: "lte-rate",
+            name: "lte_rate",
             default: "50 Mbit/s",
             accepts: "a rate, or two with a colon between",
             summary: "rate on LTE, uniform",
         },
         Knob {
-            name: "nr-delay",
+            name: "nr_delay",
             default: "6 ms",
             accepts: "a time",
             summary: "one-way delay on NR",
         },
         Knob {
-            name: "lte-delay",
+            name: "lte_delay",
             default: "15 ms",
             accepts: "a time",
             summary: "one-way delay on LTE",
         },
         Knob {
-            name: "nr-for",
+            name: "nr_for",
             default: "20 s",
             accepts: "a time",
             summary: "mean time on NR",
         },
         Knob {
-            name: "lte-for",
+            name: "lte_for",
             default: "5 s",
             accepts: "a time",
             summary: "mean time on LTE",
@@ -61,11 +61,11 @@ const LEAST: f64 = 0.1;
 
 fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
     let rates = [
-        path.span_of("nr-rate", rate)?,
-        path.span_of("lte-rate", rate)?,
+        path.span_of("nr_rate", rate)?,
+        path.span_of("lte_rate", rate)?,
     ];
-    let delays = [path.one("nr-delay", time)?, path.one("lte-delay", time)?];
-    let means = [path.one("nr-for", time)?, path.one("lte-for", time)?];
+    let delays = [path.one("nr_delay", time)?, path.one("lte_delay", time)?];
+    let means = [path.one("nr_for", time)?, path.one("lte_for", time)?];
     let gaps = path.span_of("gap", time)?;
     let (mut from, mut state) = (0.0, 0);
     while from < path.span {

@@ -19,7 +19,7 @@ pub(super) const STARLINK: Model = Model {
             summary: "rate down between two boundaries, uniform",
         },
         Knob {
-            name: "up-rate",
+            name: "up_rate",
             default: "5 Mbit/s : 15 Mbit/s",
             accepts: "a rate, or two with a colon between",
             summary: "the same up",
@@ -43,7 +43,7 @@ pub(super) const STARLINK: Model = Model {
             summary: "losses right after a boundary",
         },
         Knob {
-            name: "burst-for",
+            name: "burst_for",
             default: "50 ms : 150 ms",
             accepts: "a time up to 7.5 s, or two with a colon between",
             summary: "length of these losses",
@@ -57,12 +57,12 @@ const FIRST: f64 = 12.0;
 const EPOCH: f64 = 15.0;
 
 fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
-    let (down, up) = (path.span_of("rate", rate)?, path.span_of("up-rate", rate)?);
+    let (down, up) = (path.span_of("rate", rate)?, path.span_of("up_rate", rate)?);
     let delays = path.span_of("delay", time)?;
     let (loss, burst) = (path.span_of("loss", share)?, path.span_of("burst", share)?);
-    let burst_for = path.span_of("burst-for", time)?;
+    let burst_for = path.span_of("burst_for", time)?;
     if burst_for.most > EPOCH / 2.0 {
-        return Err(path.refuse("burst-for"));
+        return Err(path.refuse("burst_for"));
     }
     let mut from = 0.0;
     while from < path.span {
