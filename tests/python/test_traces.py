@@ -276,3 +276,11 @@ def test_a_blackout_alone_causes_no_timeout() -> None:
     flows = Scenario(links={"sky": link}, flows={"download": Flow()}, end=end).run().flows
     assert flows.column("acked")[0] > 100_000
     assert flows.column("timeouts")[0] == flows.column("drops_break")[0] == 0
+
+
+def test_check_shows_bursts_of_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "check", "starlink"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (at,) = [n for n, line in enumerate(lines) if line.startswith("down loss, %, the most of each")]
+    # A mean of 0.2 % beside a burst of 47 % would be the lowest bar everywhere.
+    assert {"▁", "█"} <= set(lines[at + 1])

@@ -95,7 +95,7 @@ impl Notice {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn link(kbps: u64, ms: u64) -> LinkInfo {

@@ -7,6 +7,7 @@ use midflight_tcp::scheme::Built;
 use midflight_tcp::RecoveryKind;
 use midflight_units::Duration;
 
+use super::handoff::{self, HandoffEvent};
 use super::{shorten, DrillError, Note};
 
 /// packetdrill's tolerance.
@@ -42,6 +43,8 @@ pub(super) struct Environment<'a> {
     pub(super) timestamp_tick: Duration,
     pub(super) timestamps_compared: bool,
     pub(super) notes: Vec<Note>,
+    /// What the last commands have happen to the connection.
+    pub(super) handoff_events: Vec<HandoffEvent>,
 }
 
 /// The effect of a sysctl.
@@ -242,6 +245,7 @@ impl<'a> Environment<'a> {
             timestamp_tick: TIMESTAMP_TICK,
             timestamps_compared: false,
             notes: Vec::new(),
+            handoff_events: Vec::new(),
             built,
         }
     }
@@ -366,6 +370,19 @@ impl<'a> Environment<'a> {
             return self.refuse(line, what, "settings are made before the connection starts");
         }
         match (file, arguments) {
+            ("midflight", _) => {
+                let event = HandoffEvent::read(arguments).filter(|_| started);
+                let Some(event) = event else {
+                    let what = shorten(&format!("{program} {}", arguments.join(" ")));
+                    let why = if started {
+                        handoff::ACCEPTED
+                    } else {
+                        "there is no connection yet"
+                    };
+                    return self.refuse(line, what, why);
+                };
+                self.handoff_events.push(event);
+            }
             ("defaults.sh", []) => {
                 self.note(
                     line,
@@ -433,7 +450,7 @@ impl<'a> Environment<'a> {
                 self.refuse(
                     line,
                     what,
-                    "no shell is run; expected sysctl, set_sysctls.py, ip route change, and a bare defaults.sh",
+                    "no shell is run; expected sysctl, set_sysctls.py, ip route change, midflight notice, and a bare defaults.sh",
                 )?;
             }
         }

@@ -11,6 +11,7 @@ mod call;
 mod data;
 mod environment;
 mod expression;
+mod handoff;
 mod lexer;
 mod parser;
 mod report;

@@ -166,6 +166,14 @@ impl<'a> Runner<'a> {
                 let started = self.connection.is_some();
                 self.environment
                     .commands(statement.line, commands, started)?;
+                let events = std::mem::take(&mut self.environment.handoff_events);
+                if let Some(connection) = &mut self.connection {
+                    for event in events {
+                        if let Err(error) = connection.hand_off(event) {
+                            return self.explain(statement.line, Err(error));
+                        }
+                    }
+                }
                 Ok(())
             }
             Action::Code(steps) => return self.code(statement, steps),

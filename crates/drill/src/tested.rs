@@ -4,11 +4,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use midflight_control::signal::HandoffMark;
+use midflight_control::Told;
 use midflight_endpoint::{Arrival, Connection, Departure, Settings};
-use midflight_tcp::{ConfigError, Log, SenderEvent};
+use midflight_tcp::{ConfigError, Log, Says, SenderEvent};
 use midflight_units::{Duration, Instant};
 
 use super::environment::Environment;
+use super::handoff::HandoffEvent;
 use super::report::{self, Counts, Field};
 use super::script::{Ecn, Options, SegmentSpec};
 use super::sockets;
@@ -108,6 +111,9 @@ pub(super) struct Tested {
     /// Sent segments that are not yet checked.
     pub(super) sent: VecDeque<Sent>,
     timeouts: u64,
+    /// The last segment of the other side, and how many of them were marked.
+    last: Option<Arrival>,
+    marks: u32,
     /// When the segments were sent that had these timestamps in the script.
     stamps: BTreeMap<u64, Instant>,
 }
@@ -147,6 +153,8 @@ impl Tested {
             counts: Counts::default(),
             sent: VecDeque::new(),
             timeouts: 0,
+            last: None,
+            marks: 0,
             stamps: BTreeMap::new(),
         };
         tested.transmit();
@@ -281,6 +289,51 @@ impl Tested {
         true
     }
 
+    // ---- handoffs ----------------------------------------------------------------
+
+    /// Something happens around a handoff.
+    ///
+    /// # Errors
+    /// What the sender cannot do without.
+    pub(super) fn hand_off(&mut self, event: HandoffEvent) -> Result<(), ConfigError> {
+        let now = self.now;
+        match event {
+            HandoffEvent::Notice(notice) => {
+                self.tcp.on_told(now, &Told::Notice(notice), &mut self.told);
+            }
+            HandoffEvent::Warning(notice) => {
+                self.tcp.on_links(now, &notice, false);
+                self.tcp.on_warning(now);
+            }
+            HandoffEvent::Attached(notice) => {
+                self.tcp.on_links(now, &notice, true);
+                self.tcp.on_attached(now);
+            }
+            HandoffEvent::Mark(window) => {
+                let Some(last) = &self.last else {
+                    return Ok(());
+                };
+                self.marks += 1;
+                let end = last.to + u64::from(last.syn) + u64::from(last.fin);
+                let marked = Arrival {
+                    syn: false,
+                    fin: false,
+                    from: end,
+                    to: end,
+                    window: window.unwrap_or(last.window),
+                    says: Says::Moved(HandoffMark {
+                        number: self.marks,
+                        sent: now,
+                    }),
+                    ..last.clone()
+                };
+                self.tcp.on_segment(now, &marked, &mut self.told)?;
+            }
+        }
+        self.transmit();
+        Ok(())
+    }
+
     // ---- arrivals ----------------------------------------------------------------
 
     /// A segment of the other side arrives.
@@ -320,6 +373,7 @@ impl Tested {
         self.counts.probes = 0;
         let segment = arrival(spec, echo);
         self.tcp.on_segment(self.now, &segment, &mut self.told)?;
+        self.last = Some(segment);
         if self.told.undone {
             self.counts.loss_point = 0;
         }

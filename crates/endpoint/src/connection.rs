@@ -6,7 +6,7 @@ mod arrivals;
 
 use std::collections::VecDeque;
 
-use midflight_control::{StartNotice, Told};
+use midflight_control::{Notice, StartNotice, Told};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::{
     Ack, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock,
@@ -679,6 +679,12 @@ impl Connection {
             Told::Advice(advice) => self.sender.on_advice(now, advice, log),
         }
         self.limit(now, self.sender.view().snd_una, log);
+    }
+
+    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// [`Self::on_warning`] or [`Self::on_attached`].
+    pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
+        self.receiver.on_links(now, notice, is_over);
     }
 
     /// The node is about to leave its link, of which its handoff signal may tell the other side.

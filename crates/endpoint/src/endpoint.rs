@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 use std::ops::Range;
 
 use midflight_control::quick_start::Request;
-use midflight_control::Told;
+use midflight_control::{Notice, Told};
 use midflight_tcp::{ConfigError, Log, Sender};
 use midflight_units::Instant;
 use midflight_wire::{clock, Extra, Header, QuickStart, WireError, MOST_SHIFT};
@@ -314,6 +314,14 @@ impl Endpoint {
     /// A handoff notice or throughput advice has arrived.
     pub fn on_told(&mut self, now: Instant, told: &Told) {
         self.logged(&mut ()).on_told(now, told);
+    }
+
+    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// [`Self::on_warning`] or [`Self::on_attached`].
+    pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
+        if let Some(link) = &mut self.link {
+            link.connection.on_links(now, notice, is_over);
+        }
     }
 
     /// The node is about to leave its link.

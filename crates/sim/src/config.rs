@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
 use midflight_control::workload::AnyWorkload;
-use midflight_control::{StartNotice, Told};
+use midflight_control::{Notice, StartNotice, Told};
 use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig, SenderParts};
 use midflight_units::Instant;
 
@@ -103,11 +103,11 @@ pub enum Action {
     NotifyStart(FlowId, StartNotice),
     /// Tell the sender of a flow of a handoff, or give it throughput advice.
     Notify(FlowId, Told),
-    /// The receiver of a flow predicts that it will leave its link.
-    Foresee(FlowId),
-    /// The receiver of a flow has found out that it is on another link. The network delivers this
+    /// The receiver of a flow predicts that it will leave its link, and knows both links.
+    Foresee(FlowId, Notice),
+    /// The receiver of a flow has found out that it is on another link, and knows both. The network delivers this
     /// many copies of its signals to the sender.
-    Attached(FlowId, u8),
+    Attached(FlowId, u8, Notice),
     /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
     Address(FlowId, u16),
     /// Agents at nodes learn that a mobile node has left its link, or is at a station.
@@ -133,8 +133,8 @@ impl Action {
             Self::Open(flow)
             | Self::NotifyStart(flow, _)
             | Self::Notify(flow, _)
-            | Self::Foresee(flow)
-            | Self::Attached(flow, _)
+            | Self::Foresee(flow, _)
+            | Self::Attached(flow, ..)
             | Self::Address(flow, _)
             | Self::Forge(flow, ..) => Some(flow),
             _ => None,

@@ -93,6 +93,7 @@ impl Observer for Digest {
                     Says::Approved(_) => 20,
                     Says::Congested => 25,
                     Says::From(_) => 26,
+                    Says::Partial { .. } => 27,
                 };
                 (kind, a.ack)
             }
@@ -184,6 +185,8 @@ impl Observer for Digest {
             | Event::AckSent(_)
             | Event::Entered { .. }
             | Event::DatagramEntered { .. }
+            // What it does is in the ACKs.
+            | Event::Signal { .. }
             | Event::Notice
             | Event::Waits(_) => return,
         };

@@ -177,6 +177,13 @@ pub enum Event<'a> {
     Make,
     /// A notice reaches the sender.
     Notice,
+    /// What the signal of a mobile node does from now on, in words.
+    Signal {
+        /// The part.
+        name: &'static str,
+        /// The words.
+        text: &'a str,
+    },
 }
 
 /// Watches a world.

@@ -514,23 +514,31 @@ impl<O: Observer> World<O> {
                 let sender = &mut self.flows[flow.index()].sender;
                 sender.on_start_notice(now, &notice, log);
             }
-            Action::Foresee(flow) | Action::Attached(flow, _) | Action::Notify(flow, _)
+            Action::Foresee(flow, _) | Action::Attached(flow, ..) | Action::Notify(flow, _)
                 if !self.is_opened(flow) => {}
             Action::Notify(flow, told) => {
                 self.observer.record(now, flow, &Event::Notice);
                 self.notify(flow, told);
             }
-            Action::Foresee(flow) => {
+            Action::Foresee(flow, notice) => {
+                let receiver = &mut self.flows[flow.index()].receiver;
+                receiver.on_links(now, &notice, false);
+                self.explain_signal(flow, &notice, false);
                 let receiver = &mut self.flows[flow.index()].receiver;
                 let acks: SmallVec<[Ack; 3]> = receiver.on_warning(now).collect();
                 self.signal(flow, &acks);
             }
-            Action::Attached(flow, copies) => {
+            Action::Attached(flow, copies, notice) => {
+                let receiver = &mut self.flows[flow.index()].receiver;
+                receiver.on_links(now, &notice, true);
+                self.explain_signal(flow, &notice, true);
                 let receiver = &mut self.flows[flow.index()].receiver;
                 let acks: SmallVec<[Ack; 3]> = receiver.on_attached(now).collect();
                 for _ in 0..copies {
                     self.signal(flow, &acks);
                 }
+                // What waited may leave now.
+                self.acknowledge(flow, None);
             }
             Action::Address(flow, number) => self.readdress(flow, number),
             Action::Attach { mobile, to } => self.attach(mobile, to),

@@ -12,8 +12,10 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
+use midflight_control::signal::AckRoute;
+use midflight_control::Notice;
 use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, World, WorldConfig};
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
 pub(crate) use self::app::{AppSetup, ConnectionSetup};
@@ -121,6 +123,37 @@ impl Timeline {
         let rank = |entry: &Entry| (entry.0, matches!(entry.1, Step::Act(_)));
         self.0.sort_by_key(rank);
         self.0.into()
+    }
+}
+
+/// What a receiver's signal asks of the timeline of a handoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SignalTimes {
+    /// How long before the handoff it warns.
+    pub(crate) warning: Option<Duration>,
+    /// Around a handoff without a gap.
+    route: AckRoute,
+}
+
+impl SignalTimes {
+    /// Those of a flow, at a handoff between the links of a notice if it has no gap.
+    pub(crate) fn of(part: &Part, soft: Option<&Notice>) -> Self {
+        let signal = &part.built.profile.receiver.signal;
+        Self {
+            warning: signal.warning(),
+            route: soft.map_or(AckRoute::default(), |notice| signal.ack_route(notice)),
+        }
+    }
+
+    /// Whether ACKs take the new link at another time than the data.
+    pub(crate) fn moves_acks(&self) -> bool {
+        self.route != AckRoute::default()
+    }
+
+    /// When ACKs take the new link, where data do at `make`.
+    pub(crate) fn acks_move(&self, make: Instant) -> Instant {
+        let AckRoute { early, late } = self.route;
+        make.saturating_sub(early) + late
     }
 }
 

@@ -16,6 +16,7 @@ mod linux;
 mod memory;
 mod quic;
 mod request;
+mod reshaping;
 
 use educe::Educe;
 use std::collections::VecDeque;
@@ -25,6 +26,7 @@ use midflight_units::{Instant, Ring, Seq};
 
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
+use self::reshaping::Reshaping;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
@@ -43,6 +45,8 @@ pub struct Receiver {
     config: ReceiverConfig,
     /// What it counts of each number of a segment: 1, or its bytes.
     unit: u64,
+    /// It counts bytes of any number ([`Self::on_block`]).
+    is_of_bytes: bool,
     /// Next segment expected.
     next: Seq,
     /// One past the highest segment received.
@@ -63,6 +67,8 @@ pub struct Receiver {
     marks: u32,
     /// Until then no duplicate ACK leaves.
     quiet_until: Option<Instant>,
+    /// ACKs of which a signal decides when and how they leave.
+    reshaping: Option<Box<Reshaping>>,
     /// Its ACKs are those of the RFCs and nothing delays them: the fast path of most segments.
     is_plain: bool,
     measurement: Measurement,
@@ -137,6 +143,7 @@ impl Receiver {
                 (AckRules::Linux { mss, .. }, None) => mss.max(1).into(),
                 _ => 1,
             },
+            is_of_bytes: room.is_some(),
             next: 0,
             highest: 0,
             above: Ring::default(),
@@ -148,6 +155,7 @@ impl Receiver {
             closed: false,
             marks: 0,
             quiet_until: None,
+            reshaping: None,
             is_plain: config.acks == AckRules::Rfc,
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
@@ -245,6 +253,12 @@ impl Receiver {
     /// What ACKs of other rules, a measurement or a signal make of a segment.
     #[inline(never)]
     fn answer_otherwise(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+        if self.reshaping.is_some() {
+            let received = self.received(now, &segment);
+            return self.reshape(now, Some(received), |receiver| {
+                receiver.answer_segment(now, &segment)
+            });
+        }
         if self.quiet_until.is_some() {
             let is_above = self.place(segment.seq, segment.offset) > self.next;
             return self.in_quiet(now, is_above, |receiver| {
@@ -290,13 +304,18 @@ impl Receiver {
         at_once: bool,
     ) -> Option<Ack> {
         let is_above = block.left > self.next;
-        self.in_quiet(now, is_above, |receiver| {
+        let answer = |receiver: &mut Self| {
             if receiver.linux.is_some() {
                 return receiver.on_block_of_linux(now, block, sent, (push, at_once));
             }
             let probe = false;
             receiver.take(now, Arrival { block, sent, probe }, at_once)
-        })
+        };
+        if self.reshaping.is_some() {
+            let received = self.received_block(now, block);
+            return self.reshape(now, Some(received), answer);
+        }
+        self.in_quiet(now, is_above, answer)
     }
 
     /// What `answer` says; while a signal forbids it, no ACK that repeats the last number because of segments
@@ -308,10 +327,21 @@ impl Receiver {
         answer: impl FnOnce(&mut Self) -> Option<Ack>,
     ) -> Option<Ack> {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
-        self.is_plain = self.quiet_until.is_none() && self.config.acks == AckRules::Rfc;
+        self.note_plain();
         let is_quiet = is_above_gap && self.quiet_until.is_some();
-        let told = segment_of(self.last_ack_sent, self.unit).0;
+        let told = self.number_of(self.last_ack_sent);
         answer(self).filter(|ack| !is_quiet || ack.ack != told)
+    }
+
+    /// Notes whether its ACKs take the fast path.
+    fn note_plain(&mut self) {
+        let is_delayed = self.quiet_until.is_some() || self.reshaping.is_some();
+        self.is_plain = !is_delayed && self.config.acks == AckRules::Rfc;
+    }
+
+    /// The number of an ACK of what it counts.
+    fn number_of(&self, next: Seq) -> Seq {
+        segment_of(next, self.unit).0
     }
 
     /// A segment without data has arrived, with this timestamp (RFC 7323 section 4.3).
@@ -457,6 +487,15 @@ impl Receiver {
 
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
+        if self.reshaping.is_some() {
+            let waiting = self.take_waiting(now);
+            return waiting
+                .or_else(|| self.reshape(now, None, |receiver| receiver.take_timer(now)));
+        }
+        self.take_timer(now)
+    }
+
+    fn take_timer(&mut self, now: Instant) -> Option<Ack> {
         if self.linux.is_some() {
             let has_gaps = !self.above.is_empty();
             return self.in_quiet(now, has_gaps, |receiver| receiver.on_timer_of_linux(now));
@@ -487,6 +526,14 @@ impl Receiver {
     /// The same with ACKs of other rules or a signal.
     #[inline(never)]
     fn poll_timer_otherwise(&self) -> Option<(Instant, Instant)> {
+        let (own, waiting) = (self.poll_own_timer(), self.poll_waiting());
+        match (own, waiting) {
+            (Some(own), Some(waiting)) if waiting.0 > own.0 => Some(own),
+            (own, waiting) => waiting.or(own),
+        }
+    }
+
+    fn poll_own_timer(&self) -> Option<(Instant, Instant)> {
         if let Some(linux) = &self.linux {
             let now = (linux.at, linux.at);
             return (!linux.more.is_empty())

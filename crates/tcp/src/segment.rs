@@ -312,6 +312,14 @@ pub enum Says {
     },
     /// The answer to a rate request (RFC 4782 section 4.2). Said once, too (section 4.3).
     Approved(Response),
+    /// It acknowledges a part of the segment of its number: so many of so many parts. A receiver that splits ACKs
+    /// sends such.
+    Partial {
+        /// The parts that it acknowledges.
+        done: u8,
+        /// All.
+        of: u8,
+    },
     /// The node of a QUIC receiver has another address than at the start: each of its packets comes from there.
     From(Source),
 }

@@ -125,7 +125,11 @@ impl Extra {
             }),
             Says::Measured { train, rate } => Some(Self::Estimate(Estimate { train, rate })),
             Says::Approved(response) => Some(Self::Response(response)),
-            Says::Nothing | Says::ZeroWindow | Says::Congested | Says::From(_) => None,
+            Says::Nothing
+            | Says::ZeroWindow
+            | Says::Congested
+            | Says::Partial { .. }
+            | Says::From(_) => None,
         }
     }
 

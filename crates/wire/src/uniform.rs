@@ -176,7 +176,11 @@ impl Uniform {
         header.flags.syn = sent.syn;
         // An ECN-setup SYN-ACK (RFC 3168 section 6.1.1), or an echo of congestion (section 6.1.3).
         header.flags.ece = ack.says == Says::Congested || sent.syn && self.ecn;
-        header.ack = Some(self.byte_of(ack.ack).wrapping_add(ack.offset.into()));
+        let part = match ack.says {
+            Says::Partial { done, of } => self.payload * u32::from(done) / u32::from(of.max(1)),
+            _ => ack.offset.into(),
+        };
+        header.ack = Some(self.byte_of(ack.ack).wrapping_add(part));
         let options = &mut header.options;
         if sent.syn {
             self.offer(options, self.shift);

@@ -201,7 +201,10 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
         step = span_ns / (count or len(times)) / NS_PER_S
         figures = (f"{one:.3f}" for one in (min(scaled), mean, max(scaled)))
         rows.append([label, str(count or len(times)), *figures, f"{step:.3g} s"])
-        picture = _picture(times, scaled, span_ns)
+        # Bursts of losses are short: their means would be nothing beside the largest.
+        peaks = what == "loss"
+        picture = _picture(times, scaled, span_ns, peaks=peaks)
+        label += ", the most of each part" if peaks else ""
         pictures.append((f"{label}, from 0 to {span_ns / NS_PER_S:g} s", picture))
     yield align(rows)
     outages = _outages(found)
@@ -270,8 +273,10 @@ def _outages(found: Recording) -> list[tuple[int, int]]:
     return sorted(outages)
 
 
-def _picture(times: Sequence[int], values: Sequence[float], end: int) -> str:
-    """Return steps as a line of bars, each the mean of its part."""
+def _picture(
+    times: Sequence[int], values: Sequence[float], end: int, *, peaks: bool = False
+) -> str:
+    """Return steps as a line of bars, each the mean of its part, or the most in it (`peaks`)."""
     top = max(values) or 1.0
     bars = []
     place = 0
@@ -279,15 +284,16 @@ def _picture(times: Sequence[int], values: Sequence[float], end: int) -> str:
         start, until = end * column / WIDTH, end * (column + 1) / WIDTH
         while place + 1 < len(times) and times[place + 1] <= start:
             place += 1
-        area, at, one = 0.0, start, place
+        area, most, at, one = 0.0, 0.0, start, place
         while at < until:
+            most = max(most, values[one])
             after = times[one + 1] if one + 1 < len(times) else end
             edge = min(max(after, at), until)
             area += values[one] * (edge - at)
             if edge >= until or one + 1 >= len(times):
                 break
             at, one = edge, one + 1
-        share = area / (until - start) / top
+        share = (most if peaks else area / (until - start)) / top
         # A share above zero is always visible.
         level = round(share * (len(LEVELS) - 1))
         bars.append(LEVELS[max(level, 1) if share > 0 else 0])

@@ -60,6 +60,7 @@ TURNS = (
     "mark",
     "node_send",
     "notice",
+    "signal",
     "break",
     "make",
 )
@@ -105,6 +106,7 @@ CHOICES = (
     "state",
     "order",
     "notice",
+    "signal",
     "break",
     "make",
     "wake",

@@ -124,6 +124,8 @@ class Steps:
             return [(row.time_ns, text, row.index)], self.before_ack(row)
         if row.event == "notice":
             return self.notice(row, first=True)
+        if row.event == "signal":
+            return self.node_does(row)
         if row.event == "wake":
             return self.wake(row, first=True)
         if row.event in ("migrates", "migrated"):
@@ -361,6 +363,11 @@ class Steps:
         if row.detail == "delayed" and arrived is not None:
             late = when(arrived.time_ns)
             text = f"for {caused}, which arrived{over} at {late}: a delayed ACK"
+        elif row.detail == "held" and arrived is not None:
+            late = when(arrived.time_ns)
+            text = (
+                f"for {caused}, which arrived{over} at {late}: the node held it back or repeats it"
+            )
         else:
             text = f"when {caused} arrived{over}"
         sentence = (row.time_ns, f"the receiver sent {ack} {text}", row.index)
@@ -471,6 +478,16 @@ class Steps:
             (row.time_ns, text, row.index),
             (one["at_ns"], path_change_text(one), self.mark(one)),
         ], None
+
+    def node_does(self, row: Row) -> Explained:
+        """Describe what a part of the mobile node does from then on, and the handoff."""
+        part, _, what = row.detail.partition(": ")
+        steps: list[Sentence] = [(row.time_ns, f"{part} at the mobile node: {what}", row.index)]
+        coming = [one for one in self.history.path_changes if one["make_ns"] >= row.time_ns]
+        if coming:
+            one = coming[0]
+            steps.append((one["at_ns"], path_change_text(one), self.mark(one)))
+        return steps, None
 
     def mark(self, one: PathChange) -> int | None:
         """Return the row that marks the beginning of a handoff or a change."""

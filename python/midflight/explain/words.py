@@ -66,7 +66,7 @@ def row_text(row: Row) -> str:
     if row.event == "spurious":
         # The sender's judgement, which may be wrong: that of the `rto` is the truth.
         return f"taken for a spurious {row.detail}"
-    if row.event in ("break", "make", "notice", "recovery_exit", "state", "order"):
+    if row.event in ("break", "make", "notice", "recovery_exit", "state", "order", "signal"):
         return f"{row.event} {row.detail}".rstrip()
     value = number(row.value) if row.value != int(row.value) else str(int(row.value))
     return f"{row.event} {value} {row.detail}".rstrip()

@@ -11,6 +11,7 @@ use midflight_units::Duration;
 
 use super::{HandoffSignal, Signal};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
+use crate::Notice;
 
 /// For how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,11 @@ impl Part for Nodupack {
 }
 
 impl HandoffSignal for Nodupack {
+    fn explain(&self, _notice: &Notice, is_over: bool) -> Option<String> {
+        let time = self.time;
+        is_over.then(|| format!("no duplicate ACK leaves for {time}"))
+    }
+
     fn on_attached(&mut self) -> Signal {
         Signal {
             quiet: Some(self.time),

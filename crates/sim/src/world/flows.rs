@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 
 use educe::Educe;
-use midflight_control::Told;
+use midflight_control::{Notice, Told};
 use midflight_tcp::{
     Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent, Unusual,
 };
@@ -180,6 +180,18 @@ impl<O: Observer> World<O> {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted(), &segment, link);
             self.hear(packet.flow, packet.sent());
+        }
+    }
+
+    /// An observer that wants details gets what a signal does, in words.
+    pub(super) fn explain_signal(&mut self, flow: FlowId, notice: &Notice, is_over: bool) {
+        if !O::DETAILED {
+            return;
+        }
+        let receiver = &self.flows[flow.index()].receiver;
+        if let Some((name, text)) = receiver.explain_signal(notice, is_over) {
+            let event = Event::Signal { name, text: &text };
+            self.observer.record(self.moment.at, flow, &event);
         }
     }
 

@@ -204,7 +204,7 @@ impl<O: Observer> World<O> {
                 let sender = data.map_or(End::Client, |data| data.config.sender);
                 self.ask(flow, sender, |stack| stack.on_notice(now, &notice));
             }
-            Action::Foresee(_) => self.ask(flow, End::Client, |stack| stack.on_warning(now)),
+            Action::Foresee(..) => self.ask(flow, End::Client, |stack| stack.on_warning(now)),
             Action::Attached(..) => self.ask(flow, End::Client, |stack| stack.on_attached(now)),
             Action::Address(_, number) => {
                 let addresses = &self.stacks[flow.index() - self.flows.len()].addresses;

@@ -150,6 +150,15 @@ impl LongFlow {
         build(&self.scheme, &self.profile, &self.knobs, &self.policies)
     }
 
+    /// What is known of the links of a handoff.
+    fn of_links(&self, handoff: &FlowHandoff) -> Notice {
+        Notice {
+            old: self.radio.link,
+            new: handoff.second.link,
+            flows: 1,
+        }
+    }
+
     /// The handoff in the notice, and the delay of the notice.
     fn notice(&self) -> Option<(&FlowHandoff, Duration)> {
         let handoff = self.handoff.as_ref()?;
@@ -229,25 +238,22 @@ impl Numbered for LongFlow {
         }
         if let Some(handoff) = &self.handoff {
             let again = handoff.at + handoff.pause;
+            let notice = self.of_links(handoff);
             timeline.act(handoff.at, Action::MarkBreak);
             timeline.act(again, Action::MarkMake);
             if let Some(warning) = parts.own.built.profile.receiver.signal.warning() {
                 let told = handoff.at.saturating_sub(warning);
-                timeline.act(told, Action::Foresee(flow_id(0)));
+                timeline.act(told, Action::Foresee(flow_id(0), notice));
             }
             for link in radio_links() {
                 timeline.act(handoff.at, Action::Pause(link));
                 let setting = Some(0);
                 timeline.act(again, Action::Resume { link, setting });
             }
-            timeline.act(again, Action::Attached(flow_id(0), 1));
+            timeline.act(again, Action::Attached(flow_id(0), 1, notice));
         }
         if let Some((handoff, delay)) = self.notice() {
-            let notice = Notice {
-                old: self.radio.link,
-                new: handoff.second.link,
-                flows: 1,
-            };
+            let notice = self.of_links(handoff);
             let told = handoff.at + handoff.pause + delay;
             timeline.act(told, Action::Notify(flow_id(0), Told::Notice(notice)));
         }

@@ -32,7 +32,8 @@ use crate::run::run_setups;
 use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{
-    flow_id, Entry, FlowSetup, Mark, Network, Part, PathChange, PhaseStart, Setup, Timeline,
+    flow_id, Entry, FlowSetup, Mark, Network, Part, PathChange, PhaseStart, Setup, SignalTimes,
+    Timeline,
 };
 
 /// How the old and the new link relate in time.
@@ -295,17 +296,27 @@ impl Handoff {
 
     /// Everything that happens, with a handoff at `at` if there is one, where the mobile node warns its
     /// senders so long ahead of it if it does.
-    fn timeline(&self, at: Option<Instant>, warning: Option<Duration>) -> Arc<[Entry]> {
+    /// What is known of both links.
+    fn of_links(&self) -> Notice {
+        Notice {
+            old: self.old,
+            new: self.new,
+            flows: self.flows.moving,
+        }
+    }
+
+    fn timeline(&self, at: Option<Instant>, signal: &SignalTimes) -> Arc<[Entry]> {
         let mut timeline = self.openings();
         let Some(at) = at else {
             return timeline.finish();
         };
         let moving = || (0..self.flows.moving).map(flow_id);
-        if let Some(warning) = warning {
+        let notice = self.of_links();
+        if let Some(warning) = signal.warning {
             for (i, flow) in (0..).zip(moving()) {
                 // But not before there is a flow to say it to.
                 let told = at.saturating_sub(warning).max(self.flows.opens(i));
-                timeline.act(told, Action::Foresee(flow));
+                timeline.act(told, Action::Foresee(flow, notice));
             }
         }
         let make = self.make(at);
@@ -329,18 +340,14 @@ impl Handoff {
             }
         }
         timeline.act(make, Action::MarkMake);
-        for (node, to, link) in MAP.routes_over(NEW) {
-            timeline.act(make, Action::Route { node, to, link });
-        }
+        let [(node, to, link), up] = MAP.routes_over(NEW);
+        timeline.act(make, Action::Route { node, to, link });
+        let (node, to, link) = up;
+        timeline.act(signal.acks_move(make), Action::Route { node, to, link });
         for flow in moving() {
-            timeline.act(make, Action::Attached(flow, 1));
+            timeline.act(make, Action::Attached(flow, 1, notice));
         }
         if let Some(told) = self.notice(at) {
-            let notice = Notice {
-                old: self.old,
-                new: self.new,
-                flows: self.flows.moving,
-            };
             for flow in moving() {
                 timeline.act(told, Action::Notify(flow, Told::Notice(notice)));
             }
@@ -513,7 +520,7 @@ impl Prepared<'_> {
         let path_changes: Vec<Arc<[PathChange]>> = instants.iter().map(path_changes).collect();
         // The common part of schemes is built once.
         let mut networks: Vec<(Option<Routers>, Arc<Network>)> = Vec::new();
-        let mut timelines: Vec<(Option<Duration>, Timelines)> = Vec::new();
+        let mut timelines: Vec<(SignalTimes, Timelines)> = Vec::new();
         let mut setups = Vec::with_capacity(self.moving.len() * instants.len());
         for moving in &self.moving {
             let parts = [moving, &self.resident];
@@ -522,9 +529,11 @@ impl Prepared<'_> {
             let network = known(&mut networks, routers, || {
                 Arc::new(handoff.network(routers))
             });
-            let warning = moving.1.built.profile.receiver.signal.warning();
-            let each = known(&mut timelines, warning, || {
-                let timeline = |at| handoff.timeline(at, warning);
+            let soft = handoff.kind == HandoffKind::MakeBeforeBreak;
+            let notice = handoff.of_links();
+            let signal = SignalTimes::of(&moving.1, soft.then_some(&notice));
+            let each = known(&mut timelines, signal, || {
+                let timeline = |at| handoff.timeline(at, &signal);
                 instants.iter().copied().map(timeline).collect()
             });
             let flows = handoff.flows(moving, &self.resident);
@@ -624,6 +633,46 @@ pub fn run_sweeps(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Huang & Cai: the ACKs take the other link for some time, of a handoff to more delay without a gap.
+    #[test]
+    fn acks_change_their_link_at_their_own_time() {
+        let link = |ms| LinkInfo {
+            rate: Rate::from_mbps(10),
+            delay: Duration::from_millis(ms),
+        };
+        let ack_route = |signal: &str, (old, new): (u64, u64), kind| {
+            let knobs =
+                ["fast_ack_time", "slow_ack_time"].map(|k| (k.to_string(), "70ms".to_string()));
+            let knobs: Knobs = knobs
+                .into_iter()
+                .filter(|(k, _)| k.starts_with(&signal[..4]))
+                .collect();
+            let part = build(signal, "rfc", &knobs, &Policies::default());
+            let part = part.unwrap_or_else(|_| unreachable!());
+            let notice = Notice {
+                old: link(old),
+                new: link(new),
+                flows: 1,
+            };
+            let soft = kind == HandoffKind::MakeBeforeBreak;
+            let times = SignalTimes::of(&part, soft.then_some(&notice));
+            let make = Instant::ZERO + Duration::from_millis(1000);
+            (
+                times.acks_move(make).as_nanos() / 1_000_000,
+                times.moves_acks(),
+            )
+        };
+        let soft = HandoffKind::MakeBeforeBreak;
+        let gap = Duration::from_millis(1);
+        let hard = HandoffKind::BreakBeforeMake { gap };
+        assert_eq!(ack_route("fast-ack", (10, 300), soft), (1070, true));
+        assert_eq!(ack_route("slow-ack", (10, 300), soft), (930, true));
+        for signal in ["fast-ack", "slow-ack"] {
+            assert_eq!(ack_route(signal, (300, 10), soft), (1000, false));
+            assert_eq!(ack_route(signal, (10, 300), hard), (1000, false));
+        }
+    }
 
     #[test]
     fn the_papers_queue_limits() {

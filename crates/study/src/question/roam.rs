@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use midflight_control::signal::AnyHandoffSignal;
-use midflight_control::LinkInfo;
+use midflight_control::{LinkInfo, Notice};
 use midflight_sim::{random, Action, Digest, ForgedAck, LossModel, Scripted};
 use midflight_units::{Duration, Instant};
 
@@ -380,6 +380,12 @@ impl Numbered for Roaming {
             timeline.act(Instant::ZERO, action);
         }
         let mut path_changes = Vec::new();
+        // The links of all stations are alike.
+        let notice = Notice {
+            old: self.wireless,
+            new: self.wireless,
+            flows: 1,
+        };
         for m in self.moves(&parts.own.built.profile.receiver.signal, run) {
             path_changes.push(PathChange {
                 is_change: false,
@@ -394,7 +400,7 @@ impl Numbered for Roaming {
                 told_wrong: false,
             });
             if let Some(warning) = m.warning {
-                timeline.act(warning, Action::Foresee(mobile));
+                timeline.act(warning, Action::Foresee(mobile, notice));
             }
             let switched = m.detected + self.switch_delay();
             let mark = Mark {
@@ -410,7 +416,7 @@ impl Numbered for Roaming {
             for route in network::attach(m.to) {
                 timeline.act(m.detected, route);
             }
-            timeline.act(m.signal, Action::Attached(mobile, m.copies));
+            timeline.act(m.signal, Action::Attached(mobile, m.copies, notice));
             timeline.act(switched, network::switch(m.to));
             timeline.act(switched, Action::MarkMake);
         }

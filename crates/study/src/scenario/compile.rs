@@ -13,7 +13,7 @@ use super::plan::{Change, Flow, NoticeSettings, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::network::cell::{link_names, station, Cell, Map, PossibleActions, SERVER};
-use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
+use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, SignalTimes, Timeline};
 
 /// The possible actions of the timeline on each access link.
 pub(super) fn what_may_happen(
@@ -295,8 +295,15 @@ impl Plan {
         self.moving().filter(move |(_, flow)| flow.opens <= at)
     }
 
-    /// The mobile node predicts that it will lose its link at `at`, for the flows that `is_predicted` selects.
-    fn predict(&self, timeline: &mut Timeline, at: Instant, is_predicted: impl Fn(usize) -> bool) {
+    /// The mobile node predicts that it will lose its link at `at`, for the flows that `is_predicted` selects; `links` are those
+    /// that a flow has before and after.
+    fn predict(
+        &self,
+        timeline: &mut Timeline,
+        at: Instant,
+        is_predicted: impl Fn(usize) -> bool,
+        links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
+    ) {
         for (number, flow) in self.open_at(at).filter(|(number, _)| is_predicted(*number)) {
             if let Some(warning) = self.parts[flow.part]
                 .built
@@ -306,7 +313,8 @@ impl Plan {
                 .warning()
             {
                 let told = at.saturating_sub(warning).max(flow.opens);
-                timeline.act(told, Action::Foresee(flow_id(number as u32)));
+                let notice = self.notice(links(flow), at, flow);
+                timeline.act(told, Action::Foresee(flow_id(number as u32), notice));
             }
         }
     }
@@ -318,18 +326,31 @@ impl Plan {
         timeline: &mut Timeline,
         at: Instant,
         signalled: impl Fn(usize) -> bool,
+        links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
         told: impl Fn(&Flow, usize) -> Option<(Instant, Told)>,
     ) {
         for (number, flow) in self.open_at(at) {
             if flow.direction == Direction::Down {
                 let copies = u8::from(signalled(number));
-                timeline.act(at, Action::Attached(flow_id(number as u32), copies));
+                let links = self.notice(links(flow), at, flow);
+                let id = flow_id(number as u32);
+                timeline.act(at, Action::Attached(id, copies, links));
             }
         }
         for (number, flow) in self.open_at(at) {
             if let Some((at, told)) = told(flow, number) {
                 timeline.act(at, Action::Notify(flow_id(number as u32), told));
             }
+        }
+    }
+
+    /// What is known of the links of a handoff or change at `at`.
+    fn notice(&self, (old, new): (LinkInfo, LinkInfo), at: Instant, flow: &Flow) -> Notice {
+        let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
+        Notice {
+            old,
+            new,
+            flows: self.open_at(at).filter(alike).count() as u32,
         }
     }
 
@@ -344,30 +365,29 @@ impl Plan {
         is_heard: impl Fn(f64) -> bool,
     ) -> Option<(Instant, Told)> {
         let settings = settings.filter(|t| is_heard(t.lost))?;
-        let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
         let (told, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
         if settings.source == NoticeSource::Scone {
             let advice = Advice::of(rate, told, anew)?;
             return Some((told, Told::Advice(advice)));
         }
-        let notice = Notice {
-            old,
-            new: LinkInfo {
-                rate,
-                delay: settings.says_delay.unwrap_or(new.delay),
-            },
-            flows: self.open_at(at).filter(alike).count() as u32,
+        let new = LinkInfo {
+            rate,
+            delay: settings.says_delay.unwrap_or(new.delay),
         };
-        Some((told, Told::Notice(notice)))
+        Some((told, Told::Notice(self.notice((old, new), at, flow))))
     }
 
     fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {
         let map = self.map();
         let of = format!("handoff {number}");
         let is_heard = |lost, what, flow| self.is_heard(lost, (run, &of), what, flow);
-        self.predict(timeline, step.at, |flow| {
-            is_heard(step.missed, "foresight", flow)
-        });
+        let make = step.make();
+        let links = |flow: &Flow| {
+            let link = |link, at| self.info(link, flow.direction, at);
+            (link(step.from, step.at), link(step.to, make))
+        };
+        let is_predicted = |flow| is_heard(step.missed, "foresight", flow);
+        self.predict(timeline, step.at, is_predicted, links);
         if step.gap.is_some() {
             timeline.act(step.at, Action::MarkBreak);
             for link in map.ends(step.from) {
@@ -386,7 +406,6 @@ impl Plan {
             }
             self.attach(timeline, step.at, None);
         }
-        let make = step.make();
         timeline.act(make, Action::MarkMake);
         if self.may_happen[step.to].returns {
             for link in map.ends(step.to) {
@@ -394,21 +413,49 @@ impl Plan {
             }
         }
         if step.to != step.from {
-            for (node, to, link) in map.routes_over(step.to) {
-                timeline.act(make, Action::Route { node, to, link });
-            }
+            let [(node, to, link), up] = map.routes_over(step.to);
+            timeline.act(make, Action::Route { node, to, link });
+            let (node, to, link) = up;
+            let acks = self.acks_move(number, step, links);
+            timeline.act(acks, Action::Route { node, to, link });
         }
         self.forward(timeline, step, make);
         self.attach(timeline, make, Some(step.to));
         self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
-        self.arrive(timeline, make, signalled, |flow, flow_number| {
-            let link = |link, at| self.info(link, flow.direction, at);
-            let links = (link(step.from, step.at), link(step.to, make));
-            self.told(links, (make, true), flow, step.notice, |lost| {
+        self.arrive(timeline, make, signalled, links, |flow, flow_number| {
+            self.told(links(flow), (make, true), flow, step.notice, |lost| {
                 is_heard(lost, "notice", flow_number)
             })
         });
+    }
+
+    /// When the mobile node's ACKs take the link of a handoff, between the handoffs before and after. The node has one route to
+    /// the server: that of the first flow whose signal has a time of its own counts.
+    fn acks_move(
+        &self,
+        number: usize,
+        step: &PlannedHandoff,
+        links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
+    ) -> Instant {
+        let make = step.make();
+        let times = |(_, flow): (usize, &Flow)| {
+            let notice = self.notice(links(flow), make, flow);
+            let soft = step.gap.is_none().then_some(&notice);
+            SignalTimes::of(&self.parts[flow.part], soft)
+        };
+        let down = |(_, flow): &(usize, &Flow)| flow.direction == Direction::Down;
+        let flows = self.open_at(make).filter(down).map(times);
+        let Some(times) = flows.into_iter().find(SignalTimes::moves_acks) else {
+            return make;
+        };
+        let before = number.checked_sub(1).and_then(|n| self.moves.get(n));
+        let after = self.moves.get(number + 1).map(|next| next.at);
+        let earliest = before.map_or(Instant::ZERO, PlannedHandoff::make);
+        times
+            .acks_move(make)
+            .max(earliest)
+            .min(after.unwrap_or(Instant::NEVER))
     }
 
     /// Packets kept by the station that was left go to the node's new station; if that station has kept packets
@@ -430,8 +477,13 @@ impl Plan {
         let map = self.map();
         let again = change.at + change.pause;
         let is_on = self.mobile_is_on(change.at) == change.link;
+        let links_of = |flow: &Flow| {
+            let just_before = change.at.saturating_sub(Duration::from_nanos(1));
+            let before = self.info(change.link, flow.direction, just_before);
+            (before, self.info(change.link, flow.direction, again))
+        };
         if is_on && change.pause > Duration::ZERO {
-            self.predict(timeline, change.at, |_| true);
+            self.predict(timeline, change.at, |_| true, links_of);
         }
         if is_on && change.pause > Duration::ZERO {
             timeline.act(change.at, Action::MarkBreak);
@@ -467,20 +519,12 @@ impl Plan {
             timeline,
             again,
             |_| true,
+            links_of,
             |flow, flow_number| {
-                let before = self.info(
-                    change.link,
-                    flow.direction,
-                    change.at.saturating_sub(Duration::from_nanos(1)),
-                );
-                let after = self.info(change.link, flow.direction, again);
-                self.told(
-                    (before, after),
-                    (again, false),
-                    flow,
-                    change.notice,
-                    |lost| self.is_heard(lost, (run, &of), "notice", flow_number),
-                )
+                let links = links_of(flow);
+                self.told(links, (again, false), flow, change.notice, |lost| {
+                    self.is_heard(lost, (run, &of), "notice", flow_number)
+                })
             },
         );
     }

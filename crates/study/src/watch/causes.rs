@@ -2,7 +2,7 @@
 //! an ACK answers and when it was sent, when a timer was set.
 //!
 //! To the events of a trace it adds `ack_sent` (an ACK leaves the receiver; `delayed`
-//! when its timer sent it, `signal` when it is a signal of the node), `wake` (a
+//! when its timer sent it, `held` when a signal of the node delayed it, `signal` when it is a signal of the node), `wake` (a
 //! deadline of the sender has come; the value is how many seconds it was set for),
 //! `dupacks` (this many duplicate ACKs are counted now) and `srtt`.
 //!
@@ -143,6 +143,8 @@ pub(crate) struct Causes {
     is_of_stack: bool,
     /// The segment that arrived last: its number, when it was sent, and when it arrived.
     last: Option<(Seq, Instant, Instant)>,
+    /// The same of those whose ACK a part of the mobile node may hold back; none before it does.
+    held: Option<VecDeque<(Seq, Instant, Instant)>>,
     /// It awaits its ACK.
     awaits: bool,
     /// ACKs on their way.
@@ -175,6 +177,7 @@ impl Causes {
             delayed_ack: profile.receiver.delayed_ack,
             is_of_stack: setup.flows[flow].quic.is_some(),
             last: None,
+            held: None,
             awaits: false,
             acks: VecDeque::new(),
             keep,
@@ -238,7 +241,22 @@ impl Causes {
         self.of.push(of);
     }
 
+    /// The segment that caused an ACK which may have been held back; those before it have been answered.
+    fn caused(&mut self, ack: &Ack) -> Option<(Seq, Instant, Instant)> {
+        let held = self.held.as_mut()?;
+        let at = held
+            .iter()
+            .rposition(|(_, sent, _)| *sent == ack.cause_sent)?;
+        held.drain(..at);
+        held.front().copied()
+    }
+
     fn ack_sent(&mut self, now: Instant, ack: &Ack) {
+        if let Some(caused) = self.caused(ack) {
+            self.awaits = false;
+            let kind = if caused.2 == now { "" } else { "held" };
+            return self.push_ack(now, ack, Some(caused.0), kind);
+        }
         let segment = self.last.filter(|(_, sent, _)| *sent == ack.cause_sent);
         let arrived = self.last.map_or(Instant::ZERO, |(_, _, arrived)| arrived);
         let awaited = std::mem::replace(&mut self.awaits, false);
@@ -256,10 +274,14 @@ impl Causes {
         } else {
             "signal"
         };
+        self.push_ack(now, ack, segment.map(|(seq, _, _)| seq), kind);
+    }
+
+    fn push_ack(&mut self, now: Instant, ack: &Ack, segment: Option<Seq>, kind: &str) {
         let blocks = ack.sack.iter(ack.ack);
         let blocks = blocks.map(|b| format!("{}-{}", b.left, b.right.saturating_sub(1)));
         let of = EventCause {
-            segment: segment.map(|(seq, _, _)| seq),
+            segment,
             sent: Some(ack.cause_sent),
             since: Some(now),
             sack: blocks.collect::<Vec<_>>().join(" "),
@@ -460,7 +482,14 @@ impl Observer for Causes {
                 Event::AckSent(ack) => self.ack_sent(now, ack),
                 Event::Arrived { segment, .. } => {
                     self.last = Some((segment.seq, segment.sent, now));
+                    if let Some(held) = &mut self.held {
+                        held.push_back((segment.seq, segment.sent, now));
+                    }
                     self.awaits = true;
+                }
+                // From now on it may hold ACKs back.
+                Event::Signal { .. } if self.held.is_none() => {
+                    self.held = Some(self.last.into_iter().collect());
                 }
                 Event::Sender(SenderEvent::Smoothed(srtt)) => {
                     self.push(now, "srtt", srtt.as_secs_f64(), "", EventCause::default());

@@ -267,6 +267,7 @@ fn said(ack: &Ack) -> String {
         Says::Nothing => String::new(),
         Says::ZeroWindow => "zero window".into(),
         Says::Congested => "congestion".into(),
+        Says::Partial { done, of } => format!("part {done} of {of}"),
         Says::Moved(mark) => format!("mark {}", mark.number),
         Says::Measured { train, rate } => match rate {
             Some(rate) => format!("train {train}: {rate}"),
@@ -383,6 +384,9 @@ impl Observer for Recorder {
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),
+            Event::Signal { name, text } => {
+                self.push(now, "signal", 0.0, format!("{name}: {text}"));
+            }
             Event::EmptyAck {
                 segment,
                 arrived: false,

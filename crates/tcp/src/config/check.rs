@@ -2,6 +2,7 @@
 
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::AnyLossClassifier;
+use midflight_control::signal::AnyHandoffSignal;
 use midflight_control::spurious::AnySpuriousDetector;
 
 use super::{AckRules, ConfigError, Profile, RecoveryKind};
@@ -44,6 +45,28 @@ impl Profile {
                 self.sender.recovery.info().name,
                 "only recovery quic reads ranges of packet numbers; choose recovery quic with acks quic, or neither",
             );
+        }
+        match rx.signal {
+            AnyHandoffSignal::AckDelay(_)
+            | AnyHandoffSignal::AckPacing(_)
+            | AnyHandoffSignal::ReceiverBdp(_)
+                if is_quic =>
+            {
+                return refuse(
+                    rx.signal.info().name,
+                    "it changes ACKs of TCP; choose acks rfc or linux",
+                );
+            }
+            // A window that ends within a segment makes the sender of Linux cut it.
+            AnyHandoffSignal::ReceiverBdp(_)
+                if self.sender.recovery == RecoveryKind::Linux && rx.acks == AckRules::Rfc =>
+            {
+                return refuse(
+                    rx.signal.info().name,
+                    "recovery linux sends parts of segments into a small window, which only the receiver of Linux counts; choose acks linux",
+                );
+            }
+            _ => {}
         }
         if let (true, Some(reason)) = (parts.congestion.controls(), recovery.refuses_control) {
             return refuse(parts.congestion.info().name, reason);

@@ -118,7 +118,7 @@ impl Sender {
         }
         let standing = self.core.standing();
         let special = ack.says != Says::Nothing || self.core.held;
-        if !special || self.core.on_special_ack(ack) {
+        if !special || self.core.on_special_ack(ack, log) {
             self.recovery.on_ack(&mut self.core, ack, log);
         } else if !self.core.is_closed() {
             self.recovery.on_window_open();

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use midflight_control::policy::Policy;
+use midflight_control::{LinkInfo, Notice};
 use midflight_tcp::{Ack, Profile, Receiver, Segment};
-use midflight_units::{Duration, Instant};
+use midflight_units::{Duration, Instant, Rate};
 
 use crate::bench::{Bench, FLOW_END};
 
@@ -71,6 +72,16 @@ pub(crate) fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed:
         let now = bench.now;
         if moves.roll(30) == 0 {
             // Warned of, then done.
+            let link = |rate: u64, delay: u64| LinkInfo {
+                rate: Rate::from_mbps(1 + rate),
+                delay: Duration::from_millis(delay),
+            };
+            let notice = Notice {
+                old: link(moves.roll(40), moves.roll(200)),
+                new: link(moves.roll(40), moves.roll(200)),
+                flows: 1,
+            };
+            receiver.on_links(now, &notice, leaves);
             let acks: Vec<Ack> = if leaves {
                 receiver.on_attached(now).collect()
             } else {

@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 
+use midflight_control::signal::WHOLE_WINDOW;
 use midflight_units::Seq;
 
 use super::Core;
@@ -80,7 +81,13 @@ impl Core {
         }
         let peer = &mut self.peer;
         peer.stamp_ms = peer.stamp_ms.max(ack.stamp_ms);
-        if is_news {
+        if is_news && window == WHOLE_WINDOW {
+            peer.most = 0;
+            peer.window = 0;
+            self.path
+                .window
+                .set_receiver_window(self.config.receiver_window);
+        } else if is_news {
             peer.window = window.get();
             peer.most = peer.most.max(peer.window);
             let segments = u64::from(peer.window) / self.sizes.full();

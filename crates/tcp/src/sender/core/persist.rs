@@ -9,10 +9,12 @@
 //! Freeze-TCP relies on. A delayed response to duplicates that is due during that time is dropped,
 //! because the duplicates are from before.
 
+use midflight_control::congestion::AckCounting;
 use midflight_control::Listens;
 use midflight_units::Instant;
 
 use super::Core;
+use crate::event::{Author, Log};
 use crate::segment::{Ack, Content, EcnCodepoint, Says, Segment, ACK_HEADER_BYTES};
 
 impl Core {
@@ -24,7 +26,7 @@ impl Core {
     /// closed, or that has a handoff mark. Whether recovery shall see it: not
     /// one that repeats the last ACK and says something else by it.
     #[cold]
-    pub(crate) fn on_special_ack(&mut self, ack: &Ack) -> bool {
+    pub(crate) fn on_special_ack(&mut self, ack: &Ack, log: &mut impl Log) -> bool {
         self.follow_deliveries(ack);
         let (old, again) = (ack.ack < self.books.una(), ack.ack == self.books.una());
         if old || self.books.una() == 0 {
@@ -45,7 +47,24 @@ impl Core {
             }
             (false, false) => true,
         };
+        if let (true, Says::Partial { .. }) = (again, ack.says) {
+            self.on_partial(log);
+            return false;
+        }
         counts && !is_mark
+    }
+
+    /// An ACK of a part of a segment. A sender that counts ACKs grows its window by it as by any other
+    /// (RFC 2581 section 3.1; Savage et al. 1999, ACK division); one that counts what is acknowledged waits for all of
+    /// the segment, with which that comes to the same. No duplicate (RFC 5681 section 2).
+    fn on_partial(&mut self, log: &mut impl Log) {
+        let is_open = !self.loss.in_fast_recovery() && !self.path.controls;
+        if is_open && self.config.ack_counting == AckCounting::PerAck && self.path.reno {
+            self.grow_by(Author::Controller, 1, log);
+        }
+        if self.books.is_outstanding() {
+            self.restart_timer();
+        }
     }
 
     fn close_window(&mut self) {

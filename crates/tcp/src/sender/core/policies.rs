@@ -143,7 +143,7 @@ impl Core {
             una_before: una,
             in_flight_before: max - una,
             advanced: self.books.una() - una,
-            duplicate: ack.ack == una && una < max,
+            duplicate: ack.ack == una && una < max && !matches!(ack.says, Says::Partial { .. }),
             echo: ack.echo,
             blocks: &blocks,
             dsack,

@@ -1,0 +1,85 @@
+//! What happens around a handoff, as a command of a script:
+//!
+//! ```text
+//! +0 `midflight notice 6400kbit/s,9ms 200kbit/s,300ms`
+//! ```
+//!
+//! The sender gets the network's notice of a handoff between these links. `warning` and `attached` are what the node itself finds out,
+//! which its receiver's signal tells the other side; `mark` is the last ACK of the other side once more, with a handoff mark, and
+//! `mark 500` the same with another window.
+
+use midflight_control::{LinkInfo, Notice};
+use midflight_units::{Duration, Rate};
+
+/// An event of a handoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HandoffEvent {
+    /// The sender gets a notice.
+    Notice(Notice),
+    /// The node predicts the handoff.
+    Warning(Notice),
+    /// The node is on the new link.
+    Attached(Notice),
+    /// The other side has marked an ACK, with this window or that of its last segment.
+    Mark(Option<u64>),
+}
+
+/// What is accepted, for errors.
+pub(super) const ACCEPTED: &str =
+    "expected midflight notice, warning or attached with the old and the new link, such as 6400kbit/s,9ms, or midflight mark with a window or without";
+
+impl HandoffEvent {
+    /// Reads the words after `midflight`.
+    pub(super) fn read(words: &[&str]) -> Option<Self> {
+        match *words {
+            ["mark"] => Some(Self::Mark(None)),
+            ["mark", window] => Some(Self::Mark(Some(window.parse().ok()?))),
+            [what, old, new] => {
+                let (old, new) = (link(old)?, link(new)?);
+                let notice = Notice { old, new, flows: 1 };
+                match what {
+                    "notice" => Some(Self::Notice(notice)),
+                    "warning" => Some(Self::Warning(notice)),
+                    "attached" => Some(Self::Attached(notice)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+fn link(text: &str) -> Option<LinkInfo> {
+    let (rate, delay) = text.split_once(',')?;
+    let (rate, delay): (Rate, Duration) = (rate.parse().ok()?, delay.parse().ok()?);
+    Some(LinkInfo { rate, delay })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_or_refused() {
+        let of = |text: &str| HandoffEvent::read(&text.split(' ').collect::<Vec<_>>());
+        assert_eq!(of("mark"), Some(HandoffEvent::Mark(None)));
+        assert_eq!(of("mark 500"), Some(HandoffEvent::Mark(Some(500))));
+        let Some(HandoffEvent::Notice(notice)) = of("notice 6400kbit/s,9ms 200kbit/s,300ms") else {
+            unreachable!();
+        };
+        assert_eq!(notice.old.rate.as_bps(), 6_400_000);
+        assert_eq!(notice.new.delay, Duration::from_millis(300));
+        for wrong in [
+            "",
+            "notice",
+            "notice 6400kbit/s,9ms",
+            "notice 6400kbit/s 200kbit/s,300ms",
+            "notice 0kbit/s,9ms 1kbit/s,1ms",
+            "tell 6400kbit/s,9ms 200kbit/s,300ms",
+            "mark -1",
+            "mark 1 2",
+        ] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+}

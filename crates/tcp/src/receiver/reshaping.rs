@@ -1,0 +1,291 @@
+//! ACKs that a signal of the mobile node has given another time or form
+//! ([`midflight_control::signal::HandoffSignal::on_ack`]). Other receivers never come here.
+
+use std::collections::VecDeque;
+
+use midflight_control::signal::{OwnAck, Received, Reshaped};
+use midflight_control::Notice;
+use midflight_units::{Instant, Seq};
+
+use super::Receiver;
+use crate::segment::{Ack, SackBlock, Says, Segment, ACK_HEADER_BYTES};
+
+/// ACKs that have yet to leave.
+#[derive(Clone, Debug)]
+pub(super) struct Reshaping {
+    waiting: VecDeque<Waiting>,
+    /// The number that was last acknowledged.
+    told: Seq,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Instant,
+    since: Instant,
+    ack: Ack,
+}
+
+impl Receiver {
+    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// [`Self::on_warning`] or [`Self::on_attached`].
+    pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
+        self.config.signal.on_links(now, notice, is_over);
+        if self.config.signal.reshapes() {
+            let told = self.number_of(self.last_ack_sent);
+            let new = || {
+                Box::new(Reshaping {
+                    waiting: VecDeque::new(),
+                    told,
+                })
+            };
+            self.reshaping.get_or_insert_with(new);
+            self.is_plain = false;
+        } else if let Some(reshaping) = &mut self.reshaping {
+            // What waits for its time leaves now.
+            for waiting in &mut reshaping.waiting {
+                waiting.at = now;
+            }
+        }
+    }
+
+    /// What its signal does from now on, in words; see [`Self::on_links`].
+    pub fn explain_signal(&self, notice: &Notice, is_over: bool) -> Option<(&'static str, String)> {
+        let signal = &self.config.signal;
+        let text = signal.explain(notice, is_over)?;
+        Some((signal.info().name, text))
+    }
+
+    /// A segment that a signal is told of.
+    pub(super) fn received(&self, now: Instant, segment: &Segment) -> Received {
+        Received {
+            now,
+            bytes: segment.bytes,
+            again: segment.has_data() && self.knows(segment).0,
+            echo_ms: segment.echo_ms,
+        }
+    }
+
+    /// The same of a block of bytes.
+    pub(super) fn received_block(&self, now: Instant, block: SackBlock) -> Received {
+        Received {
+            now,
+            bytes: ACK_HEADER_BYTES + (block.right - block.left).min(u64::from(u16::MAX)) as u32,
+            again: self.has_all(block),
+            echo_ms: 0,
+        }
+    }
+
+    /// What leaves now, where a signal decides that; `answer` is what would leave, after a segment if it is due to one.
+    pub(super) fn reshape(
+        &mut self,
+        now: Instant,
+        segment: Option<Received>,
+        answer: impl FnOnce(&mut Self) -> Option<Ack>,
+    ) -> Option<Ack> {
+        let reshapes = self.config.signal.reshapes();
+        if let Some(segment) = segment.filter(|_| reshapes) {
+            self.config.signal.on_received(&segment);
+        }
+        if let Some(ack) = answer(self) {
+            self.put(now, ack, reshapes);
+        }
+        self.take_waiting(now)
+    }
+
+    /// An ACK that waits for its time, which has come.
+    pub(super) fn take_waiting(&mut self, now: Instant) -> Option<Ack> {
+        let reshaping = self.reshaping.as_deref_mut()?;
+        let due = reshaping.waiting.front().is_some_and(|w| w.at <= now);
+        let ack = due
+            .then(|| reshaping.waiting.pop_front())
+            .flatten()
+            .map(|w| w.ack);
+        if reshaping.waiting.is_empty() && !self.config.signal.reshapes() {
+            self.reshaping = None;
+            self.note_plain();
+        }
+        ack
+    }
+
+    /// When the next one leaves, and since when it waits.
+    pub(super) fn poll_waiting(&self) -> Option<(Instant, Instant)> {
+        let reshaping = self.reshaping.as_deref()?;
+        reshaping.waiting.front().map(|w| (w.at, w.since))
+    }
+
+    fn put(&mut self, now: Instant, mut ack: Ack, reshapes: bool) {
+        let Some(told) = self.reshaping.as_deref().map(|r| r.told) else {
+            return;
+        };
+        let own = OwnAck {
+            now,
+            advances: ack.ack > told,
+            stamp_ms: ack.stamp_ms,
+        };
+        let shaped = if reshapes {
+            self.config.signal.on_ack(&own)
+        } else {
+            own.unchanged()
+        };
+        ack.stamp_ms = shaped.stamp_ms;
+        ack.window = match (ack.window, shaped.window) {
+            // The receiver of Linux has a window of its own to go back to.
+            (Some(own), Some(most)) => Some(own.min(most)),
+            (own, most) => own.or(most),
+        };
+        let in_bytes = self.is_of_bytes;
+        let Some(reshaping) = self.reshaping.as_deref_mut() else {
+            return;
+        };
+        let last = reshaping.waiting.back().map_or(now, |w| w.at);
+        let mut put = |ack| {
+            reshaping.waiting.push_back(Waiting {
+                at: shaped.at.max(last),
+                since: now,
+                ack,
+            });
+        };
+        parts(&ack, (told, in_bytes), &shaped, &mut put);
+        for _ in 0..=shaped.copies {
+            put(ack);
+        }
+        reshaping.told = told.max(ack.ack);
+    }
+}
+
+/// The partial ACKs before one that acknowledges all from `told` on.
+fn parts(ack: &Ack, (told, in_bytes): (Seq, bool), shaped: &Reshaped, put: &mut impl FnMut(Ack)) {
+    let of = u64::from(shaped.parts);
+    for done in 1..of {
+        let passed = done * ack.ack.saturating_sub(told);
+        let (whole, rest) = (told + passed / of, passed % of);
+        if rest == 0 || in_bytes {
+            if whole > told {
+                put(Ack { ack: whole, ..*ack });
+            }
+            continue;
+        }
+        let says = match ack.says {
+            Says::Nothing => Says::Partial {
+                done: rest as u8,
+                of: shaped.parts,
+            },
+            says => says,
+        };
+        put(Ack {
+            ack: whole,
+            says,
+            ..*ack
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_control::signal::AnyHandoffSignal;
+    use midflight_control::LinkInfo;
+    use midflight_units::{Duration, Rate};
+
+    use super::*;
+    use crate::config::profile;
+    use crate::segment::{Content, EcnCodepoint};
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn segment(ms: u64, seq: Seq) -> Segment {
+        Segment {
+            seq,
+            bytes: 1500,
+            retransmission: false,
+            sent: at(ms),
+            content: Content::Data,
+            push: false,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
+            echo_ms: 0,
+            offset: 0,
+            option: None,
+        }
+    }
+
+    fn receiver(signal: &str) -> Receiver {
+        let mut config = profile("ns2").map_or_else(|_| unreachable!(), |p| p.receiver);
+        config.delayed_ack = None;
+        config.signal = AnyHandoffSignal::named(signal).unwrap_or_else(|| unreachable!());
+        Receiver::new(config)
+    }
+
+    fn notice(old: u64, new: u64) -> Notice {
+        let link = |kbps| LinkInfo {
+            rate: Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
+            delay: Duration::from_millis(50),
+        };
+        Notice {
+            old: link(old),
+            new: link(new),
+            flows: 1,
+        }
+    }
+
+    /// Takes a segment and collects all ACKs until a time.
+    fn play(r: &mut Receiver, ms: u64, seq: Seq) -> Vec<(u64, Seq, Says)> {
+        let mut all = Vec::new();
+        let mut note = |now: Instant, ack: Option<Ack>| {
+            all.extend(ack.map(|a| (now.as_nanos() / 1_000_000, a.ack, a.says)));
+        };
+        note(at(ms), r.on_segment(at(ms), &segment(ms, seq)));
+        while let Some((due, _)) = r.poll_timer() {
+            note(due, r.on_timer(due));
+        }
+        all
+    }
+
+    #[test]
+    fn acks_wait_for_the_time_of_the_link() {
+        let mut r = receiver("ack-pacing");
+        assert_eq!(play(&mut r, 0, 0), [(0, 1, Says::Nothing)]);
+        r.on_links(at(1), &notice(12_000, 1200), true);
+        assert_eq!(r.on_attached(at(1)).count(), 3);
+        assert_eq!(play(&mut r, 2, 1), [(2, 2, Says::Nothing)]);
+        // Two come together: the second ACK leaves 10 ms after the first, which 1.2 Mbit/s take.
+        assert_eq!(
+            r.on_segment(at(20), &segment(20, 2)).map(|a| a.ack),
+            Some(3)
+        );
+        assert_eq!(play(&mut r, 20, 3), [(30, 4, Says::Nothing)]);
+        assert_eq!(play(&mut r, 50, 5), [(50, 4, Says::Nothing)]);
+    }
+
+    #[test]
+    fn an_ack_is_split_into_parts() {
+        let mut r = receiver("ack-pacing");
+        play(&mut r, 0, 0);
+        r.on_links(at(1), &notice(1200, 12_000), true);
+        let half = Says::Partial { done: 1, of: 2 };
+        assert_eq!(play(&mut r, 2, 1), [(2, 1, half), (2, 2, Says::Nothing)]);
+        // A duplicate is not.
+        assert_eq!(play(&mut r, 9, 3), [(9, 2, Says::Nothing)]);
+        assert_eq!(
+            play(&mut r, 19, 2),
+            [(19, 3, Says::Nothing), (19, 4, Says::Nothing)]
+        );
+    }
+
+    #[test]
+    fn delayed_acks_leave_at_the_handoff() {
+        let mut r = receiver("ack-delay");
+        play(&mut r, 0, 0);
+        let mut slower = notice(12_000, 12_000);
+        slower.new.delay = Duration::from_millis(300);
+        r.on_links(at(0), &slower, false);
+        assert_eq!(play(&mut r, 500, 1), [(750, 2, Says::Nothing)]);
+        assert_eq!(r.on_segment(at(800), &segment(800, 2)), None);
+        r.on_links(at(1000), &slower, true);
+        let due = r.poll_timer().map(|(due, _)| due);
+        assert_eq!(due, Some(at(1000)));
+        assert_eq!(r.on_timer(at(1000)).map(|a| a.ack), Some(3));
+        assert_eq!(play(&mut r, 1001, 3), [(1001, 4, Says::Nothing)]);
+    }
+}
