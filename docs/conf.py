@@ -34,7 +34,7 @@ class Stub(SourceFileLoader):
 
 # Autodoc also needs the imports for type checkers: those of this package, not those of others,
 # which are imported before. The notebooks are run by another process, with the compiled module.
-for name in ("jinja2", "matplotlib.figure", "numpy.typing"):
+for name in ("jinja2", "matplotlib.figure", "numpy.typing", "pandas"):
     import_module(name)
 vars(typing).update(TYPE_CHECKING=True, type_check_only=lambda of: of)
 loader = Stub("midflight._core", str(ROOT / "python/midflight/_core.pyi"))
@@ -100,6 +100,8 @@ python_use_unqualified_type_names = True
 add_module_names = False
 nitpicky = True
 nitpick_ignore_regex = [
+    ("py:class", r"pandas\.DataFrame"),
+    ("py:class", r"midflight\._core\.Document"),
     # Types of other projects, whose inventories would have to come from the network.
     ("py:.*", r"(collections|matplotlib|numpy|pathlib|typing)\..*"),
     # Shapes of the core's results, and the parts of explanations.

@@ -181,10 +181,7 @@ class Table:
         It is of int64, of float64 (nan where there is no value), or of objects for texts.
         """
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a DataFrame; nan, or None in a column of texts, where there is no value.
-
-        Raises `MidflightError` if pandas is not installed.
-        """
+        """The table as a pandas `DataFrame`."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 def parse_link(text: str) -> tuple[int, int]:

@@ -237,7 +237,7 @@ MISTAKES = {
     "a radio link without a delay": (flow("--radio", "1 Mbit/s"), ["--radio", "1 Mbit/s", "ms"]),
     "a rate of zero": (flow("--radio", "0 Mbit/s, 1 ms"), ["--radio", "0 Mbit/s", "1 bit/s"]),
     "an unknown loss model": (flow("--loss", "poisson 1%"), ["--loss", "poisson 1%", "uniform"]),
-    "losses above 100 %": (flow("--loss", "uniform 101%"), ["--loss", "101%", "uniform 0.5%"]),
+    "losses above 100 %": (flow("--loss", "uniform 101%"), ["--loss", "101%", "at most 100 %"]),
     "an unknown reordering": (flow("--reorder", "shuffle"), ["--reorder", "shuffle", "swap 5%"]),
     "a queue without a place": (flow("--queue", "0"), ["--queue", '"0"', "1"]),
     "a wired link without a unit": (flow("--wired", "20, 1 ms"), ["--wired", "20", "kbit/s"]),

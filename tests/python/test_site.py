@@ -198,7 +198,9 @@ def test_every_link_and_picture_on_a_page_is_there(site: Path) -> None:
 
 def test_every_crate_has_a_link() -> None:
     text = (ROOT / "docs/rust-api.md").read_text(encoding="utf-8")
-    crates = {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")} - {"python"}
+    crates = {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")}
+    # The binding has its own pages, and pcg takes the place of a published crate.
+    crates -= {"python", "pcg"}
     assert set(re.findall(r'href="\.\./rust/midflight_(\w+)/index\.html"', text)) == crates
 
 

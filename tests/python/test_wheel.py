@@ -33,8 +33,8 @@ def test_one_wheel_is_for_every_python_from_the_oldest(wheel: Path) -> None:
     name, version, python, abi, _ = wheel.stem.split("-", 4)
     assert (name, version) == ("midflight", midflight.__version__)
     assert (python, abi) == ("cp311", "abi3")
-    # A QUIC stack with TLS takes 1 MB of it.
-    assert wheel.stat().st_size < 7_000_000
+    # Two QUIC stacks with TLS take 2 MB of it.
+    assert wheel.stat().st_size < 8_000_000
 
 
 def test_what_is_in_it(wheel: Path) -> None:

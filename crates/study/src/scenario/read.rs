@@ -3,6 +3,7 @@
 //! Everything becomes one tree of JSON values first, so that an override is handled like a value
 //! from the file, and an error names the path to it and its place in the input.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -91,14 +92,15 @@ impl Document {
                 why,
             }
         };
-        let mut tree = self.tree.clone();
+        // A large scenario without values that are set is not copied.
+        let mut tree = Cow::Borrowed(&self.tree);
         let mut given = BTreeMap::new();
         for (path, value) in sets {
-            let done = set(&mut tree, path, value, &mut given);
+            let done = set(tree.to_mut(), path, value, &mut given);
             done.map_err(|problem| complain(problem, &tree))?;
         }
         let mut path = serde_path_to_error::Track::new();
-        let tracked = serde_path_to_error::Deserializer::new(&tree, &mut path);
+        let tracked = serde_path_to_error::Deserializer::new(&*tree, &mut path);
         let read: Result<ScenarioFile, serde_json::Error> = Deserialize::deserialize(tracked);
         let file = read.map_err(|error| {
             let mut why = in_words(&error.to_string());
