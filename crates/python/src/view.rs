@@ -287,8 +287,8 @@ impl LinkInfo {
 
 /// Throughput advice of the network (SCONE): a rate of the path and nothing else.
 ///
-/// The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower advice on the same path has the
-/// lower rate (draft-ietf-scone-protocol, "Following Throughput
+/// The rate is a ceiling for a flow, and no signal of congestion. Advice within the life of lower
+/// advice on the same path has the lower rate (draft-ietf-scone-protocol, "Following Throughput
 /// Advice").
 #[pyclass(frozen, module = "midflight", name = "Advice")]
 pub(crate) struct Advice(pub(crate) midflight_control::Advice);
