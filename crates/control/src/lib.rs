@@ -31,7 +31,7 @@ pub use ack::AckNews;
 pub use advice::{Advice, AdviceInForce};
 pub use delivery::{Deliveries, RateSample};
 pub use listens::Listens;
-pub use notice::{LinkInfo, Notice, StartNotice, Told, ACK_BYTES, DATA_BYTES};
+pub use notice::{LinkInfo, Notice, PathUpdate, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders, Pacing, Reordering};
 pub use train::{Gaps, Measure, Spacing, Then, Train};
 pub use view::SenderView;

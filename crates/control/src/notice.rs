@@ -61,9 +61,9 @@ pub struct StartNotice {
     pub flows: u32,
 }
 
-/// What a sender is told of a path.
+/// Information on the path that reaches a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum PathUpdate {
     /// A handoff.
     Notice(Notice),
     /// A rate.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use midflight_control::signal::HandoffMark;
-use midflight_control::Told;
+use midflight_control::PathUpdate;
 use midflight_endpoint::{Arrival, Connection, Departure, Settings};
 use midflight_tcp::{ConfigError, Log, Says, SenderEvent};
 use midflight_units::{Duration, Instant};
@@ -299,7 +299,8 @@ impl Tested {
         let now = self.now;
         match event {
             HandoffEvent::Notice(notice) => {
-                self.tcp.on_told(now, &Told::Notice(notice), &mut self.told);
+                self.tcp
+                    .on_path_update(now, &PathUpdate::Notice(notice), &mut self.told);
             }
             HandoffEvent::Warning(notice) => {
                 self.tcp.on_links(now, &notice, false);

@@ -3,10 +3,11 @@
 //! the receiver are `midflight_tcp`'s. `arrivals.rs` processes arriving segments.
 
 mod arrivals;
+mod handoff;
 
 use std::collections::VecDeque;
 
-use midflight_control::{Notice, StartNotice, Told};
+use midflight_control::StartNotice;
 use midflight_tcp::scheme::Built;
 use midflight_tcp::{
     Ack, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock,
@@ -668,35 +669,6 @@ impl Connection {
         }
         self.limit(now, self.sender.view().snd_una, log);
         expired
-    }
-
-    // ---- what the node finds out ---------------------------------------------------
-
-    /// A handoff notice or throughput advice has arrived.
-    pub fn on_told<L: Log>(&mut self, now: Instant, told: &Told, log: &mut L) {
-        match *told {
-            Told::Notice(notice) => self.sender.on_notice(now, &notice, log),
-            Told::Advice(advice) => self.sender.on_advice(now, advice, log),
-        }
-        self.limit(now, self.sender.view().snd_una, log);
-    }
-
-    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
-    /// [`Self::on_warning`] or [`Self::on_attached`].
-    pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
-        self.receiver.on_links(now, notice, is_over);
-    }
-
-    /// The node is about to leave its link, of which its handoff signal may tell the other side.
-    pub fn on_warning(&mut self, now: Instant) {
-        let acks = self.receiver.on_warning(now);
-        self.acks.extend(acks);
-    }
-
-    /// The node has found out that it is on another link.
-    pub fn on_attached(&mut self, now: Instant) {
-        let acks = self.receiver.on_attached(now);
-        self.acks.extend(acks);
     }
 
     // ---- what can be asked ------------------------------------------------------

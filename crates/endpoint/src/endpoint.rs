@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 use std::ops::Range;
 
 use midflight_control::quick_start::Request;
-use midflight_control::{Notice, Told};
+use midflight_control::{Notice, PathUpdate};
 use midflight_tcp::{ConfigError, Log, Sender};
 use midflight_units::Instant;
 use midflight_wire::{clock, Extra, Header, QuickStart, WireError, MOST_SHIFT};
@@ -312,8 +312,8 @@ impl Endpoint {
     // ---- what the node finds out ---------------------------------------------------
 
     /// A handoff notice or throughput advice has arrived.
-    pub fn on_told(&mut self, now: Instant, told: &Told) {
-        self.logged(&mut ()).on_told(now, told);
+    pub fn on_path_update(&mut self, now: Instant, told: &PathUpdate) {
+        self.logged(&mut ()).on_path_update(now, told);
     }
 
     /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
@@ -408,10 +408,10 @@ impl<L: Log> Logged<'_, L> {
         }
     }
 
-    /// As [`Endpoint::on_told`].
-    pub fn on_told(&mut self, now: Instant, told: &Told) {
+    /// As [`Endpoint::on_path_update`].
+    pub fn on_path_update(&mut self, now: Instant, told: &PathUpdate) {
         if let Some(link) = &mut self.of.link {
-            link.connection.on_told(now, told, self.log);
+            link.connection.on_path_update(now, told, self.log);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
 use midflight_control::workload::AnyWorkload;
-use midflight_control::{Notice, StartNotice, Told};
+use midflight_control::{Notice, PathUpdate, StartNotice};
 use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig, SenderParts};
 use midflight_units::Instant;
 
@@ -102,7 +102,7 @@ pub enum Action {
     /// Tell the sender of a flow, which has not opened yet, of its access link.
     NotifyStart(FlowId, StartNotice),
     /// Tell the sender of a flow of a handoff, or give it throughput advice.
-    Notify(FlowId, Told),
+    Notify(FlowId, PathUpdate),
     /// The receiver of a flow predicts that it will leave its link, and knows both links.
     Foresee(FlowId, Notice),
     /// The receiver of a flow has found out that it is on another link, and knows both. The network delivers this

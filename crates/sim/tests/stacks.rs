@@ -4,7 +4,7 @@
 mod common;
 
 use common::{at, link, links, routes, DOWN, MOBILE, SERVER, UP};
-use midflight_control::{Notice, Told};
+use midflight_control::{Notice, PathUpdate};
 use midflight_endpoint::{Config, Endpoint, Settings};
 use midflight_sim::{
     Action, Clock, Digest, DropCause, End, Event, FlowId, Observer, Outgoing, Payload, Stack,
@@ -102,7 +102,7 @@ impl Stack for Tcp {
 
     fn on_notice(&mut self, now: Instant, notice: &Notice) {
         self.notices += 1;
-        self.end().on_told(now, &Told::Notice(*notice));
+        self.end().on_path_update(now, &PathUpdate::Notice(*notice));
     }
 
     fn copy(&self) -> Option<Box<dyn Stack>> {

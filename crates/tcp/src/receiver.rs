@@ -16,17 +16,16 @@ mod linux;
 mod memory;
 mod quic;
 mod request;
-mod reshaping;
+mod signal;
 
 use educe::Educe;
 use std::collections::VecDeque;
 
-use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
-use self::reshaping::Reshaping;
+use self::signal::Reshaping;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
@@ -318,32 +317,6 @@ impl Receiver {
         self.in_quiet(now, is_above, answer)
     }
 
-    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number because of segments
-    /// above a gap.
-    fn in_quiet(
-        &mut self,
-        now: Instant,
-        is_above_gap: bool,
-        answer: impl FnOnce(&mut Self) -> Option<Ack>,
-    ) -> Option<Ack> {
-        self.quiet_until = self.quiet_until.filter(|&until| now < until);
-        self.note_plain();
-        let is_quiet = is_above_gap && self.quiet_until.is_some();
-        let told = self.number_of(self.last_ack_sent);
-        answer(self).filter(|ack| !is_quiet || ack.ack != told)
-    }
-
-    /// Notes whether its ACKs take the fast path.
-    fn note_plain(&mut self) {
-        let is_delayed = self.quiet_until.is_some() || self.reshaping.is_some();
-        self.is_plain = !is_delayed && self.config.acks == AckRules::Rfc;
-    }
-
-    /// The number of an ACK of what it counts.
-    fn number_of(&self, next: Seq) -> Seq {
-        segment_of(next, self.unit).0
-    }
-
     /// A segment without data has arrived, with this timestamp (RFC 7323 section 4.3).
     #[inline]
     pub fn on_empty(&mut self, seq: Seq, sent: Instant) {
@@ -551,49 +524,6 @@ impl Receiver {
     pub fn awaits_high_resolution(&self) -> bool {
         let linux = self.linux.as_deref();
         linux.is_some_and(|linux| linux.more.is_empty() && linux.acks.awaits_high_resolution())
-    }
-
-    /// The node is about to leave its link; the ACKs by which it tells the sender.
-    pub fn on_warning(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
-        let signal = self.config.signal.on_warning();
-        self.send(now, signal)
-    }
-
-    /// The node has found out that it is on another link; the ACKs by which it tells the sender.
-    pub fn on_attached(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
-        let signal = self.config.signal.on_attached();
-        self.send(now, signal)
-    }
-
-    /// The ACK of what has arrived in order, so many times: what a delayed ACK
-    /// would have said is said now.
-    fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
-        if let Some(time) = signal.quiet {
-            self.quiet_until = Some(now + time);
-            self.is_plain = false;
-        }
-        if let Some(window) = signal.window {
-            self.closed = window == Advertised::Closed;
-        }
-        let mut again = None;
-        if signal.copies > 0 && self.next > 0 {
-            let mut ack = if self.quic.is_some() {
-                self.acknowledge_as_quic(now, self.last_cause)
-            } else {
-                self.acknowledge_again()
-            };
-            if signal.marked {
-                self.marks += 1;
-                ack.says = Says::Moved(HandoffMark {
-                    number: self.marks,
-                    sent: now,
-                });
-            }
-            again = Some(ack);
-        }
-        again
-            .into_iter()
-            .flat_map(move |ack| (0..signal.copies).map(move |_| ack))
     }
 
     #[inline]

@@ -34,7 +34,7 @@ OF_APPLICATIONS = {"buffer": "video", "frames": "call", "objects": "web"}
 
 
 def is_told(flow: History) -> bool:
-    """Whether a flow tells of its application: of several connections the first one does."""
+    """Whether this flow has the events of its application: of several connections, the first."""
     return len(flow.rows("request", "frame", "late_frame")) > 0
 
 

@@ -242,9 +242,9 @@ def watch(
     """Return one run, or as many as there are `schemes`, which replace that of the first flow.
 
     `flows` are names of flows; without any all of one run are shown, and of several runs the one
-    whose scheme is replaced. If all `kinds` of panels are of applications, the flows are those that
-    tell of them. Raises `MidflightError` for what is not accepted, and for more lines than can be
-    told apart.
+    whose scheme is replaced. If all `kinds` of panels are of applications, the flows are those with
+    such an application. Raises `MidflightError` for invalid arguments, and for more lines than a
+    reader can distinguish.
     """
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
     found = list(watched_runs(source, flows=flows, **how))

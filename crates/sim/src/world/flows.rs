@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 
 use educe::Educe;
-use midflight_control::{Notice, Told};
+use midflight_control::{Notice, PathUpdate};
 use midflight_tcp::{
     Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent, Unusual,
 };
@@ -37,7 +37,7 @@ pub(super) struct Flow {
     /// Since when it has that.
     pub(super) has_address_since: Instant,
     /// A notice of a path that the sender does not know of yet.
-    pub(super) postponed: Option<Told>,
+    pub(super) postponed: Option<PathUpdate>,
     /// The application whose data it carries.
     pub(super) app: Option<Place>,
     /// It has an application, or addresses: what it sends is looked at one by one.
@@ -263,7 +263,7 @@ impl<O: Observer> World<O> {
     }
 
     /// The sender is notified of a handoff. Notices of another path than its current one wait until it learns of that path.
-    pub(super) fn notify(&mut self, flow: FlowId, told: Told) {
+    pub(super) fn notify(&mut self, flow: FlowId, told: PathUpdate) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
             state.postponed = Some(told);
@@ -274,10 +274,7 @@ impl<O: Observer> World<O> {
             flow,
             error: &mut self.error,
         };
-        match told {
-            Told::Notice(notice) => state.sender.on_notice(self.moment.at, &notice, log),
-            Told::Advice(advice) => state.sender.on_advice(self.moment.at, advice, log),
-        }
+        state.sender.on_path_update(self.moment.at, &told, log);
         self.pump(flow);
     }
 

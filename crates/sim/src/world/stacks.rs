@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use midflight_control::Told;
+use midflight_control::PathUpdate;
 use midflight_tcp::{Ack, EcnCodepoint, SackBlocks, Says, SenderEvent, Wake};
 use midflight_units::{Instant, Seq};
 
@@ -197,7 +197,7 @@ impl<O: Observer> World<O> {
             Action::Notify(_, told) => {
                 self.observer.record(now, flow, &Event::Notice);
                 // Stacks have no use for a rate alone.
-                let Told::Notice(notice) = told else {
+                let PathUpdate::Notice(notice) = told else {
                     return;
                 };
                 let data = self.stacks[flow.index() - self.flows.len()].data.as_ref();

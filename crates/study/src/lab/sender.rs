@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use midflight_control::signal::AnyHandoffSignal;
-use midflight_control::{StartNotice, Told};
+use midflight_control::{PathUpdate, StartNotice};
 use midflight_endpoint::{Config, Endpoint, EndpointError, Settings};
 use midflight_sim::Action;
 use midflight_tcp::{Log, Sender};
@@ -79,7 +79,7 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
 #[derive(Clone, Copy, Debug)]
 enum SenderNotice {
     Start(StartNotice),
-    Told(Told),
+    Path(PathUpdate),
 }
 
 /// The sender of a flow: an endpoint, its handoff notices, and an application that writes all its data
@@ -126,7 +126,7 @@ impl OurSender {
                 Some((at, SenderNotice::Start(notice)))
             }
             Step::Act(Action::Notify(of, notice)) if of == id => {
-                Some((at, SenderNotice::Told(notice)))
+                Some((at, SenderNotice::Path(notice)))
             }
             _ => None,
         };
@@ -171,8 +171,8 @@ impl OurSender {
                 (SenderNotice::Start(notice), None) => {
                     self.config.settings.start_notice = Some(notice);
                 }
-                (SenderNotice::Told(told), Some(end)) => {
-                    end.logged(log).on_told(now, &told);
+                (SenderNotice::Path(told), Some(end)) => {
+                    end.logged(log).on_path_update(now, &told);
                 }
                 _ => {}
             }

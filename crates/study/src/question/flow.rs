@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use midflight_control::{LinkInfo, Notice, Told};
+use midflight_control::{LinkInfo, Notice, PathUpdate};
 use midflight_sim::{random, Action, Digest};
 use midflight_units::{Duration, Instant};
 
@@ -255,7 +255,7 @@ impl Numbered for LongFlow {
         if let Some((handoff, delay)) = self.notice() {
             let notice = self.of_links(handoff);
             let told = handoff.at + handoff.pause + delay;
-            timeline.act(told, Action::Notify(flow_id(0), Told::Notice(notice)));
+            timeline.act(told, Action::Notify(flow_id(0), PathUpdate::Notice(notice)));
         }
         let path_changes = self.handoff.iter().map(|handoff| {
             let make = handoff.at + handoff.pause;

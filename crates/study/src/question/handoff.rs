@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
-use midflight_control::{LinkInfo, Notice, StartNotice, Told};
+use midflight_control::{LinkInfo, Notice, PathUpdate, StartNotice};
 use midflight_sim::Action;
 use midflight_units::{Duration, Instant, Rate};
 use rayon::prelude::*;
@@ -349,7 +349,7 @@ impl Handoff {
         }
         if let Some(told) = self.notice(at) {
             for flow in moving() {
-                timeline.act(told, Action::Notify(flow, Told::Notice(notice)));
+                timeline.act(told, Action::Notify(flow, PathUpdate::Notice(notice)));
             }
         }
         timeline.finish()

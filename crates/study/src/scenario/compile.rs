@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
-use midflight_control::{Advice, LinkInfo, Notice, StartNotice, Told};
+use midflight_control::{Advice, LinkInfo, Notice, PathUpdate, StartNotice};
 use midflight_sim::{random, Action, NodeId};
 use midflight_units::{Duration, Instant};
 
@@ -327,7 +327,7 @@ impl Plan {
         at: Instant,
         signalled: impl Fn(usize) -> bool,
         links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
-        told: impl Fn(&Flow, usize) -> Option<(Instant, Told)>,
+        told: impl Fn(&Flow, usize) -> Option<(Instant, PathUpdate)>,
     ) {
         for (number, flow) in self.open_at(at) {
             if flow.direction == Direction::Down {
@@ -363,18 +363,18 @@ impl Plan {
         flow: &Flow,
         settings: Option<NoticeSettings>,
         is_heard: impl Fn(f64) -> bool,
-    ) -> Option<(Instant, Told)> {
+    ) -> Option<(Instant, PathUpdate)> {
         let settings = settings.filter(|t| is_heard(t.lost))?;
         let (told, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
         if settings.source == NoticeSource::Scone {
             let advice = Advice::of(rate, told, anew)?;
-            return Some((told, Told::Advice(advice)));
+            return Some((told, PathUpdate::Advice(advice)));
         }
         let new = LinkInfo {
             rate,
             delay: settings.says_delay.unwrap_or(new.delay),
         };
-        Some((told, Told::Notice(self.notice((old, new), at, flow))))
+        Some((told, PathUpdate::Notice(self.notice((old, new), at, flow))))
     }
 
     fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {

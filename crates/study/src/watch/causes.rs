@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use midflight_control::Order;
 use midflight_sim::{Event, FlowId, Observer, Payload};
-use midflight_tcp::{Ack, SenderEvent, State};
+use midflight_tcp::{Ack, SackBlock, SenderEvent, State};
 use midflight_units::{Duration, Instant, Seq};
 
 use super::trace::{Recorder, TraceRow};
@@ -244,9 +244,15 @@ impl Causes {
     /// The segment that caused an ACK which may have been held back; those before it have been answered.
     fn caused(&mut self, ack: &Ack) -> Option<(Seq, Instant, Instant)> {
         let held = self.held.as_mut()?;
-        let at = held
-            .iter()
-            .rposition(|(_, sent, _)| *sent == ack.cause_sent)?;
+        let is_cause = |(_, sent, _): &(Seq, Instant, Instant)| *sent == ack.cause_sent;
+        // The segments of a burst have one time, and segments of the other link may arrive between them: of those
+        // that the ACK has, it is the last.
+        let has = |seq: Seq| {
+            let is_in = |block: SackBlock| (block.left..block.right).contains(&seq);
+            seq < ack.ack || ack.sack.iter(ack.ack).any(is_in)
+        };
+        let at = held.iter().rposition(|one| is_cause(one) && has(one.0));
+        let at = at.or_else(|| held.iter().position(is_cause))?;
         held.drain(..at);
         held.front().copied()
     }

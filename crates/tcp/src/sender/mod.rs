@@ -4,7 +4,7 @@ mod core;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
-use midflight_control::{Advice, Notice, SenderView, StartNotice};
+use midflight_control::{Notice, PathUpdate, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
 pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
@@ -147,18 +147,17 @@ impl Sender {
 
     /// A handoff notice has arrived.
     pub fn on_notice<L: Log>(&mut self, now: Instant, notice: &Notice, log: &mut L) {
-        let states = States::before::<L>(self);
-        if self.core.consult_notice(now, notice, log) {
-            let request = self.core.take_request().unwrap_or(RecoveryRequest::Again);
-            self.recovery.on_request(&self.core, request);
-        }
-        states.after(self, Trigger::Notice, log);
+        self.on_path_update(now, &PathUpdate::Notice(*notice), log);
     }
 
-    /// Throughput advice has arrived.
-    pub fn on_advice<L: Log>(&mut self, now: Instant, advice: Advice, log: &mut L) {
+    /// A handoff notice or throughput advice has arrived.
+    pub fn on_path_update<L: Log>(&mut self, now: Instant, update: &PathUpdate, log: &mut L) {
         let states = States::before::<L>(self);
-        if self.core.consult_advice(now, advice, log) {
+        let applied = match update {
+            PathUpdate::Notice(notice) => self.core.consult_notice(now, notice, log),
+            PathUpdate::Advice(advice) => self.core.consult_advice(now, *advice, log),
+        };
+        if applied {
             let request = self.core.take_request().unwrap_or(RecoveryRequest::Again);
             self.recovery.on_request(&self.core, request);
         }

@@ -1,14 +1,16 @@
-//! ACKs that a signal of the mobile node has given another time or form
-//! ([`midflight_control::signal::HandoffSignal::on_ack`]). Other receivers never come here.
+//! Signals of the mobile node ([`midflight_control::signal`]): the ACKs that they send, and the time and form that they
+//! give to other ACKs.
 
 use std::collections::VecDeque;
 
-use midflight_control::signal::{OwnAck, Received, Reshaped};
+use midflight_control::signal::{Advertised, HandoffMark, OwnAck, Received, Reshaped, Signal};
 use midflight_control::Notice;
 use midflight_units::{Instant, Seq};
 
 use super::Receiver;
+use crate::config::AckRules;
 use crate::segment::{Ack, SackBlock, Says, Segment, ACK_HEADER_BYTES};
+use crate::sizes::segment_of;
 
 /// ACKs that have yet to leave.
 #[derive(Clone, Debug)]
@@ -53,6 +55,75 @@ impl Receiver {
         let signal = &self.config.signal;
         let text = signal.explain(notice, is_over)?;
         Some((signal.info().name, text))
+    }
+
+    /// The node is about to leave its link; the ACKs by which it tells the sender.
+    pub fn on_warning(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
+        let signal = self.config.signal.on_warning();
+        self.send(now, signal)
+    }
+
+    /// The node has found out that it is on another link; the ACKs by which it tells the sender.
+    pub fn on_attached(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
+        let signal = self.config.signal.on_attached();
+        self.send(now, signal)
+    }
+
+    /// The ACK of what has arrived in order, so many times: what a delayed ACK
+    /// would have said is said now.
+    fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
+        if let Some(time) = signal.quiet {
+            self.quiet_until = Some(now + time);
+            self.is_plain = false;
+        }
+        if let Some(window) = signal.window {
+            self.closed = window == Advertised::Closed;
+        }
+        let mut again = None;
+        if signal.copies > 0 && self.next > 0 {
+            let mut ack = if self.quic.is_some() {
+                self.acknowledge_as_quic(now, self.last_cause)
+            } else {
+                self.acknowledge_again()
+            };
+            if signal.marked {
+                self.marks += 1;
+                ack.says = Says::Moved(HandoffMark {
+                    number: self.marks,
+                    sent: now,
+                });
+            }
+            again = Some(ack);
+        }
+        again
+            .into_iter()
+            .flat_map(move |ack| (0..signal.copies).map(move |_| ack))
+    }
+
+    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number because of segments
+    /// above a gap.
+    pub(super) fn in_quiet(
+        &mut self,
+        now: Instant,
+        is_above_gap: bool,
+        answer: impl FnOnce(&mut Self) -> Option<Ack>,
+    ) -> Option<Ack> {
+        self.quiet_until = self.quiet_until.filter(|&until| now < until);
+        self.note_plain();
+        let is_quiet = is_above_gap && self.quiet_until.is_some();
+        let told = self.number_of(self.last_ack_sent);
+        answer(self).filter(|ack| !is_quiet || ack.ack != told)
+    }
+
+    /// Notes whether its ACKs take the fast path.
+    pub(super) fn note_plain(&mut self) {
+        let is_delayed = self.quiet_until.is_some() || self.reshaping.is_some();
+        self.is_plain = !is_delayed && self.config.acks == AckRules::Rfc;
+    }
+
+    /// The number of an ACK of what it counts.
+    pub(super) fn number_of(&self, next: Seq) -> Seq {
+        segment_of(next, self.unit).0
     }
 
     /// A segment that a signal is told of.

@@ -1,0 +1,246 @@
+"""Figures and reports of results: distributions, maps, comparisons, sweeps."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import midflight
+from midflight.cli import main
+from midflight.plot.axis import axis_data, read_columns
+from midflight.plot.names import column_name
+from midflight.plot.spread import plot_spread, spread_figure, spread_of
+from midflight.results import mean_ci, quantile
+from test_over_time import rows_of
+
+NS = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep with its comparison."""
+    folder = tmp_path_factory.mktemp("sweep") / "out"
+    axes = ["flows.download.scheme=sack,freeze", "handoffs.0.gap=0.2s,1s", "seed=1,2,3"]
+    words = ["sweep", "wifi-to-lte", "--set", "links.lte.loss=uniform 0.5%", "--out", str(folder)]
+    words += [word for axis in axes for word in ("--axis", axis)]
+    assert main([*words, "--compare", "flows.download.scheme"]) == 0
+    return folder
+
+
+def drawn(folder: Path, *words: str) -> list[dict[str, str]]:
+    out, table = folder.parent / "x.png", folder.parent / "x.csv"
+    assert main(["plot", str(folder), *words, "--out", str(out), "--csv", str(table)]) == 0
+    assert out.stat().st_size > 5000
+    return rows_of(table)
+
+
+def values(folder: Path, **kept: str) -> list[float]:
+    rows = rows_of(folder / "flows.csv")
+    return [
+        float(row["duration_ns"]) / 1e9
+        for row in rows
+        if all(row[key.replace("__", ".")] == value for key, value in kept.items())
+    ]
+
+
+def test_distributions(swept: Path) -> None:
+    by = ("--by", "flows.download.scheme")
+    rows = drawn(swept, "--kind", "cdf", "--value", "duration_ns", *by)
+    for scheme in ("sack", "freeze"):
+        mine = [row for row in rows if row["line"] == scheme]
+        expected = sorted(values(swept, flows__download__scheme=scheme))
+        assert [float(row["value"]) for row in mine] == pytest.approx(expected)
+        assert [float(row["share"]) for row in mine] == pytest.approx(np.arange(1, 7) / 6)
+    rows = drawn(swept, "--kind", "box", "--x", "handoffs.0.gap", "--y", "duration_ns", *by)
+    for row in rows:
+        gap = row["handoffs.0.gap"].removesuffix("s") + "s"
+        mine = values(swept, flows__download__scheme=row["line"], handoffs__0__gap=gap)
+        for name, share in (("p5", 0.05), ("p25", 0.25), ("median", 0.5), ("p95", 0.95)):
+            assert float(row[name]) == pytest.approx(quantile(mine, share))
+    rows = drawn(swept, "--kind", "interval", "--x", "handoffs.0.gap", "--y", "duration_ns", *by)
+    assert len(rows) == 4
+    for row in rows:
+        gap = row["handoffs.0.gap"].removesuffix("s") + "s"
+        mine = values(swept, flows__download__scheme=row["line"], handoffs__0__gap=gap)
+        mean, half = mean_ci(mine)
+        assert float(row["mean"]) == pytest.approx(mean)
+        assert float(row["high"]) == pytest.approx(mean + half)
+
+
+def test_maps(swept: Path) -> None:
+    axes = ("--x", "handoffs.0.gap", "--y", "seed", "--value", "duration_ns")
+    only = ("--where", "flows.download.scheme=sack")
+    rows = drawn(swept, "--kind", "heatmap", *axes, *only)
+    assert len(rows) == 6
+    for row in rows:
+        gap = row["handoffs.0.gap"].removesuffix("s") + "s"
+        kept = {"flows__download__scheme": "sack", "handoffs__0__gap": gap, "seed": row["seed"]}
+        assert [float(row["median"])] == pytest.approx(values(swept, **kept))
+
+
+def test_comparisons_have_intervals_of_their_own(swept: Path) -> None:
+    table = swept / "comparison.csv"
+    words = ("--kind", "interval", "--x", "handoffs.0.gap", "--by", "value")
+    rows = drawn(table, *words, "--y", "ratio")
+    for row, known in zip(rows, rows_of(table), strict=True):
+        for name, column in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")):
+            found = float(row[name])
+            assert found == pytest.approx(100 * float(known[column]))
+    rows = drawn(table, *words, "--y", "difference")
+    for row, known in zip(rows, rows_of(table), strict=True):
+        high = float(known["difference"]) + float(known["half_width"])
+        found = float(row["high"])
+        assert found == pytest.approx(high / 1e9)
+
+
+def test_a_comparison_names_the_axis_that_it_compares(swept: Path) -> None:
+    columns = read_columns(swept / "comparison.csv", "ratio")
+    data = spread_of(columns, "interval", value="ratio", x="handoffs.0.gap", by=["value"])
+    assert data.lines_title == "Scheme of download"
+    assert data.measure == ("ratio", "%")
+
+
+def test_a_map_says_what_it_keeps_and_what_it_takes_together(swept: Path) -> None:
+    columns = read_columns(swept, "duration_ns")
+    how: Any = {"value": "duration_ns", "x": "handoffs.0.gap", "y": "seed"}
+    kept = spread_of(columns, "heatmap", where={"flows.download.scheme": "sack"}, **how)
+    assert spread_figure(kept).axes[0].get_title() == "Scheme of download: sack"
+    title = spread_figure(spread_of(columns, "heatmap", **how), title="A").axes[0].get_title()
+    assert title == "A\nScheme of download: 2 values together"
+
+
+def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
+    columns = {
+        "flow": ["page", "page-requests"] * 2,
+        "workload": ["web", None] * 2,
+        "gap": ["a", "a", "b", "b"],
+        "load_ns": [1e9, None, None, None],
+    }
+    for kind in ("box", "cdf", "interval"):
+        x = None if kind == "cdf" else "gap"
+        data = spread_of(columns, kind, value="load_ns", x=x)
+        assert [one.label for one in data.groups] == ["page"]
+    (line,) = axis_data(columns, x="gap", y="load_ns").lines
+    # A page that was never complete is missing.
+    assert line.missing == [0, 1]
+
+
+def test_a_cdf_of_values_far_apart_is_logarithmic() -> None:
+    columns = {"a_ns": [1e9 * one for one in (1, 1.1, 1.2, 1.3, 40)]}
+    axes = spread_figure(spread_of(columns, "cdf", value="a_ns")).axes[0]
+    assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "A (s, log)")
+    columns = {"a_ns": [1e9 * one for one in (1, 1.1, 1.2, 1.3, 4)]}
+    assert spread_figure(spread_of(columns, "cdf", value="a_ns")).axes[0].get_xscale() == "linear"
+
+
+def test_names_of_columns_are_words() -> None:
+    assert column_name("flows.download.cc") == "Congestion control of download"
+    settings = [knob["name"] for one in midflight.workloads() for knob in one["knobs"]]
+    assert settings
+    for one in settings:
+        assert "_" not in column_name(f"flows.page.set.{one}")
+
+
+def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
+    columns = {"a": ["x"] * 4, "duration_ns": [1e9, 2e9, None, None], "sent": [1, 2, None, None]}
+    table = tmp_path / "a.csv"
+    plot_spread(columns, tmp_path / "a.svg", "cdf", value="duration_ns", csv=table)
+    assert [row["share"] for row in rows_of(table)] == ["0.250000", "0.500000"]
+    plot_spread(columns, tmp_path / "a.svg", "cdf", value="sent", csv=table)
+    assert [row["share"] for row in rows_of(table)] == ["0.500000", "1.000000"]
+    plot_spread(columns, tmp_path / "a.svg", "box", x="a", value="duration_ns", csv=table)
+    (row,) = rows_of(table)
+    assert row["p95"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--kind", "pie", "--value", "sent"], "there are median, cdf, box, interval, heatmap"),
+        (["--kind", "cdf"], "give --value, the measurement"),
+        (["--kind", "cdf", "--value", "sent", "--x", "seed"], "the axis of a CDF is the measure"),
+        (["--kind", "box", "--value", "sent"], "give --x, the axis, and --y"),
+        (["--kind", "heatmap", "--x", "seed", "--value", "sent"], "give --x and --y, the axes"),
+        (["--kind", "cdf", "--kind", "box", "--value", "sent"], "is of one kind"),
+        (
+            ["--kind", "cdf", "--value", "sentt"],
+            '--y or --value: there is no column "sentt" (did you mean "sent"?)',
+        ),
+        (["--y", "sent", "--value", "sent", "--x", "seed"], "--y and --value name the same"),
+        (
+            ["--kind", "heatmap", "--x", "seed", "--y", "run", "--value", "sent", "--by", "flow"],
+            "a heat map has no lines",
+        ),
+    ],
+)
+def test_mistakes_with_results(
+    args: list[str], said: str, swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.png"
+    assert main(["plot", str(swept), *args, "--out", str(out)]) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said in error
+    assert not out.exists()
+
+
+def test_what_a_map_pools_is_told(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", str(swept), "--kind", "heatmap", "--y", "seed", "--value", "duration_ns"]
+    words += ["--out", str(tmp_path / "map.png")]
+    pooled = "note: pooled: {} (2 values); --where {}=VALUE keeps one"
+    scheme, gap = "flows.download.scheme", "handoffs.0.gap"
+    for axis, other in ((gap, scheme), (scheme, gap), ("handoffs.0.gap_ns", scheme)):
+        assert main([*words, "--x", axis]) == 0
+        assert pooled.format(other, other) in capsys.readouterr().err
+    assert main([*words, "--x", gap, "--where", f"{scheme}=sack"]) == 0
+    assert "pooled" not in capsys.readouterr().err
+
+
+def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sweep.html"
+    assert main(["report", str(swept), "--out", str(out)]) == 0
+    text = out.read_text()
+    assert "12 cells" in text
+    assert text.count("data:image/svg+xml") == 2
+    # What the sweep prints: the medians of each group, and the comparison.
+    for row in rows_of(swept / "comparison.csv"):
+        assert f"{float(row['difference']) / 1e9:.4g}" in text
+    for gap in ("0.2s", "1s"):
+        mine = values(swept, flows__download__scheme="freeze", handoffs__0__gap=gap)
+        assert f"<td>{quantile(mine, 0.5):.4g}</td>" in text
+    assert re.search(r"https?://", text) is None
+    assert main(["report", str(swept), "--metric", "goodput_bps", "--out", str(out)]) == 0
+    assert "goodput in Mbit/s" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["SWEEP", "--metric", "speed"], '--metric "speed" is not one; there are duration_ns'),
+        (["SWEEP", "--set", "end=1 s"], "holds a sweep that was run; --set is for a scenario"),
+        (["wifi-to-lte", "--metric", "rexmits"], "is a scenario; --metric is for a folder"),
+        ([".", "--metric", "rexmits"], "is a folder without sweep.json"),
+    ],
+)
+def test_mistakes_with_reports(
+    args: list[str], said: str, swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.html"
+    words = [str(swept) if one == "SWEEP" else one for one in args]
+    assert main(["report", *words, "--out", str(out)]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
