@@ -24,7 +24,7 @@ use crate::event::DropCause;
 
 pub(super) static CODEL: QueueKind = QueueKind {
     name: "codel-linux",
-    summary: "the same in the arithmetic of Linux",
+    summary: "codel as the Linux kernel computes it",
     source: "Linux 6.12, include/net/codel_impl.h",
     make: |config| Box::new(CoDel::<Kernel>::new(config)),
     ..codel::CODEL
@@ -32,7 +32,7 @@ pub(super) static CODEL: QueueKind = QueueKind {
 
 pub(super) static FQ_CODEL: QueueKind = QueueKind {
     name: "fq-codel-linux",
-    summary: "the same as Linux has it",
+    summary: "fq-codel as in the Linux kernel",
     source: "Linux 6.12, net/sched/sch_fq_codel.c",
     make: |config| Box::new(FqCoDel::<Kernel>::new(config)),
     ..fq_codel::FQ_CODEL
