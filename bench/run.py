@@ -339,15 +339,20 @@ def quic_rows() -> Iterator[Row]:
         samples = [took / datagrams * 1e6 for took in seconds(run, 15)]
         name = f"a datagram of {stack}{', encrypted' if tls else ''}"
         yield Row(name, "µs", samples, target)
-    plan = quic_plan(20, stack="quinn")
-    plans = [
-        midflight.Scenario.from_dict(json.loads(plan.canonical)).plan(
-            sets={"handoffs.0.at": f"{4000 + 10 * i} ms"}
-        )
-        for i in range(200)
-    ]
-    samples = seconds(lambda: midflight.run_plans(plans, threads=2), 5)
-    yield Row("200 instants over QUIC, two threads", "s", samples, 8)
+    for stack in midflight.QUIC_STACKS:
+        plan = quic_plan(20, stack=stack)
+        plans = [
+            midflight.Scenario.from_dict(json.loads(plan.canonical)).plan(
+                sets={"handoffs.0.at": f"{4000 + 10 * i} ms"}
+            )
+            for i in range(200)
+        ]
+
+        def sweep(plans: list[midflight.Plan] = plans) -> None:
+            midflight.run_plans(plans, threads=2)
+
+        samples = seconds(sweep, 5)
+        yield Row(f"200 instants over {stack}, two threads", "s", samples, 8)
 
 
 def import_rows() -> Iterator[Row]:
