@@ -5,7 +5,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use midflight_control::signal::HandoffMark;
 use midflight_fuzz::{check, link, notice, opened, policies, profile, WindowChecker};
-use midflight_tcp::{Ack, SackBlock, SackBlocks, Says, Sender};
+use midflight_tcp::{Ack, SackBlock, SackBlocks, AckOption, Sender};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 const END: Seq = 300;
@@ -30,17 +30,17 @@ fn ack(u: &mut Unstructured<'_>, sender: &Sender, now: Instant) -> Result<Ack> {
         let right = left + u.int_in_range::<u64>(0..=120)?;
         sack.push(number, SackBlock { left, right });
     }
-    let says = match u.int_in_range(0..=11)? {
-        0 => Says::ZeroWindow,
-        1 => Says::Moved(HandoffMark {
+    let option = match u.int_in_range(0..=11)? {
+        0 => AckOption::ZeroWindow,
+        1 => AckOption::Moved(HandoffMark {
             number: u.int_in_range(1..=3)?,
             sent: now,
         }),
-        2 => Says::Measured {
+        2 => AckOption::Measured {
             train: u.int_in_range(0..=8)?,
             rate: Rate::from_bps(u.int_in_range(0..=100_000_000)?),
         },
-        _ => Says::Nothing,
+        _ => AckOption::Nothing,
     };
     let echo = Duration::from_millis(u.int_in_range(0..=5000)?);
     let timestamps = sender.config().rtt_sampling == midflight_tcp::RttSampling::Timestamps;
@@ -50,7 +50,7 @@ fn ack(u: &mut Unstructured<'_>, sender: &Sender, now: Instant) -> Result<Ack> {
         echo: timestamps.then_some(now.saturating_sub(echo)),
         cause_sent: Instant::ZERO,
         offset: 0,
-        says,
+        option,
         window: None,
         stamp_ms: 0,
         extra_bytes: 0,

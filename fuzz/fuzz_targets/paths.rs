@@ -89,19 +89,19 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         let una = sender.view().snd_una;
         let arrival = path.packets.keys().next().map(|&(due, _)| due);
         let timers = [sender.poll_timer(), receiver.poll_timer()];
-        let told = handoff.map(|(at, _)| at);
+        let notified = handoff.map(|(at, _)| at);
         let next = timers
             .iter()
             .flatten()
             .map(|&(due, _)| due)
             .chain(arrival)
-            .chain(told)
+            .chain(notified)
             .min();
         let Some(next) = next else {
             panic!("nothing will happen any more");
         };
         now = now.max(next);
-        if told.is_some_and(|at| at <= now) {
+        if notified.is_some_and(|at| at <= now) {
             if let Some((_, notice)) = handoff.take() {
                 sender.on_notice(now, &notice, &mut WindowChecker);
             }

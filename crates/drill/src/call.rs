@@ -315,7 +315,7 @@ impl Runner<'_> {
         let option = argument(call, 2);
         self.level_fits(line, call)?;
         let connection = self.connection.as_ref().filter(|_| is_connection);
-        let told = match option {
+        let actual = match option {
             "SO_ERROR" => {
                 let error = self.take_error();
                 let name = argument(call, 3).trim_matches(['[', ']']);
@@ -353,8 +353,8 @@ impl Runner<'_> {
         };
         let value = call.values.get(3).cloned().flatten().unwrap_or_default();
         match value.number() {
-            Some(expected) if expected != told => {
-                self.differs = Some((format!("{option} is {expected}"), format!("it is {told}")));
+            Some(expected) if expected != actual => {
+                self.differs = Some((format!("{option} is {expected}"), format!("it is {actual}")));
             }
             _ => {}
         }
@@ -388,7 +388,7 @@ impl Runner<'_> {
             return Ok(Err("EINVAL"));
         };
         let tcp = &connection.tcp;
-        let told = match argument(call, 1) {
+        let actual = match argument(call, 1) {
             // Behind the end there is one byte more (tcp_ioctl()).
             "SIOCINQ" | "FIONREAD" => tcp.unread(),
             "SIOCOUTQ" | "TIOCOUTQ" => tcp.unacknowledged_bytes(),
@@ -399,10 +399,10 @@ impl Runner<'_> {
             }
         } as i64;
         let value = call.values.get(2).cloned().flatten().unwrap_or_default();
-        if let Some(expected) = value.number().filter(|&n| n != told) {
+        if let Some(expected) = value.number().filter(|&n| n != actual) {
             self.differs = Some((
                 format!("{} is {expected}", argument(call, 1)),
-                format!("it is {told}"),
+                format!("it is {actual}"),
             ));
         }
         Ok(Ok(0))
@@ -569,7 +569,7 @@ pub(super) fn argument(call: &Call, index: usize) -> &str {
 
 /// Whether a call returned what the script says.
 pub(super) fn held_against(call: &Call, returned: Returned) -> Outcome {
-    let told = |value: Option<i64>, error: Option<&str>| {
+    let describe = |value: Option<i64>, error: Option<&str>| {
         let value = value.map_or("any value".into(), |v| v.to_string());
         let error = error.map_or(String::new(), |e| format!(" {e}"));
         format!("{} returns {value}{error}", call.name)
@@ -582,6 +582,6 @@ pub(super) fn held_against(call: &Call, returned: Returned) -> Outcome {
     if call.result.is_none_or(|expected| expected == value) && same_error {
         return Ok(());
     }
-    let expected = told(call.result, call.error.as_deref());
-    Err((expected, told(Some(value), error)))
+    let expected = describe(call.result, call.error.as_deref());
+    Err((expected, describe(Some(value), error)))
 }

@@ -174,7 +174,7 @@ impl Runner<'_> {
         let Some(connection) = self.connection.as_ref() else {
             return;
         };
-        let told = self.sockets.set.tells_queue.then(|| {
+        let reported = self.sockets.set.tells_queue.then(|| {
             let end = connection.tcp.has_ended() && !self.sockets.end_read;
             connection.tcp.unread() + u64::from(end)
         });
@@ -193,10 +193,10 @@ impl Runner<'_> {
         let stated = stated
             .and_then(|c| c.field("cmsg_data"))
             .and_then(Value::number);
-        if stated != told.map(|t| t as i64) {
+        if stated != reported.map(|t| t as i64) {
             let tell =
                 |n: Option<i64>| n.map_or("no TCP_CM_INQ".into(), |n| format!("TCP_CM_INQ {n}"));
-            self.differs = Some((tell(stated), tell(told.map(|t| t as i64))));
+            self.differs = Some((tell(stated), tell(reported.map(|t| t as i64))));
         }
     }
 
@@ -334,8 +334,8 @@ impl Runner<'_> {
             count += i64::from(!ready.is_none());
             if let Some((stated, ..)) = stated.filter(|s| s.0 .0 != ready.0) {
                 differs = Some((
-                    format!("revents={}", stated.told()),
-                    format!("revents={}", ready.told()),
+                    format!("revents={}", stated.names()),
+                    format!("revents={}", ready.names()),
                 ));
             }
         }
@@ -405,7 +405,7 @@ impl Runner<'_> {
             return Ok(Some(Err("EBADF")));
         };
         let ready: Vec<_> = watched.iter().map(|watch| self.ready(watch.fd)).collect();
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for (watch, ready) in self
             .sockets
             .epolls
@@ -414,22 +414,22 @@ impl Runner<'_> {
             .iter_mut()
             .zip(ready)
         {
-            told.push(watch.tell(ready));
+            events.push(watch.tell(ready));
         }
-        told.retain(|ready| !ready.is_none());
+        events.retain(|ready| !ready.is_none());
         let waits = argument(call, 3) != "0" && !self.patience_over;
-        if told.is_empty() && waits {
+        if events.is_empty() && waits {
             return Ok(None);
         }
-        if let (Some((stated, ..)), Some(told)) = (stated, told.first()) {
-            if stated != *told {
+        if let (Some((stated, ..)), Some(events)) = (stated, events.first()) {
+            if stated != *events {
                 self.differs = Some((
-                    format!("events={}", stated.told()),
-                    format!("events={}", told.told()),
+                    format!("events={}", stated.names()),
+                    format!("events={}", events.names()),
                 ));
             }
         }
-        Ok(Some(Ok(told.len() as i64)))
+        Ok(Some(Ok(events.len() as i64)))
     }
 
     /// Until when the call waits by itself.

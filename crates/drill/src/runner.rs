@@ -432,17 +432,17 @@ impl<'a> Runner<'a> {
                 let outcome = Err((expected(), format!("{before} until {patient}")));
                 return Ok((outcome, patient));
             };
-            let told = |sent: &str| Err((expected(), format!("{sent} at {}", next.at)));
+            let differs = |sent: &str| Err((expected(), format!("{sent} at {}", next.at)));
             let whole = match &seen {
                 None => Some(next.clone()),
                 Some(before) => joined(before, &next),
             };
             let Some(whole) = whole else {
                 let first = seen.map_or(String::new(), |s| format!("{s} at {} and then ", s.at));
-                return Ok((told(&format!("{first}{next}")), next.at));
+                return Ok((differs(&format!("{first}{next}")), next.at));
             };
             if !fits(spec, &whole) || next.at + tolerance < from || next.at > latest {
-                return Ok((told(&whole.to_string()), next.at));
+                return Ok((differs(&whole.to_string()), next.at));
             }
             if whole.to == spec.to {
                 let outcome = match self.differs(spec, &whole, next.at) {
@@ -518,11 +518,11 @@ impl<'a> Runner<'a> {
             return Some((has(*stated, what), has(*seen, what)));
         }
         if options.sack != sent.sack {
-            let told = |blocks: &[(u64, u64)]| {
+            let written = |blocks: &[(u64, u64)]| {
                 let blocks = blocks.iter().map(|(left, right)| format!("{left}:{right}"));
                 format!("sack {}", blocks.collect::<Vec<_>>().join(" "))
             };
-            return Some((told(&options.sack), told(&sent.sack)));
+            return Some((written(&options.sack), written(&sent.sack)));
         }
         let largest = connection.tcp.settings().mss;
         if let Some(mss) = options.mss.filter(|&mss| mss != largest) {

@@ -162,7 +162,7 @@ impl Ready {
     }
 
     /// As a script writes it.
-    pub(super) fn told(self) -> String {
+    pub(super) fn names(self) -> String {
         let is_first = |name: &str| !name.ends_with("NORM");
         let of_it = READY
             .iter()
@@ -200,11 +200,11 @@ impl EpollEntry {
         if !self.woken || self.spent {
             return Ready::default();
         }
-        let told = ready.of(self.asked);
+        let events = ready.of(self.asked);
         // One by levels is looked at again next time.
-        self.woken = !told.is_none() && !self.edges && !self.once;
-        self.spent |= self.once && !told.is_none();
-        told
+        self.woken = !events.is_none() && !self.edges && !self.once;
+        self.spent |= self.once && !events.is_none();
+        events
     }
 }
 
@@ -259,9 +259,9 @@ mod tests {
         };
         let both = Ready::OUT.and(Ready::ERROR);
         let mut by_level = watch(&[]);
-        assert_eq!(by_level.tell(both).told(), "POLLOUT|POLLERR");
-        assert_eq!(by_level.tell(both).told(), "POLLOUT|POLLERR");
-        assert_eq!(by_level.tell(Ready::IN).told(), "0");
+        assert_eq!(by_level.tell(both).names(), "POLLOUT|POLLERR");
+        assert_eq!(by_level.tell(both).names(), "POLLOUT|POLLERR");
+        assert_eq!(by_level.tell(Ready::IN).names(), "0");
         let mut by_edge = watch(&["EPOLLET"]);
         assert!(!by_edge.tell(both).is_none());
         assert!(by_edge.tell(both).is_none());

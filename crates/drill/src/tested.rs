@@ -7,7 +7,7 @@ use std::fmt;
 use midflight_control::signal::HandoffMark;
 use midflight_control::PathUpdate;
 use midflight_endpoint::{Arrival, Connection, Departure, Settings};
-use midflight_tcp::{ConfigError, Log, Says, SenderEvent};
+use midflight_tcp::{AckOption, ConfigError, Log, SenderEvent};
 use midflight_units::{Duration, Instant};
 
 use super::environment::Environment;
@@ -106,7 +106,7 @@ impl Log for SenderReports {
 pub(super) struct Tested {
     pub(super) now: Instant,
     pub(super) tcp: Connection,
-    told: SenderReports,
+    reports: SenderReports,
     pub(super) counts: Counts,
     /// Sent segments that are not yet checked.
     pub(super) sent: VecDeque<Sent>,
@@ -141,15 +141,15 @@ impl Tested {
             time_wait: Duration::ZERO,
             ..Settings::new(environment.built.clone())
         };
-        let mut told = SenderReports::default();
+        let mut reports = SenderReports::default();
         let tcp = match peer {
-            Some(syn) => Connection::accept(settings, now, &arrival(syn, None), &mut told)?,
-            None => Connection::connect(settings, now, &mut told)?,
+            Some(syn) => Connection::accept(settings, now, &arrival(syn, None), &mut reports)?,
+            None => Connection::connect(settings, now, &mut reports)?,
         };
         let mut tested = Self {
             now,
             tcp,
-            told,
+            reports,
             counts: Counts::default(),
             sent: VecDeque::new(),
             timeouts: 0,
@@ -178,7 +178,7 @@ impl Tested {
         if self.tcp.sender().is_stuck() {
             let what = format!("a sender that stalled at {}", self.now);
             let why = "it has data to send, but no timer runs: a bug of one of its parts";
-            self.told.fault.get_or_insert((what, why));
+            self.reports.fault.get_or_insert((what, why));
         }
     }
 
@@ -226,7 +226,7 @@ impl Tested {
         }
         self.tcp.announce(more);
         for (i, &packet) in packets.iter().enumerate() {
-            self.tcp.write(self.now, packet, &mut self.told);
+            self.tcp.write(self.now, packet, &mut self.reports);
             if ends || i + 1 < packets.len() {
                 self.tcp.end_record();
             }
@@ -243,7 +243,7 @@ impl Tested {
 
     /// The application holds short segments back, or no more.
     pub(super) fn set_corked(&mut self, corked: bool) {
-        self.tcp.set_corked(self.now, corked, &mut self.told);
+        self.tcp.set_corked(self.now, corked, &mut self.reports);
         self.transmit();
     }
 
@@ -255,13 +255,13 @@ impl Tested {
 
     /// The application has no more to send.
     pub(super) fn close(&mut self) {
-        self.tcp.close(self.now, &mut self.told);
+        self.tcp.close(self.now, &mut self.reports);
         self.transmit();
     }
 
     /// The application changes its mind about Nagle's algorithm.
     pub(super) fn set_nagle(&mut self, nagle: bool) {
-        self.tcp.set_nagle(self.now, nagle, &mut self.told);
+        self.tcp.set_nagle(self.now, nagle, &mut self.reports);
         self.transmit();
     }
 
@@ -281,7 +281,7 @@ impl Tested {
         self.now = self.now.max(due);
         let was_closed = self.tcp.sender().is_window_closed();
         self.counts.probes += u32::from(was_closed);
-        if self.tcp.on_timeout(self.now, &mut self.told) {
+        if self.tcp.on_timeout(self.now, &mut self.reports) {
             self.counts.timeouts += 1;
             self.counts.loss_point = self.tcp.sender().view().snd_max;
         }
@@ -300,7 +300,7 @@ impl Tested {
         match event {
             HandoffEvent::Notice(notice) => {
                 self.tcp
-                    .on_path_update(now, &PathUpdate::Notice(notice), &mut self.told);
+                    .on_path_update(now, &PathUpdate::Notice(notice), &mut self.reports);
             }
             HandoffEvent::Warning(notice) => {
                 self.tcp.on_links(now, &notice, false);
@@ -322,13 +322,13 @@ impl Tested {
                     from: end,
                     to: end,
                     window: window.unwrap_or(last.window),
-                    says: Says::Moved(HandoffMark {
+                    option: AckOption::Moved(HandoffMark {
                         number: self.marks,
                         sent: now,
                     }),
                     ..last.clone()
                 };
-                self.tcp.on_segment(now, &marked, &mut self.told)?;
+                self.tcp.on_segment(now, &marked, &mut self.reports)?;
             }
         }
         self.transmit();
@@ -362,7 +362,7 @@ impl Tested {
             _ => None,
         };
         let una = self.tcp.sender().view().snd_una;
-        self.told.undone = false;
+        self.reports.undone = false;
         self.counts.received += 1;
         if spec.to > spec.from && !spec.syn {
             self.counts.data_received += 1;
@@ -373,9 +373,9 @@ impl Tested {
         }
         self.counts.probes = 0;
         let segment = arrival(spec, echo);
-        self.tcp.on_segment(self.now, &segment, &mut self.told)?;
+        self.tcp.on_segment(self.now, &segment, &mut self.reports)?;
         self.last = Some(segment);
-        if self.told.undone {
+        if self.reports.undone {
             self.counts.loss_point = 0;
         }
         if self.tcp.sender().view().snd_una > una {
@@ -439,7 +439,7 @@ impl Tested {
 
     /// An action of the sender that is forbidden, and the reason.
     pub(super) fn fault(&self) -> Option<Refusal> {
-        self.told.fault.clone()
+        self.reports.fault.clone()
     }
 
     pub(super) fn value(&self, field: Field) -> f64 {

@@ -39,7 +39,7 @@ fn run(name: &str, text: &str, request: &DrillRequest) -> Vec<DrillRun> {
     run_drill(text, name, request).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn told(name: &str, run: &DrillRun) -> String {
+fn describe(name: &str, run: &DrillRun) -> String {
     let sender = format!("{} {} {:?}", run.scheme, run.profile, run.knobs);
     let Some(failure) = &run.failure else {
         return format!("{name} [{sender}] passes");
@@ -58,7 +58,7 @@ fn every_drill_passes_for_every_sender_that_it_names() {
         for one in run(&name, &text, &DrillRequest::default()) {
             runs += 1;
             if one.failure.is_some() {
-                failures.push(told(&name, &one));
+                failures.push(describe(&name, &one));
             }
         }
     }
@@ -104,7 +104,7 @@ fn a_handoff_policy_changes_no_drill() {
                 ..DrillRequest::default()
             };
             for one in run(&name, &text, &request) {
-                assert!(one.failure.is_none(), "{}", told(&name, &one));
+                assert!(one.failure.is_none(), "{}", describe(&name, &one));
                 compared += 1;
             }
         }

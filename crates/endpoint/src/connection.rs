@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use midflight_control::StartNotice;
 use midflight_tcp::scheme::Built;
 use midflight_tcp::{
-    Ack, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock,
-    SackBlocks, Says, Segment, Sender, SenderConfig,
+    Ack, AckOption, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling,
+    SackBlock, SackBlocks, Segment, Sender, SenderConfig,
 };
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -112,7 +112,7 @@ pub struct Connection {
     had_unsent: bool,
     /// ACKs that are due, and what else the next one is to say.
     acks: VecDeque<Ack>,
-    answer: Option<Says>,
+    answer: Option<AckOption>,
     /// The other side's FIN.
     end: Option<u64>,
     /// Bytes that the application has read, and one past the last byte that was advertised.
@@ -282,7 +282,10 @@ impl Connection {
                 Ecn::Ask if is_answer => syn.ece && !syn.cwr,
                 Ecn::Accept | Ecn::Ask => self.congestion.asked,
             };
-        self.answer = syn.request.and_then(|r| r.response()).map(Says::Approved);
+        self.answer = syn
+            .request
+            .and_then(|r| r.response())
+            .map(AckOption::Approved);
         let block = SackBlock { left: 0, right: 1 };
         Ok(self.receiver.on_block(now, block, syn.stamp(), false, true))
     }
@@ -374,7 +377,7 @@ impl Connection {
                 ack: Some(ack.ack),
                 window: self.advertise(ack.ack),
                 sack: ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect(),
-                says: ack.says,
+                ack_option: ack.option,
                 ece: self.congestion.echoes,
                 ..self.bare()
             });
@@ -435,9 +438,9 @@ impl Connection {
                 false,
             )
         } else {
-            let says = self.congestion.agreed && !is_again && to > from;
-            let reduced = says && std::mem::take(&mut self.congestion.reduced);
-            (self.congestion.echoes, reduced, says)
+            let reports = self.congestion.agreed && !is_again && to > from;
+            let reduced = reports && std::mem::take(&mut self.congestion.reduced);
+            (self.congestion.echoes, reduced, reports)
         };
         Departure {
             syn,
@@ -448,7 +451,7 @@ impl Connection {
             retransmission: segment.retransmission && segment.has_data(),
             from,
             to,
-            says: answer.unwrap_or_default(),
+            ack_option: answer.unwrap_or_default(),
             option: segment.option,
             ..self.bare()
         }
@@ -493,7 +496,7 @@ impl Connection {
                 echo: None,
                 cause_sent: self.opened,
                 offset: 0,
-                says: Says::ZeroWindow,
+                option: AckOption::ZeroWindow,
                 window: None,
                 stamp_ms: 0,
                 extra_bytes: 0,
@@ -568,10 +571,10 @@ impl Connection {
         let ack = self.receiver.on_read(now);
         self.acks.extend(ack);
         let next = self.receiver.next();
-        let told = self.advertised.saturating_sub(next);
+        let window = self.advertised.saturating_sub(next);
         let room = self.receive_edge().saturating_sub(next);
-        let is_news = room >= told + self.step().max(told);
-        if self.end.is_none() && 2 * told <= self.settings.receive_buffer && is_news {
+        let is_news = room >= window + self.step().max(window);
+        if self.end.is_none() && 2 * window <= self.settings.receive_buffer && is_news {
             self.acknowledge_again();
         }
     }

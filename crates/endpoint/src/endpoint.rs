@@ -312,8 +312,8 @@ impl Endpoint {
     // ---- what the node finds out ---------------------------------------------------
 
     /// A handoff notice or throughput advice has arrived.
-    pub fn on_path_update(&mut self, now: Instant, told: &PathUpdate) {
-        self.logged(&mut ()).on_path_update(now, told);
+    pub fn on_path_update(&mut self, now: Instant, update: &PathUpdate) {
+        self.logged(&mut ()).on_path_update(now, update);
     }
 
     /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
@@ -409,9 +409,9 @@ impl<L: Log> Logged<'_, L> {
     }
 
     /// As [`Endpoint::on_path_update`].
-    pub fn on_path_update(&mut self, now: Instant, told: &PathUpdate) {
+    pub fn on_path_update(&mut self, now: Instant, update: &PathUpdate) {
         if let Some(link) = &mut self.of.link {
-            link.connection.on_path_update(now, told, self.log);
+            link.connection.on_path_update(now, update, self.log);
         }
     }
 }
@@ -541,7 +541,7 @@ impl Link {
             options.sack_permitted = connection.has_sack();
         }
         options.timestamps = departure.echo.map(|echo| (clock(now), echo as u32));
-        options.extra = Extra::of(departure.says);
+        options.extra = Extra::of(departure.ack_option);
         let room = options.room_for_blocks();
         for &(left, right) in departure.sack.iter().take(room) {
             options.sack.push(number(irs, left), number(irs, right));
@@ -585,7 +585,7 @@ fn arrival(header: &Header, recent: u64) -> Arrival {
         window_scale: options.window_scale.map(|s| u64::from(s.min(MOST_SHIFT))),
         sack_permitted: options.sack_permitted,
         timestamp,
-        says: options.extra.and_then(Extra::says).unwrap_or_default(),
+        option: options.extra.and_then(Extra::option).unwrap_or_default(),
         request,
         ..Arrival::default()
     }

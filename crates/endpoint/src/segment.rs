@@ -2,7 +2,7 @@
 //! do not wrap. Timestamps of the other side are numbers that grow.
 
 use midflight_control::quick_start::Request;
-use midflight_tcp::{Says, SegmentOption};
+use midflight_tcp::{AckOption, SegmentOption};
 use midflight_units::Instant;
 
 /// A segment of the other side.
@@ -43,7 +43,7 @@ pub struct Arrival {
     /// SACK blocks: the first byte and one past the last.
     pub sack: Vec<(u64, u64)>,
     /// Further content of its ACK.
-    pub says: Says,
+    pub option: AckOption,
     /// It requests a rate.
     pub request: Option<Request>,
 }
@@ -90,7 +90,7 @@ pub struct Departure {
     /// SACK blocks.
     pub sack: Vec<(u64, u64)>,
     /// Further content of its ACK.
-    pub says: Says,
+    pub ack_option: AckOption,
     /// Its content besides data.
     pub option: Option<SegmentOption>,
 }

@@ -277,8 +277,8 @@ fn useless_settings_are_named() {
         taken.err().map(|e| e.to_string()).unwrap_or_default()
     };
     let other = Header::new(SERVER, SERVER);
-    let told = "a segment from 10.1.0.1:80 to 10.1.0.1:80 is not of this connection, which is from 10.1.0.1:80 to 10.0.0.1:49152";
-    assert_eq!(said(&mut hand, &other), told);
+    let expected = "a segment from 10.1.0.1:80 to 10.1.0.1:80 is not of this connection, which is from 10.1.0.1:80 to 10.0.0.1:49152";
+    assert_eq!(said(&mut hand, &other), expected);
     let short = hand.server.on_datagram(hand.now, &[0x45]);
     assert!(matches!(short, Err(EndpointError::Wire(_))));
     let listening = Endpoint::listen(Config::new(SERVER, plain()));

@@ -136,8 +136,8 @@ fn table(probe: &midflight_study::Probe, runs: &[ProbeRun]) -> PyResult<Table> {
         rows.iter().map(|r| measure(&r.2).into()).collect(),
     );
     t.int("sent_ns", ints(&|t| t.sent.as_nanos()));
-    let told = |t: &TrainRow| t.told.map(|at| at.as_nanos() as i64);
-    t.maybe_int("told_ns", rows.iter().map(|r| told(&r.2)).collect());
+    let reported = |t: &TrainRow| t.reported.map(|at| at.as_nanos() as i64);
+    t.maybe_int("told_ns", rows.iter().map(|r| reported(&r.2)).collect());
     let estimate = |t: &TrainRow| t.estimate.map(|rate| rate.as_bps() as i64);
     t.maybe_int(
         "estimate_bps",

@@ -141,7 +141,7 @@ impl Events {
             .ok_or_else(|| PyIndexError::new_err(format!("event {number} was not kept")))
     }
 
-    fn told(&self, place: usize) -> EventFields<'_> {
+    fn fields(&self, place: usize) -> EventFields<'_> {
         let kept = &self.found.kept;
         let (row, of) = (&kept.rows[place], &kept.of[place]);
         let ns = |at: Option<Instant>| at.map(Instant::as_nanos);
@@ -184,12 +184,12 @@ impl Events {
     /// name, what it says and why it was given, and the link, with what was lost and the cause.
     fn rows(&self) -> Vec<EventFields<'_>> {
         let all = 0..self.found.kept.rows.len();
-        all.map(|place| self.told(place)).collect()
+        all.map(|place| self.fields(place)).collect()
     }
 
     /// Return the event of a number. Raises `IndexError` for one that is not there.
     fn row(&self, number: u64) -> PyResult<EventFields<'_>> {
-        Ok(self.told(self.place(number)?))
+        Ok(self.fields(self.place(number)?))
     }
 
     /// Return the number of the event that reached the sender and led to this one.

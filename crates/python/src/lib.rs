@@ -28,7 +28,7 @@ use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
 use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::workload::{AnyWorkload, Unit, WORKLOADS};
-use midflight_control::{LinkInfo, Listens, Notice};
+use midflight_control::{Interests, LinkInfo, Notice};
 use midflight_sim::agent::AGENTS;
 use midflight_sim::Scripted;
 use midflight_study::{
@@ -173,7 +173,8 @@ fn part_list<'py>(py: Python<'py>, parts: &[PartInfo]) -> PyResult<Bound<'py, Py
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = part_list(py, POLICIES)?;
     for (entry, info) in list.iter().zip(POLICIES) {
-        let marks = Policy::named(info.name).is_some_and(|p| p.listens().to(Listens::MARKS));
+        let marks =
+            Policy::named(info.name).is_some_and(|p| p.interests().includes(Interests::MARKS));
         entry.set_item("heeds", if marks { "marks" } else { "notices" })?;
     }
     Ok(list)
@@ -403,8 +404,8 @@ fn with_progress<T: Send>(
     let outcome = py.detach(|| {
         work(&mut |done, total| {
             Python::attach(|py| {
-                let told = progress.map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop));
-                raised = told.and_then(|()| py.check_signals()).err();
+                let called = progress.map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop));
+                raised = called.and_then(|()| py.check_signals()).err();
                 if let Some(error) = &raised {
                     // No policy is asked any more, however long it would take.
                     for of_one in failures {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use midflight_control::congestion::ForeignCongestion;
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
-use midflight_control::{Listens, Orders, Pacing, Spacing, Then, Train};
+use midflight_control::{Interests, Orders, Pacing, Spacing, Then, Train};
 use midflight_study::{nearest, Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
 use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError, PyValueError};
@@ -272,7 +272,7 @@ impl PythonPolicy {
         Python::attach(|py| {
             let answer = call(py).and_then(|answer| read(py, hook, answer));
             answer.unwrap_or_else(|error| {
-                self.failures.note(self.told(py, hook, error));
+                self.failures.note(self.refusal(py, hook, error));
                 T::default()
             })
         })
@@ -286,7 +286,7 @@ impl PythonPolicy {
     }
 
     /// An error of the policy in a sentence, with the error itself as its cause.
-    fn told(&self, py: Python<'_>, hook: &str, error: PyErr) -> PyErr {
+    fn refusal(&self, py: Python<'_>, hook: &str, error: PyErr) -> PyErr {
         // An interrupt is no mistake of the policy.
         if !error.is_instance_of::<PyException>(py) {
             return error;
@@ -304,9 +304,9 @@ impl PythonPolicy {
         let near = meant(py, &error).unwrap_or_default();
         let kind = self.kind();
         let text = format!("the {kind} \"{name}\" failed in {hook}: {error}{near}{place}");
-        let told = refuse_value(text, name, hook, "a hook that raises nothing");
-        told.set_cause(py, Some(error));
-        told
+        let refusal = refuse_value(text, name, hook, "a hook that raises nothing");
+        refusal.set_cause(py, Some(error));
+        refusal
     }
 
     fn notify(&self, hook: &str, notice: Notice, view: &midflight_control::SenderView) -> Orders {
@@ -420,12 +420,12 @@ impl HandoffPolicy for PythonPolicy {
         })
     }
 
-    fn listens(&self) -> Listens {
-        let acks = Listens::ACKS | Listens::RATES;
-        Listens::ADVICE.when(self.hooks.advice)
-            | Listens::START.when(self.hooks.start)
+    fn interests(&self) -> Interests {
+        let acks = Interests::ACKS | Interests::RATES;
+        Interests::ADVICE.when(self.hooks.advice)
+            | Interests::START.when(self.hooks.start)
             | acks.when(self.hooks.ack)
-            | Listens::CONTROL.when(self.control.is_some())
+            | Interests::CONTROL.when(self.control.is_some())
     }
 
     fn on_ack(

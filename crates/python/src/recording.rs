@@ -78,25 +78,25 @@ pub(crate) fn read_recording<'py>(
         let recording = Recording::read(&text, format, &columns.unwrap_or_default());
         recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
     });
-    told(py, found.map_err(refuse)?)
+    as_dict(py, found.map_err(refuse)?)
 }
 
-fn told(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("format", found.format.name())?;
-    told.set_item("span_ns", found.span.as_nanos())?;
-    told.set_item("down", way(py, &found.down)?)?;
-    told.set_item("up", way(py, &found.up)?)?;
+fn as_dict(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("format", found.format.name())?;
+    dict.set_item("span_ns", found.span.as_nanos())?;
+    dict.set_item("down", way(py, &found.down)?)?;
+    dict.set_item("up", way(py, &found.up)?)?;
     let handovers = found.handovers.iter().map(|one| (one.0.as_nanos(), one.1));
-    told.set_item("handovers", handovers.collect::<Vec<_>>())?;
+    dict.set_item("handovers", handovers.collect::<Vec<_>>())?;
     let outages = found
         .outages
         .iter()
         .map(|one| (one.0.as_nanos(), one.1.as_nanos()));
-    told.set_item("outages", outages.collect::<Vec<_>>())?;
-    told.set_item("drops", found.drops)?;
-    told.set_item("remarks", found.remarks)?;
-    Ok(told)
+    dict.set_item("outages", outages.collect::<Vec<_>>())?;
+    dict.set_item("drops", found.drops)?;
+    dict.set_item("remarks", found.remarks)?;
+    Ok(dict)
 }
 
 /// Generate a trace from a model, as a link's `trace` in a scenario does.
@@ -127,7 +127,7 @@ pub(crate) fn draw_recording<'py>(
         "length" => refuse_sentence(refused.why, "length", length),
         _ => refuse(refused.why),
     });
-    told(py, found?)
+    as_dict(py, found?)
 }
 
 /// Return the models that generate traces, with their knobs.

@@ -122,7 +122,7 @@ impl Plan {
     /// the bytes of data in a full segment.
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        flow_entries(py, self.plan.flows_told())
+        flow_entries(py, self.plan.flow_infos())
     }
 
     /// What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack.
@@ -216,12 +216,15 @@ pub(crate) fn run_plans(
     let cells = with_progress(py, progress.as_ref(), &failures, |go_on| {
         run_some(&plans, runs.map_or(0..u64::MAX, |r| r.0..r.1), how, go_on)
     })?;
-    let told: Vec<Vec<_>> = plans.iter().map(|p| p.flows_told().collect()).collect();
-    tables(&told, &cells)
+    let infos: Vec<Vec<_>> = plans.iter().map(|p| p.flow_infos().collect()).collect();
+    tables(&infos, &cells)
 }
 
 /// The tables of flows and of phases of the runs of each scenario.
-pub(crate) fn tables(told: &FlowInfos<'_>, cells: &[Vec<ScenarioRun>]) -> PyResult<(Table, Table)> {
+pub(crate) fn tables(
+    infos: &FlowInfos<'_>,
+    cells: &[Vec<ScenarioRun>],
+) -> PyResult<(Table, Table)> {
     let mut flows: Vec<Row<&FlowOutcome>> = Vec::new();
     let mut phases: Vec<Row<(usize, &PhaseOutcome)>> = Vec::new();
     for (cell, runs) in cells.iter().enumerate() {
@@ -244,7 +247,7 @@ pub(crate) fn tables(told: &FlowInfos<'_>, cells: &[Vec<ScenarioRun>]) -> PyResu
             }
         }
     }
-    Ok((flow_table(told, &flows)?, phase_table(told, &phases)?))
+    Ok((flow_table(infos, &flows)?, phase_table(infos, &phases)?))
 }
 
 pub(crate) type FlowInfos<'a> = Vec<Vec<midflight_study::FlowInfo<'a>>>;
@@ -274,10 +277,10 @@ fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
     }
 }
 
-fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table> {
+fn flow_table(infos: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table> {
     let mut t = Table::builder();
     let totals: Vec<FlowRow> = rows.iter().map(|r| r.of.total()).collect();
-    let of = |row: &Row<'_, &FlowOutcome>| told[row.cell][row.flow];
+    let of = |row: &Row<'_, &FlowOutcome>| infos[row.cell][row.flow];
     let text = |f: &dyn Fn(&Row<'_, &FlowOutcome>) -> String| rows.iter().map(f).collect();
     t.int("cell", integers(rows, |r| r.cell as u64));
     t.int("run", integers(rows, |r| r.run.run));
@@ -314,17 +317,17 @@ fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<
         |count: fn(&Delivery) -> u64| integers(rows, |r| r.of.delivery.as_ref().map_or(0, count));
     t.int("acked_ahead", of_delivery(|delivery| delivery.ahead));
     t.int("acked_missing", of_delivery(|delivery| delivery.missing));
-    add_workloads(&mut t, told, rows);
+    add_workloads(&mut t, infos, rows);
     t.text("digest", text(&|r| r.run.digest.to_string()));
     t.build()
 }
 
 /// What workloads measure, where a flow has one.
-fn add_workloads(t: &mut TableBuilder, told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) {
-    if !told.iter().flatten().any(|flow| flow.workload.is_some()) {
+fn add_workloads(t: &mut TableBuilder, infos: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) {
+    if !infos.iter().flatten().any(|flow| flow.workload.is_some()) {
         return;
     }
-    let name = |r: &Row<'_, &FlowOutcome>| match told[r.cell][r.flow] {
+    let name = |r: &Row<'_, &FlowOutcome>| match infos[r.cell][r.flow] {
         flow if flow.is_back => String::new(),
         flow => flow.workload.unwrap_or_default().into(),
     };
@@ -340,11 +343,11 @@ fn add_workloads(t: &mut TableBuilder, told: &FlowInfos<'_>, rows: &[Row<'_, &Fl
     }
 }
 
-fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &PhaseOutcome)>]) -> PyResult<Table> {
+fn phase_table(infos: &FlowInfos<'_>, rows: &[Row<'_, (usize, &PhaseOutcome)>]) -> PyResult<Table> {
     let mut t = Table::builder();
     t.int("cell", integers(rows, |r| r.cell as u64));
     t.int("run", integers(rows, |r| r.run.run));
-    let name = |r: &Row<'_, (usize, &PhaseOutcome)>| told[r.cell][r.flow].name.into();
+    let name = |r: &Row<'_, (usize, &PhaseOutcome)>| infos[r.cell][r.flow].name.into();
     t.text("flow", rows.iter().map(name).collect());
     t.int("phase", integers(rows, |r| r.of.0 as u64));
     let kind = |r: &Row<'_, (usize, &PhaseOutcome)>| r.of.1.kind.name().into();

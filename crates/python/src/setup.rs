@@ -239,22 +239,22 @@ impl Setup {
         };
         let (digest, flows) = lab::replay_flows(&self.setup, recorded).map_err(refuse)?;
         let bytes = lab::segment_bytes(&self.setup, record).map_err(refuse)?;
-        let each = self.setup.flows_told().zip(bytes);
-        let told = each.map(|(told, payload_bytes)| FlowInfo {
-            scheme: scheme.unwrap_or(told.scheme),
+        let each = self.setup.flow_infos().zip(bytes);
+        let info = each.map(|(info, payload_bytes)| FlowInfo {
+            scheme: scheme.unwrap_or(info.scheme),
             payload_bytes,
-            ..told
+            ..info
         });
         let run = self.setup.run().unwrap_or(0);
         let run = ScenarioRun { run, digest, flows };
-        let mut told: Vec<Vec<FlowInfo<'_>>> = vec![told.collect()];
+        let mut infos: Vec<Vec<FlowInfo<'_>>> = vec![info.collect()];
         let mut cells = vec![vec![run]];
         // Rows name the place of their scenario.
         for _ in 0..cell {
-            told.insert(0, Vec::new());
+            infos.insert(0, Vec::new());
             cells.insert(0, Vec::new());
         }
-        tables(&told, &cells)
+        tables(&infos, &cells)
     }
 
     /// Return every event of a flow of this run as a kernel made it.
@@ -493,7 +493,7 @@ impl Setup {
     /// the bytes of data in a full segment.
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        flow_entries(py, self.setup.flows_told())
+        flow_entries(py, self.setup.flow_infos())
     }
 
     /// The handoffs, and the changes of the link that the mobile node is on.
@@ -791,7 +791,7 @@ pub(crate) fn path_changes<'py>(
         entry.set_item("at_ns", one.at.as_nanos())?;
         entry.set_item("make_ns", one.make.as_nanos())?;
         entry.set_item("breaks", one.breaks)?;
-        entry.set_item("told_ns", one.told.map(Instant::as_nanos))?;
+        entry.set_item("told_ns", one.notified.map(Instant::as_nanos))?;
         entry.set_item("told_wrong", one.told_wrong)?;
         list.append(entry)?;
     }

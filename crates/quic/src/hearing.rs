@@ -161,7 +161,7 @@ const MODULES: [&str; 3] = [
 /// Lines of a module that are distinguished.
 const LINES: usize = 1 << 14;
 
-/// Listens to the messages that matter. A message is known by its text only, and a line of a module always
+/// Interests to the messages that matter. A message is known by its text only, and a line of a module always
 /// says the same: what it says is looked at once, and a line that says nothing of matter is not asked again.
 struct Listener;
 

@@ -6,7 +6,9 @@ use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
 use midflight_control::workload::AnyWorkload;
 use midflight_control::{Notice, PathUpdate, StartNotice};
-use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig, SenderParts};
+use midflight_tcp::{
+    Ack, AckOption, ReceiverConfig, SackBlocks, Sender, SenderConfig, SenderParts,
+};
 use midflight_units::Instant;
 
 use crate::hook::Hook;
@@ -175,7 +177,7 @@ impl ForgedAck {
             echo: None,
             cause_sent: view.now,
             offset: 0,
-            says: Says::Moved(HandoffMark {
+            option: AckOption::Moved(HandoffMark {
                 number,
                 sent: view.now,
             }),

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use midflight_tcp::{Says, SenderEvent};
+use midflight_tcp::{AckOption, SenderEvent};
 use midflight_units::Instant;
 
 use crate::config::FlowId;
@@ -85,15 +85,15 @@ impl Observer for Digest {
         let (kind, value) = match event {
             Event::Sent(s) => (1, s.seq << 1 | u64::from(s.retransmission)),
             Event::AckArrived(a) => {
-                let kind = match a.says {
-                    Says::Nothing => 2,
-                    Says::ZeroWindow => 17,
-                    Says::Moved(_) => 18,
-                    Says::Measured { .. } => 19,
-                    Says::Approved(_) => 20,
-                    Says::Congested => 25,
-                    Says::From(_) => 26,
-                    Says::Partial { .. } => 27,
+                let kind = match a.option {
+                    AckOption::Nothing => 2,
+                    AckOption::ZeroWindow => 17,
+                    AckOption::Moved(_) => 18,
+                    AckOption::Measured { .. } => 19,
+                    AckOption::Approved(_) => 20,
+                    AckOption::Congested => 25,
+                    AckOption::From(_) => 26,
+                    AckOption::Partial { .. } => 27,
                 };
                 (kind, a.ack)
             }
@@ -143,12 +143,12 @@ impl Observer for Digest {
                 }
                 (25, event.value())
             }
-            Event::App(told) => {
-                for byte in told.what.bytes() {
+            Event::App(event) => {
+                for byte in event.what.bytes() {
                     self.add(byte.into());
                 }
-                self.add(told.number);
-                (28, told.value)
+                self.add(event.number);
+                (28, event.value)
             }
             Event::Break => (6, 0),
             Event::Make => (7, 0),

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use educe::Educe;
 use midflight_control::quick_start::Request;
-use midflight_tcp::{Ack, Content, EcnCodepoint, SackBlocks, Says, Segment, SegmentOption};
+use midflight_tcp::{Ack, AckOption, Content, EcnCodepoint, SackBlocks, Segment, SegmentOption};
 use midflight_units::{Instant, Seq};
 
 use crate::config::{FlowId, NodeId};
@@ -320,7 +320,7 @@ impl Packet {
             sack: options.sack,
             echo: options.echo,
             cause_sent: self.sent,
-            says: options.says,
+            option: options.option,
             window: options.window,
             stamp_ms: options.stamp_ms,
             extra_bytes: options.extra_bytes,
@@ -422,7 +422,7 @@ impl OptionsId {
 struct Options {
     sack: SackBlocks,
     echo: Option<Instant>,
-    says: Says,
+    option: AckOption,
     window: Option<NonZeroU32>,
     stamp_ms: u32,
     offset: u16,
@@ -453,14 +453,14 @@ impl PacketOptions {
 
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
-        let says_nothing = ack.says == Says::Nothing && ack.window.is_none();
+        let says_nothing = ack.option == AckOption::Nothing && ack.window.is_none();
         if ack.sack.is_empty() && ack.echo.is_none() && says_nothing {
             return OptionsId::NONE;
         }
         self.acks.insert(Options {
             sack: ack.sack,
             echo: ack.echo,
-            says: ack.says,
+            option: ack.option,
             window: ack.window,
             stamp_ms: ack.stamp_ms,
             offset: ack.offset,
@@ -552,13 +552,13 @@ mod tests {
             sack,
             echo: (number.is_multiple_of(2) || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),
-            says: match number % 5 {
-                0 => Says::Moved(HandoffMark {
+            option: match number % 5 {
+                0 => AckOption::Moved(HandoffMark {
                     number: 3,
                     sent: Instant::from_nanos(8),
                 }),
-                1 => Says::ZeroWindow,
-                _ => Says::Nothing,
+                1 => AckOption::ZeroWindow,
+                _ => AckOption::Nothing,
             },
             window: None,
             stamp_ms: 0,

@@ -516,9 +516,9 @@ impl<O: Observer> World<O> {
             }
             Action::Foresee(flow, _) | Action::Attached(flow, ..) | Action::Notify(flow, _)
                 if !self.is_opened(flow) => {}
-            Action::Notify(flow, told) => {
+            Action::Notify(flow, update) => {
                 self.observer.record(now, flow, &Event::Notice);
-                self.notify(flow, told);
+                self.notify(flow, update);
             }
             Action::Foresee(flow, notice) => {
                 let receiver = &mut self.flows[flow.index()].receiver;

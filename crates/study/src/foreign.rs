@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
-use midflight_control::Listens;
+use midflight_control::Interests;
 
 use crate::error::StudyError;
 use crate::scheme::{Built, Scheme, SchemeError};
@@ -56,7 +56,7 @@ fn check_controllers(
     let is_known = |name: &&str| CONGESTION_CONTROLLERS.iter().any(|c| c.name == *name);
     let named = |p: &&Arc<dyn ForeignPolicy>| scheme.split('+').any(|name| name == p.info().name);
     let own = policies.iter().filter(named);
-    let own = own.filter(|p| p.listens().to(Listens::CONTROL));
+    let own = own.filter(|p| p.interests().includes(Interests::CONTROL));
     let all: Vec<&str> = known
         .parts
         .iter()

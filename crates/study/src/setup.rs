@@ -171,7 +171,7 @@ pub struct PathChange {
     /// There is a time in between without a link.
     pub breaks: bool,
     /// When the notice reaches the senders that get one.
-    pub told: Option<Instant>,
+    pub notified: Option<Instant>,
     /// The notice says another rate or delay than the new link has.
     pub told_wrong: bool,
 }
@@ -220,8 +220,8 @@ impl Setup {
     }
 
     /// Its flows, in the order of their numbers.
-    pub fn flows_told(&self) -> impl Iterator<Item = FlowInfo<'_>> {
-        self.flows.iter().map(FlowSetup::told)
+    pub fn flow_infos(&self) -> impl Iterator<Item = FlowInfo<'_>> {
+        self.flows.iter().map(FlowSetup::info)
     }
 
     /// The handoffs, and the changes of the link that the mobile node is on, as they begin.

@@ -173,9 +173,9 @@ fn sweeps_run_together_are_the_same_as_alone() {
     sweeps.push(more.clone());
     more.knobs.push(("min_rto".into(), "1s".into()));
     sweeps.push(more);
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     let together = run_sweeps(&sweeps, TWO_THREADS, |done, total| {
-        told.push((done, total));
+        seen.push((done, total));
         true
     })
     .unwrap_or_else(|e| panic!("{e}"));
@@ -183,8 +183,8 @@ fn sweeps_run_together_are_the_same_as_alone() {
         assert_eq!(all_of(&run(sweep)), all_of(rows), "{:?}", sweep.handoff);
     }
     let total: usize = together.iter().map(Vec::len).sum();
-    assert_eq!(told.last(), Some(&(total, total)));
-    assert!(told.is_sorted());
+    assert_eq!(seen.last(), Some(&(total, total)));
+    assert!(seen.is_sorted());
 }
 
 #[test]

@@ -41,8 +41,8 @@ fn run(pair: (LinkInfo, LinkInfo), kind: HandoffKind, profile: &str) -> [Vec<Han
         threads: 1,
     };
     let mut rows = sweep.run(how).unwrap_or_else(|e| panic!("{e}"));
-    let told = rows.split_off(40);
-    [rows, told]
+    let notified = rows.split_off(40);
+    [rows, notified]
 }
 
 fn total(rows: &[HandoffRow], of: fn(&HandoffRow) -> u32) -> u32 {
@@ -54,11 +54,11 @@ fn total(rows: &[HandoffRow], of: fn(&HandoffRow) -> u32) -> u32 {
 fn few_fast_retransmits_are_false() {
     for profile in ["ns2", "rfc"] {
         let pair = (link(800, 150), link(54_000, 25));
-        let [plain, told] = run(pair, HandoffKind::MakeBeforeBreak, profile);
-        assert!(total(&told, |r| r.reordered) > 0, "{profile}");
+        let [plain, notified] = run(pair, HandoffKind::MakeBeforeBreak, profile);
+        assert!(total(&notified, |r| r.reordered) > 0, "{profile}");
         let false_ones = |rows: &[HandoffRow]| total(rows, |r| r.false_fast_rexmits);
         assert!(false_ones(&plain) >= 20, "{profile}");
-        assert!(false_ones(&told) <= 2, "{profile}");
+        assert!(false_ones(&notified) <= 2, "{profile}");
     }
 }
 
@@ -68,12 +68,12 @@ fn after_a_break_no_more_losses_wait_for_the_timer() {
     for profile in ["ns2", "rfc"] {
         let pair = (link(1600, 300), link(6400, 25));
         let gap = Duration::from_millis(500);
-        let [plain, told] = run(pair, HandoffKind::BreakBeforeMake { gap }, profile);
+        let [plain, notified] = run(pair, HandoffKind::BreakBeforeMake { gap }, profile);
         assert!(total(&plain, |r| r.drops_break) > 0, "{profile}");
         let timed_out = |rows: &[HandoffRow]| total(rows, |r| r.losses_timed_out);
-        assert!(timed_out(&told) <= timed_out(&plain), "{profile}");
+        assert!(timed_out(&notified) <= timed_out(&plain), "{profile}");
         // Everything that the break took went again, a gap later at least.
-        for row in plain.iter().chain(&told).filter(|r| r.drops_break > 0) {
+        for row in plain.iter().chain(&notified).filter(|r| r.drops_break > 0) {
             assert!(row.loss_wait_max >= row.loss_wait_mean, "{profile}");
             assert!(row.loss_wait_max >= Some(gap), "{profile} {}", row.at);
         }

@@ -238,9 +238,9 @@ fn an_outage_is_a_handoff_to_the_same_link() {
 #[test]
 fn notices_may_lie_and_get_lost() {
     let enhanced = ("flows.bulk.scheme", "enhanced");
-    let told = run(PAPER, &[enhanced]);
+    let notified = run(PAPER, &[enhanced]);
     let plain = run(PAPER, &[]);
-    assert_ne!(told.digest, plain.digest);
+    assert_ne!(notified.digest, plain.digest);
     for silent in [("handoffs.0.notice.lost", "100%"), ("notices", "false")] {
         assert_eq!(run(PAPER, &[enhanced, silent]).digest, plain.digest);
     }
@@ -249,17 +249,17 @@ fn notices_may_lie_and_get_lost() {
         ("handoffs.0.notice.says_rate", "200 kbit/s"),
         ("handoffs.0.notice.says_delay", "300 ms"),
     ];
-    assert_eq!(run(PAPER, &right).digest, told.digest);
+    assert_eq!(run(PAPER, &right).digest, notified.digest);
     let wrong = run(
         PAPER,
         &[enhanced, ("handoffs.0.notice.says_rate", "6 Mbit/s")],
     );
-    assert!(wrong.digest != told.digest && wrong.digest != plain.digest);
+    assert!(wrong.digest != notified.digest && wrong.digest != plain.digest);
     let heard: Vec<bool> = (0..40)
         .map(|seed| {
             let seed = seed.to_string();
             let sets = [enhanced, ("handoffs.0.notice.lost", "50%"), ("seed", &seed)];
-            run(PAPER, &sets).digest == told.digest
+            run(PAPER, &sets).digest == notified.digest
         })
         .collect();
     let heard = heard.iter().filter(|&&heard| heard).count();

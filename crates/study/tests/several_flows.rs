@@ -242,21 +242,21 @@ fn schemes_with_a_start_notice_have_their_own_pasts() {
         start_notice: true,
         ..company()[1]
     };
-    let told = Sweep {
+    let notified = Sweep {
         schemes: ["vho", "abest-vho", "iw10", "sack", "vho-qs"]
             .map(Into::into)
             .to_vec(),
         knobs: vec![("dsack".into(), "on".into())],
         ..sweep(handoff(KINDS[0], flows))
     };
-    let mut sweeps = vec![told.clone()];
+    let mut sweeps = vec![notified.clone()];
     for (knob, value) in [
         ("abest_release", "burst"),
         ("quick_start_request", "most"),
         ("quick_start_routers", "none"),
         ("initial_window", "2"),
     ] {
-        let mut other = told.clone();
+        let mut other = notified.clone();
         other.knobs.push((knob.into(), value.into()));
         other.handoff.new = link(200, 300);
         sweeps.push(other.clone());

@@ -111,11 +111,11 @@ fn all_of_a_page_arrives_over_every_transport() {
                 let done = run(ROUGH, &sets);
                 let page = done.flows.iter().find_map(|flow| flow.workload.as_ref());
                 let page = page.unwrap_or_else(|| panic!("{sets:?}"));
-                let told = format!("{sets:?} {page:?}");
-                assert_eq!(value(page, "objects_done"), Some(13), "{told}");
+                let context = format!("{sets:?} {page:?}");
+                assert_eq!(value(page, "objects_done"), Some(13), "{context}");
                 assert!(value(page, "load_ns").is_some_and(|ns| ns < 100_000_000_000));
                 for flow in &done.flows {
-                    assert!(flow.finished.is_some(), "{told}");
+                    assert!(flow.finished.is_some(), "{context}");
                 }
             }
         }
@@ -220,14 +220,14 @@ fn a_call_has_late_frames_where_the_link_is_away() {
             let done = run(OUTAGE, &sets);
             let call = done.flows[0].workload.as_ref();
             let call = call.unwrap_or_else(|| panic!("{sets:?}"));
-            let told = format!("{sets:?} {call:?}");
-            assert_eq!(value(call, "frames"), Some(500), "{told}");
-            assert_eq!(value(call, "frames_lost"), Some(0), "{told}");
+            let context = format!("{sets:?} {call:?}");
+            assert_eq!(value(call, "frames"), Some(500), "{context}");
+            assert_eq!(value(call, "frames_lost"), Some(0), "{context}");
             // What was made in the two seconds, and what waited for the sender's timer and behind that.
             let late = value(call, "frames_late").unwrap_or_default();
-            assert!((90..300).contains(&late), "{told}");
+            assert!((90..300).contains(&late), "{context}");
             let longest = value(call, "frame_delay_max_ns").unwrap_or_default();
-            assert!(longest > 1_900_000_000, "{told}");
+            assert!(longest > 1_900_000_000, "{context}");
         }
     }
 }
@@ -264,11 +264,11 @@ fn a_video_plays_all_its_media_over_every_transport() {
             let done = run(OUTAGE, &sets);
             let found = done.flows.iter().find_map(|flow| flow.workload.as_ref());
             let video = found.unwrap_or_else(|| panic!("{sets:?}"));
-            let told = format!("{sets:?} {video:?}");
-            assert_eq!(value(video, "played_ns"), Some(40_000_000_000), "{told}");
-            assert_eq!(value(video, "rebuffers"), Some(0), "{told}");
+            let context = format!("{sets:?} {video:?}");
+            assert_eq!(value(video, "played_ns"), Some(40_000_000_000), "{context}");
+            assert_eq!(value(video, "rebuffers"), Some(0), "{context}");
             let rate = value(video, "mean_rate_bps").unwrap_or_default();
-            assert_eq!(rate == 750_000, adaptation == "none", "{told}");
+            assert_eq!(rate == 750_000, adaptation == "none", "{context}");
         }
     }
 }

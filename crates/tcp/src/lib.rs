@@ -56,7 +56,7 @@ pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use recovery::{Tally, RECOVERIES};
 pub use segment::{
-    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption, Source,
+    Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption, Source,
     TrainMark, ACK_HEADER_BYTES,
 };
 pub use sender::{Sender, Unusual};

@@ -148,8 +148,8 @@ mod tests {
         assert_eq!(m.on_segment(at(1240), &pair(7, 1, 6)), None);
         // 12,000 bits in 240 us.
         let rate = Rate::from_bps(50_000_000);
-        let told = m.on_segment(at(1480), &pair(7, 2, 7));
-        assert_eq!(told, Some(Estimate { train: 7, rate }));
+        let reported = m.on_segment(at(1480), &pair(7, 2, 7));
+        assert_eq!(reported, Some(Estimate { train: 7, rate }));
         assert!(!m.under_way);
         assert_eq!(m.on_segment(at(1500), &pair(7, 2, 7)), None);
     }
@@ -171,9 +171,9 @@ mod tests {
         assert!(newer.under_way, "the newer one is measured");
         assert_eq!(newer.on_segment(at(2), &pair(7, 1, 6)), None);
         let _ = newer.on_segment(at(241), &pair(8, 1, 9));
-        let told = newer.on_segment(at(481), &pair(8, 2, 10));
+        let reported = newer.on_segment(at(481), &pair(8, 2, 10));
         let rate = Rate::from_bps(50_000_000);
-        assert_eq!(told, Some(Estimate { train: 8, rate }));
+        assert_eq!(reported, Some(Estimate { train: 8, rate }));
 
         let mut first = measurement();
         assert_eq!(first.on_segment(at(0), &pair(7, 1, 6)), lost, "the first");
@@ -189,7 +189,7 @@ mod tests {
             smoothing: 3,
             ..EstimatorConfig::DEFAULT
         });
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (number, delays) in [
             (1, [500, 500, 500]),
             (2, [500, 500, 600]),
@@ -198,9 +198,9 @@ mod tests {
             for (index, sent) in [0, 2000, 3000].into_iter().enumerate() {
                 let segment = marked(number, index as u16, 0, sent, Measure::Available(None));
                 let report = m.on_segment(at(sent + delays[index]), &segment);
-                told.extend(report.and_then(|e| e.rate).map(Rate::as_bps));
+                reported.extend(report.and_then(|e| e.rate).map(Rate::as_bps));
             }
         }
-        assert_eq!(told, [12_000_000, 12_000_000, 10_000_000]);
+        assert_eq!(reported, [12_000_000, 12_000_000, 10_000_000]);
     }
 }

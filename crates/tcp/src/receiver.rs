@@ -28,7 +28,7 @@ use self::quic::QuicAcks;
 use self::signal::Reshaping;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
-use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
+use crate::segment::{Ack, AckOption, Content, SackBlock, SackBlocks, Segment, SegmentOption};
 use crate::sizes::{first_byte, segment_of};
 
 /// Depth of the memory of reported blocks.
@@ -72,7 +72,7 @@ pub struct Receiver {
     is_plain: bool,
     measurement: Measurement,
     /// What answers the SYN's request for a rate, while its ACK is delayed.
-    syn_answer: Option<Says>,
+    syn_answer: Option<AckOption>,
     /// Where ACKs are those of Linux.
     linux: Option<Box<Linux>>,
     /// Where they are those of QUIC.
@@ -411,17 +411,17 @@ impl Receiver {
     #[cold]
     fn measure(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         let report = self.measurement.on_segment(now, &segment);
-        let says = match segment.option {
-            Some(SegmentOption::Request(request)) => request.response().map(Says::Approved),
-            _ => report.map(Says::from),
+        let option = match segment.option {
+            Some(SegmentOption::Request(request)) => request.response().map(AckOption::Approved),
+            _ => report.map(AckOption::from),
         };
         let waits = segment.seq == 0 && self.config.delay_syn_ack;
-        let mut ack = self.take(now, arrival(&segment), says.is_some() && !waits);
-        if ack.is_none() && says.is_some() {
-            self.syn_answer = says;
+        let mut ack = self.take(now, arrival(&segment), option.is_some() && !waits);
+        if ack.is_none() && option.is_some() {
+            self.syn_answer = option;
         }
-        if let (Some(ack), Some(says), false) = (&mut ack, says, self.closed) {
-            ack.says = says;
+        if let (Some(ack), Some(option), false) = (&mut ack, option, self.closed) {
+            ack.option = option;
         }
         ack
     }
@@ -480,8 +480,8 @@ impl Receiver {
         self.delayed = None;
         let mut ack = self.acknowledge(due.block, due.sent, false);
         if due.block.left == 0 {
-            if let (Some(says), false) = (self.syn_answer.take(), self.closed) {
-                ack.says = says;
+            if let (Some(option), false) = (self.syn_answer.take(), self.closed) {
+                ack.option = option;
             }
         }
         Some(ack)
@@ -582,18 +582,18 @@ impl Receiver {
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent,
             offset: 0,
-            says: self.window_says(),
+            option: self.window_option(),
             window: None,
             stamp_ms: 0,
             extra_bytes: 0,
         }
     }
 
-    fn window_says(&self) -> Says {
+    fn window_option(&self) -> AckOption {
         if self.closed {
-            Says::ZeroWindow
+            AckOption::ZeroWindow
         } else {
-            Says::Nothing
+            AckOption::Nothing
         }
     }
 

@@ -280,7 +280,7 @@ pub struct Ack {
     /// judging timeouts; no sender looks at it.
     pub cause_sent: Instant,
     /// Its further content.
-    pub says: Says,
+    pub option: AckOption,
     /// The receiver's window in bytes from the ACK number on; none where the receiver does not say it and
     /// the sender goes by its setting.
     pub window: Option<NonZeroU32>,
@@ -293,7 +293,7 @@ pub struct Ack {
 
 /// The option of an ACK; most have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Says {
+pub enum AckOption {
     /// Nothing.
     #[default]
     Nothing,
@@ -337,7 +337,7 @@ pub struct Source {
     pub answers: Option<u16>,
 }
 
-impl Says {
+impl AckOption {
     /// The report of a train.
     pub fn measured(self) -> Option<Estimate> {
         match self {
@@ -347,7 +347,7 @@ impl Says {
     }
 }
 
-impl From<Estimate> for Says {
+impl From<Estimate> for AckOption {
     fn from(Estimate { train, rate }: Estimate) -> Self {
         Self::Measured { train, rate }
     }
@@ -369,8 +369,8 @@ impl Ack {
         if self.is_quic() {
             let ranges = u32::from(self.sack.len).saturating_sub(1);
             let bytes = QUIC_ACK_BYTES + QUIC_RANGE_BYTES * ranges;
-            return match self.says {
-                Says::From(Source {
+            return match self.option {
+                AckOption::From(Source {
                     answers: Some(_), ..
                 }) => bytes.max(PATH_FRAME_BYTES),
                 _ => bytes,
@@ -381,9 +381,9 @@ impl Ack {
         } else {
             0
         };
-        let estimate = match self.says {
-            Says::Measured { .. } => ESTIMATE_BYTES,
-            Says::Approved(_) => RESPONSE_BYTES,
+        let estimate = match self.option {
+            AckOption::Measured { .. } => ESTIMATE_BYTES,
+            AckOption::Approved(_) => RESPONSE_BYTES,
             _ => 0,
         };
         let blocks = SACK_BLOCK_BYTES * u32::from(self.sack.len);
@@ -451,7 +451,7 @@ mod tests {
             sack,
             echo: None,
             cause_sent: Instant::ZERO,
-            says: Says::Nothing,
+            option: AckOption::Nothing,
             window: None,
             stamp_ms: 0,
             extra_bytes: 0,

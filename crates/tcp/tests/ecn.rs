@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_tcp::{
-    profile, Ack, Content, EcnCodepoint, Profile, Receiver, SackBlocks, Says, Segment, Sender,
+    profile, Ack, AckOption, Content, EcnCodepoint, Profile, Receiver, SackBlocks, Segment, Sender,
 };
 use midflight_units::{Duration, Instant};
 
@@ -46,10 +46,10 @@ fn a_receiver_echoes_a_mark_until_it_is_answered() {
     let mut seq = 1;
     for ms in 100..160 {
         let ack = receiver.on_segment(at(ms), &data(seq, ms, EcnCodepoint::Capable, false));
-        assert!(ack.is_none_or(|ack| ack.says == Says::Nothing));
+        assert!(ack.is_none_or(|ack| ack.option == AckOption::Nothing));
         seq += 1;
     }
-    let mut says = Vec::new();
+    let mut options = Vec::new();
     for (ms, ecn, cwr) in [
         (160, EcnCodepoint::Congestion, false),
         (161, EcnCodepoint::Capable, false),
@@ -60,26 +60,29 @@ fn a_receiver_echoes_a_mark_until_it_is_answered() {
         (166, EcnCodepoint::Capable, false),
     ] {
         let ack = receiver.on_segment(at(ms), &data(seq, ms, ecn, cwr));
-        says.push(ack.map(|ack| ack.says));
+        options.push(ack.map(|ack| ack.option));
         seq += 1;
     }
-    assert_eq!(says[0], Some(Says::Congested));
-    assert!(says[1..4]
+    assert_eq!(options[0], Some(AckOption::Congested));
+    assert!(options[1..4]
         .iter()
         .flatten()
-        .all(|say| *say == Says::Congested));
-    assert_eq!(says[4], Some(Says::Nothing));
-    assert!(says[5..].iter().flatten().all(|say| *say == Says::Nothing));
+        .all(|option| *option == AckOption::Congested));
+    assert_eq!(options[4], Some(AckOption::Nothing));
+    assert!(options[5..]
+        .iter()
+        .flatten()
+        .all(|option| *option == AckOption::Nothing));
 }
 
-fn ack(number: u64, says: Says, ms: u64) -> Ack {
+fn ack(number: u64, option: AckOption, ms: u64) -> Ack {
     Ack {
         ack: number,
         sack: SackBlocks::default(),
         echo: Some(at(ms)),
         cause_sent: at(ms),
         offset: 0,
-        says,
+        option,
         window: None,
         stamp_ms: 0,
         extra_bytes: 0,
@@ -99,7 +102,7 @@ fn a_sender_reduces_once_and_says_so() {
     };
     let syn = drain(&mut sender, 0);
     assert_eq!(syn[0].ecn, EcnCodepoint::NotCapable);
-    sender.on_ack(at(50), &ack(1, Says::Nothing, 0), log);
+    sender.on_ack(at(50), &ack(1, AckOption::Nothing, 0), log);
     let first = drain(&mut sender, 50);
     let carry = |segment: &&Segment| segment.has_data() && segment.content == Content::Data;
     let capable = |segments: &[Segment]| {
@@ -109,16 +112,16 @@ fn a_sender_reduces_once_and_says_so() {
     assert!(first.len() >= 10 && capable(&first));
     assert!(first.iter().all(|segment| !segment.cwr));
     let before = sender.view().cwnd;
-    let mut told = 0;
+    let mut reductions = 0;
     // All of the window is acknowledged with the echo.
     for number in 2..=11 {
         let ms = 100 + number;
-        sender.on_ack(at(ms), &ack(number, Says::Congested, 50), log);
+        sender.on_ack(at(ms), &ack(number, AckOption::Congested, 50), log);
         let sent = drain(&mut sender, ms);
         assert!(capable(&sent));
-        told += sent.iter().filter(|segment| segment.cwr).count();
+        reductions += sent.iter().filter(|segment| segment.cwr).count();
     }
-    assert_eq!(told, 1);
+    assert_eq!(reductions, 1);
     let after = sender.view();
     assert!(after.ssthresh < before, "{} {before}", after.ssthresh);
     assert!(after.ssthresh >= (0.7 * before).floor() - 1.0);

@@ -94,9 +94,9 @@ fn the_derived_threshold_starts_fast_retransmit() {
 #[test]
 fn the_usual_threshold_holds_otherwise() {
     for recovery in ALL {
-        for told in [false, true] {
+        for notified in [false, true] {
             let mut s = start(recovery, "derived", 1, &[]);
-            if told {
+            if notified {
                 let notice = Notice {
                     old: link(54_000, 1),
                     new: link(800, 90),
@@ -107,8 +107,8 @@ fn the_usual_threshold_holds_otherwise() {
             for d in 1..=3 {
                 let _ = duplicate(&mut s, d);
             }
-            assert_eq!(s.seen.fast_retransmits, [1], "{recovery} {told}");
-            assert_eq!(s.seen.orders, [], "{recovery} {told}");
+            assert_eq!(s.seen.fast_retransmits, [1], "{recovery} {notified}");
+            assert_eq!(s.seen.orders, [], "{recovery} {notified}");
         }
     }
 }
@@ -289,7 +289,7 @@ fn segments_of_the_old_link_keep_their_order() {
 /// estimate of 90.1 ms, less than the old link's own round trip.)
 #[test]
 fn segments_sent_just_before_the_notice_indicate_nothing() {
-    for (ago_us, told) in [(900, vec![]), (1100, vec![5])] {
+    for (ago_us, expected) in [(900, vec![]), (1100, vec![5])] {
         let mut s = start("sack", "improved", 1, &[]);
         assert_eq!(s.ack(5).len(), 4);
         s.now += Duration::from_micros(ago_us);
@@ -300,7 +300,7 @@ fn segments_sent_just_before_the_notice_indicate_nothing() {
         };
         s.sender.on_notice(s.now, &notice, &mut s.seen);
         let _ = s.sack(5, &[(13, 17)]);
-        assert_eq!(s.seen.fast_retransmits, told, "{ago_us}");
+        assert_eq!(s.seen.fast_retransmits, expected, "{ago_us}");
     }
 }
 

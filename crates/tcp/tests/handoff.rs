@@ -9,7 +9,7 @@ use common::DrivenSender;
 use midflight_control::policy::Policy;
 use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
 use midflight_control::Order;
-use midflight_tcp::{profile, Ack, Content, Receiver, Says, Segment};
+use midflight_tcp::{profile, Ack, AckOption, Content, Receiver, Segment};
 use midflight_units::{Duration, Instant, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
@@ -44,7 +44,7 @@ fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
 }
 
 /// An ACK that says something arrives: what is sent.
-fn say(s: &mut DrivenSender, ack: Seq, says: Says) -> Vec<Seq> {
+fn say(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
     s.now += s.step;
     let ack = Ack {
         ack,
@@ -52,7 +52,7 @@ fn say(s: &mut DrivenSender, ack: Seq, says: Says) -> Vec<Seq> {
         echo: None,
         cause_sent: Instant::ZERO,
         offset: 0,
-        says,
+        option,
         window: None,
         stamp_ms: 0,
         extra_bytes: 0,
@@ -64,7 +64,7 @@ fn say(s: &mut DrivenSender, ack: Seq, says: Says) -> Vec<Seq> {
 /// An ACK with the mark of this handoff arrives, which left the node 5 ms ago.
 fn mark(s: &mut DrivenSender, ack: Seq, number: u32) -> Vec<Seq> {
     let sent = common::before(s.now + s.step, 5);
-    say(s, ack, Says::Moved(HandoffMark { number, sent }))
+    say(s, ack, AckOption::Moved(HandoffMark { number, sent }))
 }
 
 fn ms(n: u64) -> Duration {
@@ -79,7 +79,7 @@ fn ms(n: u64) -> Duration {
 fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
     for recovery in ALL {
         let mut s = start(recovery, &[("max_rto", "3s")]);
-        assert_eq!(say(&mut s, 9, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         assert!(s.sender.is_window_closed());
         let (closed, window) = (s.now, s.window());
         let mut waits = Vec::new();
@@ -91,7 +91,7 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
             waits.push(s.now.since(before).as_nanos() / 1_000_000);
             // The answer: the window is still closed.
             s.step = Duration::ZERO;
-            assert_eq!(say(&mut s, 9, Says::ZeroWindow), [], "{recovery}");
+            assert_eq!(say(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         }
         assert_eq!(waits, [1000, 2000, 3000, 3000], "{recovery}");
         assert_eq!(s.now.since(closed), ms(9000));
@@ -104,7 +104,7 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
 #[test]
 fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     let mut s = start("sack", &[]);
-    let _ = say(&mut s, 9, Says::ZeroWindow);
+    let _ = say(&mut s, 9, AckOption::ZeroWindow);
     s.now = s.due();
     assert!(!s.sender.on_timer(s.now, &mut s.seen));
     let probe = s.sender.poll_transmit(s.now);
@@ -124,7 +124,7 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
 fn a_probe_after_the_handshake_is_no_syn() {
     for recovery in ALL {
         let mut s = start(recovery, &[]);
-        assert_eq!(say(&mut s, 1, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 1, AckOption::ZeroWindow), [], "{recovery}");
         s.now = s.due();
         assert!(!s.sender.on_timer(s.now, &mut s.seen));
         let probe = s.sender.poll_transmit(s.now);
@@ -143,10 +143,10 @@ fn the_ack_of_the_syn_may_close_the_window() {
     for recovery in ALL {
         let mut s = DrivenSender::closed(&[("recovery", recovery)], 100);
         assert_eq!(s.send(), [0]);
-        assert_eq!(say(&mut s, 1, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 1, AckOption::ZeroWindow), [], "{recovery}");
         assert!(s.sender.is_window_closed());
         assert_eq!(s.timer(), (false, vec![0]), "{recovery}: a probe");
-        assert_eq!(say(&mut s, 1, Says::Nothing)[0], 1, "{recovery}");
+        assert_eq!(say(&mut s, 1, AckOption::Nothing)[0], 1, "{recovery}");
     }
 }
 
@@ -158,7 +158,7 @@ fn a_delayed_response_does_not_cut_a_window_that_is_closed() {
         for d in 1..=3 {
             let _ = s.sack(1, &[(2, d + 2)]);
         }
-        let _ = say(&mut s, 1, Says::ZeroWindow);
+        let _ = say(&mut s, 1, AckOption::ZeroWindow);
         let window = s.window();
         for _ in 0..4 {
             assert!(!s.timer().0, "{dupack}");
@@ -172,9 +172,9 @@ fn a_delayed_response_does_not_cut_a_window_that_is_closed() {
 fn an_open_window_lets_new_data_go_at_once() {
     for recovery in ALL {
         let mut s = start(recovery, &[]);
-        assert_eq!(say(&mut s, 9, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         let cwnd = s.window().0;
-        let sent = say(&mut s, 9, Says::Nothing);
+        let sent = say(&mut s, 9, AckOption::Nothing);
         let expected: Vec<Seq> = (9..9 + cwnd).collect();
         assert_eq!(sent, expected, "{recovery}: a whole window, no slow start");
         assert!(!s.sender.is_window_closed());
@@ -187,15 +187,15 @@ fn an_open_window_lets_new_data_go_at_once() {
 fn acks_move_on_under_a_closed_window() {
     for recovery in ALL {
         let mut s = start(recovery, &[]);
-        assert_eq!(say(&mut s, 3, Says::ZeroWindow), [], "{recovery}");
-        assert_eq!(say(&mut s, 5, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 3, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 5, AckOption::ZeroWindow), [], "{recovery}");
         assert_eq!(s.sender.view().snd_una, 5, "{recovery}");
         // Below SND.UNA: says nothing of the window now.
-        assert_eq!(say(&mut s, 4, Says::Nothing), [], "{recovery}");
+        assert_eq!(say(&mut s, 4, AckOption::Nothing), [], "{recovery}");
         assert!(s.sender.is_window_closed(), "{recovery}");
         for _ in 0..5 {
             assert_eq!(
-                say(&mut s, 5, Says::ZeroWindow),
+                say(&mut s, 5, AckOption::ZeroWindow),
                 [],
                 "{recovery}: no duplicates"
             );
@@ -210,9 +210,9 @@ fn acks_move_on_under_a_closed_window() {
 fn segments_lost_under_a_closed_window_are_resent_after_it() {
     for recovery in ALL {
         let mut s = start(recovery, &[("count_window_updates", "off")]);
-        let _ = say(&mut s, 5, Says::ZeroWindow);
+        let _ = say(&mut s, 5, AckOption::ZeroWindow);
         s.now += ms(300);
-        let _ = say(&mut s, 5, Says::Nothing);
+        let _ = say(&mut s, 5, AckOption::Nothing);
         assert_eq!(s.due(), s.now + s.sender.view().rto, "{recovery}");
         let _ = s.timeout();
         assert_eq!(s.seen.timeouts, [5], "{recovery}");
@@ -220,9 +220,9 @@ fn segments_lost_under_a_closed_window_are_resent_after_it() {
     for (counts, retransmits) in [("on", vec![5]), ("off", vec![])] {
         for recovery in BY_NUMBER {
             let mut s = start(recovery, &[("count_window_updates", counts)]);
-            let _ = say(&mut s, 5, Says::ZeroWindow);
+            let _ = say(&mut s, 5, AckOption::ZeroWindow);
             for _ in 0..3 {
-                let _ = say(&mut s, 5, Says::Nothing);
+                let _ = say(&mut s, 5, AckOption::Nothing);
             }
             assert_eq!(s.seen.fast_retransmits, retransmits, "{recovery}");
         }
@@ -236,14 +236,14 @@ fn segments_lost_under_a_closed_window_are_resent_after_it() {
 fn the_retransmission_timer_resumes_with_its_remaining_time() {
     for recovery in ALL {
         let mut s = start(recovery, &[("count_window_updates", "off")]);
-        let _ = say(&mut s, 5, Says::Nothing);
+        let _ = say(&mut s, 5, AckOption::Nothing);
         let (from, rto) = (s.now, s.sender.view().rto);
         let mut frozen = Duration::ZERO;
         for _ in 0..4 {
             s.now += ms(100);
-            let _ = say(&mut s, 5, Says::ZeroWindow);
+            let _ = say(&mut s, 5, AckOption::ZeroWindow);
             s.now += ms(700);
-            let _ = say(&mut s, 5, Says::Nothing);
+            let _ = say(&mut s, 5, AckOption::Nothing);
             frozen = frozen + ms(710);
             assert_eq!(s.due(), from + rto + frozen, "{recovery}");
         }
@@ -543,7 +543,11 @@ fn adjusted_sets_the_capacity_of_the_new_path() {
         let before = s.window().0;
         assert!(before > 20, "{controller}");
         let sent = common::before(s.now + s.step, 60);
-        let resent = say(&mut s, 600, Says::Moved(HandoffMark { number: 1, sent }));
+        let resent = say(
+            &mut s,
+            600,
+            AckOption::Moved(HandoffMark { number: 1, sent }),
+        );
         let share = s.sender.view().ssthresh;
         assert!((11.0..=12.0).contains(&share), "{controller}: {share}");
         assert_eq!(s.window().0, share as u64, "{controller}");
@@ -584,14 +588,14 @@ fn take_at(r: &mut Receiver, now: Instant, seq: Seq) -> Option<Ack> {
     r.on_segment(now, &segment)
 }
 
-fn attached(r: &mut Receiver) -> Vec<(Seq, Says)> {
+fn attached(r: &mut Receiver) -> Vec<(Seq, AckOption)> {
     let acks = r.on_attached(Instant::from_nanos(77));
-    acks.map(|a| (a.ack, a.says)).collect()
+    acks.map(|a| (a.ack, a.option)).collect()
 }
 
-fn warned(r: &mut Receiver) -> Vec<(Seq, Says)> {
+fn warned(r: &mut Receiver) -> Vec<(Seq, AckOption)> {
     let acks = r.on_warning(Instant::from_nanos(66));
-    acks.map(|a| (a.ack, a.says)).collect()
+    acks.map(|a| (a.ack, a.option)).collect()
 }
 
 #[test]
@@ -600,26 +604,36 @@ fn each_signal_has_its_content() {
     assert_eq!(attached(&mut receiver("silent", &received)), []);
     assert_eq!(
         attached(&mut receiver("tr-acks", &received)),
-        [(3, Says::Nothing); 3]
+        [(3, AckOption::Nothing); 3]
     );
     let mut freeze = receiver("freeze", &received);
-    assert_eq!(warned(&mut freeze), [(3, Says::ZeroWindow)]);
+    assert_eq!(warned(&mut freeze), [(3, AckOption::ZeroWindow)]);
     // Every ACK says so until the handoff is over.
-    assert_eq!(take(&mut freeze, 3).map(|a| a.says), None, "a delayed ACK");
-    assert_eq!(take(&mut freeze, 4).map(|a| a.says), Some(Says::ZeroWindow));
-    assert_eq!(attached(&mut freeze), [(5, Says::Nothing); 3]);
+    assert_eq!(
+        take(&mut freeze, 3).map(|a| a.option),
+        None,
+        "a delayed ACK"
+    );
+    assert_eq!(
+        take(&mut freeze, 4).map(|a| a.option),
+        Some(AckOption::ZeroWindow)
+    );
+    assert_eq!(attached(&mut freeze), [(5, AckOption::Nothing); 3]);
     let mut ehn = receiver("ehn-notify", &received);
     for number in 1..=2 {
         let sent = Instant::from_nanos(77);
         let mark = HandoffMark { number, sent };
-        assert_eq!(attached(&mut ehn), [(3, Says::Moved(mark))]);
+        assert_eq!(attached(&mut ehn), [(3, AckOption::Moved(mark))]);
     }
     let mut option = receiver("ho-notify", &received);
-    assert_eq!(warned(&mut option), [(3, Says::ZeroWindow)]);
+    assert_eq!(warned(&mut option), [(3, AckOption::ZeroWindow)]);
     let sent = Instant::from_nanos(77);
     let mark = HandoffMark { number: 1, sent };
-    assert_eq!(attached(&mut option), [(3, Says::Moved(mark))]);
-    assert_eq!(take(&mut option, 4).map(|a| a.says), Some(Says::Nothing));
+    assert_eq!(attached(&mut option), [(3, AckOption::Moved(mark))]);
+    assert_eq!(
+        take(&mut option, 4).map(|a| a.option),
+        Some(AckOption::Nothing)
+    );
 }
 
 /// What fills the gap is answered as usual, and after the time every segment out of order.

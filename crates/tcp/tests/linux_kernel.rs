@@ -7,7 +7,7 @@
 use std::num::NonZeroU32;
 
 use midflight_tcp::{
-    profile, Ack, Content, Profile, Receiver, SackBlock, SackBlocks, Says, Segment, Sender,
+    profile, Ack, AckOption, Content, Profile, Receiver, SackBlock, SackBlocks, Segment, Sender,
 };
 use midflight_units::{Duration, Instant};
 
@@ -52,7 +52,7 @@ fn ack_of(words: &[&str]) -> (Instant, Ack) {
         echo: Some(Instant::from_nanos(echo)),
         cause_sent: at,
         offset: 0,
-        says: Says::Nothing,
+        option: AckOption::Nothing,
         window: NonZeroU32::new(window as u32),
         stamp_ms: stamp as u32,
         extra_bytes: 0,

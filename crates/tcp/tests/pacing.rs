@@ -7,7 +7,7 @@ use common::{configured, DrivenSender};
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy, Policy};
 use midflight_control::{
-    AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, RateSample, SenderView,
+    AckNews, Interests, LinkInfo, Notice, Order, Orders, Pacing, RateSample, SenderView,
 };
 use midflight_tcp::{Sender, RECOVERIES};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -23,8 +23,8 @@ impl HandoffPolicy for Paces {
         Orders::none().with(Order::Pace(self.0), "a test")
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ACKS | Listens::RATES
+    fn interests(&self) -> Interests {
+        Interests::ACKS | Interests::RATES
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -49,7 +49,7 @@ impl ForeignPolicy for Paces {
     }
 }
 
-fn told(recovery: &str, pacing: Pacing) -> DrivenSender {
+fn paced(recovery: &str, pacing: Pacing) -> DrivenSender {
     let mut hand = DrivenSender::closed(&[("recovery", recovery)], 100);
     let p = configured(&[("recovery", recovery)]);
     let policy = midflight_control::policy::Foreign::new(&Paces(pacing));
@@ -97,7 +97,7 @@ fn with_tcp_acks() -> impl Iterator<Item = &'static PartInfo> {
 fn an_ordered_rate_spaces_segments_with_every_recovery() {
     let rate = Rate::from_bps(1_200_000).unwrap_or_else(|| panic!("a rate"));
     for recovery in with_tcp_acks() {
-        let mut hand = told(recovery.name, Pacing::At(rate));
+        let mut hand = paced(recovery.name, Pacing::At(rate));
         let got = sent(&mut hand, 60);
         let bursts = if recovery.name == "linux" { 2 } else { 1 };
         for (number, (at, seq)) in got.iter().enumerate() {
@@ -123,7 +123,7 @@ fn an_ordered_rate_spaces_segments_with_every_recovery() {
 fn a_window_is_spread_over_a_round_trip_and_no_longer() {
     let over = Duration::from_millis(50);
     for recovery in ["sack", "newreno"] {
-        let mut hand = told(recovery, Pacing::Window { over });
+        let mut hand = paced(recovery, Pacing::Window { over });
         let got = sent(&mut hand, 90);
         let expected: Vec<(f64, Seq)> = (0..10).map(|n| (5.0 * n as f64, n + 1)).collect();
         assert_eq!(got, expected, "{recovery}");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use midflight_tcp::{
-    profile, Ack, Content, PathEvent, Profile, Receiver, Says, Segment, Sender, SenderEvent,
+    profile, Ack, AckOption, Content, PathEvent, Profile, Receiver, Segment, Sender, SenderEvent,
 };
 use midflight_units::{Duration, Instant, Seq};
 
@@ -372,7 +372,7 @@ fn an_ack_of_unsent_data_changes_nothing() {
         echo: None,
         cause_sent: path.now,
         offset: 0,
-        says: Says::Nothing,
+        option: AckOption::Nothing,
         window: None,
         stamp_ms: 0,
         extra_bytes: u8::MAX,

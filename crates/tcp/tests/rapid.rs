@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::trains::{alone, estimate, knobbed, next_departure, say, sent, told, ALL, LTE};
+use common::trains::{alone, driven, estimate, knobbed, next_departure, say, sent, ALL, LTE};
 use common::DrivenSender;
 use midflight_control::Notice;
 use midflight_units::{Duration, Instant, Seq};
@@ -16,7 +16,7 @@ fn rapid(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
         ("rapid_initial", "1 Mbit/s"),
     ];
     all.extend(knobs);
-    told(
+    driven(
         recovery,
         &[("receiver_window", "50")],
         knobbed("rapid", &all),

@@ -5,12 +5,12 @@
 mod common;
 
 use common::trains::{
-    alone, chirping, estimate, knobbed, next_departure, say, sent, told, ALL, LTE,
+    alone, chirping, driven, estimate, knobbed, next_departure, say, sent, ALL, LTE,
 };
 use common::{configured, DrivenSender};
 use midflight_control::quick_start::{Nonce, RateCode, Request};
 use midflight_control::{Measure, Notice, Order, Spacing, Train, ACK_BYTES};
-use midflight_tcp::{Ack, Content, Receiver, Says, Segment, SegmentOption, TrainMark};
+use midflight_tcp::{Ack, AckOption, Content, Receiver, Segment, SegmentOption, TrainMark};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 #[test]
@@ -45,7 +45,7 @@ fn a_chirp_departs_at_exactly_its_gaps_and_nothing_goes_between() {
 #[test]
 fn packet_pairs_are_sent_at_once_and_a_late_caller_delays_later_segments() {
     for recovery in ALL {
-        let mut pairs = told(recovery, &[], knobbed("probe-train", &[]));
+        let mut pairs = driven(recovery, &[], knobbed("probe-train", &[]));
         pairs.hear(1, &[], None);
         let expected: Vec<_> = (0..4).map(|i| (Seq::from(i) + 1, Some((i, 4)))).collect();
         assert_eq!(sent(&mut pairs), expected, "{recovery}");
@@ -84,7 +84,7 @@ fn a_window_that_never_has_room_for_all_shortens_the_train() {
             ("probe_high", "8 Mbit/s"),
         ];
         let policy = knobbed("probe-train", &knobs);
-        let mut hand = told(recovery, &[("receiver_window", "3")], policy);
+        let mut hand = driven(recovery, &[("receiver_window", "3")], policy);
         hand.hear(1, &[], None);
         let from = hand.now;
         assert_eq!(sent(&mut hand), [(1, Some((0, 3)))], "{recovery}");
@@ -315,10 +315,10 @@ fn the_ack_that_reports_is_not_delayed_and_is_larger() {
         (1480, data(3, mark(2))),
     ];
     let acks = receive(&arrivals);
-    let said: Vec<_> = acks.iter().map(|(us, a)| (*us, a.ack, a.says)).collect();
+    let said: Vec<_> = acks.iter().map(|(us, a)| (*us, a.ack, a.option)).collect();
     let expected = [
-        (0, 1, Says::Nothing),
-        (1240, 3, Says::Nothing),
+        (0, 1, AckOption::Nothing),
+        (1240, 3, AckOption::Nothing),
         (1480, 4, estimate(1, Some(50))),
     ];
     assert_eq!(said, expected);
@@ -328,7 +328,7 @@ fn the_ack_that_reports_is_not_delayed_and_is_larger() {
     assert_eq!(bytes, [plain, plain, plain + 12]);
     // The second is lost: the third says so, with the duplicate ACK that it causes anyway.
     let acks = receive(&[arrivals[0], arrivals[1], arrivals[3]]);
-    let last = acks.last().map(|(_, a)| (a.ack, a.says));
+    let last = acks.last().map(|(_, a)| (a.ack, a.option));
     assert_eq!(last, Some((2, estimate(1, None))));
 }
 
@@ -345,21 +345,24 @@ fn the_ack_of_a_syn_with_a_request_is_delayed_like_any_other() {
         option: Some(SegmentOption::Request(request)),
         ..data(0, None)
     };
-    let answer = request.response().map(Says::Approved);
+    let answer = request.response().map(AckOption::Approved);
     let asked = |delay: &str, syn: Segment| {
         let p = configured(&[("delay_syn_ack", delay), ("delayed_ack", "100 ms")]);
         let mut receiver = Receiver::new(p.receiver);
         let at_once = receiver.on_segment(Instant::ZERO, &syn);
         let (due, _) = receiver.poll_timer().unzip();
         let later = due.and_then(|due| receiver.on_timer(due));
-        let said = |ack: Ack| (ack.ack, ack.says);
+        let said = |ack: Ack| (ack.ack, ack.option);
         (
             due.map(Instant::as_nanos),
             at_once.map(said),
             later.map(said),
         )
     };
-    let (ack, plain) = (answer.map(|says| (1, says)), Some((1, Says::Nothing)));
+    let (ack, plain) = (
+        answer.map(|option| (1, option)),
+        Some((1, AckOption::Nothing)),
+    );
     assert!(ack.is_some());
     assert_eq!(asked("on", syn), (Some(100_000_000), None, ack));
     assert_eq!(asked("off", syn), (None, ack, None));

@@ -6,7 +6,7 @@
 use midflight_control::estimate::Estimate;
 use midflight_control::quick_start::{Nonce, RateCode, Response};
 use midflight_control::signal::HandoffMark;
-use midflight_tcp::Says;
+use midflight_tcp::AckOption;
 use midflight_units::{Instant, Rate};
 
 use crate::header::{be16, be32, WireError};
@@ -117,32 +117,32 @@ pub fn clock(at: Instant) -> u32 {
 
 impl Extra {
     /// The option for what an ACK says.
-    pub fn of(says: Says) -> Option<Self> {
-        match says {
-            Says::Moved(mark) => Some(Self::Mark {
+    pub fn of(option: AckOption) -> Option<Self> {
+        match option {
+            AckOption::Moved(mark) => Some(Self::Mark {
                 number: mark.number as u16,
                 sent: clock(mark.sent),
             }),
-            Says::Measured { train, rate } => Some(Self::Estimate(Estimate { train, rate })),
-            Says::Approved(response) => Some(Self::Response(response)),
-            Says::Nothing
-            | Says::ZeroWindow
-            | Says::Congested
-            | Says::Partial { .. }
-            | Says::From(_) => None,
+            AckOption::Measured { train, rate } => Some(Self::Estimate(Estimate { train, rate })),
+            AckOption::Approved(response) => Some(Self::Response(response)),
+            AckOption::Nothing
+            | AckOption::ZeroWindow
+            | AckOption::Congested
+            | AckOption::Partial { .. }
+            | AckOption::From(_) => None,
         }
     }
 
     /// What an ACK with this option says; nothing for a segment's place in a train.
-    pub fn says(self) -> Option<Says> {
+    pub fn option(self) -> Option<AckOption> {
         match self {
             Self::Train { .. } => None,
-            Self::Mark { number, sent } => Some(Says::Moved(HandoffMark {
+            Self::Mark { number, sent } => Some(AckOption::Moved(HandoffMark {
                 number: u32::from(number),
                 sent: Instant::from_nanos(u64::from(sent) * 1_000_000),
             })),
             Self::Estimate(estimate) => Some(estimate.into()),
-            Self::Response(response) => Some(Says::Approved(response)),
+            Self::Response(response) => Some(AckOption::Approved(response)),
         }
     }
 
@@ -413,21 +413,21 @@ mod tests {
             ttl_diff: 3,
             nonce: Nonce::new(99),
         };
-        for says in [
-            Says::Moved(mark),
-            Says::Measured {
+        for option in [
+            AckOption::Moved(mark),
+            AckOption::Measured {
                 train: 3,
                 rate: Rate::from_bps(5_000_000),
             },
-            Says::Measured {
+            AckOption::Measured {
                 train: 3,
                 rate: None,
             },
-            Says::Approved(response),
+            AckOption::Approved(response),
         ] {
-            assert_eq!(Extra::of(says).and_then(Extra::says), Some(says));
+            assert_eq!(Extra::of(option).and_then(Extra::option), Some(option));
         }
-        assert_eq!(Extra::of(Says::Nothing), None);
+        assert_eq!(Extra::of(AckOption::Nothing), None);
     }
 
     #[test]

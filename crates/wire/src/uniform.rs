@@ -9,7 +9,7 @@
 use std::net::SocketAddrV4;
 use std::num::NonZeroU32;
 
-use midflight_tcp::{Ack, AckRules, Content, Profile, Says, Segment, QUIC_OVERHEAD};
+use midflight_tcp::{Ack, AckOption, AckRules, Content, Profile, Segment, QUIC_OVERHEAD};
 use midflight_units::{Instant, Seq};
 
 use crate::header::{Header, WireError, HEADER_BYTES};
@@ -165,8 +165,8 @@ impl Uniform {
     /// # Errors
     /// [`WireError::Long`] for options that do not go together in a header.
     pub fn ack(&self, ends: Ends, ack: &Ack, sent: AckSent) -> Result<Packet, WireError> {
-        let window = match ack.says {
-            Says::ZeroWindow => 0,
+        let window = match ack.option {
+            AckOption::ZeroWindow => 0,
             _ => ack.window.map_or(self.window, NonZeroU32::get),
         };
         let shift = if sent.syn { 0 } else { self.shift };
@@ -175,9 +175,11 @@ impl Uniform {
         header.seq = u32::from(!sent.syn);
         header.flags.syn = sent.syn;
         // An ECN-setup SYN-ACK (RFC 3168 section 6.1.1), or an echo of congestion (section 6.1.3).
-        header.flags.ece = ack.says == Says::Congested || sent.syn && self.ecn;
-        let part = match ack.says {
-            Says::Partial { done, of } => self.payload * u32::from(done) / u32::from(of.max(1)),
+        header.flags.ece = ack.option == AckOption::Congested || sent.syn && self.ecn;
+        let part = match ack.option {
+            AckOption::Partial { done, of } => {
+                self.payload * u32::from(done) / u32::from(of.max(1))
+            }
             _ => ack.offset.into(),
         };
         header.ack = Some(self.byte_of(ack.ack).wrapping_add(part));
@@ -186,7 +188,7 @@ impl Uniform {
             self.offer(options, self.shift);
         }
         options.timestamps = ack.echo.map(|echo| (clock(sent.at), clock(echo)));
-        options.extra = Extra::of(ack.says);
+        options.extra = Extra::of(ack.option);
         let mut blocks_left_out = 0;
         // A SYN has none (RFC 2018 section 2): what it would say is in no option yet agreed on.
         if !sent.syn {
@@ -261,26 +263,29 @@ mod tests {
             number: 7,
             sent: at,
         };
-        let ack = |echo, says| Ack {
+        let ack = |echo, option| Ack {
             ack: 10,
             sack,
             echo,
             cause_sent: at,
             offset: 0,
-            says,
+            option,
             window: None,
             stamp_ms: 0,
             extra_bytes: 0,
         };
         let [sender, receiver] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
         let ends = Ends { sender, receiver };
-        let of = |echo, says| {
-            let packet = wire(&[]).ack(ends, &ack(echo, says), sent);
+        let of = |echo, option| {
+            let packet = wire(&[]).ack(ends, &ack(echo, option), sent);
             packet.map(|packet| (packet.bytes.len(), packet.blocks_left_out))
         };
-        assert_eq!(of(None, Says::Nothing), Ok((40 + 28, 0)));
-        assert_eq!(of(Some(at), Says::Nothing), Ok((40 + 12 + 28, 0)));
-        assert_eq!(of(Some(at), Says::Moved(mark)), Ok((40 + 12 + 12 + 12, 2)));
+        assert_eq!(of(None, AckOption::Nothing), Ok((40 + 28, 0)));
+        assert_eq!(of(Some(at), AckOption::Nothing), Ok((40 + 12 + 28, 0)));
+        assert_eq!(
+            of(Some(at), AckOption::Moved(mark)),
+            Ok((40 + 12 + 12 + 12, 2))
+        );
     }
 
     /// The handshake of RFC 3168 section 6.1.1, a mark (section 5), its echo (6.1.3) and the answer (6.1.2).
@@ -315,14 +320,14 @@ mod tests {
                 };
                 read(wire.segment(ends, &segment, None))
             };
-            let ack = |says, syn| {
+            let ack = |option, syn| {
                 let ack = Ack {
                     offset: 0,
                     ack: 1,
                     sack: SackBlocks::default(),
                     echo: Some(at),
                     cause_sent: at,
-                    says,
+                    option,
                     window: None,
                     stamp_ms: 0,
                     extra_bytes: 0,
@@ -330,14 +335,14 @@ mod tests {
                 read(wire.ack(ends, &ack, AckSent { at, syn }))
             };
             assert_eq!(segment(0, NotCapable, false), (NotCapable, is_on, is_on));
-            assert_eq!(ack(Says::Nothing, true), (NotCapable, is_on, false));
+            assert_eq!(ack(AckOption::Nothing, true), (NotCapable, is_on, false));
             for ecn in [NotCapable, LowLatency, Capable, Congestion] {
                 for cwr in [false, true] {
                     assert_eq!(segment(1, ecn, cwr), (ecn, false, cwr));
                 }
             }
-            assert_eq!(ack(Says::Nothing, false), (NotCapable, false, false));
-            assert_eq!(ack(Says::Congested, false), (NotCapable, true, false));
+            assert_eq!(ack(AckOption::Nothing, false), (NotCapable, false, false));
+            assert_eq!(ack(AckOption::Congested, false), (NotCapable, true, false));
         }
     }
 }

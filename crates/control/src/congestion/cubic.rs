@@ -384,11 +384,11 @@ mod tests {
     /// Section 4.2: an idle time of five seconds leaves growth where it was.
     #[test]
     fn idle_time_is_not_counted() {
-        let grown = |idle: f64, is_told: bool| {
+        let grown = |idle: f64, is_notified: bool| {
             let (mut cubic, mut w) = after_loss(10.0);
             windows(&mut cubic, &mut w, 0.1, (0.0, 1.0));
             let on = 1.0 + idle;
-            if is_told {
+            if is_notified {
                 cubic.on_idle_end(Instant::from_nanos((on * 1e9) as u64), Instant::ZERO);
             }
             windows(&mut cubic, &mut w, 0.1, (on, on + 0.1));

@@ -25,7 +25,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::{Indicators, LossCause, LossClassifier, RttSample};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, SenderView};
+use crate::{Interests, SenderView};
 
 /// Initial T_dev in seconds (section 4.1.1).
 const INITIAL_DEVIATION: f64 = 0.5;
@@ -204,8 +204,8 @@ impl<const HANDOFF: bool> LossClassifier for Ld<HANDOFF> {
         }
     }
 
-    fn listens(&self) -> Listens {
-        Listens::SAMPLES
+    fn interests(&self) -> Interests {
+        Interests::SAMPLES
     }
 
     fn on_sample(&mut self, sample: &RttSample) {

@@ -13,7 +13,7 @@ pub use congestion::Congestion;
 pub use ld::Ld;
 
 use crate::part::registry;
-use crate::{Listens, SenderView};
+use crate::{Interests, SenderView};
 
 /// The cause of a loss according to a classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +57,9 @@ pub trait LossClassifier {
     /// The cause of the loss that is suspected now.
     fn judge(&self, view: &SenderView) -> LossCause;
 
-    /// [`Listens::SAMPLES`] if it wants to see RTT samples; this does not change.
-    fn listens(&self) -> Listens {
-        Listens::NOTHING
+    /// [`Interests::SAMPLES`] if it wants to see RTT samples; this does not change.
+    fn interests(&self) -> Interests {
+        Interests::NOTHING
     }
 
     /// An ACK of new data gave an RTT.

@@ -24,7 +24,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// Allowance for the path behind the access link (section 5.2: ns-2's default minimum RTO).
 const REST_OF_PATH: Duration = Duration::from_millis(200);
@@ -218,8 +218,8 @@ impl HandoffPolicy for A1 {
         }
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.active.is_some())
+    fn interests(&self) -> Interests {
+        Interests::ACKS.when(self.active.is_some())
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
         sender.min_rto = Duration::from_micros(551_850);
         let orders = a1.on_ack(&duplicate(100), &sender);
         assert!(orders.contains(&Order::SetMinRto(Duration::from_millis(200))));
-        assert!(!a1.listens().to(Listens::ACKS));
+        assert!(!a1.interests().includes(Interests::ACKS));
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
         sender.min_rto = Duration::from_micros(551_850);
         let orders = a1.on_notice(&notice((200, 300), (6400, 9)), &sender);
         assert_eq!(set_to(&orders), Some(Duration::from_millis(200)));
-        assert!(!a1.listens().to(Listens::ACKS) && a1.on_recovery(&sender).is_empty());
+        assert!(!a1.interests().includes(Interests::ACKS) && a1.on_recovery(&sender).is_empty());
     }
 
     #[test]
@@ -347,6 +347,6 @@ mod tests {
         assert!(a1
             .on_notice(&notice((200, 300), (6400, 9)), &view(21, 200))
             .is_empty());
-        assert!(!a1.listens().to(Listens::ACKS));
+        assert!(!a1.interests().includes(Interests::ACKS));
     }
 }

@@ -16,7 +16,7 @@ use midflight_units::Seq;
 
 use super::HandoffPolicy;
 use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// Smallest window that A2 sets, in segments (figure 13).
 const LEAST_WINDOW: u64 = 2;
@@ -127,8 +127,8 @@ impl HandoffPolicy for A2 {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.reduction.reduced_below.is_some())
+    fn interests(&self) -> Interests {
+        Interests::ACKS.when(self.reduction.reduced_below.is_some())
     }
 }
 
@@ -197,8 +197,8 @@ impl HandoffPolicy for A5 {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.reduction.reduced_below.is_some())
+    fn interests(&self) -> Interests {
+        Interests::ACKS.when(self.reduction.reduced_below.is_some())
     }
 }
 
@@ -229,7 +229,7 @@ mod tests {
         assert!(a2.on_recovery(&sender).contains(&Order::KeepWindow));
         sender.snd_una = sender.snd_max;
         let _ = a2.on_ack(&duplicate(100), &sender);
-        assert!(!a2.listens().to(Listens::ACKS) && a2.on_recovery(&sender).is_empty());
+        assert!(!a2.interests().includes(Interests::ACKS) && a2.on_recovery(&sender).is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use midflight_units::{Instant, Seq};
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// State of A4.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,8 +52,8 @@ impl HandoffPolicy for A4 {
         }
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.handoff.is_some())
+    fn interests(&self) -> Interests {
+        Interests::ACKS.when(self.handoff.is_some())
     }
 }
 
@@ -74,19 +74,22 @@ mod tests {
         assert!(a4.on_ack(&duplicate(100), &sender).is_empty());
         sender.snd_una = 120;
         assert!(!a4.on_ack(&duplicate(100), &sender).is_empty());
-        assert!(a4.on_ack(&duplicate(100), &sender).is_empty() && !a4.listens().to(Listens::ACKS));
+        assert!(
+            a4.on_ack(&duplicate(100), &sender).is_empty()
+                && !a4.interests().includes(Interests::ACKS)
+        );
     }
 
     #[test]
     fn more_delay_or_rto_recovery_leaves_it_idle() {
         let mut a4 = A4::default();
         let _ = a4.on_notice(&notice((1600, 1), (1600, 300)), &view(20, 200));
-        assert!(!a4.listens().to(Listens::ACKS));
+        assert!(!a4.interests().includes(Interests::ACKS));
         let stalled = SenderView {
             in_rto_recovery: true,
             ..view(20, 200)
         };
         let _ = a4.on_notice(&notice((1600, 300), (1600, 1)), &stalled);
-        assert!(!a4.listens().to(Listens::ACKS));
+        assert!(!a4.interests().includes(Interests::ACKS));
     }
 }

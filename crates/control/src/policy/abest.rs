@@ -50,7 +50,7 @@ use midflight_units::{Duration, Rate, Seq};
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
-    AckNews, LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
+    AckNews, Interests, LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
     Train, DATA_BYTES,
 };
 
@@ -429,8 +429,8 @@ impl HandoffPolicy for Abest {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(!matches!(self.phase, AbestState::Idle))
+    fn interests(&self) -> Interests {
+        Interests::START | Interests::ACKS.when(!matches!(self.phase, AbestState::Idle))
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
@@ -483,7 +483,7 @@ mod tests {
         }
     }
 
-    fn told(train: u16, mbps: Option<f64>, rtt_ms: u64) -> TrainReport {
+    fn report(train: u16, mbps: Option<f64>, rtt_ms: u64) -> TrainReport {
         let rate = mbps.and_then(|m| Rate::from_bps((m * 1e6) as u64));
         TrainReport {
             estimate: Estimate { train, rate },
@@ -549,7 +549,8 @@ mod tests {
         sender.snd_una = 0;
         assert!(abest.on_start(&notice, &sender).is_empty());
         assert!(
-            abest.listens().to(Listens::ACKS) && abest.on_ack(&duplicate(100), &sender).is_empty()
+            abest.interests().includes(Interests::ACKS)
+                && abest.on_ack(&duplicate(100), &sender).is_empty()
         );
         let orders = abest.on_ack(&duplicate(100), &open(3.0));
         (abest, all(&orders))
@@ -565,7 +566,7 @@ mod tests {
         assert_eq!(start(54_000, 2, 8).1, opens(2));
         let (small, orders) = start(54_000, 2, 16);
         assert_eq!(orders, [Order::SetCwnd(1.0)]);
-        assert!(!small.listens().to(Listens::ACKS));
+        assert!(!small.interests().includes(Interests::ACKS));
     }
 
     /// One flow over 50 Mbit/s with a round trip of 120 ms, which holds 500 segments. The capacity
@@ -575,14 +576,14 @@ mod tests {
     #[test]
     fn the_cycles_of_one_flow() {
         let (mut abest, _) = start(50_000, 15, 1);
-        let first = abest.on_estimate(&told(1, Some(60.0), 120), &open(6.0));
+        let first = abest.on_estimate(&report(1, Some(60.0), 120), &open(6.0));
         assert_eq!(all(&first), [chirp(2, 6, 25.0, 50.0)]);
-        let second = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        let second = abest.on_estimate(&report(2, Some(50.0), 120), &open(12.0));
         let set = Order::SetSsthresh(500.0);
         assert_eq!(all(&second), [set, chirp(3, 12, 0.2, 100.0)]);
-        let end = abest.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
+        let end = abest.on_estimate(&report(3, Some(80.0), 120), &open(24.0));
         assert_eq!(all(&end), [set]);
-        assert!(!abest.listens().to(Listens::ACKS));
+        assert!(!abest.interests().includes(Interests::ACKS));
     }
 
     /// The same where every train withholds: what was withheld, 24 segments, leaves at the estimated
@@ -592,16 +593,16 @@ mod tests {
         let (mut abest, _) = start(50_000, 15, 1);
         assert_eq!(abest.set_knob("abest_withhold", "always"), Ok(()));
         let waits = |number, n, rates| chirp_then(number, n, rates, Then::AwaitReport);
-        let first = abest.on_estimate(&told(1, Some(60.0), 120), &open(6.0));
+        let first = abest.on_estimate(&report(1, Some(60.0), 120), &open(6.0));
         assert_eq!(all(&first), [waits(2, 6, (25.0, 50.0))]);
-        let second = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        let second = abest.on_estimate(&report(2, Some(50.0), 120), &open(12.0));
         let set = Order::SetSsthresh(500.0);
         assert_eq!(all(&second), [set, waits(3, 12, (0.2, 100.0))]);
         let mut burst = abest;
-        let end = abest.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
+        let end = abest.on_estimate(&report(3, Some(80.0), 120), &open(24.0));
         assert_eq!(all(&end), [set, even(4, 24, 240)]);
         assert_eq!(burst.set_knob("abest_release", "burst"), Ok(()));
-        let end = burst.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
+        let end = burst.on_estimate(&report(3, Some(80.0), 120), &open(24.0));
         assert_eq!(all(&end), [set]);
         let handoff = notice((6000, 50), (50_000, 15));
         let again = abest.on_notice(&handoff, &open(20.0));
@@ -612,10 +613,10 @@ mod tests {
     fn one_chirp_alone_if_so_set() {
         let (mut abest, _) = start(50_000, 15, 1);
         assert_eq!(abest.set_knob("abest_cycles", "1"), Ok(()));
-        let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
-        let end = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        let _ = abest.on_estimate(&report(1, Some(50.0), 120), &open(6.0));
+        let end = abest.on_estimate(&report(2, Some(50.0), 120), &open(12.0));
         assert_eq!(all(&end), [Order::SetSsthresh(500.0)]);
-        assert!(!abest.listens().to(Listens::ACKS));
+        assert!(!abest.interests().includes(Interests::ACKS));
     }
 
     /// Four flows share: cycle 1 from 50/8 = 6.25 to 12.5 Mbit/s, cycle 2 up to 25, cycle 3 doubles both
@@ -624,21 +625,21 @@ mod tests {
     #[test]
     fn the_cycles_of_four_flows_double_from_the_third_on() {
         let (mut abest, _) = start(50_000, 15, 4);
-        let first = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
+        let first = abest.on_estimate(&report(1, Some(50.0), 120), &open(6.0));
         assert_eq!(all(&first), [chirp(2, 6, 6.25, 12.5)]);
-        let second = abest.on_estimate(&told(2, Some(12.5), 120), &open(12.0));
+        let second = abest.on_estimate(&report(2, Some(12.5), 120), &open(12.0));
         let set = Order::SetSsthresh;
         assert_eq!(all(&second), [set(125.0), chirp(3, 12, 0.2, 25.0)]);
-        let third = abest.on_estimate(&told(3, Some(25.0), 120), &open(24.0));
+        let third = abest.on_estimate(&report(3, Some(25.0), 120), &open(24.0));
         assert_eq!(all(&third), [set(250.0), chirp(4, 16, 0.4, 50.0)]);
         let mut other = abest;
-        let fourth = other.on_estimate(&told(4, Some(50.0), 120), &open(250.0));
+        let fourth = other.on_estimate(&report(4, Some(50.0), 120), &open(250.0));
         assert_eq!(all(&fourth), [set(500.0), chirp(5, 16, 0.8, 100.0)]);
         let mut any = abest;
         assert_eq!(any.set_knob("abest_longest", "none"), Ok(()));
-        let fourth = any.on_estimate(&told(4, Some(50.0), 120), &open(250.0));
+        let fourth = any.on_estimate(&report(4, Some(50.0), 120), &open(250.0));
         assert_eq!(all(&fourth), [set(500.0), chirp(5, 250, 0.8, 100.0)]);
-        let end = abest.on_estimate(&told(4, Some(50.0), 120), &open(251.0));
+        let end = abest.on_estimate(&report(4, Some(50.0), 120), &open(251.0));
         assert_eq!(all(&end), [set(500.0)]);
     }
 
@@ -647,8 +648,8 @@ mod tests {
         let (mut abest, _) = start(50_000, 15, 1);
         assert_eq!(abest.set_knob("abest_c2_high", "1x"), Ok(()));
         assert_eq!(abest.set_knob("abest_longest", "5"), Ok(()));
-        let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
-        let second = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        let _ = abest.on_estimate(&report(1, Some(50.0), 120), &open(6.0));
+        let second = abest.on_estimate(&report(2, Some(50.0), 120), &open(12.0));
         assert!(second.contains(&chirp(3, 5, 0.2, 50.0)));
     }
 
@@ -658,7 +659,7 @@ mod tests {
         let (mut abest, orders) = start(1200, 10, 1);
         let first = pairs_then(1, 2, Then::AwaitReport);
         assert_eq!(orders, [Order::SetCwnd(2.0), first]);
-        let end = abest.on_estimate(&told(1, Some(1.2), 20), &open(3.0));
+        let end = abest.on_estimate(&report(1, Some(1.2), 20), &open(3.0));
         assert_eq!(all(&end), [Order::SetSsthresh(2.0), even(2, 3, 10_000)]);
     }
 
@@ -667,28 +668,30 @@ mod tests {
         let begun = || start(50_000, 15, 1).0;
         let mut missing = begun();
         assert!(missing
-            .on_estimate(&told(1, None, 120), &open(4.0))
+            .on_estimate(&report(1, None, 120), &open(4.0))
             .is_empty());
-        assert!(!missing.listens().to(Listens::ACKS));
+        assert!(!missing.interests().includes(Interests::ACKS));
         let mut lost = begun();
         let mut sender = open(5.0);
         sender.train = Some(1);
         assert!(
-            lost.on_ack(&duplicate(100), &sender).is_empty() && lost.listens().to(Listens::ACKS)
+            lost.on_ack(&duplicate(100), &sender).is_empty()
+                && lost.interests().includes(Interests::ACKS)
         );
         sender.train = None;
         assert!(
-            lost.on_ack(&duplicate(100), &sender).is_empty() && !lost.listens().to(Listens::ACKS)
+            lost.on_ack(&duplicate(100), &sender).is_empty()
+                && !lost.interests().includes(Interests::ACKS)
         );
         // What comes too late, or is of another train, is not heeded.
         assert!(lost
-            .on_estimate(&told(1, Some(50.0), 120), &open(6.0))
+            .on_estimate(&report(1, Some(50.0), 120), &open(6.0))
             .is_empty());
         let mut other = begun();
         assert!(other
-            .on_estimate(&told(9, Some(50.0), 120), &open(6.0))
+            .on_estimate(&report(9, Some(50.0), 120), &open(6.0))
             .is_empty());
-        assert!(other.listens().to(Listens::ACKS));
+        assert!(other.interests().includes(Interests::ACKS));
     }
 
     #[test]
@@ -702,7 +705,7 @@ mod tests {
         assert!(abest.on_notice(&handoff, &recovering).is_empty());
         assert!(
             abest.on_ack(&duplicate(100), &recovering).is_empty()
-                && abest.listens().to(Listens::ACKS)
+                && abest.interests().includes(Interests::ACKS)
         );
         assert!(abest.on_ack(&duplicate(100), &open(3.0)).is_empty());
         assert_eq!(
@@ -712,10 +715,10 @@ mod tests {
         // A second notice in the middle restarts it, with a new number.
         assert_eq!(all(&abest.on_notice(&handoff, &open(20.0))), [pairs(2, 4)]);
         assert!(abest
-            .on_estimate(&told(1, Some(50.0), 120), &open(20.0))
+            .on_estimate(&report(1, Some(50.0), 120), &open(20.0))
             .is_empty());
         assert!(!abest
-            .on_estimate(&told(2, Some(50.0), 120), &open(20.0))
+            .on_estimate(&report(2, Some(50.0), 120), &open(20.0))
             .is_empty());
     }
 
@@ -742,8 +745,8 @@ mod tests {
                 } else {
                     abest.on_recovery(&lost)
                 };
-                assert_eq!(abest.listens().to(Listens::ACKS), deferred);
-                let report = told(1, Some(50.0), 120);
+                assert_eq!(abest.interests().includes(Interests::ACKS), deferred);
+                let report = report(1, Some(50.0), 120);
                 assert!(abest.on_estimate(&report, &open(20.0)).is_empty());
                 let again = if deferred { vec![pairs(2, 4)] } else { vec![] };
                 assert_eq!(all(&abest.on_ack(&duplicate(100), &open(20.0))), again);
@@ -756,7 +759,7 @@ mod tests {
         let mut abest = Abest::default();
         let small = notice((6000, 50), (200, 10));
         assert!(abest.on_notice(&small, &open(10.0)).is_empty());
-        assert!(!abest.listens().to(Listens::ACKS));
+        assert!(!abest.interests().includes(Interests::ACKS));
     }
 
     #[test]
@@ -768,7 +771,8 @@ mod tests {
         assert_eq!(all(&abest.on_notice(&handoff, &sender)), [pairs(1, 3)]);
         sender.unsent = 1;
         assert!(
-            abest.on_notice(&handoff, &sender).is_empty() && !abest.listens().to(Listens::ACKS)
+            abest.on_notice(&handoff, &sender).is_empty()
+                && !abest.interests().includes(Interests::ACKS)
         );
     }
 }

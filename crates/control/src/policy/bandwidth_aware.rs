@@ -13,7 +13,7 @@ use super::immediate_expiry::{half_of_flight, slow_start};
 use super::pair::{bdp_segments, Pair};
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// The pair under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,8 +54,8 @@ impl HandoffPolicy for BandwidthAware {
         })
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ACKS.when(self.pair.is_due())
+    fn interests(&self) -> Interests {
+        Interests::ACKS.when(self.pair.is_due())
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
         assert!(part.on_ack(&advance(101, 1), &recovering).is_empty());
         let orders = part.on_ack(&advance(120, 20), &view(0, 200));
         assert_eq!(orders.iter().count(), 1, "the pair");
-        assert!(!part.listens().to(Listens::ACKS));
+        assert!(!part.interests().includes(Interests::ACKS));
         // 400 kbit/s for 300 ms are 120,000 bits: ten segments of 1500 bytes.
         let orders = part.on_estimate(&report(1, Some(400), Some(300)), &view(2, 200));
         assert!(orders.contains(&Order::SetSsthresh(10.0)), "{orders:?}");
@@ -88,8 +88,8 @@ mod tests {
         let mut part = BandwidthAware::default();
         let _ = part.on_notice(&notice((6400, 9), (200, 300)), &view(20, 200));
         let _ = part.on_ack(&advance(120, 20), &view(0, 200));
-        for told in [report(1, None, Some(300)), report(2, Some(400), Some(300))] {
-            assert!(part.on_estimate(&told, &view(2, 200)).is_empty());
+        for report in [report(1, None, Some(300)), report(2, Some(400), Some(300))] {
+            assert!(part.on_estimate(&report, &view(2, 200)).is_empty());
         }
     }
 }

@@ -22,7 +22,7 @@ use super::pair::bdp_segments;
 use super::HandoffPolicy;
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
-    AckNews, Advice, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderView, StartNotice,
+    AckNews, Advice, Interests, LinkInfo, Notice, Order, Orders, Pacing, SenderView, StartNotice,
 };
 
 /// Section 4.2: a round trip outside these bounds is of another path.
@@ -327,8 +327,8 @@ impl HandoffPolicy for CarefulResume {
         self.on_another_path(grows, view)
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ADVICE | Listens::ACKS.when(self.phase != Phase::Normal)
+    fn interests(&self) -> Interests {
+        Interests::START | Interests::ADVICE | Interests::ACKS.when(self.phase != Phase::Normal)
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {

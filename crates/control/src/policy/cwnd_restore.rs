@@ -9,7 +9,7 @@ use midflight_units::Seq;
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView};
+use crate::{Interests, Notice, Order, Orders, SenderView};
 
 /// A window that was reduced.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,8 @@ impl HandoffPolicy for CwndRestore {
         }
     }
 
-    fn listens(&self) -> Listens {
-        Listens::PAST
+    fn interests(&self) -> Interests {
+        Interests::PAST
     }
 
     fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {

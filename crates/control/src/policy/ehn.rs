@@ -21,7 +21,7 @@ use midflight_units::{Duration, Instant, Seq};
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::signal::HandoffMark;
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// The window with which a sender goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,8 +162,8 @@ impl HandoffPolicy for Ehn {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::MARKS
+    fn interests(&self) -> Interests {
+        Interests::MARKS
     }
 
     fn on_timeout(&mut self, before: &SenderView, _view: &SenderView) -> Orders {

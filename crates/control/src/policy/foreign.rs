@@ -7,7 +7,7 @@ use std::fmt;
 use super::{HandoffPolicy, TrainReport};
 use crate::congestion::ForeignCongestion;
 use crate::part::PartInfo;
-use crate::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
+use crate::{AckNews, Advice, Interests, Notice, Orders, SenderView, StartNotice};
 
 /// Name, copies and kind of a foreign policy.
 pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
@@ -17,7 +17,7 @@ pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
     /// A copy with the state it has now, for a run that forks.
     fn copied(&self) -> Box<dyn ForeignPolicy>;
 
-    /// The congestion controller that it is, if it listens to [`Listens::CONTROL`].
+    /// The congestion controller that it is, if it is interested in [`Interests::CONTROL`].
     fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
         None
     }
@@ -28,14 +28,14 @@ pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Foreign {
     policy: Box<dyn ForeignPolicy>,
-    told: bool,
+    notified: bool,
 }
 
 impl Clone for Foreign {
     fn clone(&self) -> Self {
         Self {
             policy: self.policy.copied(),
-            told: self.told,
+            notified: self.notified,
         }
     }
 }
@@ -45,7 +45,7 @@ impl Foreign {
     pub fn new(policy: &dyn ForeignPolicy) -> Self {
         Self {
             policy: policy.copied(),
-            told: false,
+            notified: false,
         }
     }
 
@@ -62,27 +62,27 @@ impl Foreign {
 
 impl HandoffPolicy for Foreign {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        self.told = true;
+        self.notified = true;
         self.policy.on_notice(notice, view)
     }
 
     fn on_start(&mut self, notice: &StartNotice, view: &SenderView) -> Orders {
-        self.told = true;
+        self.notified = true;
         self.policy.on_start(notice, view)
     }
 
     fn on_advice(&mut self, advice: &Advice, view: &SenderView) -> Orders {
-        self.told = true;
+        self.notified = true;
         self.policy.on_advice(advice, view)
     }
 
-    fn listens(&self) -> Listens {
-        let all = self.policy.listens();
-        Listens::ADVICE.when(all.to(Listens::ADVICE))
-            | Listens::START.when(all.to(Listens::START))
-            | Listens::CONTROL.when(all.to(Listens::CONTROL))
-            | Listens::ACKS.when(self.told && all.to(Listens::ACKS))
-            | Listens::RATES.when(self.told && all.to(Listens::RATES))
+    fn interests(&self) -> Interests {
+        let all = self.policy.interests();
+        Interests::ADVICE.when(all.includes(Interests::ADVICE))
+            | Interests::START.when(all.includes(Interests::START))
+            | Interests::CONTROL.when(all.includes(Interests::CONTROL))
+            | Interests::ACKS.when(self.notified && all.includes(Interests::ACKS))
+            | Interests::RATES.when(self.notified && all.includes(Interests::RATES))
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -90,28 +90,28 @@ impl HandoffPolicy for Foreign {
     }
 
     fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {
-        if !self.told {
+        if !self.notified {
             return Orders::none();
         }
         self.policy.on_timeout(before, view)
     }
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
-        if !self.told {
+        if !self.notified {
             return Orders::none();
         }
         self.policy.on_recovery(view)
     }
 
     fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
-        if !self.told {
+        if !self.notified {
             return Orders::none();
         }
         self.policy.on_estimate(report, view)
     }
 
     fn on_train_over(&mut self, view: &SenderView) -> Orders {
-        if !self.told {
+        if !self.notified {
             return Orders::none();
         }
         self.policy.on_train_over(view)

@@ -11,7 +11,7 @@
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// The number of the last mark.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,8 +46,8 @@ impl HandoffPolicy for HandoffOption {
         }
     }
 
-    fn listens(&self) -> Listens {
-        Listens::MARKS
+    fn interests(&self) -> Interests {
+        Interests::MARKS
     }
 }
 

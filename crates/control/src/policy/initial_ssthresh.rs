@@ -11,7 +11,7 @@
 
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{LinkInfo, Listens, Notice, Order, Orders, SenderView, StartNotice, DATA_BYTES};
+use crate::{Interests, LinkInfo, Notice, Order, Orders, SenderView, StartNotice, DATA_BYTES};
 
 /// Smallest threshold, in segments (RFC 5681 (4)).
 const LEAST: u64 = 2;
@@ -108,8 +108,8 @@ impl HandoffPolicy for InitialSsthresh {
         self.set(self.packets(&notice.link), notice.flows)
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START
+    fn interests(&self) -> Interests {
+        Interests::START
     }
 }
 

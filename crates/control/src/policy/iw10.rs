@@ -7,7 +7,7 @@
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView, StartNotice};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView, StartNotice};
 
 /// RFC 6928 section 2.
 const WINDOW: f64 = 10.0;
@@ -37,8 +37,8 @@ impl HandoffPolicy for Iw10 {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(self.opening)
+    fn interests(&self) -> Interests {
+        Interests::START | Interests::ACKS.when(self.opening)
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
@@ -71,13 +71,13 @@ mod tests {
             (sender.snd_una, sender.cwnd) = (0, 1.0);
             let _ = iw10.on_start(&notice, &sender);
             assert!(
-                iw10.listens().to(Listens::ACKS)
+                iw10.interests().includes(Interests::ACKS)
                     && iw10.on_ack(&duplicate(100), &sender).is_empty()
             );
             (sender.snd_una, sender.cwnd) = (una, cwnd);
             let orders = iw10.on_ack(&duplicate(100), &sender);
             assert_eq!(orders.contains(&Order::SetCwnd(10.0)), expected);
-            assert!(!iw10.listens().to(Listens::ACKS));
+            assert!(!iw10.interests().includes(Interests::ACKS));
         }
     }
 }

@@ -11,7 +11,7 @@
 use super::rlci::probe_again;
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Orders, SenderView};
 
 /// The number of the last mark.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,8 +41,8 @@ impl HandoffPolicy for Lmdr {
         probe_again(view, "the peer is attached elsewhere: probe the path anew")
     }
 
-    fn listens(&self) -> Listens {
-        Listens::MARKS
+    fn interests(&self) -> Interests {
+        Interests::MARKS
     }
 }
 

@@ -43,7 +43,7 @@ use crate::estimate::Estimate;
 use crate::part::registry;
 use crate::quick_start::{Denial, RateCode, Routers};
 use crate::spurious::Unneeded;
-use crate::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
+use crate::{AckNews, Advice, Interests, Notice, Orders, SenderView, StartNotice};
 
 /// The receiver's report of a train, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,18 +72,18 @@ pub trait HandoffPolicy {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders;
 
     /// The connection is about to open, with a notice of its access link.
-    /// Called only if it listens to [`Listens::START`].
+    /// Called only if it is interested in [`Interests::START`].
     fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
     /// Throughput advice has come, in place of a notice. It is the lowest of what has come on this path and not expired. Called only
-    /// if it listens to [`Listens::ADVICE`].
+    /// if it is interested in [`Interests::ADVICE`].
     fn on_advice(&mut self, _advice: &Advice, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
-    /// An ACK has been processed. Called only while it listens to [`Listens::ACKS`].
+    /// An ACK has been processed. Called only while it is interested in [`Interests::ACKS`].
     fn on_ack(&mut self, _ack: &AckNews, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -100,7 +100,7 @@ pub trait HandoffPolicy {
     }
 
     /// An ACK with a handoff mark has been processed; it is neither old nor
-    /// beyond what was sent. Called only if it listens to [`Listens::MARKS`].
+    /// beyond what was sent. Called only if it is interested in [`Interests::MARKS`].
     fn on_mark(&mut self, _ack: &AckNews, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -119,7 +119,7 @@ pub trait HandoffPolicy {
 
     /// DSACKs have shown every retransmission of the last recovery to be unneeded.
     /// Called when that is known and again after a notice, until a policy answers.
-    /// Called only if it listens to [`Listens::UNNEEDED`].
+    /// Called only if it is interested in [`Interests::UNNEEDED`].
     fn on_unneeded(&mut self, _what: &Unneeded, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -134,13 +134,13 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// The events that it listens to. To [`Listens::ACKS`] it listens while it waits for something
+    /// The events for which it is called. It is interested in [`Interests::ACKS`] while it waits for something
     /// that an ACK may bring. The others do not change. Where one listens to
-    /// [`Listens::MARKS`] an ACK with a mark that repeats the last one does not count as a
-    /// duplicate. To [`Listens::UNNEEDED`] it listens from the start of the connection on: the
+    /// [`Interests::MARKS`] an ACK with a mark that repeats the last one does not count as a
+    /// duplicate. It is interested in [`Interests::UNNEEDED`] from the start of the connection on: the
     /// recovery that a handoff causes may be over before the notice comes.
-    fn listens(&self) -> Listens {
-        Listens::NOTHING
+    fn interests(&self) -> Interests {
+        Interests::NOTHING
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
             let mut policy = Policy::named(info.name).unwrap_or_else(|| unreachable!());
             assert_eq!(policy.info(), *info);
             assert!(
-                !policy.listens().to(Listens::ACKS),
+                !policy.interests().includes(Interests::ACKS),
                 "{} waits before any notice",
                 info.name
             );

@@ -8,7 +8,7 @@ use midflight_units::Rate;
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
-    AckNews, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
+    AckNews, Interests, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
 };
 
 /// What to send.
@@ -83,8 +83,8 @@ impl HandoffPolicy for ProbeTrain {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(self.opening)
+    fn interests(&self) -> Interests {
+        Interests::START | Interests::ACKS.when(self.opening)
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {

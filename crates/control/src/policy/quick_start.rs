@@ -26,7 +26,7 @@ use super::{HandoffPolicy, RateAnswer};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::quick_start::{window, Denial, RateCode, Routers};
 use crate::{
-    AckNews, LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
+    AckNews, Interests, LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
     Train,
 };
 
@@ -295,8 +295,8 @@ impl HandoffPolicy for QuickStart {
         self.ask(Orders::none(), &notice.link, true)
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(self.used.is_some() || self.grant.is_some())
+    fn interests(&self) -> Interests {
+        Interests::START | Interests::ACKS.when(self.used.is_some() || self.grant.is_some())
     }
 
     fn routers(&self) -> Option<Routers> {
@@ -395,11 +395,11 @@ mod tests {
         for (name, value) in knobs {
             assert_eq!(policy.set_knob(name, value), Ok(()));
         }
-        let told = StartNotice {
+        let notice = StartNotice {
             link: link(50_000, 15),
             flows: 1,
         };
-        let orders = policy.on_start(&told, &view(0, 1000));
+        let orders = policy.on_start(&notice, &view(0, 1000));
         (policy, orders)
     }
 
@@ -455,7 +455,7 @@ mod tests {
         assert_eq!(orders.iter().count(), 1, "it could not be paced");
         assert!(
             waits.on_ack(&duplicate(100), &duplicates).is_empty()
-                && waits.listens().to(Listens::ACKS)
+                && waits.interests().includes(Interests::ACKS)
         );
         let mut late = waits;
         let after = SenderView {
@@ -466,7 +466,8 @@ mod tests {
             .on_ack(&duplicate(100), &opened())
             .contains(&Order::SetCwnd(242.0)));
         assert!(
-            late.on_ack(&duplicate(100), &after).is_empty() && !late.listens().to(Listens::ACKS)
+            late.on_ack(&duplicate(100), &after).is_empty()
+                && !late.interests().includes(Interests::ACKS)
         );
         for denial in [Denial::NoResponse, Denial::TtlDiff, Denial::Nonce] {
             let denied = RateAnswer {
@@ -496,7 +497,7 @@ mod tests {
         let orders = policy.on_ack(&duplicate(100), &acked);
         assert!(orders.contains(&Order::SetCwnd(121.0)));
         assert!(
-            policy.listens().to(Listens::ACKS),
+            policy.interests().includes(Interests::ACKS),
             "for losses of the window"
         );
         let over = SenderView {
@@ -504,7 +505,8 @@ mod tests {
             ..acked
         };
         assert!(
-            policy.on_ack(&duplicate(100), &over).is_empty() && !policy.listens().to(Listens::ACKS)
+            policy.on_ack(&duplicate(100), &over).is_empty()
+                && !policy.interests().includes(Interests::ACKS)
         );
     }
 
@@ -545,7 +547,7 @@ mod tests {
             ..resending
         };
         assert_eq!(waits.on_rate(&approved(), &busy).iter().count(), 1);
-        assert!(waits.listens().to(Listens::ACKS));
+        assert!(waits.interests().includes(Interests::ACKS));
         let mut new = QuickStart::default();
         assert_eq!(new.set_knob("quick_start_resend", "wait"), Ok(()));
         let _ = new.on_notice(&notice((50_000, 50), (50_000, 50)), &view(5, 1000));
@@ -574,7 +576,7 @@ mod tests {
         assert!(orders.contains(&Order::SetCwnd(100.0)));
         assert!(orders.contains(&Order::AskForRate(code(3))));
         assert!(
-            policy.listens().to(Listens::ACKS),
+            policy.interests().includes(Interests::ACKS),
             "for losses of the window"
         );
     }
@@ -607,7 +609,10 @@ mod tests {
             ..reduced
         };
         assert!(policy.on_recovery(&earlier).is_empty());
-        assert!(!policy.listens().to(Listens::ACKS), "a window as any other");
+        assert!(
+            !policy.interests().includes(Interests::ACKS),
+            "a window as any other"
+        );
     }
 
     /// RFC 4782 sections 4.6 and 4.8 (3): 20 acknowledged and 3 duplicates, 23 arrived.

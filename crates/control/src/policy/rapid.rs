@@ -54,7 +54,7 @@ use super::{HandoffPolicy, TrainReport};
 use crate::estimate::ChirpRule;
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
-    AckNews, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
+    AckNews, Interests, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
 };
 
 /// Segments of the first chirp.
@@ -399,8 +399,8 @@ impl HandoffPolicy for Rapid {
         Orders::none()
     }
 
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(self.phase != RapidState::Idle)
+    fn interests(&self) -> Interests {
+        Interests::START | Interests::ACKS.when(self.phase != RapidState::Idle)
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {

@@ -11,7 +11,7 @@
 use super::rlci::as_new;
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Orders, SenderView};
 
 /// The number of the last mark.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,8 +40,8 @@ impl HandoffPolicy for Reinitialise {
         as_new(view, "the receiver signals a handoff")
     }
 
-    fn listens(&self) -> Listens {
-        Listens::MARKS
+    fn interests(&self) -> Interests {
+        Interests::MARKS
     }
 }
 

@@ -33,7 +33,7 @@ use midflight_units::{Instant, Seq};
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::spurious::Unneeded;
-use crate::{AckNews, Listens, Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
+use crate::{AckNews, Interests, Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
 
 /// Windows that extended limited transmit may have in flight.
 const WINDOWS: f64 = 2.0;
@@ -227,15 +227,15 @@ impl HandoffPolicy for ExpectReordering {
     }
 
     fn on_timeout(&mut self, _before: &SenderView, view: &SenderView) -> Orders {
-        if self.listens().to(Listens::ACKS) {
+        if self.interests().includes(Interests::ACKS) {
             self.end(view, "everything outstanding is taken for lost")
         } else {
             Orders::none()
         }
     }
 
-    fn listens(&self) -> Listens {
-        Listens::UNNEEDED | Listens::ACKS.when(self.handoff.is_some_and(|h| h.over.is_none()))
+    fn interests(&self) -> Interests {
+        Interests::UNNEEDED | Interests::ACKS.when(self.handoff.is_some_and(|h| h.over.is_none()))
     }
 
     fn on_unneeded(&mut self, what: &Unneeded, _view: &SenderView) -> Orders {
@@ -297,8 +297,12 @@ mod tests {
             (2, "yes", 3),
         ] {
             let orders = with("derived", queue).on_notice(&n, &view(flight, 1000));
-            let told = expected(&orders).map(|r| (r.duplicates, r.sacked, r.until));
-            assert_eq!(told, Some((threshold, threshold, None)), "{flight} {queue}");
+            let expectation = expected(&orders).map(|r| (r.duplicates, r.sacked, r.until));
+            assert_eq!(
+                expectation,
+                Some((threshold, threshold, None)),
+                "{flight} {queue}"
+            );
         }
     }
 
@@ -322,10 +326,13 @@ mod tests {
             ..view(31, 1000)
         };
         let orders = with("improved", "yes").on_notice(&to_half_the_delay(), &sender);
-        let told = expected(&orders).unwrap_or_else(|| unreachable!());
-        assert_eq!((told.duplicates, told.sacked), (4, u32::MAX));
-        assert_eq!(told.until, Some(sender.now + Duration::from_millis(375)));
-        let back = sender.now.since(told.in_order_before);
+        let expectation = expected(&orders).unwrap_or_else(|| unreachable!());
+        assert_eq!((expectation.duplicates, expectation.sacked), (4, u32::MAX));
+        assert_eq!(
+            expectation.until,
+            Some(sender.now + Duration::from_millis(375))
+        );
+        let back = sender.now.since(expectation.in_order_before);
         assert_eq!(back, Duration::from_micros(134_600));
     }
 
@@ -338,9 +345,15 @@ mod tests {
             ..view(10, 1000)
         };
         let orders = with("improved", "yes").on_notice(&to_half_the_delay(), &sender);
-        let told = expected(&orders).unwrap_or_else(|| unreachable!());
-        assert_eq!((told.duplicates, told.sacked), (u32::MAX, u32::MAX));
-        assert_eq!(told.until, Some(sender.now + Duration::from_millis(310)));
+        let expectation = expected(&orders).unwrap_or_else(|| unreachable!());
+        assert_eq!(
+            (expectation.duplicates, expectation.sacked),
+            (u32::MAX, u32::MAX)
+        );
+        assert_eq!(
+            expectation.until,
+            Some(sender.now + Duration::from_millis(310))
+        );
     }
 
     #[test]
@@ -357,7 +370,7 @@ mod tests {
         ] {
             let mut policy = ExpectReordering::default();
             assert!(policy.on_notice(&n, &sender).is_empty());
-            assert!(!policy.listens().to(Listens::ACKS));
+            assert!(!policy.interests().includes(Interests::ACKS));
         }
     }
 
@@ -375,7 +388,7 @@ mod tests {
         assert!(policy
             .on_ack(&duplicate(100), &sender)
             .contains(&Order::EndReordering));
-        assert!(!policy.listens().to(Listens::ACKS));
+        assert!(!policy.interests().includes(Interests::ACKS));
     }
 
     #[test]
@@ -392,7 +405,7 @@ mod tests {
         assert!(policy.on_timeout(&sender, &sender).is_empty());
         // Time was up: nothing to order.
         assert!(other.on_ack(&duplicate(100), &view(20, 1000)).is_empty());
-        assert!(!other.listens().to(Listens::ACKS));
+        assert!(!other.interests().includes(Interests::ACKS));
     }
 
     fn unneeded(at: Instant, timeout: bool) -> Unneeded {
@@ -414,11 +427,11 @@ mod tests {
     fn an_unneeded_fast_retransmit_is_taken_back_up_to_the_share_of_the_new_link() {
         for (flows, share) in [(1, 14.0), (2, 7.0), (10, 2.0)] {
             let mut policy = ExpectReordering::default();
-            let told = Notice {
+            let notice = Notice {
                 flows,
                 ..to_half_the_delay()
             };
-            let _ = policy.on_notice(&told, &view(40, 1000));
+            let _ = policy.on_notice(&notice, &view(40, 1000));
             let sender = view(40, 1000);
             let orders = policy.on_unneeded(&unneeded(sender.now, false), &sender);
             assert!(orders.contains(&Order::SetCwnd(share)), "{flows}");

@@ -11,7 +11,7 @@ use midflight_units::{Instant, Rate};
 use super::pair::bdp_segments;
 use super::HandoffPolicy;
 use crate::part::{whole, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Advice, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Advice, Interests, Notice, Order, Orders, SenderView};
 
 /// The current handoff, and the number of samples.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +87,8 @@ impl HandoffPolicy for TcpHo {
         Orders::none().with(Order::SetSsthresh(bdp_segments((rate, rtt), view)), why)
     }
 
-    fn listens(&self) -> Listens {
-        Listens::ADVICE | Listens::ACKS.when(self.handoff.is_some())
+    fn interests(&self) -> Interests {
+        Interests::ADVICE | Interests::ACKS.when(self.handoff.is_some())
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
             assert!(orders.contains(&Order::SetSsthresh(10.0)), "{orders:?}");
         }
         assert!(part.on_ack(&new, &later).is_empty());
-        assert!(!part.listens().to(Listens::ACKS));
+        assert!(!part.interests().includes(Interests::ACKS));
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
             };
             let orders = part.on_ack(&advance(1, 1), &later);
             assert_eq!(!orders.is_empty(), sets);
-            assert_eq!(part.listens().to(Listens::ACKS), sets);
+            assert_eq!(part.interests().includes(Interests::ACKS), sets);
         }
     }
 }

@@ -14,7 +14,7 @@ use midflight_units::Seq;
 use super::pair::{bdp_segments, Pair};
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
 /// The current handoff.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,8 +103,8 @@ impl HandoffPolicy for VaTcp {
         })
     }
 
-    fn listens(&self) -> Listens {
-        Listens::PAST | Listens::ACKS.when(self.pair.is_due())
+    fn interests(&self) -> Interests {
+        Interests::PAST | Interests::ACKS.when(self.pair.is_due())
     }
 }
 

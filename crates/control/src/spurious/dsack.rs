@@ -14,7 +14,7 @@ use midflight_units::Seq;
 
 use super::{PriorState, SpuriousDetector};
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// Most runs of resent segments that are remembered; a recovery with more is not undone.
 const MOST_RUNS: usize = 16;
@@ -181,8 +181,8 @@ impl SpuriousDetector for DsackUndo {
         self.0.forget();
     }
 
-    fn listens(&self) -> Listens {
-        Listens::RETRANSMISSIONS.when(self.0.is_waiting())
+    fn interests(&self) -> Interests {
+        Interests::RETRANSMISSIONS.when(self.0.is_waiting())
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -241,7 +241,10 @@ mod tests {
     #[test]
     fn a_segment_resent_twice_is_not_undone() {
         let mut undo = resent(&[100, 100]);
-        assert!(!undo.listens().to(Listens::RETRANSMISSIONS), "(A.3)");
+        assert!(
+            !undo.interests().includes(Interests::RETRANSMISSIONS),
+            "(A.3)"
+        );
         assert!(undo.on_ack(&report(100), &view(20, 1000)).is_empty());
     }
 
@@ -250,7 +253,10 @@ mod tests {
         let mut undo = resent(&[100]);
         let _ = undo.on_ack(&report(125), &view(30, 1000));
         undo.on_fast_retransmit(&view(20, 1000));
-        assert!(!undo.listens().to(Listens::RETRANSMISSIONS), "(A.4)");
+        assert!(
+            !undo.interests().includes(Interests::RETRANSMISSIONS),
+            "(A.4)"
+        );
     }
 
     #[test]
@@ -268,6 +274,6 @@ mod tests {
             ..view(20, 1000)
         };
         assert!(undo.on_ack(&at_una, &after).is_empty(), "(A.1)");
-        assert!(!undo.listens().to(Listens::RETRANSMISSIONS));
+        assert!(!undo.interests().includes(Interests::RETRANSMISSIONS));
     }
 }

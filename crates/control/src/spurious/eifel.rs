@@ -12,7 +12,7 @@ use midflight_units::{Instant, Seq};
 
 use super::{PriorState, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Listens, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// State and knobs of Eifel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,8 +88,8 @@ impl SpuriousDetector for Eifel {
         self.episode = None;
     }
 
-    fn listens(&self) -> Listens {
-        Listens::RETRANSMISSIONS.when(self.episode.is_some())
+    fn interests(&self) -> Interests {
+        Interests::RETRANSMISSIONS.when(self.episode.is_some())
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -146,7 +146,7 @@ mod tests {
             let _ = eifel.on_timeout(&view(20, 1000));
             let orders = eifel.on_ack(&ack(echo), &later());
             assert_eq!(orders.contains(&Order::Resume), spurious, "{echo}");
-            assert!(!eifel.listens().to(Listens::RETRANSMISSIONS));
+            assert!(!eifel.interests().includes(Interests::RETRANSMISSIONS));
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
         let mut eifel = Eifel::default();
         assert_eq!(eifel.set_knob("eifel_fast_retransmits", "believe"), Ok(()));
         eifel.on_fast_retransmit(&view(20, 1000));
-        assert!(!eifel.listens().to(Listens::RETRANSMISSIONS));
+        assert!(!eifel.interests().includes(Interests::RETRANSMISSIONS));
     }
 
     /// RFC 3522 section 3.3: a timeout because all ACKs were lost.

@@ -17,7 +17,7 @@ use midflight_units::Seq;
 
 use super::{PriorState, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Listens, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// The response to a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +240,8 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
         self.step = Step::Idle;
     }
 
-    fn listens(&self) -> Listens {
-        Listens::RETRANSMISSIONS.when(self.step != Step::Idle)
+    fn interests(&self) -> Interests {
+        Interests::RETRANSMISSIONS.when(self.step != Step::Idle)
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {

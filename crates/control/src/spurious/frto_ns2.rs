@@ -21,7 +21,7 @@ use midflight_units::Seq;
 
 use super::SpuriousDetector;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Listens, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// `spurious_response_`: the window after a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,8 +218,8 @@ impl SpuriousDetector for FrtoNs2 {
         self.step = Step::Idle;
     }
 
-    fn listens(&self) -> Listens {
-        Listens::RETRANSMISSIONS.when(self.step != Step::Idle)
+    fn interests(&self) -> Interests {
+        Interests::RETRANSMISSIONS.when(self.step != Step::Idle)
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -279,7 +279,8 @@ mod tests {
             assert!(orders.contains(&Order::SetCwnd(cwnd)), "{orders:?}");
             assert!(orders.contains(&Order::SetSsthresh(20.0)), "the window");
             assert!(
-                orders.contains(&Order::Resume) && !frto.listens().to(Listens::RETRANSMISSIONS)
+                orders.contains(&Order::Resume)
+                    && !frto.interests().includes(Interests::RETRANSMISSIONS)
             );
         }
     }
@@ -294,7 +295,8 @@ mod tests {
             let mut frto = FrtoNs2::default();
             let _ = frto.on_timeout(&at(100));
             assert!(
-                frto.on_ack(&ack, &view).is_empty() && !frto.listens().to(Listens::RETRANSMISSIONS)
+                frto.on_ack(&ack, &view).is_empty()
+                    && !frto.interests().includes(Interests::RETRANSMISSIONS)
             );
         }
         let recovering = SenderView {
@@ -303,7 +305,7 @@ mod tests {
         };
         let mut frto = in_second(false);
         let _ = frto.on_timeout(&recovering);
-        assert!(!frto.listens().to(Listens::RETRANSMISSIONS));
+        assert!(!frto.interests().includes(Interests::RETRANSMISSIONS));
     }
 
     #[test]
@@ -314,7 +316,7 @@ mod tests {
             ..probed(una)
         };
         assert!(frto.on_ack(&duplicate(102), &counted(2, 102)).is_empty());
-        assert!(frto.listens().to(Listens::RETRANSMISSIONS));
+        assert!(frto.interests().includes(Interests::RETRANSMISSIONS));
         // All but one arrived before: limited transmit has room.
         let orders = frto.on_ack(&duplicate(119), &counted(2, 119));
         assert!(orders.contains(&Order::Probe(1)));
@@ -349,7 +351,7 @@ mod tests {
             );
             let cwnd = if spurious { 23.0 } else { 2.0 };
             assert!(orders.contains(&Order::SetCwnd(cwnd)), "{block:?}");
-            assert!(!frto.listens().to(Listens::RETRANSMISSIONS));
+            assert!(!frto.interests().includes(Interests::RETRANSMISSIONS));
         }
         let orders = in_second(true).on_ack(&duplicate(102), &probed(102));
         assert!(orders.contains(&Order::GoBack), "nothing was told");

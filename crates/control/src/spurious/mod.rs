@@ -20,7 +20,7 @@ pub use frto_ns2::FrtoNs2;
 pub use none::None as NoDetector;
 
 use crate::part::registry;
-use crate::{AckNews, Listens, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// A detector of spurious retransmissions.
 pub trait SpuriousDetector {
@@ -40,9 +40,9 @@ pub trait SpuriousDetector {
     /// a loss: ACKs tell nothing of the current recovery any more.
     fn forget(&mut self) {}
 
-    /// [`Listens::RETRANSMISSIONS`] while it waits for something that an ACK may bring.
-    fn listens(&self) -> Listens {
-        Listens::NOTHING
+    /// [`Interests::RETRANSMISSIONS`] while it waits for something that an ACK may bring.
+    fn interests(&self) -> Interests {
+        Interests::NOTHING
     }
 
     /// An ACK has been processed. Called only while it listens.
@@ -126,7 +126,7 @@ mod tests {
         for info in SPURIOUS_DETECTORS {
             let mut part = AnySpuriousDetector::named(info.name).unwrap_or_else(|| unreachable!());
             assert_eq!(part.info(), *info);
-            assert!(!part.listens().to(Listens::RETRANSMISSIONS));
+            assert!(!part.interests().includes(Interests::RETRANSMISSIONS));
             check_knobs(info, |name, value| part.set_knob(name, value));
         }
     }

@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(video.wakes(), Some(at(16.0)));
         let mut does = Does::default();
         video.on_wake(at(16.0), &mut does);
-        assert_eq!(does.tells.last().map(|told| told.what), Some(DONE));
+        assert_eq!(does.tells.last().map(|event| event.what), Some(DONE));
         let s = |s: u64| Some(s * 1_000_000_000);
         let measured = video.measured(at(16.0)).0;
         let expected = [s(1), Some(1), s(2), Some(1_000_000), Some(0), s(12)];

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use midflight_tcp::{Ack, AckRules, ConfigError, Log, SackBlock, SackBlocks, Says};
+use midflight_tcp::{Ack, AckOption, AckRules, ConfigError, Log, SackBlock, SackBlocks};
 use midflight_units::{Duration, Instant};
 
 use super::{Connection, Notification, Over};
@@ -45,8 +45,8 @@ impl Connection {
             *self = agreed;
             if let Some(number) = arrival.ack {
                 self.take_ack(now, arrival, number, log);
-                let says = self.answer.take().unwrap_or_default();
-                self.acks.extend(answer.map(|ack| Ack { says, ..ack }));
+                let option = self.answer.take().unwrap_or_default();
+                self.acks.extend(answer.map(|ack| Ack { option, ..ack }));
             }
             self.limit(now, self.sender.view().snd_una, log);
             return Ok(0..0);
@@ -166,7 +166,7 @@ impl Connection {
         let is_update = ack == before.snd_una
             && (moved && !counts || arrival.end() > arrival.from)
             && sack.is_empty()
-            && arrival.says == Says::Nothing
+            && arrival.option == AckOption::Nothing
             && !congested
             && !shuts
             && !was_shut;
@@ -180,10 +180,10 @@ impl Connection {
                 echo,
                 cause_sent: echo.unwrap_or(self.opened),
                 offset: 0,
-                says: match (shuts, congested) {
-                    (true, _) => Says::ZeroWindow,
-                    (false, true) => Says::Congested,
-                    (false, false) => arrival.says,
+                option: match (shuts, congested) {
+                    (true, _) => AckOption::ZeroWindow,
+                    (false, true) => AckOption::Congested,
+                    (false, false) => arrival.option,
                 },
                 window: None,
                 stamp_ms: 0,
@@ -241,7 +241,7 @@ impl Connection {
             }
         };
         self.acks.extend(ack.map(|ack| Ack {
-            says: response.map_or(ack.says, Says::Approved),
+            option: response.map_or(ack.option, AckOption::Approved),
             ..ack
         }));
         from..kept.max(from)

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use midflight_control::part::{Part, PartInfo};
-use midflight_tcp::{Ack, SackBlocks, Says, Segment};
+use midflight_tcp::{Ack, AckOption, SackBlocks, Segment};
 use midflight_units::Instant;
 
 use super::cache::acknowledges;
@@ -49,7 +49,7 @@ impl Agent for Elfn {
             return Verdict::Forward;
         }
         let notice = Ack {
-            says: Says::ZeroWindow,
+            option: AckOption::ZeroWindow,
             sack: SackBlocks::default(),
             window: None,
             ..*last

@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use midflight_control::part::{whole, Knob, KnobError, Part, PartInfo};
-use midflight_tcp::{Ack, Content, SackBlocks, Says, Segment};
+use midflight_tcp::{Ack, AckOption, Content, SackBlocks, Segment};
 use midflight_units::{Duration, Instant};
 
 use super::cache::{acknowledges, begins, Cache, Edge, LocalTimer};
@@ -50,7 +50,7 @@ struct Flow {
     /// The last ACK of new data, and the node that it goes to.
     last: Option<(Ack, NodeId)>,
     /// What the sender has been told.
-    told: Edge,
+    acked: Edge,
     duplicates: u32,
     /// What was kept is sent again, two segments for each ACK, until this is acknowledged; when that began.
     recovery: Option<(Edge, Instant)>,
@@ -115,15 +115,15 @@ fn kept_back(ack: &Ack) -> Ack {
 
 impl Flow {
     /// Tells the sender all that is acknowledged.
-    fn tell(&mut self, id: FlowId, says: Says, out: &mut Outbox<'_>) {
+    fn tell(&mut self, id: FlowId, option: AckOption, out: &mut Outbox<'_>) {
         let Some((ack, sender)) = self.last else {
             return;
         };
-        self.told = acknowledges(&ack);
+        self.acked = acknowledges(&ack);
         let ack = Ack {
             sack: SackBlocks::default(),
-            says,
-            window: ack.window.filter(|_| says == Says::Nothing),
+            option,
+            window: ack.window.filter(|_| option == AckOption::Nothing),
             ..ack
         };
         out.send(self.site, id, sender, Carried::Ack(ack));
@@ -150,12 +150,12 @@ impl Flow {
 
     fn close(&mut self, id: FlowId, out: &mut Outbox<'_>) {
         self.is_closed = true;
-        self.tell(id, Says::ZeroWindow, out);
+        self.tell(id, AckOption::ZeroWindow, out);
     }
 
     fn open(&mut self, id: FlowId, out: &mut Outbox<'_>) {
         if std::mem::take(&mut self.is_closed) {
-            self.tell(id, Says::Nothing, out);
+            self.tell(id, AckOption::Nothing, out);
         }
     }
 }
@@ -184,7 +184,7 @@ impl Agent for MTcp {
             timer: LocalTimer::new(least),
             last: None,
             // Data come when the SYN is acknowledged.
-            told: (1, 0),
+            acked: (1, 0),
             duplicates: 0,
             recovery: None,
             has_link: true,
@@ -201,7 +201,7 @@ impl Agent for MTcp {
                 return Verdict::Drop;
             }
             if is_acknowledged && is_data {
-                flow.tell(passing.flow, Says::Nothing, out);
+                flow.tell(passing.flow, AckOption::Nothing, out);
                 return Verdict::Drop;
             }
             return Verdict::Forward;
@@ -220,11 +220,11 @@ impl Agent for MTcp {
         };
         let (now, edge, id) = (passing.now, acknowledges(ack), passing.flow);
         let last = flow.last.as_ref().map(|(ack, _)| acknowledges(ack));
-        if ack.says != Says::Nothing {
+        if ack.option != AckOption::Nothing {
             if last.is_none_or(|last| edge >= last) {
                 flow.cache.forget_below(edge);
                 flow.last = Some((*ack, passing.to));
-                flow.told = edge;
+                flow.acked = edge;
             }
             return Verdict::Forward;
         }
@@ -234,7 +234,7 @@ impl Agent for MTcp {
         if last == Some(edge) {
             let kept = flow.cache.get_mut(edge);
             let Some(kept) = kept.filter(|kept| !kept.by_sender) else {
-                flow.told = edge;
+                flow.acked = edge;
                 return Verdict::Forward;
             };
             flow.duplicates += 1;
@@ -256,10 +256,10 @@ impl Agent for MTcp {
         }
         flow.resend(now, id, PER_ACK, out);
         let before = kept_back(ack);
-        if flow.told >= acknowledges(&before) {
+        if flow.acked >= acknowledges(&before) {
             return Verdict::Drop;
         }
-        flow.told = acknowledges(&before);
+        flow.acked = acknowledges(&before);
         Verdict::Replace(Carried::Ack(before))
     }
 
@@ -296,12 +296,12 @@ impl Agent for MTcp {
             }
             if flow.cache.is_empty() {
                 flow.timer.stop();
-                let is_told = flow
+                let is_acked = flow
                     .last
                     .as_ref()
-                    .is_none_or(|(ack, _)| flow.told >= acknowledges(ack));
-                if !is_told {
-                    flow.tell(id, Says::Nothing, out);
+                    .is_none_or(|(ack, _)| flow.acked >= acknowledges(ack));
+                if !is_acked {
+                    flow.tell(id, AckOption::Nothing, out);
                 }
                 continue;
             }

@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 
 use midflight_control::part::{choose, whole, Knob, KnobError, Part, PartInfo};
-use midflight_tcp::{Ack, Content, Says, Segment};
+use midflight_tcp::{Ack, AckOption, Content, Segment};
 use midflight_units::{Duration, Instant};
 
 use super::cache::{acknowledges, begins, Cache, LocalTimer};
@@ -166,12 +166,12 @@ impl Agent for Snoop {
         let last = flow
             .last
             .as_ref()
-            .map(|(ack, _)| (acknowledges(ack), ack.says));
-        let says_nothing = ack.says == Says::Nothing;
+            .map(|(ack, _)| (acknowledges(ack), ack.option));
+        let says_nothing = ack.option == AckOption::Nothing;
         match last {
             Some((before, _)) if edge < before && says_nothing => return Verdict::Drop,
             Some((before, said)) if edge == before => {
-                if !says_nothing || said != Says::Nothing {
+                if !says_nothing || said != AckOption::Nothing {
                     return Verdict::Forward;
                 }
             }

@@ -13,8 +13,8 @@ use std::num::NonZeroU32;
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
 use midflight_tcp::{
-    Ack, Content, InitialWindow, Receiver, ReceiverConfig, Says, Segment, Sender, SenderConfig,
-    SenderParts,
+    Ack, AckOption, Content, InitialWindow, Receiver, ReceiverConfig, Segment, Sender,
+    SenderConfig, SenderParts,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 
@@ -124,7 +124,7 @@ impl Halves {
     /// An ACK with the window that the buffer has room for.
     fn with_window(&mut self, ack: &Ack, settings: &Settings) -> Ack {
         self.last = Some(*ack);
-        if ack.says != Says::Nothing {
+        if ack.option != AckOption::Nothing {
             return *ack;
         }
         let room = u64::from(settings.buffer).saturating_sub(self.backlog());
@@ -133,7 +133,7 @@ impl Halves {
         self.offered = window.map(|_| ack.ack + room);
         match (window, ack.window) {
             (None, _) => Ack {
-                says: Says::ZeroWindow,
+                option: AckOption::ZeroWindow,
                 window: None,
                 ..*ack
             },

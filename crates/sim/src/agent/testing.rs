@@ -1,6 +1,6 @@
 //! An agent that is played by hand.
 
-use midflight_tcp::{Ack, Content, EcnCodepoint, SackBlocks, Says, Segment};
+use midflight_tcp::{Ack, AckOption, Content, EcnCodepoint, SackBlocks, Segment};
 use midflight_units::{Instant, Seq};
 
 use super::{AnyAgent, Attached, Outbox, Passing, Site};
@@ -39,7 +39,7 @@ pub(super) fn ack(number: Seq) -> Ack {
         sack: SackBlocks::default(),
         echo: None,
         cause_sent: Instant::ZERO,
-        says: Says::Nothing,
+        option: AckOption::Nothing,
         window: None,
         stamp_ms: 0,
         extra_bytes: 0,
@@ -60,7 +60,7 @@ pub(super) enum Seen {
 fn seen(what: &Carried) -> Seen {
     match what {
         Carried::Data(segment) => Seen::Down(segment.seq),
-        Carried::Ack(ack) if ack.says == Says::ZeroWindow => Seen::Closed(ack.ack),
+        Carried::Ack(ack) if ack.option == AckOption::ZeroWindow => Seen::Closed(ack.ack),
         Carried::Ack(ack) => Seen::Up(ack.ack),
     }
 }
@@ -101,7 +101,7 @@ impl Played {
         self.agent.equip(FLOW, &ends);
     }
 
-    fn told(&mut self, first: Option<Carried>, emit: Vec<crate::hook::Emitted>) -> Vec<Seen> {
+    fn seen(&mut self, first: Option<Carried>, emit: Vec<crate::hook::Emitted>) -> Vec<Seen> {
         let emitted = emit.into_iter().map(|one| one.what);
         self.left = first.into_iter().chain(emitted).collect();
         self.left.iter().map(seen).collect()
@@ -131,7 +131,7 @@ impl Played {
             Verdict::Replace(other) => Some(other),
             Verdict::Drop => None,
         };
-        self.told(first, emit)
+        self.seen(first, emit)
     }
 
     pub(super) fn data(&mut self, ms: u64, seq: Seq) -> Vec<Seen> {
@@ -149,7 +149,7 @@ impl Played {
             emit: &mut emit,
         };
         self.agent.on_attachment(at(ms), MOBILE, to, out);
-        self.told(None, emit)
+        self.seen(None, emit)
     }
 
     /// Its timer rings.
@@ -162,6 +162,6 @@ impl Played {
         if let Some(due) = self.agent.next_timeout() {
             self.agent.on_timeout(due, out);
         }
-        self.told(None, emit)
+        self.seen(None, emit)
     }
 }

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use midflight_control::part::{whole, Knob, KnobError, Part, PartInfo};
-use midflight_tcp::{Ack, Content, Says, Segment};
+use midflight_tcp::{Ack, AckOption, Content, Segment};
 use midflight_units::{Duration, Instant};
 
 use super::cache::{acknowledges, begins, Cache, Kept, LocalTimer};
@@ -146,7 +146,7 @@ impl Agent for Wtcp {
         };
         let (now, id, edge) = (passing.now, passing.flow, acknowledges(ack));
         let last = flow.last.as_ref().map(acknowledges);
-        if ack.says != Says::Nothing || last.is_some_and(|last| edge < last) {
+        if ack.option != AckOption::Nothing || last.is_some_and(|last| edge < last) {
             return Verdict::Forward;
         }
         if last == Some(edge) {

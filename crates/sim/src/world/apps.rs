@@ -303,8 +303,8 @@ impl<O: Observer> World<O> {
         let key = due.map_or(Key::NEVER, |due| self.key_of(due));
         let source = self.first_app() + number;
         self.agenda.set_other(source, key);
-        for told in &does.tells {
-            self.record_app(app, told);
+        for event in &does.tells {
+            self.record_app(app, event);
         }
         for message in does.sends {
             self.send_message(app, message);
@@ -312,19 +312,19 @@ impl<O: Observer> World<O> {
     }
 
     /// Records an event of an application: its end for all its flows, every other event for the first one.
-    fn record_app(&mut self, app: u16, told: &AppEvent) {
+    fn record_app(&mut self, app: u16, event: &AppEvent) {
         let now = self.moment.at;
         let connections = &self.apps[usize::from(app)].connections;
-        if told.what != midflight_control::workload::DONE {
+        if event.what != midflight_control::workload::DONE {
             let flow = connections[0].data.flow;
-            self.observer.record(now, flow, &Event::App(told));
+            self.observer.record(now, flow, &Event::App(event));
             return;
         }
         for connection in connections {
             let back = connection.back.as_ref();
             let back = back.filter(|lane| lane.flow != connection.data.flow);
             for lane in std::iter::once(&connection.data).chain(back) {
-                self.observer.record(now, lane.flow, &Event::App(told));
+                self.observer.record(now, lane.flow, &Event::App(event));
             }
         }
     }

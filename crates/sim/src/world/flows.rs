@@ -263,10 +263,10 @@ impl<O: Observer> World<O> {
     }
 
     /// The sender is notified of a handoff. Notices of another path than its current one wait until it learns of that path.
-    pub(super) fn notify(&mut self, flow: FlowId, told: PathUpdate) {
+    pub(super) fn notify(&mut self, flow: FlowId, update: PathUpdate) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
-            state.postponed = Some(told);
+            state.postponed = Some(update);
             return;
         }
         let log = &mut SenderLog {
@@ -274,15 +274,15 @@ impl<O: Observer> World<O> {
             flow,
             error: &mut self.error,
         };
-        state.sender.on_path_update(self.moment.at, &told, log);
+        state.sender.on_path_update(self.moment.at, &update, log);
         self.pump(flow);
     }
 
     /// The sender may have found the path that a notice is about.
     #[cold]
     fn give_postponed(&mut self, flow: FlowId) {
-        if let Some(told) = self.flows[flow.index()].postponed.take() {
-            self.notify(flow, told);
+        if let Some(update) = self.flows[flow.index()].postponed.take() {
+            self.notify(flow, update);
         }
     }
 

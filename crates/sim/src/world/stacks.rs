@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 
 use midflight_control::PathUpdate;
-use midflight_tcp::{Ack, EcnCodepoint, SackBlocks, Says, SenderEvent, Wake};
+use midflight_tcp::{Ack, AckOption, EcnCodepoint, SackBlocks, SenderEvent, Wake};
 use midflight_units::{Instant, Seq};
 
 use super::apps::Place;
@@ -73,7 +73,7 @@ impl FlowData {
             echo: None,
             cause_sent,
             offset: 0,
-            says: Says::Nothing,
+            option: AckOption::Nothing,
             window: None,
             stamp_ms: 0,
             extra_bytes: 0,
@@ -194,10 +194,10 @@ impl<O: Observer> World<O> {
                 self.ask(flow, End::Client, |stack| stack.open(now));
                 self.begin_app(flow);
             }
-            Action::Notify(_, told) => {
+            Action::Notify(_, update) => {
                 self.observer.record(now, flow, &Event::Notice);
                 // Stacks have no use for a rate alone.
-                let PathUpdate::Notice(notice) = told else {
+                let PathUpdate::Notice(notice) = update else {
                     return;
                 };
                 let data = self.stacks[flow.index() - self.flows.len()].data.as_ref();
@@ -271,7 +271,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Events inside a stack, for observers.
-    fn told(&mut self, flow: FlowId, stack: &mut dyn Stack) {
+    fn record_reports(&mut self, flow: FlowId, stack: &mut dyn Stack) {
         let now = self.moment.at;
         let number = flow.index() - self.flows.len();
         while let Some(report) = stack.poll_report() {
@@ -373,13 +373,13 @@ impl<O: Observer> World<O> {
             return;
         };
         call(stack.as_mut());
-        self.told(flow, stack.as_mut());
+        self.record_reports(flow, stack.as_mut());
         while let Some(outgoing) = stack.poll_datagram(now) {
             self.send_datagram(flow, end, outgoing);
-            self.told(flow, stack.as_mut());
+            self.record_reports(flow, stack.as_mut());
         }
         // It may have found that there is nothing to send.
-        self.told(flow, stack.as_mut());
+        self.record_reports(flow, stack.as_mut());
         let due = stack.next_timeout().map(|due| due.max(now));
         self.stacks[number].ends[place] = Some(stack);
         if self.stacks[number].due[place] != due {

@@ -620,21 +620,21 @@ mod tests {
         let &[server, mobile] = emulator.nodes().as_slice() else {
             return Err(refused("nodes", "two"));
         };
-        let told = |number: u32| {
+        let entry = |number: u32| {
             let mut writer = Writer::default();
             let at = Instant::from_nanos(u64::from(number));
             writer.sent(at, number, server, &packet(mobile, 100));
             writer.into_bytes()
         };
-        emulator.take_entries(&told(0))?;
-        let wrong = emulator.take_entries(&told(2)).map_err(|e| e.to_string());
+        emulator.take_entries(&entry(0))?;
+        let wrong = emulator.take_entries(&entry(2)).map_err(|e| e.to_string());
         assert!(wrong.is_err_and(|said| said.contains("packet 2 instead of 1")));
-        emulator.take_entries(&told(1))?;
+        emulator.take_entries(&entry(1))?;
         let found = emulator.run(Instant::from_nanos(1_000_000_000))?;
         assert_eq!(found.iter().map(|f| f.packet).collect::<Vec<_>>(), [0, 1]);
         assert!(emulator
             .into_record()
-            .starts_with(&[told(0), told(1)].concat()));
+            .starts_with(&[entry(0), entry(1)].concat()));
         Ok(())
     }
 }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use midflight_sim::{
     judge_timeouts, Action, Digest, DropCause, Endpoints, Event, Observer, Payload, World,
 };
-use midflight_tcp::{Ack, Author, Content, Log, SackBlock, SackBlocks, Says, Segment, SenderEvent};
+use midflight_tcp::{
+    Ack, AckOption, Author, Content, Log, SackBlock, SackBlocks, Segment, SenderEvent,
+};
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::Header;
 
@@ -207,10 +209,10 @@ impl Connection {
             echo: None,
             cause_sent: self.last_cause,
             offset: 0,
-            says: if is_closed {
-                Says::ZeroWindow
+            option: if is_closed {
+                AckOption::ZeroWindow
             } else {
-                Says::Nothing
+                AckOption::Nothing
             },
             window: None,
             stamp_ms: 0,
@@ -362,7 +364,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                     connection.sent = connection.sent.max(first + bytes);
                 }
                 if let Some(state) = state {
-                    self.told(now, flow, state, again.then_some(from));
+                    self.record_state(now, flow, state, again.then_some(from));
                 }
                 let content = if is_segment {
                     Content::Data
@@ -433,7 +435,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
     }
 
     /// The changes in a sender since it sent last; `again` is what it is about to send again.
-    fn told(&mut self, now: Instant, flow: usize, state: KernelState, again: Option<Seq>) {
+    fn record_state(&mut self, now: Instant, flow: usize, state: KernelState, again: Option<Seq>) {
         let connection = &mut self.connections[flow];
         let before = connection.state.replace(state);
         let (una, first) = (connection.acked, connection.expected(connection.acked));

@@ -45,8 +45,8 @@ pub(super) fn address(of: [u8; 2], node: u16) -> Ipv4Addr {
 
 /// Bytes of data in a full segment of a flow whose sender is ours.
 pub(super) fn payload(flow: &FlowSetup) -> u64 {
-    let told = flow.told();
-    u64::from(told.payload_bytes)
+    let info = flow.info();
+    u64::from(info.payload_bytes)
 }
 
 /// Settings that such a flow does not support.
@@ -89,7 +89,7 @@ pub struct OurSender {
     config: Config,
     remote: SocketAddrV4,
     opens: Instant,
-    told: VecDeque<(Instant, SenderNotice)>,
+    notices: VecDeque<(Instant, SenderNotice)>,
     endpoint: Option<Endpoint>,
     /// How many full segments there are to send, if there is an end, and how many bytes are written.
     segments: Option<u64>,
@@ -121,7 +121,7 @@ impl OurSender {
         config.isn = ISN;
         config.send_buffer = BUFFER as usize;
         let id = flow_id(number as u32);
-        let told = |&(at, step): &(Instant, Step)| match step {
+        let notice_of = |&(at, step): &(Instant, Step)| match step {
             Step::Act(Action::NotifyStart(of, notice)) if of == id => {
                 Some((at, SenderNotice::Start(notice)))
             }
@@ -134,7 +134,7 @@ impl OurSender {
             config,
             remote,
             opens: flow.opens,
-            told: setup.timeline.iter().filter_map(told).collect(),
+            notices: setup.timeline.iter().filter_map(notice_of).collect(),
             endpoint: None,
             segments: flow.end.map(|end| end.saturating_sub(1)),
             written: 0,
@@ -151,8 +151,8 @@ impl OurSender {
             None => Some(self.opens),
             Some(endpoint) => endpoint.next_timeout(),
         };
-        let told = self.told.front().map(|(at, _)| *at);
-        due.into_iter().chain(told).min()
+        let notice = self.notices.front().map(|(at, _)| *at);
+        due.into_iter().chain(notice).min()
     }
 
     /// It is this instant, and a datagram has come, if one is given.
@@ -165,14 +165,14 @@ impl OurSender {
         datagram: Option<&[u8]>,
         log: &mut L,
     ) -> Result<(), EndpointError> {
-        while let Some((_, told)) = self.told.front().copied().filter(|(at, _)| *at <= now) {
-            self.told.pop_front();
-            match (told, &mut self.endpoint) {
+        while let Some((_, notice)) = self.notices.front().copied().filter(|(at, _)| *at <= now) {
+            self.notices.pop_front();
+            match (notice, &mut self.endpoint) {
                 (SenderNotice::Start(notice), None) => {
                     self.config.settings.start_notice = Some(notice);
                 }
-                (SenderNotice::Path(told), Some(end)) => {
-                    end.logged(log).on_path_update(now, &told);
+                (SenderNotice::Path(update), Some(end)) => {
+                    end.logged(log).on_path_update(now, &update);
                 }
                 _ => {}
             }

@@ -96,12 +96,12 @@ fn find<T: Copy>(list: &Ring<(Seq, T)>, segment: Seq) -> Option<(usize, T)> {
     found.map(|one| (place, one.1))
 }
 
-/// Says something of a segment, which replaces what was said before.
-fn put<T: Copy>(list: &mut Ring<(Seq, T)>, (segment, says): (Seq, T)) {
+/// AckOption something of a segment, which replaces what was said before.
+fn put<T: Copy>(list: &mut Ring<(Seq, T)>, (segment, option): (Seq, T)) {
     let place = list.partition_point(|one| one.0 < segment);
     match list.get_mut(place) {
-        Some(one) if one.0 == segment => one.1 = says,
-        _ => list.insert(place, (segment, says)),
+        Some(one) if one.0 == segment => one.1 = option,
+        _ => list.insert(place, (segment, option)),
     }
 }
 

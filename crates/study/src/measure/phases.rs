@@ -201,7 +201,7 @@ impl FlowTracker {
                     self.waits - 1
                 };
             }
-            Event::App(told) if told.what == DONE => {
+            Event::App(event) if event.what == DONE => {
                 self.stalled_until(now);
                 self.finished.get_or_insert(now);
             }
@@ -332,7 +332,7 @@ impl Ends {
         }
         let end = &mut self.flows[flow.index()];
         let reached = match (&mut self.deliveries, event) {
-            (_, Event::App(told)) if told.what == DONE => Seq::MAX,
+            (_, Event::App(event)) if event.what == DONE => Seq::MAX,
             (None, Event::AckArrived(ack)) => ack.ack,
             (None, _) => return,
             (Some(deliveries), event) => {

@@ -24,7 +24,7 @@ pub struct TrainRow {
     /// When its first segment left, from the first SYN on.
     pub sent: Duration,
     /// When the report reached the sender, if it did.
-    pub told: Option<Duration>,
+    pub reported: Option<Duration>,
     /// The report; None also if a segment was missing.
     pub estimate: Option<Rate>,
     /// The rates of its first and its last gap, in bit/s; zero for none.
@@ -79,7 +79,7 @@ impl Trains {
                 measure: mark.measure,
                 segments: mark.segments,
                 sent: now.since(self.opens),
-                told: None,
+                reported: None,
                 estimate: None,
                 low: 0,
                 high: 0,
@@ -95,11 +95,11 @@ impl Trains {
         self.left = now;
     }
 
-    fn told(&mut self, now: Instant, estimate: Estimate) {
-        let told = now.since(self.opens);
+    fn on_estimate(&mut self, now: Instant, estimate: Estimate) {
+        let reported = now.since(self.opens);
         let mut rows = self.rows.iter_mut();
         if let Some(row) = rows.find(|row| row.train == estimate.train) {
-            row.told = Some(told);
+            row.reported = Some(reported);
             row.estimate = estimate.rate;
         }
     }
@@ -123,8 +123,8 @@ impl Observer for Trains {
                     let looks = now.since(self.opens).as_nanos() / LOOK_EVERY.as_nanos() + 1;
                     self.done = Some(self.opens + LOOK_EVERY * looks);
                 }
-                if let Some(estimate) = ack.says.measured() {
-                    self.told(now, estimate);
+                if let Some(estimate) = ack.option.measured() {
+                    self.on_estimate(now, estimate);
                 }
             }
             Event::Dropped {

@@ -137,8 +137,8 @@ impl LongFlow {
             }
         }
         if let Some(handoff) = &self.handoff {
-            let told = handoff.notice_delay.unwrap_or(Duration::ZERO);
-            let complete = handoff.at + handoff.pause + told;
+            let noticed_at = handoff.notice_delay.unwrap_or(Duration::ZERO);
+            let complete = handoff.at + handoff.pause + noticed_at;
             if complete >= end {
                 return Err(StudyError::AfterEnd {
                     at: handoff.at,
@@ -242,8 +242,8 @@ impl Numbered for LongFlow {
             timeline.act(handoff.at, Action::MarkBreak);
             timeline.act(again, Action::MarkMake);
             if let Some(warning) = parts.own.built.profile.receiver.signal.warning() {
-                let told = handoff.at.saturating_sub(warning);
-                timeline.act(told, Action::Foresee(flow_id(0), notice));
+                let noticed_at = handoff.at.saturating_sub(warning);
+                timeline.act(noticed_at, Action::Foresee(flow_id(0), notice));
             }
             for link in radio_links() {
                 timeline.act(handoff.at, Action::Pause(link));
@@ -254,8 +254,11 @@ impl Numbered for LongFlow {
         }
         if let Some((handoff, delay)) = self.notice() {
             let notice = self.of_links(handoff);
-            let told = handoff.at + handoff.pause + delay;
-            timeline.act(told, Action::Notify(flow_id(0), PathUpdate::Notice(notice)));
+            let noticed_at = handoff.at + handoff.pause + delay;
+            timeline.act(
+                noticed_at,
+                Action::Notify(flow_id(0), PathUpdate::Notice(notice)),
+            );
         }
         let path_changes = self.handoff.iter().map(|handoff| {
             let make = handoff.at + handoff.pause;
@@ -265,7 +268,7 @@ impl Numbered for LongFlow {
                 at: handoff.at,
                 make,
                 breaks: true,
-                told: handoff.notice_delay.map(|delay| make + delay),
+                notified: handoff.notice_delay.map(|delay| make + delay),
                 told_wrong: false,
             }
         });

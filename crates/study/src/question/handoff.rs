@@ -289,7 +289,7 @@ impl Handoff {
             at,
             make: self.make(at),
             breaks: matches!(self.kind, HandoffKind::BreakBeforeMake { .. }),
-            told: self.notice(at),
+            notified: self.notice(at),
             told_wrong: false,
         }
     }
@@ -315,8 +315,8 @@ impl Handoff {
         if let Some(warning) = signal.warning {
             for (i, flow) in (0..).zip(moving()) {
                 // But not before there is a flow to say it to.
-                let told = at.saturating_sub(warning).max(self.flows.opens(i));
-                timeline.act(told, Action::Foresee(flow, notice));
+                let noticed_at = at.saturating_sub(warning).max(self.flows.opens(i));
+                timeline.act(noticed_at, Action::Foresee(flow, notice));
             }
         }
         let make = self.make(at);
@@ -347,9 +347,9 @@ impl Handoff {
         for flow in moving() {
             timeline.act(make, Action::Attached(flow, 1, notice));
         }
-        if let Some(told) = self.notice(at) {
+        if let Some(noticed_at) = self.notice(at) {
             for flow in moving() {
-                timeline.act(told, Action::Notify(flow, PathUpdate::Notice(notice)));
+                timeline.act(noticed_at, Action::Notify(flow, PathUpdate::Notice(notice)));
             }
         }
         timeline.finish()

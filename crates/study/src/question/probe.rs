@@ -444,12 +444,12 @@ mod tests {
                 fork,
                 ..Execution::default()
             };
-            let mut told = Vec::new();
+            let mut seen = Vec::new();
             let runs = run_probes(&probes, how, |done, total| {
-                told.push((done, total));
+                seen.push((done, total));
                 true
             });
-            assert_eq!(told.last(), Some(&(42, 42)));
+            assert_eq!(seen.last(), Some(&(42, 42)));
             runs.unwrap_or_default()
         };
         let (together, alone) = (all(true), all(false));

@@ -396,7 +396,7 @@ impl Numbered for Roaming {
                 at: m.at,
                 make: m.detected + self.switch_delay(),
                 breaks: true,
-                told: None,
+                notified: None,
                 told_wrong: false,
             });
             if let Some(warning) = m.warning {

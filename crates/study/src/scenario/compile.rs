@@ -312,9 +312,9 @@ impl Plan {
                 .signal
                 .warning()
             {
-                let told = at.saturating_sub(warning).max(flow.opens);
+                let noticed_at = at.saturating_sub(warning).max(flow.opens);
                 let notice = self.notice(links(flow), at, flow);
-                timeline.act(told, Action::Foresee(flow_id(number as u32), notice));
+                timeline.act(noticed_at, Action::Foresee(flow_id(number as u32), notice));
             }
         }
     }
@@ -327,7 +327,7 @@ impl Plan {
         at: Instant,
         signalled: impl Fn(usize) -> bool,
         links: impl Fn(&Flow) -> (LinkInfo, LinkInfo),
-        told: impl Fn(&Flow, usize) -> Option<(Instant, PathUpdate)>,
+        update_of: impl Fn(&Flow, usize) -> Option<(Instant, PathUpdate)>,
     ) {
         for (number, flow) in self.open_at(at) {
             if flow.direction == Direction::Down {
@@ -338,8 +338,8 @@ impl Plan {
             }
         }
         for (number, flow) in self.open_at(at) {
-            if let Some((at, told)) = told(flow, number) {
-                timeline.act(at, Action::Notify(flow_id(number as u32), told));
+            if let Some((at, update)) = update_of(flow, number) {
+                timeline.act(at, Action::Notify(flow_id(number as u32), update));
             }
         }
     }
@@ -356,7 +356,7 @@ impl Plan {
 
     /// The notice or throughput advice to a flow of a link that replaces another at `at`, and its time, if it arrives. There is no
     /// advice for a rate below that of the smallest signal.
-    fn told(
+    fn update_of(
         &self,
         (old, new): (LinkInfo, LinkInfo),
         (at, anew): (Instant, bool),
@@ -365,16 +365,19 @@ impl Plan {
         is_heard: impl Fn(f64) -> bool,
     ) -> Option<(Instant, PathUpdate)> {
         let settings = settings.filter(|t| is_heard(t.lost))?;
-        let (told, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
+        let (noticed_at, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
         if settings.source == NoticeSource::Scone {
-            let advice = Advice::of(rate, told, anew)?;
-            return Some((told, PathUpdate::Advice(advice)));
+            let advice = Advice::of(rate, noticed_at, anew)?;
+            return Some((noticed_at, PathUpdate::Advice(advice)));
         }
         let new = LinkInfo {
             rate,
             delay: settings.says_delay.unwrap_or(new.delay),
         };
-        Some((told, PathUpdate::Notice(self.notice((old, new), at, flow))))
+        Some((
+            noticed_at,
+            PathUpdate::Notice(self.notice((old, new), at, flow)),
+        ))
     }
 
     fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {
@@ -424,7 +427,7 @@ impl Plan {
         self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, links, |flow, flow_number| {
-            self.told(links(flow), (make, true), flow, step.notice, |lost| {
+            self.update_of(links(flow), (make, true), flow, step.notice, |lost| {
                 is_heard(lost, "notice", flow_number)
             })
         });
@@ -522,7 +525,7 @@ impl Plan {
             links_of,
             |flow, flow_number| {
                 let links = links_of(flow);
-                self.told(links, (again, false), flow, change.notice, |lost| {
+                self.update_of(links, (again, false), flow, change.notice, |lost| {
                     self.is_heard(lost, (run, &of), "notice", flow_number)
                 })
             },

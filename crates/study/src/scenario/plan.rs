@@ -603,8 +603,8 @@ impl Plan {
     }
 
     /// Its flows, in the order of their numbers.
-    pub fn flows_told(&self) -> impl Iterator<Item = FlowInfo<'_>> {
-        self.flow_setups.iter().map(FlowSetup::told)
+    pub fn flow_infos(&self) -> impl Iterator<Item = FlowInfo<'_>> {
+        self.flow_setups.iter().map(FlowSetup::info)
     }
 
     /// Warnings on input that is accepted but perhaps not intended, a sentence each.
@@ -624,7 +624,7 @@ impl Plan {
                 at,
                 make,
                 breaks: false,
-                told: notice.map(|t| make + t.delay),
+                notified: notice.map(|t| make + t.delay),
                 told_wrong: notice.is_some_and(wrong),
             };
         let moves = self.moves.iter().map(|m| PathChange {

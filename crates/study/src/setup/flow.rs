@@ -4,7 +4,7 @@ use crate::quic::{Client, QuicSetup};
 use crate::scenario::Stack;
 use crate::scheme::Built;
 use midflight_control::policy::Policy;
-use midflight_control::Listens;
+use midflight_control::Interests;
 use midflight_sim::{FlowConfig, NodeId};
 use midflight_units::{Instant, Seq};
 use midflight_wire::payload_bytes;
@@ -73,7 +73,7 @@ impl Part {
         self.built
             .policies
             .iter()
-            .any(|policy| policy.listens().to(Listens::UNNEEDED))
+            .any(|policy| policy.interests().includes(Interests::UNNEEDED))
     }
 }
 
@@ -143,7 +143,7 @@ impl FlowSetup {
     }
 
     /// Its description for a reader of results.
-    pub(crate) fn told(&self) -> FlowInfo<'_> {
+    pub(crate) fn info(&self) -> FlowInfo<'_> {
         FlowInfo {
             name: &self.name,
             scheme: &self.scheme,

@@ -5,7 +5,7 @@ use super::{flow_id, link_id, Entry, Flags, FlowSetup, Setup, Step, Touched};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::scheme::Built;
-use midflight_control::Listens;
+use midflight_control::Interests;
 use midflight_sim::{Action, Digest, FlowId, LinkConfig, Observer, World};
 use midflight_units::Instant;
 use smallvec::SmallVec;
@@ -78,13 +78,13 @@ impl Setup {
     fn acts_early(&self, flow: usize) -> bool {
         let id = flow_id(flow as u32);
         let mut policies = self.flows[flow].part.built.policies.iter();
-        let told =
+        let is_notice =
             |entry: &Entry| matches!(entry.1, Step::Act(Action::NotifyStart(f, _)) if f == id);
-        let at_start = || self.timeline.iter().any(told);
+        let at_start = || self.timeline.iter().any(is_notice);
         policies.any(|p| {
-            let heard = p.listens();
-            heard.to(Listens::MARKS | Listens::CONTROL | Listens::PAST)
-                || (heard.to(Listens::START) && at_start())
+            let heard = p.interests();
+            heard.includes(Interests::MARKS | Interests::CONTROL | Interests::PAST)
+                || (heard.includes(Interests::START) && at_start())
         })
     }
 

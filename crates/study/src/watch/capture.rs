@@ -14,7 +14,7 @@ use std::sync::Arc;
 use midflight_sim::{
     Carried, Datagram, DropCause, End, Event, FlowId, LinkId, Observer, Payload, TransportEvent,
 };
-use midflight_tcp::{Ack, RecoveryKind, Says, SenderEvent};
+use midflight_tcp::{Ack, AckOption, RecoveryKind, SenderEvent};
 use midflight_units::Instant;
 use midflight_wire::{pcapng, AckSent, Ends, Uniform};
 use smallvec::SmallVec;
@@ -388,7 +388,7 @@ impl Capturing {
                 };
                 let mut remarks = shot.remarks.clone();
                 if let Carried::Ack(Ack {
-                    says: Says::Moved(mark),
+                    option: AckOption::Moved(mark),
                     ..
                 }) = carried
                 {

@@ -7,7 +7,7 @@ use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_control::Order;
 use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
-use midflight_tcp::{Ack, Author, Profile, Says, Segment, SegmentOption, SenderEvent, State};
+use midflight_tcp::{Ack, AckOption, Author, Profile, Segment, SegmentOption, SenderEvent, State};
 use midflight_units::Instant;
 
 use super::{play, GoOn, LinkNames, RunObserver};
@@ -263,18 +263,18 @@ fn place(segment: &Segment) -> String {
 
 /// The content of an ACK besides its number: a handoff mark, a zero window, an estimate.
 fn said(ack: &Ack) -> String {
-    match ack.says {
-        Says::Nothing => String::new(),
-        Says::ZeroWindow => "zero window".into(),
-        Says::Congested => "congestion".into(),
-        Says::Partial { done, of } => format!("part {done} of {of}"),
-        Says::Moved(mark) => format!("mark {}", mark.number),
-        Says::Measured { train, rate } => match rate {
+    match ack.option {
+        AckOption::Nothing => String::new(),
+        AckOption::ZeroWindow => "zero window".into(),
+        AckOption::Congested => "congestion".into(),
+        AckOption::Partial { done, of } => format!("part {done} of {of}"),
+        AckOption::Moved(mark) => format!("mark {}", mark.number),
+        AckOption::Measured { train, rate } => match rate {
             Some(rate) => format!("train {train}: {rate}"),
             None => format!("train {train}: a segment is missing"),
         },
-        Says::Approved(response) => format!("approves {}", response.rate),
-        Says::From(source) => match source.answers {
+        AckOption::Approved(response) => format!("approves {}", response.rate),
+        AckOption::From(source) => match source.answers {
             Some(_) => "PATH_RESPONSE".into(),
             None => String::new(),
         },
@@ -394,8 +394,13 @@ impl Observer for Recorder {
             Event::Transport(event) => {
                 self.push(now, event.name(), event.value() as f64, event.detail());
             }
-            Event::App(told) => {
-                self.push(now, told.what, told.value as f64, told.number.to_string());
+            Event::App(event) => {
+                self.push(
+                    now,
+                    event.what,
+                    event.value as f64,
+                    event.number.to_string(),
+                );
             }
             Event::AckSent(_)
             | Event::Waits(_)

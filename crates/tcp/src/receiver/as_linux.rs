@@ -6,7 +6,7 @@ use midflight_units::Instant;
 use super::linux::{Data, Held, Place, Syn};
 use super::Receiver;
 use crate::segment::{
-    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption,
+    Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption,
     ACK_HEADER_BYTES, SYN_OPTIONS,
 };
 use crate::sizes::segment_of;
@@ -32,15 +32,15 @@ impl Receiver {
         option: SegmentOption,
     ) -> Option<Ack> {
         let report = self.measurement.on_segment(now, segment);
-        let says = match option {
-            SegmentOption::Request(request) => request.response().map(Says::Approved),
-            _ => report.map(Says::from),
+        let option = match option {
+            SegmentOption::Request(request) => request.response().map(AckOption::Approved),
+            _ => report.map(AckOption::from),
         };
         let mut ack = self.take_as_linux(now, segment);
-        if let (Some(says), false) = (says, self.closed) {
+        if let (Some(option), false) = (option, self.closed) {
             // A measurement report is not delayed.
-            let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
-            told.says = says;
+            let answer = ack.get_or_insert_with(|| self.acknowledge_as_linux());
+            answer.option = option;
         }
         ack
     }
@@ -196,8 +196,8 @@ impl Receiver {
             cwr: false,
         };
         let mut ack = None;
-        let (_, is_told) = self.take_data_as_linux(now, &data, &mut ack);
-        if at_once && !is_told {
+        let (_, is_acked) = self.take_data_as_linux(now, &data, &mut ack);
+        if at_once && !is_acked {
             self.hand_out(&mut ack);
         }
         ack
@@ -247,12 +247,12 @@ impl Receiver {
             };
         }
         self.last_ack_sent = self.next;
-        let says = match window {
-            None => Says::ZeroWindow,
+        let option = match window {
+            None => AckOption::ZeroWindow,
             // It is said again until it is answered.
-            Some(_) => match self.window_says() {
-                Says::Nothing if echoes => Says::Congested,
-                says => says,
+            Some(_) => match self.window_option() {
+                AckOption::Nothing if echoes => AckOption::Congested,
+                option => option,
             },
         };
         Ack {
@@ -261,7 +261,7 @@ impl Receiver {
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent: self.last_cause,
-            says,
+            option,
             window,
             stamp_ms,
             extra_bytes,

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::{block, Receiver};
 use crate::segment::{
-    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, Source, QUIC_ACK,
+    Ack, AckOption, Content, SackBlock, SackBlocks, Segment, SegmentOption, Source, QUIC_ACK,
 };
 
 /// Ranges that are kept (section 13.2.3 allows to limit them).
@@ -103,7 +103,7 @@ impl QuicAcks {
     }
 
     /// The highest range, those of what came late, and then the next lower ones.
-    fn told(&self, ack: u64) -> SackBlocks {
+    fn ranges(&self, ack: u64) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let mut places: SmallVec<[usize; TOLD_RANGES]> = SmallVec::new();
         let late = self.late.iter().rev().filter_map(|number| {
@@ -138,11 +138,11 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn on_packet_of_quic(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         let most = self.config.delayed_ack.filter(|_| segment.seq > 0);
-        let told = segment.option.and_then(|option| {
+        let answer = segment.option.and_then(|option| {
             let report = self.measurement.on_segment(now, &segment);
             match option {
-                SegmentOption::Request(request) => request.response().map(Says::Approved),
-                _ => report.map(Says::from),
+                SegmentOption::Request(request) => request.response().map(AckOption::Approved),
+                _ => report.map(AckOption::from),
             }
         });
         if segment.has_data() {
@@ -161,14 +161,16 @@ impl Receiver {
             }
             is_due = true;
         }
-        is_due |= told.is_some() || segment.content == Content::WindowProbe;
+        is_due |= answer.is_some() || segment.content == Content::WindowProbe;
         if !is_due {
             return None;
         }
         let mut ack = self.acknowledge_as_quic(now, segment.sent);
-        match (&mut ack.says, told) {
-            (Says::From(source), _) if is_challenge => source.answers = Some(segment.seq as u16),
-            (says @ Says::Nothing, Some(told)) => *says = told,
+        match (&mut ack.option, answer) {
+            (AckOption::From(source), _) if is_challenge => {
+                source.answers = Some(segment.seq as u16)
+            }
+            (option @ AckOption::Nothing, Some(answer)) => *option = answer,
             _ => {}
         }
         Some(ack)
@@ -177,10 +179,10 @@ impl Receiver {
     /// The ACK of all that has arrived.
     pub(super) fn acknowledge_as_quic(&mut self, now: Instant, cause_sent: Instant) -> Ack {
         let (mut sack, mut echo) = (SackBlocks::default(), None);
-        let mut says = self.window_says();
+        let mut option = self.window_option();
         let next = self.next;
         if let Some(acks) = self.quic.as_deref_mut() {
-            sack = acks.told(next);
+            sack = acks.ranges(next);
             // What the sender knows of the largest number, and the ACK Delay: one is as good as the other.
             echo = acks
                 .largest
@@ -188,8 +190,8 @@ impl Receiver {
             acks.late.clear();
             acks.waiting = 0;
             acks.due = None;
-            if let (Says::Nothing, Some(source)) = (says, acks.source) {
-                says = Says::From(source);
+            if let (AckOption::Nothing, Some(source)) = (option, acks.source) {
+                option = AckOption::From(source);
             }
         }
         self.last_ack_sent = next;
@@ -200,7 +202,7 @@ impl Receiver {
             echo,
             cause_sent,
             offset: 0,
-            says,
+            option,
             window: None,
             stamp_ms: 0,
             extra_bytes: QUIC_ACK,

@@ -9,7 +9,7 @@ use midflight_units::{Instant, Seq};
 
 use super::Receiver;
 use crate::config::AckRules;
-use crate::segment::{Ack, SackBlock, Says, Segment, ACK_HEADER_BYTES};
+use crate::segment::{Ack, AckOption, SackBlock, Segment, ACK_HEADER_BYTES};
 use crate::sizes::segment_of;
 
 /// ACKs that have yet to leave.
@@ -17,7 +17,7 @@ use crate::sizes::segment_of;
 pub(super) struct Reshaping {
     waiting: VecDeque<Waiting>,
     /// The number that was last acknowledged.
-    told: Seq,
+    acked: Seq,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,11 @@ impl Receiver {
     pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
         self.config.signal.on_links(now, notice, is_over);
         if self.config.signal.reshapes() {
-            let told = self.number_of(self.last_ack_sent);
+            let acked = self.number_of(self.last_ack_sent);
             let new = || {
                 Box::new(Reshaping {
                     waiting: VecDeque::new(),
-                    told,
+                    acked,
                 })
             };
             self.reshaping.get_or_insert_with(new);
@@ -88,7 +88,7 @@ impl Receiver {
             };
             if signal.marked {
                 self.marks += 1;
-                ack.says = Says::Moved(HandoffMark {
+                ack.option = AckOption::Moved(HandoffMark {
                     number: self.marks,
                     sent: now,
                 });
@@ -111,8 +111,8 @@ impl Receiver {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
         self.note_plain();
         let is_quiet = is_above_gap && self.quiet_until.is_some();
-        let told = self.number_of(self.last_ack_sent);
-        answer(self).filter(|ack| !is_quiet || ack.ack != told)
+        let acked = self.number_of(self.last_ack_sent);
+        answer(self).filter(|ack| !is_quiet || ack.ack != acked)
     }
 
     /// Notes whether its ACKs take the fast path.
@@ -185,12 +185,12 @@ impl Receiver {
     }
 
     fn put(&mut self, now: Instant, mut ack: Ack, reshapes: bool) {
-        let Some(told) = self.reshaping.as_deref().map(|r| r.told) else {
+        let Some(acked) = self.reshaping.as_deref().map(|r| r.acked) else {
             return;
         };
         let own = OwnAck {
             now,
-            advances: ack.ack > told,
+            advances: ack.ack > acked,
             stamp_ms: ack.stamp_ms,
         };
         let shaped = if reshapes {
@@ -216,36 +216,36 @@ impl Receiver {
                 ack,
             });
         };
-        parts(&ack, (told, in_bytes), &shaped, &mut put);
+        parts(&ack, (acked, in_bytes), &shaped, &mut put);
         for _ in 0..=shaped.copies {
             put(ack);
         }
-        reshaping.told = told.max(ack.ack);
+        reshaping.acked = acked.max(ack.ack);
     }
 }
 
 /// The partial ACKs before one that acknowledges all from `told` on.
-fn parts(ack: &Ack, (told, in_bytes): (Seq, bool), shaped: &Reshaped, put: &mut impl FnMut(Ack)) {
+fn parts(ack: &Ack, (acked, in_bytes): (Seq, bool), shaped: &Reshaped, put: &mut impl FnMut(Ack)) {
     let of = u64::from(shaped.parts);
     for done in 1..of {
-        let passed = done * ack.ack.saturating_sub(told);
-        let (whole, rest) = (told + passed / of, passed % of);
+        let passed = done * ack.ack.saturating_sub(acked);
+        let (whole, rest) = (acked + passed / of, passed % of);
         if rest == 0 || in_bytes {
-            if whole > told {
+            if whole > acked {
                 put(Ack { ack: whole, ..*ack });
             }
             continue;
         }
-        let says = match ack.says {
-            Says::Nothing => Says::Partial {
+        let option = match ack.option {
+            AckOption::Nothing => AckOption::Partial {
                 done: rest as u8,
                 of: shaped.parts,
             },
-            says => says,
+            option => option,
         };
         put(Ack {
             ack: whole,
-            says,
+            option,
             ..*ack
         });
     }
@@ -301,10 +301,10 @@ mod tests {
     }
 
     /// Takes a segment and collects all ACKs until a time.
-    fn play(r: &mut Receiver, ms: u64, seq: Seq) -> Vec<(u64, Seq, Says)> {
+    fn play(r: &mut Receiver, ms: u64, seq: Seq) -> Vec<(u64, Seq, AckOption)> {
         let mut all = Vec::new();
         let mut note = |now: Instant, ack: Option<Ack>| {
-            all.extend(ack.map(|a| (now.as_nanos() / 1_000_000, a.ack, a.says)));
+            all.extend(ack.map(|a| (now.as_nanos() / 1_000_000, a.ack, a.option)));
         };
         note(at(ms), r.on_segment(at(ms), &segment(ms, seq)));
         while let Some((due, _)) = r.poll_timer() {
@@ -316,17 +316,17 @@ mod tests {
     #[test]
     fn acks_wait_for_the_time_of_the_link() {
         let mut r = receiver("ack-pacing");
-        assert_eq!(play(&mut r, 0, 0), [(0, 1, Says::Nothing)]);
+        assert_eq!(play(&mut r, 0, 0), [(0, 1, AckOption::Nothing)]);
         r.on_links(at(1), &notice(12_000, 1200), true);
         assert_eq!(r.on_attached(at(1)).count(), 3);
-        assert_eq!(play(&mut r, 2, 1), [(2, 2, Says::Nothing)]);
+        assert_eq!(play(&mut r, 2, 1), [(2, 2, AckOption::Nothing)]);
         // Two come together: the second ACK leaves 10 ms after the first, which 1.2 Mbit/s take.
         assert_eq!(
             r.on_segment(at(20), &segment(20, 2)).map(|a| a.ack),
             Some(3)
         );
-        assert_eq!(play(&mut r, 20, 3), [(30, 4, Says::Nothing)]);
-        assert_eq!(play(&mut r, 50, 5), [(50, 4, Says::Nothing)]);
+        assert_eq!(play(&mut r, 20, 3), [(30, 4, AckOption::Nothing)]);
+        assert_eq!(play(&mut r, 50, 5), [(50, 4, AckOption::Nothing)]);
     }
 
     #[test]
@@ -334,13 +334,16 @@ mod tests {
         let mut r = receiver("ack-pacing");
         play(&mut r, 0, 0);
         r.on_links(at(1), &notice(1200, 12_000), true);
-        let half = Says::Partial { done: 1, of: 2 };
-        assert_eq!(play(&mut r, 2, 1), [(2, 1, half), (2, 2, Says::Nothing)]);
+        let half = AckOption::Partial { done: 1, of: 2 };
+        assert_eq!(
+            play(&mut r, 2, 1),
+            [(2, 1, half), (2, 2, AckOption::Nothing)]
+        );
         // A duplicate is not.
-        assert_eq!(play(&mut r, 9, 3), [(9, 2, Says::Nothing)]);
+        assert_eq!(play(&mut r, 9, 3), [(9, 2, AckOption::Nothing)]);
         assert_eq!(
             play(&mut r, 19, 2),
-            [(19, 3, Says::Nothing), (19, 4, Says::Nothing)]
+            [(19, 3, AckOption::Nothing), (19, 4, AckOption::Nothing)]
         );
     }
 
@@ -351,12 +354,12 @@ mod tests {
         let mut slower = notice(12_000, 12_000);
         slower.new.delay = Duration::from_millis(300);
         r.on_links(at(0), &slower, false);
-        assert_eq!(play(&mut r, 500, 1), [(750, 2, Says::Nothing)]);
+        assert_eq!(play(&mut r, 500, 1), [(750, 2, AckOption::Nothing)]);
         assert_eq!(r.on_segment(at(800), &segment(800, 2)), None);
         r.on_links(at(1000), &slower, true);
         let due = r.poll_timer().map(|(due, _)| due);
         assert_eq!(due, Some(at(1000)));
         assert_eq!(r.on_timer(at(1000)).map(|a| a.ack), Some(3));
-        assert_eq!(play(&mut r, 1001, 3), [(1001, 4, Says::Nothing)]);
+        assert_eq!(play(&mut r, 1001, 3), [(1001, 4, AckOption::Nothing)]);
     }
 }

@@ -170,7 +170,7 @@ mod tests {
             echo: None,
             cause_sent: Instant::ZERO,
             offset: 0,
-            says: crate::segment::Says::Nothing,
+            option: crate::segment::AckOption::Nothing,
             window: None,
             stamp_ms: 0,
             extra_bytes: 0,

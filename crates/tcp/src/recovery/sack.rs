@@ -532,7 +532,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::{SackBlocks, Says};
+    use crate::segment::{AckOption, SackBlocks};
 
     /// The rules of RFC 6675, with every count recomputed from the segments.
     #[derive(Default)]
@@ -706,7 +706,7 @@ mod tests {
                             echo: None,
                             cause_sent: Instant::ZERO,
                             offset: 0,
-                            says: Says::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
+                            option: AckOption::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
                         };
                         for (above, length) in list {
                             let left = una + above;

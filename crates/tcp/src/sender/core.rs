@@ -33,7 +33,7 @@ use midflight_control::policy::Policy;
 use midflight_control::quick_start::{Nonce, RateCode};
 use midflight_control::rtt::Sampled;
 use midflight_control::spurious::AnySpuriousDetector;
-use midflight_control::{AdviceInForce, Deliveries, Listens, RateSample, Reordering};
+use midflight_control::{AdviceInForce, Deliveries, Interests, RateSample, Reordering};
 use midflight_units::{Duration, Instant, Seq};
 
 use self::books::Books;
@@ -106,7 +106,7 @@ pub(crate) struct Core {
     window_answered: bool,
     policies: Vec<Policy>,
     /// The events to which some part listens.
-    listens: Listens,
+    interests: Interests,
     response: AnyDupackResponse,
     /// An order's announcement of reordering, and its time.
     reordering: Option<(Reordering, Instant)>,
@@ -162,7 +162,7 @@ impl Core {
             first_timeout: None,
             window_answered: false,
             policies: policies.into_iter().collect(),
-            listens: parts.loss_classifier.listens(),
+            interests: parts.loss_classifier.interests(),
             response: parts.dupack_response,
             reordering: None,
             patient: false,
@@ -185,7 +185,7 @@ impl Core {
             core.adopt_controller();
         }
         core.begin_control();
-        if core.listens.to(Listens::UNNEEDED) {
+        if core.interests.includes(Interests::UNNEEDED) {
             core.watch_retransmissions();
         }
         core
@@ -199,7 +199,7 @@ impl Core {
             self.adopt_controller();
             self.begin_control();
         }
-        if !self.listens.to(Listens::UNNEEDED) {
+        if !self.interests.includes(Interests::UNNEEDED) {
             self.unneeded = None;
         }
     }
@@ -566,7 +566,7 @@ impl Core {
                 }
             }
         }
-        if segments > 0 && self.listens.to(Listens::SAMPLES) {
+        if segments > 0 && self.interests.includes(Interests::SAMPLES) {
             self.measure(ack, log);
         }
         self.books.acknowledge(ack);
@@ -629,7 +629,7 @@ impl Core {
         let retransmission = seq < self.books.max();
         if retransmission {
             self.books.sent_again(seq, self.now);
-            if self.listens.to(Listens::RETRANSMISSIONS) {
+            if self.interests.includes(Interests::RETRANSMISSIONS) {
                 self.note_retransmission(seq);
             }
             if self.config.karn_every_retransmission

@@ -11,7 +11,7 @@ pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, Slot
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::{Recovery, Tally};
-use crate::segment::{Ack, Says, Segment};
+use crate::segment::{Ack, AckOption, Segment};
 use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
@@ -117,7 +117,7 @@ impl Sender {
             return;
         }
         let standing = self.core.standing();
-        let special = ack.says != Says::Nothing || self.core.held;
+        let special = ack.option != AckOption::Nothing || self.core.held;
         if !special || self.core.on_special_ack(ack, log) {
             self.recovery.on_ack(&mut self.core, ack, log);
         } else if !self.core.is_closed() {

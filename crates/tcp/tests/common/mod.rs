@@ -117,7 +117,7 @@ impl DrivenSender {
             echo,
             cause_sent: Instant::ZERO,
             offset: 0,
-            says: midflight_tcp::Says::Nothing,
+            option: midflight_tcp::AckOption::Nothing,
             window: None,
             stamp_ms: 0,
             extra_bytes: 0,

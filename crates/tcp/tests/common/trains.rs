@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Order, StartNotice};
-use midflight_tcp::{Ack, Receiver, SackBlocks, Says, Segment, Sender};
+use midflight_tcp::{Ack, AckOption, Receiver, SackBlocks, Segment, Sender};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::{configured, DrivenSender, Seen};
@@ -25,7 +25,7 @@ pub(crate) const LTE: LinkInfo = LinkInfo {
 };
 
 /// A sender that has sent its SYN after a notice of its link.
-pub(crate) fn told(recovery: &str, settings: &[(&str, &str)], policy: Policy) -> DrivenSender {
+pub(crate) fn driven(recovery: &str, settings: &[(&str, &str)], policy: Policy) -> DrivenSender {
     let mut all = vec![("recovery", recovery), ("segment_bytes", "1000")];
     all.extend(settings);
     let mut hand = DrivenSender::closed(&all, 100);
@@ -47,7 +47,7 @@ pub(crate) fn chirping(recovery: &str) -> DrivenSender {
         ("probe_low", "1 Mbit/s"),
         ("probe_high", "8 Mbit/s"),
     ];
-    told(recovery, &[], knobbed("probe-train", &knobs))
+    driven(recovery, &[], knobbed("probe-train", &knobs))
 }
 
 /// A segment, and its place in a train of this many.
@@ -71,7 +71,7 @@ pub(crate) fn next_departure(hand: &mut DrivenSender, from: Instant) -> (f64, Ve
     (hand.now.since(from).as_secs_f64() * 1e3, sent(hand))
 }
 
-pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, says: Says) {
+pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, option: AckOption) {
     hand.now += hand.step;
     let ack = Ack {
         ack,
@@ -79,7 +79,7 @@ pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, says: Says) {
         echo: None,
         cause_sent: Instant::ZERO,
         offset: 0,
-        says,
+        option,
         window: None,
         stamp_ms: 0,
         extra_bytes: 0,
@@ -87,9 +87,9 @@ pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, says: Says) {
     hand.sender.on_ack(hand.now, &ack, &mut hand.seen);
 }
 
-pub(crate) fn estimate(train: u16, mbps: Option<u64>) -> Says {
+pub(crate) fn estimate(train: u16, mbps: Option<u64>) -> AckOption {
     let rate = mbps.map(Rate::from_mbps);
-    Says::Measured { train, rate }
+    AckOption::Measured { train, rate }
 }
 
 /// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms each way, without

@@ -10,8 +10,9 @@ use midflight_control::signal::HandoffMark;
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
-    Ack, Content, Log, Profile, Receiver, RecoveryKind, RecoveryRules, SackBlock, SackBlocks, Says,
-    Segment, Sender, SenderEvent, SenderParts, State, PROFILES, RECOVERIES, TRANSITIONS,
+    Ack, AckOption, Content, Log, Profile, Receiver, RecoveryKind, RecoveryRules, SackBlock,
+    SackBlocks, Segment, Sender, SenderEvent, SenderParts, State, PROFILES, RECOVERIES,
+    TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
@@ -36,7 +37,7 @@ pub(crate) enum Step {
         back: u64,
         blocks: Vec<(i64, u64)>,
         echo_ms: u64,
-        says: u32,
+        option: u32,
     },
     /// Time passes and the timer is looked at.
     Wait { ms: u64 },
@@ -81,7 +82,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     };
     prop_oneof![
         6 => (0u64..60, blocks, 0u64..100_000, 0u32..20)
-            .prop_map(|(back, blocks, echo_ms, says)| Step::Ack { back, blocks, echo_ms, says }),
+            .prop_map(|(back, blocks, echo_ms, option)| Step::Ack { back, blocks, echo_ms, option }),
         3 => (0u64..3000).prop_map(|ms| Step::Wait { ms }),
         1 => (link(), link(), 0u32..9).prop_map(|(old, new, flows)| Step::Notice { old, new, flows }),
         1 => Just(Step::Spurious),
@@ -438,7 +439,8 @@ impl Bench {
             .max(if self.starts_over { initial } else { 1.0 });
         self.sender.on_ack(self.now, ack, &mut self.watch);
         let v = self.sender.view();
-        if matches!(ack.says, Says::Moved(_)) && v.snd_una == self.una && !v.in_fast_recovery {
+        if matches!(ack.option, AckOption::Moved(_)) && v.snd_una == self.una && !v.in_fast_recovery
+        {
             let may_undo = self.sender.config().recovery == RecoveryKind::Linux;
             assert!(
                 v.cwnd <= before || self.at_a_rate || may_undo,
@@ -455,7 +457,7 @@ impl Bench {
                 back,
                 blocks,
                 echo_ms,
-                says,
+                option,
             } => {
                 // Sometimes an ACK of something that was never sent.
                 let number = (self.sender.view().snd_max + 3).saturating_sub(*back);
@@ -480,17 +482,17 @@ impl Bench {
                     extra_bytes: 0,
                     cause_sent: Instant::ZERO,
                     offset: 0,
-                    says: match says {
-                        0 | 1 => Says::ZeroWindow,
-                        2..5 => Says::Moved(HandoffMark {
-                            number: says + self.una as u32 % 7,
+                    option: match option {
+                        0 | 1 => AckOption::ZeroWindow,
+                        2..5 => AckOption::Moved(HandoffMark {
+                            number: option + self.una as u32 % 7,
                             sent: echo.min(self.now),
                         }),
-                        5..8 => Says::from(Estimate {
-                            train: (*says as u16 - 4) * (1 + *back as u16 % 2),
+                        5..8 => AckOption::from(Estimate {
+                            train: (*option as u16 - 4) * (1 + *back as u16 % 2),
                             rate: Rate::from_bps(echo_ms * 1000),
                         }),
-                        _ => Says::Nothing,
+                        _ => AckOption::Nothing,
                     },
                 });
             }
@@ -513,10 +515,10 @@ impl Bench {
                     echo: Some(self.now),
                     cause_sent: self.now,
                     offset: 0,
-                    says: if *moved {
-                        Says::Moved(mark)
+                    option: if *moved {
+                        AckOption::Moved(mark)
                     } else {
-                        Says::Nothing
+                        AckOption::Nothing
                     },
                     window: None,
                     stamp_ms: 0,

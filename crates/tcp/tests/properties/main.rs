@@ -9,7 +9,7 @@ use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::signal::{AnyHandoffSignal, HANDOFF_SIGNALS};
 use midflight_tcp::{
-    profile, Ack, Profile, RecoveryRules, SackBlocks, Says, Sender, SenderEvent, PROFILES,
+    profile, Ack, AckOption, Profile, RecoveryRules, SackBlocks, Sender, SenderEvent, PROFILES,
 };
 use midflight_units::{Duration, Instant};
 use proptest::prelude::*;
@@ -244,7 +244,7 @@ proptest! {
                 echo: None,
                 cause_sent: Instant::ZERO,
                 offset: 0,
-                says: Says::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
+                option: AckOption::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
             };
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
             sender.on_ack(now, &ack(1), log);
@@ -262,11 +262,11 @@ proptest! {
 /// Cases that the properties above found.
 #[test]
 fn errors_found_by_the_properties_stay_fixed() {
-    let ack = |back, says| Step::Ack {
+    let ack = |back, option| Step::Ack {
         back,
         blocks: Vec::new(),
         echo_ms: 0,
-        says,
+        option,
     };
     let notice = |delay| Step::Notice {
         old: (9, 0),

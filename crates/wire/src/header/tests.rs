@@ -265,8 +265,9 @@ fn errors_are_named() {
     damaged[8] ^= 1;
     let said = Header::decode(&damaged).err().map(|e| e.to_string());
     let [found, right] = [&bytes, &after_ttl(&header)].map(|b| u16::from_be_bytes([b[10], b[11]]));
-    let told = format!("the IP checksum is {found:#06x}; expected {right:#06x} for these bytes");
-    assert_eq!(said, Some(told));
+    let expected =
+        format!("the IP checksum is {found:#06x}; expected {right:#06x} for these bytes");
+    assert_eq!(said, Some(expected));
 
     header.options.timestamps = Some((1, 2));
     header.options.extra = Some(Extra::Mark { number: 1, sent: 2 });

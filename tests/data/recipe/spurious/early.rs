@@ -3,7 +3,7 @@
 
 use super::{PriorState, SpuriousDetector};
 use crate::part::{Part, PartInfo};
-use crate::{AckNews, Listens, Order, Orders, SenderView};
+use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// The sender before the timeout, until the next ACK of new data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,8 +30,8 @@ impl SpuriousDetector for Early {
         self.before = None;
     }
 
-    fn listens(&self) -> Listens {
-        Listens::RETRANSMISSIONS.when(self.before.is_some())
+    fn interests(&self) -> Interests {
+        Interests::RETRANSMISSIONS.when(self.before.is_some())
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {

@@ -1,7 +1,7 @@
 //! A controller that is defined outside this crate, such as one that a user writes in Python.
 //!
 //! It is not in the registry: it is a foreign policy that declares itself a controller
-//! ([`crate::Listens::CONTROL`], [`crate::policy::ForeignPolicy::controller`]), so that it may use
+//! ([`crate::Interests::CONTROL`], [`crate::policy::ForeignPolicy::controller`]), so that it may use
 //! notices as well. The sender asks it in place of the controller of its settings.
 
 use crate::SenderView;

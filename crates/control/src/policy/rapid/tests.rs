@@ -126,7 +126,7 @@ fn shorter_chirps_cover_the_range_of_a_whole_one() {
 /// At 1 Mbit/s it lasts 348 ms, and the gain is 1.
 #[test]
 fn the_rate_follows_what_is_reported() {
-    for (rate, told, knobs, expected) in [
+    for (rate, reported, knobs, expected) in [
         (10.0, 20.0, &[][..], 11.74),
         (10.0, 7.0, &[], 9.0),
         (10.0, 10.0, &[], 10.0),
@@ -139,7 +139,7 @@ fn the_rate_follows_what_is_reported() {
     ] {
         let mut rapid = steady(rate, knobs);
         let _ = rapid.on_train_over(&open());
-        report(&mut rapid, 1, told);
+        report(&mut rapid, 1, reported);
         assert!((rapid.rate / 1e6 - expected).abs() < 1e-6, "{}", rapid.rate);
         // Said once.
         report(&mut rapid, 1, 1000.0);
@@ -156,7 +156,7 @@ fn the_rate_follows_what_is_reported() {
 
 fn started(knobs: &[(&str, &str)]) -> (Rapid, Orders) {
     let mut rapid = knobbed(knobs);
-    let told = StartNotice {
+    let notice = StartNotice {
         link: link(50_000, 15),
         flows: 4,
     };
@@ -165,7 +165,7 @@ fn started(knobs: &[(&str, &str)]) -> (Rapid, Orders) {
         ..open()
     };
     assert!(
-        rapid.on_start(&told, &syn).is_empty() && rapid.on_ack(&duplicate(100), &syn).is_empty()
+        rapid.on_start(&notice, &syn).is_empty() && rapid.on_ack(&duplicate(100), &syn).is_empty()
     );
     let orders = rapid.on_ack(&duplicate(100), &open());
     (rapid, orders)
@@ -320,6 +320,8 @@ fn a_notice_changes_nothing_unless_so_set() {
     assert_eq!((jump.rate, jump.jumps), (40e6, false));
     // One that nobody started has nothing to do with it.
     let mut idle = knobbed(&[("rapid_notice", "jump")]);
-    assert!(idle.on_notice(&handoff, &open()).is_empty() && !idle.listens().to(Listens::ACKS));
+    assert!(
+        idle.on_notice(&handoff, &open()).is_empty() && !idle.interests().includes(Interests::ACKS)
+    );
     assert!(idle.on_train_over(&open()).is_empty());
 }

@@ -1,7 +1,7 @@
 //! The handoffs and changes of a scenario, checked for overlaps and sorted by time.
 
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::{Advice, Listens};
+use midflight_control::{Advice, Interests};
 use midflight_units::Instant;
 
 use super::{
@@ -188,7 +188,7 @@ impl Plan {
         if !advises {
             return Ok(());
         }
-        let heeds = |policy: &Policy| policy.listens().to(Listens::ADVICE);
+        let heeds = |policy: &Policy| policy.interests().includes(Interests::ADVICE);
         for flow in self.flows.iter().filter(|flow| flow.on.is_none()) {
             let name = &flow.name;
             if flow.quic.as_ref().is_some_and(QuicFlow::resumes) {
@@ -222,9 +222,9 @@ fn check_notice(key: &str, notice: &NoticeFile) -> Result<(), Problem> {
         let why = "throughput advice has no delay; expected no says_delay, or source = \"link\"";
         return problem(format!("{key}.says_delay"), why);
     }
-    if let Some(says) = &notice.says_rate {
-        if Advice::of(says.value, Instant::ZERO, true).is_none() {
-            let why = format!("{says} is less than the smallest rate of throughput advice; expected 100 kbit/s or more");
+    if let Some(rate) = &notice.says_rate {
+        if Advice::of(rate.value, Instant::ZERO, true).is_none() {
+            let why = format!("{rate} is less than the smallest rate of throughput advice; expected 100 kbit/s or more");
             return problem(format!("{key}.says_rate"), why);
         }
     }

@@ -9,7 +9,7 @@ use super::prr::Delivery;
 use super::rack::{micros, min_rtt_window, time};
 use super::{Ca, Linux, Probe};
 use crate::event::{Author, Log};
-use crate::segment::{Ack, SackBlock, Says};
+use crate::segment::{Ack, AckOption, SackBlock};
 use crate::sender::Core;
 
 /// The results of an ACK: flags and samples of tcp_ack().
@@ -69,7 +69,7 @@ impl Linux {
         let mut news = News {
             before,
             echo: ack.echo,
-            congested: ack.says == Says::Congested,
+            congested: ack.option == AckOption::Congested,
             ..News::default()
         };
         if ack.ack < before {

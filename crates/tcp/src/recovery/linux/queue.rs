@@ -263,7 +263,7 @@ impl Queue {
         let end = nxt + bytes;
         let at = self.place(nxt);
         let piece = self.pieces.get(at);
-        let is_told = piece.is_some_and(|p| p.end == end && p.push);
+        let push = piece.is_some_and(|p| p.end == end && p.push);
         self.next = at + 1;
         if piece.is_some_and(|p| p.end > end) {
             self.used += OVERHEAD;
@@ -271,7 +271,7 @@ impl Queue {
         }
         let (first, end) = segments;
         self.is_rewound |= self.parts.back().is_some_and(|last| last.end > end);
-        self.parts.push_back(Piece { end, push: is_told });
+        self.parts.push_back(Piece { end, push });
         self.begins = first;
     }
 

@@ -7,7 +7,7 @@ use super::loss::probe_period;
 use super::packets::{Fate, Packet};
 use super::{tell, Quic};
 use crate::event::{Author, Log, PathEvent, SenderEvent};
-use crate::segment::{Ack, Says};
+use crate::segment::{Ack, AckOption};
 use crate::sender::Core;
 
 /// The results of an ACK.
@@ -30,8 +30,8 @@ impl Quic {
         if ack.is_quic() {
             self.take_ack(core, ack, log);
         }
-        match ack.says {
-            Says::From(source) => self.hear_from(core, source, ack.bytes(), log),
+        match ack.option {
+            AckOption::From(source) => self.hear_from(core, source, ack.bytes(), log),
             _ => self.path.count_received(ack.bytes()),
         }
     }

@@ -5,7 +5,7 @@ use midflight_control::congestion::{
     Steer, Window,
 };
 use midflight_control::policy::Policy;
-use midflight_control::{Deliveries, Listens, SenderView};
+use midflight_control::{Deliveries, Interests, SenderView};
 use midflight_units::{Duration, Seq};
 
 use super::pacer::Pacer;
@@ -79,7 +79,7 @@ impl Core {
     /// The controller is one from elsewhere.
     #[inline]
     pub(crate) fn has_foreign_controller(&self) -> bool {
-        self.listens.to(Listens::CONTROL)
+        self.interests.includes(Interests::CONTROL)
     }
 
     /// A policy from elsewhere that is a controller takes the place of the settings' one.

@@ -1,7 +1,7 @@
 //! Tracks the delivery rate, for controllers that set a sending rate and for policies that listen
 //! to it.
 
-use midflight_control::Listens;
+use midflight_control::Interests;
 use midflight_units::{Duration, Seq};
 
 use super::policies::sack_and_dsack;
@@ -11,7 +11,7 @@ use crate::segment::{Ack, Segment};
 impl Core {
     /// A part listens to it.
     pub(super) fn begin_to_follow(&mut self) {
-        if self.listens.to(Listens::RATES) && self.deliveries.is_none() {
+        if self.interests.includes(Interests::RATES) && self.deliveries.is_none() {
             self.deliveries = Some(Box::default());
             self.hold();
         }

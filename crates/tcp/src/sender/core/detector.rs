@@ -2,7 +2,7 @@
 //! for policies.
 
 use midflight_control::spurious::{Unneeded, UnneededTracker};
-use midflight_control::{AckNews, Listens, Orders, SenderView};
+use midflight_control::{AckNews, Interests, Orders, SenderView};
 use midflight_units::Seq;
 
 use super::Core;
@@ -20,7 +20,11 @@ impl Core {
     /// Lets the detector look at an ACK that has been processed.
     pub(super) fn consult_detector(&mut self, ack: &AckNews, log: &mut impl Log) {
         let view = self.view();
-        let orders = if self.detector.listens().to(Listens::RETRANSMISSIONS) {
+        let orders = if self
+            .detector
+            .interests()
+            .includes(Interests::RETRANSMISSIONS)
+        {
             self.detector.on_ack(ack, &view)
         } else {
             Orders::none()
@@ -39,9 +43,9 @@ impl Core {
     pub(super) fn note_detecting(&mut self) {
         let watch = self.unneeded.as_deref();
         let watching = watch.is_some_and(|w| w.retransmissions.is_waiting());
-        self.listens = self.listens.without(Listens::RETRANSMISSIONS)
-            | self.detector.listens()
-            | Listens::RETRANSMISSIONS.when(watching);
+        self.interests = self.interests.without(Interests::RETRANSMISSIONS)
+            | self.detector.interests()
+            | Interests::RETRANSMISSIONS.when(watching);
     }
 
     /// Tells the watch, if a policy wants one, of a recovery that begins.
@@ -55,7 +59,7 @@ impl Core {
     /// Tells the policies of a recovery that was not needed, until one answers.
     pub(super) fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
         let mut found = self.unneeded.as_ref().and_then(|w| w.found);
-        let applied = self.ask(Some(Listens::UNNEEDED), log, |policy, view| {
+        let applied = self.ask(Some(Interests::UNNEEDED), log, |policy, view| {
             let orders = found.map_or_else(Orders::none, |what| policy.on_unneeded(&what, view));
             found = found.filter(|_| orders.is_empty());
             orders

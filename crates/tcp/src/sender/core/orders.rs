@@ -2,7 +2,7 @@
 
 use std::ops::BitOrAssign;
 
-use midflight_control::{Listens, Order, Orders};
+use midflight_control::{Interests, Order, Orders};
 
 use super::{Core, RecoveryRequest};
 use crate::event::{Author, Log, SenderEvent};
@@ -165,7 +165,7 @@ impl Core {
             watch.retransmissions.forget();
             watch.found = None;
         }
-        self.listens = self.listens.without(Listens::RETRANSMISSIONS);
+        self.interests = self.interests.without(Interests::RETRANSMISSIONS);
         self.end_back_off(log);
         self.end_train();
         self.probe = None;

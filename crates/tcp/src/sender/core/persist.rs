@@ -10,12 +10,12 @@
 //! because the duplicates are from before.
 
 use midflight_control::congestion::AckCounting;
-use midflight_control::Listens;
+use midflight_control::Interests;
 use midflight_units::Instant;
 
 use super::Core;
 use crate::event::{Author, Log};
-use crate::segment::{Ack, Content, EcnCodepoint, Says, Segment, ACK_HEADER_BYTES};
+use crate::segment::{Ack, AckOption, Content, EcnCodepoint, Segment, ACK_HEADER_BYTES};
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -32,9 +32,10 @@ impl Core {
         if old || self.books.una() == 0 {
             return true;
         }
-        let is_mark =
-            again && matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS);
-        let counts = match (self.is_closed(), ack.says == Says::ZeroWindow) {
+        let is_mark = again
+            && matches!(ack.option, AckOption::Moved(_))
+            && self.interests.includes(Interests::MARKS);
+        let counts = match (self.is_closed(), ack.option == AckOption::ZeroWindow) {
             (false, true) => {
                 self.close_window();
                 !again
@@ -47,7 +48,7 @@ impl Core {
             }
             (false, false) => true,
         };
-        if let (true, Says::Partial { .. }) = (again, ack.says) {
+        if let (true, AckOption::Partial { .. }) = (again, ack.option) {
             self.on_partial(log);
             return false;
         }
@@ -75,7 +76,7 @@ impl Core {
     /// After an ACK: whether the usual course continues. The ACK of the SYN may
     /// have closed the window.
     pub(super) fn release(&mut self, ack: &Ack) {
-        let closes = ack.says == Says::ZeroWindow && ack.ack == self.books.una();
+        let closes = ack.option == AckOption::ZeroWindow && ack.ack == self.books.una();
         if closes && self.books.una() > 0 && !self.is_closed() {
             self.close_window();
         }

@@ -2,25 +2,25 @@
 
 use midflight_control::loss::LossCause;
 use midflight_control::policy::Policy;
-use midflight_control::{AckNews, Advice, Listens, Notice, Orders, SenderView, StartNotice};
+use midflight_control::{AckNews, Advice, Interests, Notice, Orders, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
 use super::orders::Applied;
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, Says};
+use crate::segment::{Ack, AckOption};
 use crate::state::Trigger;
 
 /// The events to which only policies listen.
-const OF_POLICIES: [Listens; 7] = [
-    Listens::START,
-    Listens::ACKS,
-    Listens::MARKS,
-    Listens::UNNEEDED,
-    Listens::RATES,
-    Listens::CONTROL,
-    Listens::ADVICE,
+const OF_POLICIES: [Interests; 7] = [
+    Interests::START,
+    Interests::ACKS,
+    Interests::MARKS,
+    Interests::UNNEEDED,
+    Interests::RATES,
+    Interests::CONTROL,
+    Interests::ADVICE,
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
@@ -47,13 +47,13 @@ impl Core {
     /// is asked.
     pub(super) fn ask(
         &mut self,
-        of: Option<Listens>,
+        of: Option<Interests>,
         log: &mut impl Log,
         mut ask: impl FnMut(&mut Policy, &SenderView) -> Orders,
     ) -> Applied {
         let mut applied = Applied::default();
         for i in 0..self.policies.len() {
-            if of.is_some_and(|of| !self.policies[i].listens().to(of)) {
+            if of.is_some_and(|of| !self.policies[i].interests().includes(of)) {
                 continue;
             }
             let view = self.view();
@@ -66,9 +66,11 @@ impl Core {
 
     /// Notes what the policies listen to.
     pub(super) fn note_policies(&mut self) {
-        let others = OF_POLICIES.into_iter().fold(self.listens, Listens::without);
-        let heard = self.policies.iter().map(|policy| policy.listens());
-        self.listens = heard.fold(others, |all, one| all | one);
+        let others = OF_POLICIES
+            .into_iter()
+            .fold(self.interests, Interests::without);
+        let heard = self.policies.iter().map(|policy| policy.interests());
+        self.interests = heard.fold(others, |all, one| all | one);
         self.begin_to_follow();
     }
 
@@ -99,14 +101,14 @@ impl Core {
     ) -> bool {
         self.now = now;
         let lowest = self.advice.get_or_insert_default().take(advice, now);
-        let of = Some(Listens::ADVICE);
+        let of = Some(Interests::ADVICE);
         self.ask(of, log, |p, view| p.on_advice(&lowest, view)).any
     }
 
     /// Gives the notice at the start of the connection to the policies that use it.
     pub(crate) fn consult_start(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
         self.now = now;
-        self.ask(Some(Listens::START), log, |p, view| {
+        self.ask(Some(Interests::START), log, |p, view| {
             p.on_start(notice, view)
         });
     }
@@ -123,7 +125,11 @@ impl Core {
         log: &mut impl Log,
     ) {
         // One test for both: usually no part waits.
-        if special || self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
+        if special
+            || self
+                .interests
+                .includes(Interests::RETRANSMISSIONS | Interests::ACKS)
+        {
             self.consult_waiting(ack, standing, special, log);
         }
     }
@@ -143,12 +149,14 @@ impl Core {
             una_before: una,
             in_flight_before: max - una,
             advanced: self.books.una() - una,
-            duplicate: ack.ack == una && una < max && !matches!(ack.says, Says::Partial { .. }),
+            duplicate: ack.ack == una
+                && una < max
+                && !matches!(ack.option, AckOption::Partial { .. }),
             echo: ack.echo,
             blocks: &blocks,
             dsack,
-            mark: match ack.says {
-                Says::Moved(mark) => Some(mark),
+            mark: match ack.option {
+                AckOption::Moved(mark) => Some(mark),
                 _ => None,
             },
             rate: self.rate,
@@ -162,12 +170,12 @@ impl Core {
             self.consult_rate(ack, una, log);
             self.release(ack);
         }
-        if self.listens.to(Listens::RETRANSMISSIONS) {
+        if self.interests.includes(Interests::RETRANSMISSIONS) {
             self.consult_detector(&news, log);
         }
-        if self.listens.to(Listens::ACKS) {
+        if self.interests.includes(Interests::ACKS) {
             let state = self.state();
-            self.ask(Some(Listens::ACKS), log, |p, view| p.on_ack(&news, view));
+            self.ask(Some(Interests::ACKS), log, |p, view| p.on_ack(&news, view));
             // What was reported before may be used at an ACK that changes nothing by itself.
             if ack.ack <= una && self.state() != state {
                 self.noted.get_or_insert(Trigger::Report);
@@ -179,7 +187,7 @@ impl Core {
     fn consult_mark(&mut self, ack: &AckNews, log: &mut impl Log) {
         if ack.mark.is_some() && ack.ack >= ack.una_before && ack.una_before > 0 {
             let state = self.state();
-            self.ask(Some(Listens::MARKS), log, |p, view| p.on_mark(ack, view));
+            self.ask(Some(Interests::MARKS), log, |p, view| p.on_mark(ack, view));
             if self.state() != state {
                 self.noted.get_or_insert(Trigger::Mark);
             }

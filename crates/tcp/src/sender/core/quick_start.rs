@@ -7,7 +7,7 @@ use midflight_units::{Instant, Seq};
 
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, Says, Segment, SegmentOption};
+use crate::segment::{Ack, AckOption, Segment, SegmentOption};
 use crate::state::Trigger;
 
 /// TTL of the IP header at the sender.
@@ -106,8 +106,8 @@ impl Core {
         else {
             return;
         };
-        let answer: Option<Response> = match ack.says {
-            Says::Approved(response) => Some(response),
+        let answer: Option<Response> = match ack.option {
+            AckOption::Approved(response) => Some(response),
             _ => None,
         };
         let verdict = approved(&request, answer.as_ref());

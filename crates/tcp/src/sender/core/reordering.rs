@@ -11,7 +11,7 @@ impl Core {
     /// segment if they wait for it, of the next one that a recovery by RFC 6675
     /// waits for, or of all.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
-        let (told, _) = self.reordering?;
+        let (expected, _) = self.reordering?;
         let mut sent = self.books.outstanding();
         let next = if self.patient {
             sent.next()
@@ -20,26 +20,29 @@ impl Core {
                 let due = move |sent: Instant| sent + after > self.now;
                 sent.find(|o| !o.retransmitted() && due(o.sent()))
             };
-            told.overdue.and_then(waits)
+            expected.overdue.and_then(waits)
         } else {
             None
         };
-        let overdue = told.overdue.zip(next).map(|(after, o)| o.sent() + after);
-        overdue.into_iter().chain(told.until).min()
+        let overdue = expected
+            .overdue
+            .zip(next)
+            .map(|(after, o)| o.sent() + after);
+        overdue.into_iter().chain(expected.until).min()
     }
 
     /// Duplicate ACKs that start fast retransmit now.
     pub(super) fn duplicates_wanted(&self) -> u32 {
         let usual = self.config.dup_threshold;
-        let Some((told, _)) = self.reordering else {
+        let Some((expected, _)) = self.reordering else {
             return usual;
         };
         let sent = self.books.first().map(Outstanding::sent);
-        let overdue = told.overdue.zip(sent);
+        let overdue = expected.overdue.zip(sent);
         if overdue.is_some_and(|(after, sent)| sent + after <= self.now) {
             usual
         } else {
-            told.duplicates
+            expected.duplicates
         }
     }
 
@@ -47,7 +50,7 @@ impl Core {
     /// among themselves, and one past those that are overdue.
     #[cold]
     pub(crate) fn reordering_edges(&self) -> (Seq, Seq) {
-        let overdue = self.reordering.and_then(|(told, _)| told.overdue);
+        let overdue = self.reordering.and_then(|(expected, _)| expected.overdue);
         let sent_by = overdue.map(|after| self.now.saturating_sub(after));
         let old = |by: Instant| {
             // What was sent again was sent before what follows it, the first time.
@@ -85,7 +88,8 @@ impl Core {
         self.now = now;
         self.path.rtt_sampled = false;
         self.patient = false;
-        let over = |(told, _): &(Reordering, _)| told.until.is_some_and(|until| until <= now);
+        let over =
+            |(expected, _): &(Reordering, _)| expected.until.is_some_and(|until| until <= now);
         if self.reordering.as_ref().is_some_and(over) {
             self.expect_reordering(None);
         }

@@ -269,7 +269,7 @@ impl Core {
 
     /// Tells the policies what the receiver reports of a train.
     pub(super) fn consult_report(&mut self, ack: &Ack, log: &mut impl Log) {
-        let Some(estimate) = ack.says.measured() else {
+        let Some(estimate) = ack.option.measured() else {
             return;
         };
         let of = |active: &ActiveTrain| active.train.number == estimate.train;

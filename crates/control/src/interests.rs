@@ -1,13 +1,13 @@
-//! The events that the parts of a sender listen to.
+//! The events for which the parts of a sender are called.
 
 use std::ops::{BitOr, BitOrAssign};
 
-/// A set of events that a part listens to. Most parts listen to none of them most of the time, so a
+/// A set of events for which a part is called. Most parts need none of them most of the time, so a
 /// sender keeps the union of its parts' sets and tests that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Listens(u16);
+pub struct Interests(u16);
 
-impl Listens {
+impl Interests {
     /// None of them.
     pub const NOTHING: Self = Self(0);
     /// A notice at the start of the connection.
@@ -46,7 +46,7 @@ impl Listens {
 
     /// Whether any event of `events` is in the set.
     #[inline(always)]
-    pub const fn to(self, events: Self) -> bool {
+    pub const fn includes(self, events: Self) -> bool {
         self.0 & events.0 != 0
     }
 
@@ -57,7 +57,7 @@ impl Listens {
     }
 }
 
-impl BitOr for Listens {
+impl BitOr for Interests {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -65,7 +65,7 @@ impl BitOr for Listens {
     }
 }
 
-impl BitOrAssign for Listens {
+impl BitOrAssign for Interests {
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -73,16 +73,23 @@ impl BitOrAssign for Listens {
 
 #[cfg(test)]
 mod tests {
-    use super::Listens;
+    use super::Interests;
 
     #[test]
     fn a_set_has_what_was_put_into_it_and_nothing_else() {
-        let mut set = Listens::START | Listens::MARKS;
-        assert!(set.to(Listens::START) && set.to(Listens::MARKS) && !set.to(Listens::ACKS));
-        assert!(set.to(Listens::ACKS | Listens::MARKS), "any of them");
-        set |= Listens::ACKS.when(true) | Listens::SAMPLES.when(false);
-        assert!(set.to(Listens::ACKS) && !set.to(Listens::SAMPLES));
-        let none = set.without(Listens::START | Listens::MARKS | Listens::ACKS);
-        assert_eq!(none, Listens::NOTHING);
+        let mut set = Interests::START | Interests::MARKS;
+        assert!(
+            set.includes(Interests::START)
+                && set.includes(Interests::MARKS)
+                && !set.includes(Interests::ACKS)
+        );
+        assert!(
+            set.includes(Interests::ACKS | Interests::MARKS),
+            "any of them"
+        );
+        set |= Interests::ACKS.when(true) | Interests::SAMPLES.when(false);
+        assert!(set.includes(Interests::ACKS) && !set.includes(Interests::SAMPLES));
+        let none = set.without(Interests::START | Interests::MARKS | Interests::ACKS);
+        assert_eq!(none, Interests::NOTHING);
     }
 }
