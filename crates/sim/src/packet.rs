@@ -78,7 +78,7 @@ enum Kind {
     /// Data, sent for the first time, that carries something besides.
     WithOption,
     /// Data that an application waits for.
-    Heard,
+    ForApp,
     /// Of no flow.
     CrossTraffic,
     /// The bytes of a stack: of the flow's data, an ACK of them, or unspecified.
@@ -132,9 +132,9 @@ impl Packet {
     }
 
     /// The same where an application waits for the data.
-    pub(crate) fn heard(mut self) -> Self {
+    pub(crate) fn for_app(mut self) -> Self {
         if self.kind == Kind::Data {
-            self.kind = Kind::Heard;
+            self.kind = Kind::ForApp;
         }
         self
     }
@@ -375,7 +375,7 @@ impl Packet {
 
     /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is waited for by an application.
     pub(crate) fn is_unusual_data(&self) -> bool {
-        matches!(self.kind, Kind::WithOption | Kind::Heard)
+        matches!(self.kind, Kind::WithOption | Kind::ForApp)
     }
 
     /// Opens a segment that has arrived, with its option if it has one.

@@ -255,15 +255,15 @@ fn notices_may_lie_and_get_lost() {
         &[enhanced, ("handoffs.0.notice.says_rate", "6 Mbit/s")],
     );
     assert!(wrong.digest != notified.digest && wrong.digest != plain.digest);
-    let heard: Vec<bool> = (0..40)
+    let received: Vec<bool> = (0..40)
         .map(|seed| {
             let seed = seed.to_string();
             let sets = [enhanced, ("handoffs.0.notice.lost", "50%"), ("seed", &seed)];
             run(PAPER, &sets).digest == notified.digest
         })
         .collect();
-    let heard = heard.iter().filter(|&&heard| heard).count();
-    assert!((8..=32).contains(&heard), "{heard} of 40");
+    let received = received.iter().filter(|&&received| received).count();
+    assert!((8..=32).contains(&received), "{received} of 40");
 }
 
 /// Half of the new link is taken from 8 s on, and all of it is free again after 20 s.

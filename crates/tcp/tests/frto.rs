@@ -58,7 +58,7 @@ fn rfc_4138_a1_sudden_delay() {
         assert_eq!(s.window(), (6, 3, 6));
         assert_eq!(s.ack(7), [12, 13], "steps 8 and 9");
         assert_eq!(s.window(), (7, 3, 7));
-        s.hear(8, &[], None);
+        s.receive_ack(8, &[], None);
         assert_eq!(s.seen.spurious_timeouts, 1, "step 10");
         assert_eq!(s.window(), (7, 6, 6));
         assert_eq!(s.send(), [14], "step 11");
@@ -88,7 +88,7 @@ fn rfc_4138_a2_loss_of_a_retransmission() {
         assert_eq!(s.window(), (8, 2, 8));
         assert_eq!(s.ack(9), [14, 15], "steps 15 and 16");
         assert_eq!(s.window(), (7, 2, 7));
-        s.hear(9, &[], None);
+        s.receive_ack(9, &[], None);
         assert_eq!(s.window(), (3, 2, 7), "step 17");
         assert_eq!(s.send(), [9, 10, 11], "steps 18 to 20");
         assert_eq!(s.seen.spurious_timeouts, 0);
@@ -109,7 +109,7 @@ fn rfc_4138_a3_link_outage() {
         assert_eq!(s.window(), (6, 3, 6));
         assert_eq!(s.ack(7), [12, 13], "steps 8 and 9");
         assert_eq!(s.window(), (7, 3, 7));
-        s.hear(7, &[], None);
+        s.receive_ack(7, &[], None);
         assert_eq!(s.window(), (3, 3, 7), "step 10");
         assert_eq!(s.send(), [7, 8, 9], "steps 11 to 13");
         assert_eq!(s.seen.spurious_timeouts, 0);
@@ -128,7 +128,7 @@ fn rfc_4138_a4_reordering_with_sack() {
     assert_eq!(s.window(), (6, 3, 6));
     assert_eq!(s.sack(7, &[(8, 9)]), [12, 13], "steps 10 and 11");
     assert_eq!(s.window(), (7, 3, 7));
-    s.hear(9, &[], None);
+    s.receive_ack(9, &[], None);
     assert_eq!(s.seen.spurious_timeouts, 1, "step 13");
     // The RFC prints FlightSize = 6 and cwnd = 7, but 9 to 13 are five
     // segments, and the ACK covers two: 5 + 2 = 7 leaves room for two.
@@ -378,7 +378,7 @@ fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
         );
         // A cumulative ACK beyond RecoveryPoint: conventional.
         let mut s = second();
-        s.hear(13, &[], None);
+        s.receive_ack(13, &[], None);
         assert_eq!(
             (s.seen.spurious_timeouts, s.window()),
             (0, (3, 3, 1)),
@@ -386,7 +386,7 @@ fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
         );
         // ... and one up to it: spurious.
         let mut s = second();
-        s.hear(12, &[], None);
+        s.receive_ack(12, &[], None);
         assert_eq!(s.seen.spurious_timeouts, 1, "{recovery}");
     }
 }
@@ -403,7 +403,7 @@ fn step_3b_answers_as_it_is_told() {
         ] {
             let mut s = timed_out(recovery, &[("frto_response", response)]);
             assert_eq!(s.ack(7), [12, 13]);
-            s.hear(8, &[], None);
+            s.receive_ack(8, &[], None);
             assert_eq!(s.window(), window, "{recovery} {response}");
             assert_eq!(s.seen.spurious_timeouts, 1);
             assert_eq!(s.send(), sent, "{recovery} {response}: nothing again");
@@ -470,7 +470,7 @@ fn the_version_of_2003() {
         let begin = || timed_out(recovery, &[("spurious", "frto-2003")]);
         let mut s = begin();
         assert_eq!(s.ack(7), [12, 13], "{recovery}");
-        s.hear(8, &[], None);
+        s.receive_ack(8, &[], None);
         assert_eq!(s.window(), (6, 5, 6), "{recovery}");
         assert_eq!(s.seen.spurious_timeouts, 1, "{recovery}");
         // A duplicate first.

@@ -44,7 +44,7 @@ fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
 }
 
 /// An ACK that says something arrives: what is sent.
-fn say(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
+fn ack_with(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
     s.now += s.step;
     let ack = Ack {
         ack,
@@ -64,7 +64,7 @@ fn say(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
 /// An ACK with the mark of this handoff arrives, which left the node 5 ms ago.
 fn mark(s: &mut DrivenSender, ack: Seq, number: u32) -> Vec<Seq> {
     let sent = common::before(s.now + s.step, 5);
-    say(s, ack, AckOption::Moved(HandoffMark { number, sent }))
+    ack_with(s, ack, AckOption::Moved(HandoffMark { number, sent }))
 }
 
 fn ms(n: u64) -> Duration {
@@ -79,7 +79,7 @@ fn ms(n: u64) -> Duration {
 fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
     for recovery in ALL {
         let mut s = start(recovery, &[("max_rto", "3s")]);
-        assert_eq!(say(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         assert!(s.sender.is_window_closed());
         let (closed, window) = (s.now, s.window());
         let mut waits = Vec::new();
@@ -91,7 +91,7 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
             waits.push(s.now.since(before).as_nanos() / 1_000_000);
             // The answer: the window is still closed.
             s.step = Duration::ZERO;
-            assert_eq!(say(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
+            assert_eq!(ack_with(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         }
         assert_eq!(waits, [1000, 2000, 3000, 3000], "{recovery}");
         assert_eq!(s.now.since(closed), ms(9000));
@@ -104,7 +104,7 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
 #[test]
 fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     let mut s = start("sack", &[]);
-    let _ = say(&mut s, 9, AckOption::ZeroWindow);
+    let _ = ack_with(&mut s, 9, AckOption::ZeroWindow);
     s.now = s.due();
     assert!(!s.sender.on_timer(s.now, &mut s.seen));
     let probe = s.sender.poll_transmit(s.now);
@@ -124,7 +124,7 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
 fn a_probe_after_the_handshake_is_no_syn() {
     for recovery in ALL {
         let mut s = start(recovery, &[]);
-        assert_eq!(say(&mut s, 1, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 1, AckOption::ZeroWindow), [], "{recovery}");
         s.now = s.due();
         assert!(!s.sender.on_timer(s.now, &mut s.seen));
         let probe = s.sender.poll_transmit(s.now);
@@ -143,10 +143,10 @@ fn the_ack_of_the_syn_may_close_the_window() {
     for recovery in ALL {
         let mut s = DrivenSender::closed(&[("recovery", recovery)], 100);
         assert_eq!(s.send(), [0]);
-        assert_eq!(say(&mut s, 1, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 1, AckOption::ZeroWindow), [], "{recovery}");
         assert!(s.sender.is_window_closed());
         assert_eq!(s.timer(), (false, vec![0]), "{recovery}: a probe");
-        assert_eq!(say(&mut s, 1, AckOption::Nothing)[0], 1, "{recovery}");
+        assert_eq!(ack_with(&mut s, 1, AckOption::Nothing)[0], 1, "{recovery}");
     }
 }
 
@@ -158,7 +158,7 @@ fn a_delayed_response_does_not_cut_a_window_that_is_closed() {
         for d in 1..=3 {
             let _ = s.sack(1, &[(2, d + 2)]);
         }
-        let _ = say(&mut s, 1, AckOption::ZeroWindow);
+        let _ = ack_with(&mut s, 1, AckOption::ZeroWindow);
         let window = s.window();
         for _ in 0..4 {
             assert!(!s.timer().0, "{dupack}");
@@ -172,9 +172,9 @@ fn a_delayed_response_does_not_cut_a_window_that_is_closed() {
 fn an_open_window_lets_new_data_go_at_once() {
     for recovery in ALL {
         let mut s = start(recovery, &[]);
-        assert_eq!(say(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         let cwnd = s.window().0;
-        let sent = say(&mut s, 9, AckOption::Nothing);
+        let sent = ack_with(&mut s, 9, AckOption::Nothing);
         let expected: Vec<Seq> = (9..9 + cwnd).collect();
         assert_eq!(sent, expected, "{recovery}: a whole window, no slow start");
         assert!(!s.sender.is_window_closed());
@@ -187,15 +187,15 @@ fn an_open_window_lets_new_data_go_at_once() {
 fn acks_move_on_under_a_closed_window() {
     for recovery in ALL {
         let mut s = start(recovery, &[]);
-        assert_eq!(say(&mut s, 3, AckOption::ZeroWindow), [], "{recovery}");
-        assert_eq!(say(&mut s, 5, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 3, AckOption::ZeroWindow), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 5, AckOption::ZeroWindow), [], "{recovery}");
         assert_eq!(s.sender.view().snd_una, 5, "{recovery}");
         // Below SND.UNA: says nothing of the window now.
-        assert_eq!(say(&mut s, 4, AckOption::Nothing), [], "{recovery}");
+        assert_eq!(ack_with(&mut s, 4, AckOption::Nothing), [], "{recovery}");
         assert!(s.sender.is_window_closed(), "{recovery}");
         for _ in 0..5 {
             assert_eq!(
-                say(&mut s, 5, AckOption::ZeroWindow),
+                ack_with(&mut s, 5, AckOption::ZeroWindow),
                 [],
                 "{recovery}: no duplicates"
             );
@@ -210,9 +210,9 @@ fn acks_move_on_under_a_closed_window() {
 fn segments_lost_under_a_closed_window_are_resent_after_it() {
     for recovery in ALL {
         let mut s = start(recovery, &[("count_window_updates", "off")]);
-        let _ = say(&mut s, 5, AckOption::ZeroWindow);
+        let _ = ack_with(&mut s, 5, AckOption::ZeroWindow);
         s.now += ms(300);
-        let _ = say(&mut s, 5, AckOption::Nothing);
+        let _ = ack_with(&mut s, 5, AckOption::Nothing);
         assert_eq!(s.due(), s.now + s.sender.view().rto, "{recovery}");
         let _ = s.timeout();
         assert_eq!(s.seen.timeouts, [5], "{recovery}");
@@ -220,9 +220,9 @@ fn segments_lost_under_a_closed_window_are_resent_after_it() {
     for (counts, retransmits) in [("on", vec![5]), ("off", vec![])] {
         for recovery in BY_NUMBER {
             let mut s = start(recovery, &[("count_window_updates", counts)]);
-            let _ = say(&mut s, 5, AckOption::ZeroWindow);
+            let _ = ack_with(&mut s, 5, AckOption::ZeroWindow);
             for _ in 0..3 {
-                let _ = say(&mut s, 5, AckOption::Nothing);
+                let _ = ack_with(&mut s, 5, AckOption::Nothing);
             }
             assert_eq!(s.seen.fast_retransmits, retransmits, "{recovery}");
         }
@@ -236,14 +236,14 @@ fn segments_lost_under_a_closed_window_are_resent_after_it() {
 fn the_retransmission_timer_resumes_with_its_remaining_time() {
     for recovery in ALL {
         let mut s = start(recovery, &[("count_window_updates", "off")]);
-        let _ = say(&mut s, 5, AckOption::Nothing);
+        let _ = ack_with(&mut s, 5, AckOption::Nothing);
         let (from, rto) = (s.now, s.sender.view().rto);
         let mut frozen = Duration::ZERO;
         for _ in 0..4 {
             s.now += ms(100);
-            let _ = say(&mut s, 5, AckOption::ZeroWindow);
+            let _ = ack_with(&mut s, 5, AckOption::ZeroWindow);
             s.now += ms(700);
-            let _ = say(&mut s, 5, AckOption::Nothing);
+            let _ = ack_with(&mut s, 5, AckOption::Nothing);
             frozen = frozen + ms(710);
             assert_eq!(s.due(), from + rto + frozen, "{recovery}");
         }
@@ -543,7 +543,7 @@ fn adjusted_sets_the_capacity_of_the_new_path() {
         let before = s.window().0;
         assert!(before > 20, "{controller}");
         let sent = common::before(s.now + s.step, 60);
-        let resent = say(
+        let resent = ack_with(
             &mut s,
             600,
             AckOption::Moved(HandoffMark { number: 1, sent }),

@@ -56,7 +56,7 @@ fn paced(recovery: &str, pacing: Pacing) -> DrivenSender {
     hand.sender = Sender::new(&p.sender, &p.parts, [Policy::Foreign(policy)]);
     hand.sender.open(hand.now, &mut hand.seen);
     assert_eq!(hand.send(), [0]);
-    hand.hear(1, &[], None);
+    hand.receive_ack(1, &[], None);
     let link = LinkInfo {
         rate: Rate::from_mbps(1),
         delay: Duration::from_millis(10),

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::trains::{alone, driven, estimate, knobbed, next_departure, say, sent, ALL, LTE};
+use common::trains::{ack_with, alone, driven, estimate, knobbed, next_departure, sent, ALL, LTE};
 use common::DrivenSender;
 use midflight_control::Notice;
 use midflight_units::{Duration, Instant, Seq};
@@ -47,14 +47,14 @@ fn departures(
 fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
     for recovery in ALL {
         let mut hand = rapid(recovery, &[]);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let pair = |i| Some((i, 2));
         assert_eq!(sent(&mut hand), [(1, pair(0))], "{recovery}");
         let two = [(8_000, pair(1)), (16_000, pair(0))];
         assert_eq!(departures(&mut hand, from, 19_999), two, "{recovery}");
         hand.step = Duration::from_micros(1);
-        say(&mut hand, 3, estimate(1, Some(1)));
+        ack_with(&mut hand, 3, estimate(1, Some(1)));
         assert_eq!(sent(&mut hand), [], "{recovery}");
         let four = |i| Some((i, 4));
         let next = [
@@ -84,7 +84,7 @@ fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
 fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
     for recovery in ["newreno", "sack1", "sack"] {
         let mut hand = rapid(recovery, &[]);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let _ = sent(&mut hand);
         let seven = departures(&mut hand, from, 56_000).len();
@@ -92,19 +92,19 @@ fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
         hand.step = Duration::from_micros(1);
         let mut resent = Vec::new();
         for right in 3..=4 {
-            hand.hear(1, &[(2, right)], None);
+            hand.receive_ack(1, &[(2, right)], None);
             resent.extend(sent(&mut hand));
         }
         assert_eq!(
             (resent.len(), hand.sender.view().train.is_some()),
             (0, true)
         );
-        hand.hear(1, &[(2, 5)], None);
+        hand.receive_ack(1, &[(2, 5)], None);
         resent.extend(sent(&mut hand));
         assert_eq!(resent[0], (1, None), "{recovery}");
         assert_eq!(hand.sender.view().train, None, "{recovery}");
         let max = hand.sender.view().snd_max;
-        hand.hear(max, &[], None);
+        hand.receive_ack(max, &[], None);
         let from = hand.now;
         let next = sent(&mut hand);
         assert_eq!(next, [(max, Some((0, 2)))], "{recovery}");
@@ -119,7 +119,7 @@ fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
 fn after_a_timeout_outstanding_data_are_sent_first_and_then_chirps() {
     for recovery in ALL {
         let mut hand = rapid(recovery, &[]);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let _ = sent(&mut hand);
         let _ = departures(&mut hand, from, 24_000);
@@ -138,7 +138,7 @@ fn after_a_timeout_outstanding_data_are_sent_first_and_then_chirps() {
         while una < max {
             assert_eq!(hand.sender.view().train, None, "{recovery}");
             una = hand.sender.view().snd_nxt;
-            hand.hear(una, &[], None);
+            hand.receive_ack(una, &[], None);
             let now = sent(&mut hand);
             // The window that resends may send something new at the end, but no burst.
             let threshold = hand.sender.view().ssthresh;
@@ -159,7 +159,7 @@ fn a_flow_that_goes_at_a_rate_ends_with_a_shorter_chirp_or_a_single_segment() {
     for recovery in ALL {
         let mut hand = rapid(recovery, &[]);
         hand.sender.set_end(4);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         assert_eq!(sent(&mut hand), [(1, Some((0, 2)))], "{recovery}");
         let _ = next_departure(&mut hand, from);
@@ -171,7 +171,7 @@ fn a_flow_that_goes_at_a_rate_ends_with_a_shorter_chirp_or_a_single_segment() {
         let next = next_departure(&mut hand, from);
         assert_eq!(next, (24.0, vec![(4, Some((0, 2)))]), "{recovery}");
         hand.sender.set_end(5);
-        hand.hear(5, &[], None);
+        hand.receive_ack(5, &[], None);
         assert_eq!(sent(&mut hand), [], "{recovery}");
         assert!(hand.sender.is_done() && hand.sender.poll_timer().is_none());
         assert_eq!(hand.sender.view().train, None, "{recovery}");
@@ -182,7 +182,7 @@ fn a_flow_that_goes_at_a_rate_ends_with_a_shorter_chirp_or_a_single_segment() {
 fn a_notice_does_not_disturb_chirps_and_a_full_window_holds_them_back() {
     for recovery in ALL {
         let mut hand = rapid(recovery, &[]);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let _ = sent(&mut hand);
         hand.now += Duration::from_millis(3);
@@ -197,16 +197,16 @@ fn a_notice_does_not_disturb_chirps_and_a_full_window_holds_them_back() {
         assert_eq!(next, [(8_000, Some((1, 2))), (16_000, Some((0, 2)))]);
 
         let mut full = rapid(recovery, &[]);
-        full.hear(1, &[], None);
+        full.receive_ack(1, &[], None);
         let from = full.now;
         let _ = sent(&mut full);
         let count = departures(&mut full, from, 900_000).len() + 1;
         assert_eq!(count, 50, "{recovery}: the receiver's window");
         full.step = Duration::from_micros(10);
         // A chirp of two needs room for two.
-        full.hear(2, &[], None);
+        full.receive_ack(2, &[], None);
         assert_eq!(sent(&mut full), [], "{recovery}");
-        full.hear(3, &[], None);
+        full.receive_ack(3, &[], None);
         assert_eq!(sent(&mut full).len(), 1, "{recovery}");
     }
 }

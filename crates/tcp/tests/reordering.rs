@@ -117,7 +117,7 @@ fn ncr_ends_reordering_without_a_burst() {
         for d in 1..=4 {
             let _ = duplicate(&mut s, d);
         }
-        s.hear(6, &[], None);
+        s.receive_ack(6, &[], None);
         assert_eq!(s.window(), (10, 12, 9), "{recovery}: FlightSize + 1");
         assert_eq!(s.send(), [15], "{recovery}");
         assert_eq!(s.seen.reordered, [1], "{recovery}");
@@ -129,7 +129,7 @@ fn ncr_ends_reordering_without_a_burst() {
         for d in 1..=4 {
             let _ = duplicate(&mut s, d);
         }
-        s.hear(6, &[], None);
+        s.receive_ack(6, &[], None);
         assert_eq!(s.window(), (12, 12, 11), "{recovery}");
         assert_eq!(s.send(), [17], "{recovery}");
     }
@@ -147,7 +147,7 @@ fn ncr_starts_over_when_more_is_missing() {
         // 5 is missing too.
         assert_eq!(s.sack(1, &[(6, 7), (2, 5)]), [16], "{recovery}");
         assert_eq!(s.sack(1, &[(6, 8), (2, 5)]), [17], "{recovery}");
-        s.hear(5, &[(6, 8)], None);
+        s.receive_ack(5, &[(6, 8)], None);
         assert_eq!(s.window(), (12, 12, 13), "{recovery}");
         assert_eq!(s.send(), [18], "{recovery}: segment 1 has left the network");
         assert_eq!(s.sack(5, &[(6, 9)]), [19], "{recovery}");

@@ -5,7 +5,7 @@
 mod common;
 
 use common::trains::{
-    alone, chirping, driven, estimate, knobbed, next_departure, say, sent, ALL, LTE,
+    ack_with, alone, chirping, driven, estimate, knobbed, next_departure, sent, ALL, LTE,
 };
 use common::{configured, DrivenSender};
 use midflight_control::quick_start::{Nonce, RateCode, Request};
@@ -17,7 +17,7 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 fn a_chirp_departs_at_exactly_its_gaps_and_nothing_goes_between() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         assert_eq!(sent(&mut hand), [(1, Some((0, 5)))], "{recovery}");
         for (index, at) in [(1, 8.0), (2, 12.0), (3, 14.0), (4, 15.0)] {
@@ -36,7 +36,7 @@ fn a_chirp_departs_at_exactly_its_gaps_and_nothing_goes_between() {
         assert_eq!(hand.ack(3), [], "{recovery}");
         let view = hand.sender.view();
         assert_eq!((view.train, view.cwnd > 5.0), (Some(1), true), "{recovery}");
-        say(&mut hand, 6, estimate(1, Some(5)));
+        ack_with(&mut hand, 6, estimate(1, Some(5)));
         assert!(!sent(&mut hand).is_empty(), "{recovery}: on as usual");
         assert_eq!(hand.sender.view().train, None);
     }
@@ -46,13 +46,13 @@ fn a_chirp_departs_at_exactly_its_gaps_and_nothing_goes_between() {
 fn packet_pairs_are_sent_at_once_and_a_late_caller_delays_later_segments() {
     for recovery in ALL {
         let mut pairs = driven(recovery, &[], knobbed("probe-train", &[]));
-        pairs.hear(1, &[], None);
+        pairs.receive_ack(1, &[], None);
         let expected: Vec<_> = (0..4).map(|i| (Seq::from(i) + 1, Some((i, 4)))).collect();
         assert_eq!(sent(&mut pairs), expected, "{recovery}");
         assert_eq!(pairs.sender.view().train, Some(1));
 
         let mut late = chirping(recovery);
-        late.hear(1, &[], None);
+        late.receive_ack(1, &[], None);
         let _ = sent(&mut late);
         late.now = late.due() + Duration::from_millis(3);
         let from = late.now;
@@ -64,7 +64,7 @@ fn packet_pairs_are_sent_at_once_and_a_late_caller_delays_later_segments() {
 #[test]
 fn the_timer_is_that_of_the_departure_or_of_the_retransmission_whichever_is_first() {
     let mut hand = chirping("sack");
-    hand.hear(1, &[], None);
+    hand.receive_ack(1, &[], None);
     let (first, rto) = (hand.now, hand.sender.view().rto);
     let _ = sent(&mut hand);
     assert_eq!(hand.due(), first + Duration::from_millis(8));
@@ -85,7 +85,7 @@ fn a_window_that_never_has_room_for_all_shortens_the_train() {
         ];
         let policy = knobbed("probe-train", &knobs);
         let mut hand = driven(recovery, &[("receiver_window", "3")], policy);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         assert_eq!(sent(&mut hand), [(1, Some((0, 3)))], "{recovery}");
         // Two gaps, at the lowest and the highest rate.
@@ -100,7 +100,7 @@ fn a_flow_that_ends_shortens_the_train_and_one_that_ends_within_it_is_done() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
         hand.sender.set_end(4);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         assert_eq!(sent(&mut hand), [(1, Some((0, 3)))], "{recovery}");
         let _ = next_departure(&mut hand, from);
@@ -110,7 +110,7 @@ fn a_flow_that_ends_shortens_the_train_and_one_that_ends_within_it_is_done() {
         assert!(hand.sender.is_done() && hand.sender.poll_timer().is_none());
 
         let mut cut = chirping(recovery);
-        cut.hear(1, &[], None);
+        cut.receive_ack(1, &[], None);
         let _ = sent(&mut cut);
         cut.sender.set_end(3);
         let from = cut.now;
@@ -125,7 +125,7 @@ fn a_flow_that_ends_shortens_the_train_and_one_that_ends_within_it_is_done() {
 fn a_timeout_ends_the_train_and_everything_goes_again() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let _ = sent(&mut hand);
         for _ in 0..4 {
@@ -135,7 +135,7 @@ fn a_timeout_ends_the_train_and_everything_goes_again() {
         assert_eq!(hand.sender.view().train, None, "{recovery}");
         // Retransmissions are of no train.
         hand.step = Duration::from_millis(10);
-        hand.hear(2, &[], None);
+        hand.receive_ack(2, &[], None);
         assert!(sent(&mut hand).iter().all(|(_, mark)| mark.is_none()));
     }
 }
@@ -144,7 +144,7 @@ fn a_timeout_ends_the_train_and_everything_goes_again() {
 fn a_fast_retransmit_ends_the_train() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let _ = sent(&mut hand);
         for _ in 0..4 {
@@ -164,7 +164,7 @@ fn a_fast_retransmit_ends_the_train() {
 fn a_notice_ends_the_train_and_sending_continues() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         assert_eq!(sent(&mut hand).len(), 1);
         let notice = Notice {
             old: LTE,
@@ -186,10 +186,10 @@ fn a_report_of_a_loss_ends_the_train_and_one_of_another_train_does_not() {
             (estimate(2, Some(5)), false),
         ] {
             let mut hand = chirping(recovery);
-            hand.hear(1, &[], None);
+            hand.receive_ack(1, &[], None);
             let _ = sent(&mut hand);
             hand.step = Duration::from_millis(1);
-            say(&mut hand, 2, report);
+            ack_with(&mut hand, 2, report);
             let goes = !sent(&mut hand).is_empty();
             assert_eq!(goes, ends, "{recovery}");
             assert_eq!(hand.sender.view().train.is_none(), ends, "{recovery}");
@@ -202,7 +202,7 @@ fn a_report_of_a_loss_ends_the_train_and_one_of_another_train_does_not() {
 fn a_train_that_is_acknowledged_without_a_report_holds_nothing_back() {
     for recovery in ALL {
         let mut hand = chirping(recovery);
-        hand.hear(1, &[], None);
+        hand.receive_ack(1, &[], None);
         let from = hand.now;
         let _ = sent(&mut hand);
         for _ in 0..4 {
@@ -235,7 +235,7 @@ fn a_train_waits_until_the_window_has_room_for_all_of_it() {
         hand.sender.on_notice(hand.now, &notice, &mut hand.seen);
         assert_eq!(sent(&mut hand), [], "{recovery}");
         assert_eq!([hand.ack(2), hand.ack(4)], [[], []], "{recovery}");
-        hand.hear(5, &[], None);
+        hand.receive_ack(5, &[], None);
         let pairs: Vec<_> = (0..4).map(|i| (13 + Seq::from(i), Some((i, 4)))).collect();
         assert_eq!(sent(&mut hand), pairs, "{recovery}");
     }
@@ -258,7 +258,7 @@ fn no_train_begins_in_a_recovery() {
         let mut marked = Vec::new();
         for ack in 2..60 {
             hand.step = Duration::from_millis(1);
-            hand.hear(ack.min(hand.sender.view().snd_max), &[], None);
+            hand.receive_ack(ack.min(hand.sender.view().snd_max), &[], None);
             marked.extend(
                 sent(&mut hand)
                     .into_iter()
@@ -394,21 +394,21 @@ fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only(
         hand.sender.on_notice(hand.now, &notice, &mut hand.seen);
         // Each ACK of slow start has room for one more: the second one makes it four.
         assert_eq!(hand.ack(2), [], "{recovery}");
-        hand.hear(3, &[], None);
+        hand.receive_ack(3, &[], None);
         let pairs: Vec<_> = (0..4).map(|i| (13 + Seq::from(i), Some((i, 4)))).collect();
         assert_eq!(sent(&mut hand), pairs, "{recovery}");
         assert_eq!(hand.sender.view().train, Some(1), "its report is awaited");
         let usual: Vec<_> = [4, 5].into_iter().flat_map(|ack| hand.ack(ack)).collect();
         assert_eq!(usual, [17, 18, 19, 20], "{recovery}");
-        say(&mut hand, 17, estimate(1, Some(50)));
+        ack_with(&mut hand, 17, estimate(1, Some(50)));
         // The RTT is that of the last pair, 15 ms: 62 segments at 50 Mbit/s. The window is 17, of
         // which four are outstanding: there is room for 13, and the chirp has 16.
         let view = hand.sender.view();
         assert_eq!((view.train, view.cwnd), (Some(2), 17.0), "{recovery}");
         assert_eq!(sent(&mut hand), [], "{recovery}");
-        hand.hear(18, &[], None);
+        hand.receive_ack(18, &[], None);
         assert_eq!(sent(&mut hand), [], "room for 15: {recovery}");
-        hand.hear(19, &[], None);
+        hand.receive_ack(19, &[], None);
         assert_eq!(sent(&mut hand), [(21, Some((0, 16)))], "{recovery}");
         // The chirp takes all the room but one; what follows it goes with its last segment.
         let from = hand.now;

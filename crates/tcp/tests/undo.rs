@@ -43,7 +43,7 @@ fn eifel_takes_a_timeout_back() {
         let (mut s, sent) = start(recovery, "eifel", &[]);
         assert_eq!(s.timeout(), [1], "{recovery}");
         assert_eq!(s.window(), (1, 6, 12), "{recovery}");
-        s.hear(2, &[], Some(sent));
+        s.receive_ack(2, &[], Some(sent));
         assert_eq!(s.seen.spurious_timeouts, 1, "{recovery}");
         assert_eq!(
             s.window(),
@@ -68,7 +68,7 @@ fn eifel_bounds_the_burst() {
         assert!(flight > 12, "{recovery}");
         let una = s.sender.view().snd_una;
         assert_eq!(s.timeout(), [una], "{recovery}");
-        s.hear(una + flight - 1, &[], Some(sent));
+        s.receive_ack(una + flight - 1, &[], Some(sent));
         assert_eq!(s.window().0, 1 + 12.min(flight - 1), "{recovery}");
         assert_eq!(s.send().len(), 12, "{recovery}");
     }
@@ -121,7 +121,7 @@ fn eifel_leaves_lost_acks_alone() {
         assert_eq!(s.seen.spurious_timeouts, 0, "{recovery}: everything");
         let (mut s, sent) = start(recovery, "eifel", &[]);
         assert_eq!(s.timeout(), [1], "{recovery}");
-        s.hear(12, &[(1, 2)], Some(sent));
+        s.receive_ack(12, &[(1, 2)], Some(sent));
         assert_eq!(s.seen.spurious_timeouts, 0, "{recovery}: a DSACK");
     }
 }
@@ -134,7 +134,7 @@ fn eifel_takes_a_fast_retransmit_back() {
         retransmitted(&mut s);
         assert_eq!(s.window().1, 6, "{recovery}");
         // Segments 1 to 14 are sent, 2 to 4 had arrived, and now 1.
-        s.hear(5, &[], Some(sent));
+        s.receive_ack(5, &[], Some(sent));
         assert_eq!(s.seen.spurious_retransmits, 1, "{recovery}");
         assert!(!s.sender.view().in_fast_recovery, "{recovery}");
         // The two of limited transmit are not what the window held.
@@ -163,7 +163,7 @@ fn segments_of_an_undone_recovery_are_not_sent_a_third_time() {
         (&resent[..], &s.seen.fast_retransmits[..]),
         (&[1, 2, 3, 4, 5, 6][..], &[1][..])
     );
-    s.hear(2, &[(8, 13)], Some(sent));
+    s.receive_ack(2, &[(8, 13)], Some(sent));
     assert_eq!(s.seen.spurious_retransmits, 1);
     assert_eq!(s.send(), [13]);
     assert!(s.sack(2, &[(8, 14)]).is_empty());
@@ -204,7 +204,7 @@ fn eifel_after_a_wait_goes_back_to_the_window_before() {
                 let _ = s.timer();
             }
         }
-        s.hear(2 + d.min(11), &[], Some(sent));
+        s.receive_ack(2 + d.min(11), &[], Some(sent));
         assert_eq!(s.seen.spurious_retransmits, 1, "{recovery} {dupack}");
         assert_eq!(s.window().1, 12, "{recovery} {dupack}");
     }
@@ -223,7 +223,7 @@ fn dsack_takes_a_fast_retransmit_back() {
             let _ = s.echo(n, sent);
         }
         let sent_before = s.sender.view().snd_max;
-        s.hear(13, &[(1, 2)], Some(sent));
+        s.receive_ack(13, &[(1, 2)], Some(sent));
         assert_eq!(s.seen.spurious_retransmits, 1, "{recovery}");
         let flight = sent_before - 13;
         assert_eq!(s.window(), (flight + 1, 12, flight), "{recovery}");
@@ -259,7 +259,7 @@ fn dsack_leaves_lost_acks_alone() {
     for recovery in WITH_SACK {
         let (mut s, sent) = start(recovery, "dsack-undo", &[]);
         assert_eq!(s.timeout(), [1], "{recovery}");
-        s.hear(13, &[(1, 2)], Some(sent));
+        s.receive_ack(13, &[(1, 2)], Some(sent));
         assert_eq!(s.seen.spurious_timeouts, 0, "{recovery}");
         assert_eq!(s.window().1, 6, "{recovery}");
     }

@@ -98,7 +98,7 @@ fn a_window_below_the_estimate_is_neither_cut_nor_raised() {
             (cwnd + inflated(recovery), 26.0),
             "{recovery}"
         );
-        hand.hear(v.snd_max, &[], None);
+        hand.receive_ack(v.snd_max, &[], None);
         let v = hand.sender.view();
         assert!(!v.in_fast_recovery, "{recovery}");
         // RFC 6582 section 3.2, step 3: no more than FlightSize, which is nothing, and one.
@@ -252,7 +252,7 @@ fn an_order_lifts_the_limit_on_the_window_after_recovery() {
     let v = hand.sender.view();
     assert!(v.in_fast_recovery);
     assert_eq!(v.cwnd, 20.0);
-    hand.hear(v.snd_max, &[], None);
+    hand.receive_ack(v.snd_max, &[], None);
     let v = hand.sender.view();
     assert!(!v.in_fast_recovery);
     assert_eq!(v.cwnd, 20.0);

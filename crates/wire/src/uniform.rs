@@ -109,7 +109,7 @@ impl Uniform {
         }
     }
 
-    /// A segment; `heard` is the last timestamp that its sender has got.
+    /// A segment; `last_timestamp` is the last timestamp that its sender has got.
     ///
     /// # Errors
     /// [`WireError::Long`] for options that do not go together in a header.
@@ -117,7 +117,7 @@ impl Uniform {
         &self,
         ends: Ends,
         segment: &Segment,
-        heard: Option<Instant>,
+        last_timestamp: Option<Instant>,
     ) -> Result<Packet, WireError> {
         let is_syn = segment.seq == 0 && segment.has_data();
         let mut header = Header::new(ends.sender, ends.receiver);
@@ -138,7 +138,7 @@ impl Uniform {
             header.ack = Some(1);
         }
         if self.timestamps {
-            let echo = heard.unwrap_or(Instant::ZERO);
+            let echo = last_timestamp.unwrap_or(Instant::ZERO);
             header.options.timestamps = Some((clock(segment.sent), clock(echo)));
         }
         if let Some(option) = segment.option {

@@ -350,7 +350,7 @@ impl Rapid {
     }
 
     /// What a chirp has told.
-    fn heard(&mut self, chirp: &Chirp, reported: Rate, view: &SenderView) {
+    fn on_report_of(&mut self, chirp: &Chirp, reported: Rate, view: &SenderView) {
         let mut available = reported.as_bps() as f64;
         // Without a rise it is the highest rate, but for the rounding of the last gap.
         let risen = available < 0.999 * chirp.high.as_bps() as f64;
@@ -444,7 +444,7 @@ impl HandoffPolicy for Rapid {
         let chirp = self.chirps.get_mut(place).copied();
         self.chirps.drop_front(place + 1);
         if let (Some(chirp), Some(reported)) = (chirp, report.estimate.rate) {
-            self.heard(&chirp, reported, view);
+            self.on_report_of(&chirp, reported, view);
         }
         Orders::none()
     }

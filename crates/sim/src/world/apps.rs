@@ -178,7 +178,7 @@ impl<O: Observer> World<O> {
 
     /// Data of a flow have arrived: perhaps all of a message has been read now.
     #[cold]
-    pub(super) fn hear(&mut self, flow: FlowId, sent: Instant) {
+    pub(super) fn deliver_to_app(&mut self, flow: FlowId, sent: Instant) {
         let Some(place) = self.flows[flow.index()].app else {
             return;
         };

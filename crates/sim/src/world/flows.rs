@@ -179,7 +179,7 @@ impl<O: Observer> World<O> {
         } else {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted(), &segment, link);
-            self.hear(packet.flow, packet.sent());
+            self.deliver_to_app(packet.flow, packet.sent());
         }
     }
 
@@ -358,12 +358,12 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn send_special(&mut self, flow: FlowId, segment: &Segment) {
         let state = &self.flows[flow.index()];
-        let (from, to, is_heard) = (state.from, state.target(), state.app.is_some());
+        let (from, to, has_app) = (state.from, state.target(), state.app.is_some());
         self.observer
             .record(self.moment.at, flow, &Event::Sent(segment));
         let mut packet = Packet::data(flow, to, segment, &mut self.options);
-        if is_heard {
-            packet = packet.heard();
+        if has_app {
+            packet = packet.for_app();
         }
         self.forward(from, packet);
     }

@@ -61,7 +61,7 @@ impl<O: Observer> World<O> {
                 let packet = Packet::data(flow, to, segment, &mut self.options);
                 // Packets that a node sends instead of the sender are waited for as well.
                 if self.flows[flow.index()].app.is_some() {
-                    packet.heard()
+                    packet.for_app()
                 } else {
                     packet
                 }

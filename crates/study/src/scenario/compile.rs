@@ -362,9 +362,9 @@ impl Plan {
         (at, anew): (Instant, bool),
         flow: &Flow,
         settings: Option<NoticeSettings>,
-        is_heard: impl Fn(f64) -> bool,
+        is_delivered: impl Fn(f64) -> bool,
     ) -> Option<(Instant, PathUpdate)> {
-        let settings = settings.filter(|t| is_heard(t.lost))?;
+        let settings = settings.filter(|t| is_delivered(t.lost))?;
         let (noticed_at, rate) = (at + settings.delay, settings.rate.unwrap_or(new.rate));
         if settings.source == NoticeSource::Scone {
             let advice = Advice::of(rate, noticed_at, anew)?;
@@ -383,13 +383,13 @@ impl Plan {
     fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {
         let map = self.map();
         let of = format!("handoff {number}");
-        let is_heard = |lost, what, flow| self.is_heard(lost, (run, &of), what, flow);
+        let is_delivered = |lost, what, flow| self.is_delivered(lost, (run, &of), what, flow);
         let make = step.make();
         let links = |flow: &Flow| {
             let link = |link, at| self.info(link, flow.direction, at);
             (link(step.from, step.at), link(step.to, make))
         };
-        let is_predicted = |flow| is_heard(step.missed, "foresight", flow);
+        let is_predicted = |flow| is_delivered(step.missed, "foresight", flow);
         self.predict(timeline, step.at, is_predicted, links);
         if step.gap.is_some() {
             timeline.act(step.at, Action::MarkBreak);
@@ -425,10 +425,10 @@ impl Plan {
         self.forward(timeline, step, make);
         self.attach(timeline, make, Some(step.to));
         self.readdress(timeline, number);
-        let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
+        let signalled = |flow| is_delivered(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, links, |flow, flow_number| {
             self.update_of(links(flow), (make, true), flow, step.notice, |lost| {
-                is_heard(lost, "notice", flow_number)
+                is_delivered(lost, "notice", flow_number)
             })
         });
     }
@@ -526,7 +526,7 @@ impl Plan {
             |flow, flow_number| {
                 let links = links_of(flow);
                 self.update_of(links, (again, false), flow, change.notice, |lost| {
-                    self.is_heard(lost, (run, &of), "notice", flow_number)
+                    self.is_delivered(lost, (run, &of), "notice", flow_number)
                 })
             },
         );

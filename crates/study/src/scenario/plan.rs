@@ -669,7 +669,7 @@ impl Plan {
     }
 
     /// Whether a notice or signal of a handoff or change, "handoff 3", reaches a flow in a run.
-    pub(super) fn is_heard(
+    pub(super) fn is_delivered(
         &self,
         lost: f64,
         (run, of): (u64, &str),

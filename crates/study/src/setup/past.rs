@@ -82,9 +82,9 @@ impl Setup {
             |entry: &Entry| matches!(entry.1, Step::Act(Action::NotifyStart(f, _)) if f == id);
         let at_start = || self.timeline.iter().any(is_notice);
         policies.any(|p| {
-            let heard = p.interests();
-            heard.includes(Interests::MARKS | Interests::CONTROL | Interests::PAST)
-                || (heard.includes(Interests::START) && at_start())
+            let interests = p.interests();
+            interests.includes(Interests::MARKS | Interests::CONTROL | Interests::PAST)
+                || (interests.includes(Interests::START) && at_start())
         })
     }
 

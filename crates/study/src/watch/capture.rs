@@ -118,8 +118,8 @@ struct Known {
     acks: Vec<(Ack, AckSent)>,
     /// Data has reached the receiver.
     has_data: bool,
-    /// When its sender heard which timestamp of the receiver.
-    heard: Vec<(Instant, Instant)>,
+    /// When its sender received which timestamp of the receiver.
+    timestamps: Vec<(Instant, Instant)>,
 }
 
 /// Takes a packet at every place.
@@ -339,11 +339,11 @@ impl Capturing {
         }
     }
 
-    /// The timestamp that a sender had heard last when it sent something.
-    fn heard(&self, flow: FlowId, sent: Instant) -> Option<Instant> {
-        let heard = &self.flows.get(flow.index())?.heard;
-        let before = heard.partition_point(|&(at, _)| at <= sent);
-        Some(heard[before.checked_sub(1)?].1)
+    /// The timestamp that a sender had received last when it sent something.
+    fn last_timestamp(&self, flow: FlowId, sent: Instant) -> Option<Instant> {
+        let timestamps = &self.flows.get(flow.index())?.timestamps;
+        let before = timestamps.partition_point(|&(at, _)| at <= sent);
+        Some(timestamps[before.checked_sub(1)?].1)
     }
 
     /// The files.
@@ -377,8 +377,8 @@ impl Capturing {
                 let ends = ends(shot.flow);
                 let packet = match carried {
                     Carried::Data(s) => {
-                        let heard = self.heard(shot.flow, s.sent);
-                        self.wire.segment(ends, s, heard)?
+                        let last = self.last_timestamp(shot.flow, s.sent);
+                        self.wire.segment(ends, s, last)?
                     }
                     Carried::Ack(ack) => self.wire.ack(ends, ack, shot.sent)?,
                 };
@@ -519,7 +519,7 @@ impl Observer for Capturing {
             Event::AckArrived(ack) if watched || ack.echo.is_some() => {
                 let sent = self.sending(now, SENDER, flow, ack);
                 if ack.echo.is_some() {
-                    self.known(flow).heard.push((now, sent.at));
+                    self.known(flow).timestamps.push((now, sent.at));
                 }
                 if watched {
                     self.shoot(now, SENDER, flow, Carried::Ack(**ack), sent);

@@ -105,7 +105,7 @@ impl DrivenSender {
     }
 
     /// An ACK arrives; nothing is sent yet.
-    pub(crate) fn hear(&mut self, ack: Seq, blocks: &[(Seq, Seq)], echo: Option<Instant>) {
+    pub(crate) fn receive_ack(&mut self, ack: Seq, blocks: &[(Seq, Seq)], echo: Option<Instant>) {
         self.now += self.step;
         let mut sack = SackBlocks::default();
         for &(left, right) in blocks {
@@ -127,19 +127,19 @@ impl DrivenSender {
 
     /// An ACK arrives: what is sent.
     pub(crate) fn ack(&mut self, ack: Seq) -> Vec<Seq> {
-        self.hear(ack, &[], None);
+        self.receive_ack(ack, &[], None);
         self.send()
     }
 
     /// An ACK with blocks arrives: what is sent.
     pub(crate) fn sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)]) -> Vec<Seq> {
-        self.hear(ack, blocks, None);
+        self.receive_ack(ack, blocks, None);
         self.send()
     }
 
     /// An ACK that echoes the timestamp `echo` arrives: what is sent.
     pub(crate) fn echo(&mut self, ack: Seq, echo: Instant) -> Vec<Seq> {
-        self.hear(ack, &[], Some(echo));
+        self.receive_ack(ack, &[], Some(echo));
         self.send()
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn next_departure(hand: &mut DrivenSender, from: Instant) -> (f64, Ve
     (hand.now.since(from).as_secs_f64() * 1e3, sent(hand))
 }
 
-pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, option: AckOption) {
+pub(crate) fn ack_with(hand: &mut DrivenSender, ack: Seq, option: AckOption) {
     hand.now += hand.step;
     let ack = Ack {
         ack,

@@ -69,8 +69,8 @@ impl Core {
         let others = OF_POLICIES
             .into_iter()
             .fold(self.interests, Interests::without);
-        let heard = self.policies.iter().map(|policy| policy.interests());
-        self.interests = heard.fold(others, |all, one| all | one);
+        let all_interests = self.policies.iter().map(|policy| policy.interests());
+        self.interests = all_interests.fold(others, |all, one| all | one);
         self.begin_to_follow();
     }
 
