@@ -1,14 +1,14 @@
-//! How often what is out of order is answered.
+//! Rate limit for responses to segments outside the window (tcp_oow_rate_limited()).
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::Instant;
 
-/// When such an answer left last: there are two a second at most (tcp_oow_rate_limited()).
+/// The tick of the last such response: at most two are sent per second (tcp_oow_rate_limited()).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answers(Option<u64>);
 
 impl Answers {
-    /// Whether one may leave now, which it then does.
+    /// Returns whether a response may be sent now; if so, records it as sent.
     pub(crate) fn allows(&mut self, clock: Jiffies, now: Instant) -> bool {
         let tick = clock.count(now);
         let limit = clock.per_second() / 2;

@@ -38,11 +38,11 @@ pub enum SenderEvent<'a> {
     RecoveryExit,
     /// The duplicate ACKs received indicate that this segment may be lost.
     LossSuspected(Seq),
-    /// The cause of its loss according to the loss classifier.
+    /// The cause of the loss according to the loss classifier.
     LossJudged {
         /// The segment.
         segment: Seq,
-        /// The opinion.
+        /// The cause.
         cause: LossCause,
     },
     /// The suspected segment was only late.
@@ -53,38 +53,38 @@ pub enum SenderEvent<'a> {
     SpuriousRetransmit,
     /// The loss classifier's measurements after an ACK; reported if [`Log::DETAILED`].
     Indicators(Indicators),
-    /// The retransmission timeout, including back-off and bounds, has changed, or is the
-    /// connection's first; reported if [`Log::DETAILED`].
+    /// The retransmission timeout, including back-off and bounds, has changed, or is the connection's first
+    /// one; reported if [`Log::DETAILED`].
     Rto(Duration),
     /// The smoothed round-trip time has changed; reported if [`Log::DETAILED`].
     Smoothed(Duration),
-    /// The pacing rate has changed, in bits of data a second; reported if [`Log::DETAILED`].
+    /// The pacing rate has changed, in bits of data per second; reported if [`Log::DETAILED`].
     PacingRate(f64),
     /// A sample of the delivery rate at an ACK; reported if [`Log::DETAILED`], for a sender that measures it.
     DeliveryRate {
-        /// Bits of data a second.
+        /// Bits of data per second.
         rate: f64,
-        /// The application had too little to send during that time.
+        /// The application had too little to send during the sample.
         app_limited: bool,
     },
     /// The count of duplicate ACKs; reported if [`Log::DETAILED`].
     Duplicates(u32),
-    /// A deadline is reached, before the sender acts on it; reported if [`Log::DETAILED`].
+    /// A deadline has been reached, before the sender handles it; reported if [`Log::DETAILED`].
     Woken {
-        /// Whose deadline.
+        /// Which deadline.
         by: Wake,
         /// When it was set.
         set: Instant,
     },
     /// The sender went from one state to another; reported if [`Log::DETAILED`].
     State(Transition),
-    /// A policy's order was applied.
+    /// An order of a policy was applied.
     Order {
         /// Name of the policy.
         author: &'static str,
         /// The order.
         order: Order,
-        /// Why it was given.
+        /// The policy's reason.
         reason: &'a str,
     },
     /// Something happened to the path of a QUIC sender, or to its packets.
@@ -92,7 +92,7 @@ pub enum SenderEvent<'a> {
     /// An order for a congestion window below one segment, which was not applied: with it the flow
     /// could never send again.
     WindowRefused {
-        /// Who gave it.
+        /// The part that gave the order.
         author: &'static str,
         /// The window, in segments.
         cwnd: f64,
@@ -102,22 +102,22 @@ pub enum SenderEvent<'a> {
 /// Events of QUIC senders only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEvent {
-    /// Its peer has another address.
+    /// The peer's address has changed.
     Migrated {
-        /// Only the port is another.
+        /// Only the port has changed.
         port_only: bool,
     },
-    /// It sends a PATH_CHALLENGE.
+    /// The sender sends a PATH_CHALLENGE.
     Challenge,
     /// The path is validated.
     Validated,
     /// The path could not be validated.
     ValidationFailed,
-    /// It has more to send than three times the bytes received over a path that is not validated.
+    /// The sender has more to send than three times the bytes received over a path that is not validated.
     AmplificationLimit,
-    /// Packets are considered lost; their number.
+    /// Packets are considered lost: how many.
     Lost(u64),
-    /// Packets arrived whose data had been retransmitted; their number.
+    /// Packets arrived after their data had been retransmitted: how many.
     Needless(u64),
     /// Persistent congestion: the window is reset.
     PersistentCongestion,
@@ -130,7 +130,7 @@ pub enum Author {
     Handshake,
     /// The congestion controller, at an ACK of new data.
     Controller,
-    /// The recovery from a loss indicated by duplicate ACKs, from its start to its end.
+    /// Loss recovery after duplicate ACKs, from its start to its end.
     Recovery,
     /// The retransmission timer has expired.
     Timeout,
@@ -138,12 +138,12 @@ pub enum Author {
     Path,
     /// An idle time has ended (RFC 5681 section 4.1).
     Idle,
-    /// An order of the part of this name.
+    /// An order of the part with this name.
     Order(&'static str),
 }
 
 impl Author {
-    /// Its name in traces; of an order, that of the part that gave it.
+    /// Its name in traces; for an order, the name of the part that gave it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
@@ -157,7 +157,7 @@ impl Author {
     }
 }
 
-/// The causes that wake a sender.
+/// What can wake a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// The retransmission timer.
@@ -166,11 +166,11 @@ pub enum Wake {
     Persist,
     /// The deadline of a delayed response to duplicate ACKs.
     Delay,
-    /// The end of expected reordering, of some segments or of all.
+    /// The end of expected reordering, for some segments or for all.
     Patience,
-    /// The probe of the tail (RFC 8985 section 7).
+    /// The tail loss probe (RFC 8985 section 7).
     LossProbe,
-    /// RACK has waited long enough for what may be reordered (RFC 8985 section 6.3).
+    /// The end of RACK's reordering window (RFC 8985 section 6.3).
     Reordering,
 }
 
@@ -197,9 +197,9 @@ impl Wake {
     }
 }
 
-/// Takes the events of a sender. Implementations that ignore them cost nothing.
+/// Receives the events of a sender. Implementations that ignore them cost nothing.
 pub trait Log {
-    /// Whether it wants the events that cost time on every ACK.
+    /// Whether it receives the events that cost time on every ACK.
     const DETAILED: bool = false;
 
     /// `event` happened at `now`.
@@ -211,7 +211,7 @@ impl Log for () {
 }
 
 impl<F: FnMut(Instant, SenderEvent<'_>)> Log for F {
-    // The kind of an event is known where it is reported.
+    // The kind of an event is known at compile time where it is reported.
     #[inline(always)]
     fn record(&mut self, now: Instant, event: SenderEvent<'_>) {
         self(now, event);

@@ -1,10 +1,10 @@
-//! The receiver's part in measuring a path: it records when the segments of a train were sent and
-//! arrived. When the last one has arrived it reports the estimate. If a later segment of this train
-//! or of another shows that one is missing, it reports that. A segment out of order counts as
-//! missing, because a segment that overtakes another has not queued behind it.
+//! The receiver's part of a path measurement: it records when the segments of a train were sent and
+//! when they arrived. When the last one has arrived it reports the estimate. If a later segment of
+//! this or another train shows that a segment is missing, it reports that. A segment out of order
+//! counts as missing, because a segment that overtakes another has not queued behind it.
 //!
-//! A report is made once. If its ACK is lost the sender sees the train
-//! acknowledged without one.
+//! A report is sent once. If its ACK is lost, the sender sees the train acknowledged without a
+//! report.
 
 use educe::Educe;
 use midflight_control::estimate::{Estimate, EstimatorConfig, SegmentTimes};
@@ -18,7 +18,7 @@ use crate::segment::{Segment, TrainMark};
 #[educe(Clone)]
 pub(crate) struct Measurement {
     config: EstimatorConfig,
-    /// The train that arrived last, and whether more of it is to come.
+    /// The last train received, and whether more of its segments are expected.
     train: Option<TrainMark>,
     under_way: bool,
     passages: Vec<SegmentTimes>,
@@ -43,7 +43,7 @@ impl Measurement {
         let mut cut_short = None;
         match self.train {
             Some(train) if train.number == mark.number => {}
-            // A late one of an earlier train.
+            // A late segment of an earlier train.
             Some(train) if mark.number.wrapping_sub(train.number) > u16::MAX / 2 => return None,
             _ => {
                 if self.under_way {
@@ -111,7 +111,7 @@ mod tests {
         Measurement::new(EstimatorConfig::DEFAULT)
     }
 
-    /// A segment that left at `sent_us` with its place in a train of three.
+    /// A segment sent at `sent_us` with its place in a train of three.
     fn marked(number: u16, index: u16, seq: Seq, sent_us: u64, measure: Measure) -> Segment {
         Segment {
             seq,
@@ -179,9 +179,9 @@ mod tests {
         assert_eq!(first.on_segment(at(0), &pair(7, 1, 6)), lost, "the first");
     }
 
-    /// Chirps of 12,000-bit segments with gaps of 2000 and 1000 us, 6 and 12 Mbit/s, without a rise,
-    /// and with one across the last gap of the second: 12, then (12 + 12) / 2 with the plain rule of
-    /// the first rise, then (12 + 12 + 6) / 3 = 10 for a rise at once.
+    /// Chirps of 12,000-bit segments with gaps of 2000 and 1000 us (6 and 12 Mbit/s): the first
+    /// without a rise, the second with one across its last gap. The results are 12, then (12 + 12) /
+    /// 2 with the plain rule of the first rise, then (12 + 12 + 6) / 3 = 10 for a rise at once.
     #[test]
     fn results_of_chirps_are_averaged_where_set() {
         let mut m = Measurement::new(EstimatorConfig {

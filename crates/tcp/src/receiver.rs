@@ -1,15 +1,13 @@
 //! The receiver: cumulative and selective acknowledgements, delayed ACKs.
 //!
-//! Delayed ACKs follow RFC 5681 section 4.2: an in-order segment waits for the
-//! next one or the timer; anything out of order, duplicate or filling a gap is
-//! acknowledged at once. SACK blocks follow RFC 2018 section 4: the block of
-//! the segment that caused the ACK first, then the blocks most recently
-//! reported, as many as fit. DSACK follows RFC 2883 section 4. Linux has its own rules for all of
-//! that (`linux.rs`).
+//! Delayed ACKs follow RFC 5681 section 4.2: an in-order segment waits for the next one or the timer; a segment
+//! that is out of order, a duplicate or fills a gap is acknowledged at once. SACK blocks follow RFC 2018 section
+//! 4: first the block of the segment that caused the ACK, then the blocks most recently reported, as many as
+//! fit. DSACK follows RFC 2883 section 4. Linux has its own rules for all of this (`linux.rs`).
 //!
-//! A simulated receiver gets segments of one size ([`Receiver::on_segment`]); that of Linux counts
-//! their bytes, because its sender may split one. A receiver for other stacks counts bytes in the
-//! same way, because a segment may have any size ([`Receiver::on_block`]).
+//! A simulated receiver gets segments of one size ([`Receiver::on_segment`]). The Linux receiver counts their
+//! bytes, because the Linux sender may split a segment. A receiver for other stacks also counts bytes, because a
+//! segment may have any size ([`Receiver::on_block`]).
 
 mod as_linux;
 mod linux;
@@ -31,7 +29,7 @@ use crate::measurement::Measurement;
 use crate::segment::{Ack, AckOption, Content, SackBlock, SackBlocks, Segment, SegmentOption};
 use crate::sizes::{first_byte, segment_of};
 
-/// Depth of the memory of reported blocks.
+/// How many reported blocks are remembered.
 const REMEMBERED: usize = 3;
 
 /// No block.
@@ -42,9 +40,9 @@ const EMPTY: SackBlock = SackBlock { left: 0, right: 0 };
 #[educe(Clone)]
 pub struct Receiver {
     config: ReceiverConfig,
-    /// What it counts of each number of a segment: 1, or its bytes.
+    /// Units per full segment in the receiver's sequence space: 1, or the bytes of a segment.
     unit: u64,
-    /// It counts bytes of any number ([`Self::on_block`]).
+    /// The receiver counts bytes, and a block may have any length ([`Self::on_block`]).
     is_of_bytes: bool,
     /// Next segment expected.
     next: Seq,
@@ -52,7 +50,7 @@ pub struct Receiver {
     highest: Seq,
     /// Blocks received above `next`, ascending and disjoint.
     above: Ring<SackBlock>,
-    /// Blocks reported lately, most recent first, up to the first empty one.
+    /// Blocks reported most recently, newest first, up to the first empty one.
     reported: [SackBlock; REMEMBERED],
     delayed: Option<Delayed>,
     /// Timestamp to echo and the ACK number last sent (RFC 7323 section 4.3).
@@ -62,30 +60,30 @@ pub struct Receiver {
     last_cause: Instant,
     /// A zero window is advertised.
     closed: bool,
-    /// Handoffs that were marked.
+    /// Number of handoff marks sent.
     marks: u32,
-    /// Until then no duplicate ACK leaves.
+    /// No duplicate ACK is sent before this time.
     quiet_until: Option<Instant>,
-    /// ACKs of which a signal decides when and how they leave.
+    /// Set if a signal decides when and in what form ACKs are sent.
     reshaping: Option<Box<Reshaping>>,
-    /// Its ACKs are those of the RFCs and nothing delays them: the fast path of most segments.
+    /// ACKs follow the RFC rules and nothing delays them: the fast path of most segments.
     is_plain: bool,
     measurement: Measurement,
-    /// What answers the SYN's request for a rate, while its ACK is delayed.
+    /// The response to the SYN's rate request, while the SYN's ACK is delayed.
     syn_answer: Option<AckOption>,
-    /// Where ACKs are those of Linux.
+    /// Set if ACKs follow the Linux rules.
     linux: Option<Box<Linux>>,
-    /// Where they are those of QUIC.
+    /// Set if ACKs follow the QUIC rules.
     quic: Option<Box<QuicAcks>>,
 }
 
-/// What only the receiver of Linux has.
+/// State that only the Linux receiver has.
 #[derive(Clone, Debug)]
 struct Linux {
     acks: LinuxAcks,
-    /// A segment has arrived that is not full, or does not begin with its number.
+    /// A segment has arrived that is not full, or that does not begin at a segment boundary.
     has_short: bool,
-    /// ACKs that leave now, after the one that was handed out; when that was.
+    /// ACKs to send now, after the one that was returned; the time of that ACK.
     more: VecDeque<Ack>,
     at: Instant,
 }
@@ -98,12 +96,12 @@ struct Delayed {
     sent: Instant,
 }
 
-/// What has arrived, in the order of the sequence space, and its timestamp.
+/// The arrived data in the sequence space, and its timestamp.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     block: SackBlock,
     sent: Instant,
-    /// It asks for the window and carries no data.
+    /// It is a window probe without data.
     probe: bool,
 }
 
@@ -130,7 +128,7 @@ impl Receiver {
         Self::of(config, None)
     }
 
-    /// The same for one that counts bytes ([`Self::on_block`]), of which so many may wait.
+    /// The same, for a receiver that counts bytes ([`Self::on_block`]) and has room for this many unread bytes.
     pub fn of_bytes(config: ReceiverConfig, room: u64) -> Self {
         Self::of(config, Some(room))
     }
@@ -189,7 +187,7 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// Whether a zero window is advertised, whatever there is room for.
+    /// Whether it advertises a zero window, independent of its free buffer.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -205,14 +203,14 @@ impl Receiver {
         self.has_number(self.place(seq, 0))
     }
 
-    /// Whether this segment has arrived, and whether one beyond the next has.
+    /// Whether this segment has arrived, and whether a segment beyond the next one has.
     #[inline]
     pub fn knows(&self, segment: &Segment) -> (bool, bool) {
         let first = self.place(segment.seq, segment.offset);
         (self.has_number(first), self.highest > first + self.unit)
     }
 
-    /// What it counts where a segment begins.
+    /// The position of a segment in the receiver's sequence space.
     #[inline(always)]
     fn place(&self, seq: Seq, offset: u16) -> Seq {
         if self.unit == 1 {
@@ -249,7 +247,7 @@ impl Receiver {
         self.answer_otherwise(now, *segment)
     }
 
-    /// What ACKs of other rules, a measurement or a signal make of a segment.
+    /// The ACK of a segment with other ACK rules, a measurement or a signal.
     #[inline(never)]
     fn answer_otherwise(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         if self.reshaping.is_some() {
@@ -280,7 +278,8 @@ impl Receiver {
         self.take(now, arrival(segment), false)
     }
 
-    /// Takes an ACK of the sender without data; Linux answers one that is older than what has been acknowledged.
+    /// Takes an ACK of the sender without data. Linux responds if its number is older than what has been
+    /// acknowledged.
     pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
             return self.take_as_linux(now, segment);
@@ -292,8 +291,8 @@ impl Receiver {
         None
     }
 
-    /// Takes a block of which nothing need be new, with the timestamp `sent`, pushed or not; returns the
-    /// ACK to send, if one is due now, which it is if the block is to be acknowledged `at_once`.
+    /// Takes a block of data, all or part of which may have arrived before, with the timestamp `sent` and the
+    /// PSH flag `push`. Returns the ACK to send now, if any; with `at_once` there is always one.
     pub fn on_block(
         &mut self,
         now: Instant,
@@ -325,7 +324,8 @@ impl Receiver {
         }
     }
 
-    /// The same of another stack that has agreed on the connection by it, at the latest.
+    /// As [`Self::on_empty`], for an endpoint of another stack; this segment establishes the connection if none
+    /// has before.
     pub fn on_bare(&mut self, now: Instant, seq: Seq, sent: Instant) {
         if let Some(linux) = self.linux.as_deref_mut() {
             linux.at = now;
@@ -335,8 +335,8 @@ impl Receiver {
         self.on_empty(seq, sent);
     }
 
-    /// Data from the byte `left` on, perhaps none, and the FIN behind them, which takes the place of the
-    /// byte `end`. Returns the ACK to send, if one is due now.
+    /// Takes data from byte `left` on, perhaps none, followed by the FIN, which occupies byte `end`. Returns the
+    /// ACK to send, if one is due now.
     pub fn on_end(
         &mut self,
         now: Instant,
@@ -374,7 +374,7 @@ impl Receiver {
         ack
     }
 
-    /// The application has read what has come in order; the ACK that Linux sends then, if one is due.
+    /// The application has read the data that arrived in order; returns the ACK that Linux then sends, if any.
     pub fn on_read(&mut self, now: Instant) -> Option<Ack> {
         let held = self.held();
         let acks = &mut self.linux.as_deref_mut()?.acks;
@@ -382,7 +382,7 @@ impl Receiver {
         is_due.then(|| self.acknowledge_as_linux())
     }
 
-    /// A segment of data leaves, with the ACK number: what would be said later has been said.
+    /// A data segment leaves and carries the ACK number: a delayed ACK is no longer needed.
     pub fn piggyback(&mut self, now: Instant) {
         let held = self.held();
         if let Some(linux) = self.linux.as_deref_mut() {
@@ -393,21 +393,21 @@ impl Receiver {
         self.last_ack_sent = self.next;
     }
 
-    /// The ACK of what has arrived in order, now: the SYN at least.
+    /// Acknowledges what has arrived in order, at least the SYN, now.
     pub fn acknowledge_again(&mut self) -> Ack {
         if self.linux.is_some() {
             return self.acknowledge_as_linux();
         }
         let cause = self.delayed.take().map_or(self.last_cause, |d| d.sent);
-        // The segment in order that arrived last: no block begins there.
+        // Use the last in-order segment as cause: no block begins there.
         let left = self.next.saturating_sub(1);
         let right = self.next;
         self.acknowledge(SackBlock { left, right }, cause, false)
     }
 
-    /// Takes a segment of a train, or one that asks for a rate. The ACK that answers is
-    /// not delayed, but for that of a SYN where every sender's is; while the window is
-    /// closed it says that instead.
+    /// Takes a segment of a train, or one with a rate request. The ACK with the response is not delayed, except
+    /// for the SYN's ACK if the configuration delays that. While the window is closed, the ACK reports the
+    /// closed window instead.
     #[cold]
     fn measure(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         let report = self.measurement.on_segment(now, &segment);
@@ -434,7 +434,7 @@ impl Receiver {
         if !duplicate {
             self.insert(block);
         }
-        // The segment is now the last in order and fills no gap.
+        // The segment is now the last in order and filled no gap.
         let may_wait = !at_once
             && self.next == block.right
             && self.above.is_empty()
@@ -454,7 +454,7 @@ impl Receiver {
             return None;
         }
         self.delayed = None;
-        // No data has arrived twice with a probe.
+        // A probe carries no data, so it is no duplicate.
         Some(self.acknowledge(block, sent, duplicate && !probe))
     }
 
@@ -496,7 +496,7 @@ impl Receiver {
         self.poll_timer_otherwise()
     }
 
-    /// The same with ACKs of other rules or a signal.
+    /// The same with other ACK rules or a signal.
     #[inline(never)]
     fn poll_timer_otherwise(&self) -> Option<(Instant, Instant)> {
         let (own, waiting) = (self.poll_own_timer(), self.poll_waiting());
@@ -519,8 +519,8 @@ impl Receiver {
         self.delayed.map(|d| (d.deadline, d.armed))
     }
 
-    /// Whether what is due next is a timer of high resolution, which rings after a kernel has looked at the
-    /// packets of the same instant.
+    /// Whether the next deadline belongs to a high-resolution timer, which expires after a kernel has processed
+    /// the packets of the same instant.
     pub fn awaits_high_resolution(&self) -> bool {
         let linux = self.linux.as_deref();
         linux.is_some_and(|linux| linux.more.is_empty() && linux.acks.awaits_high_resolution())
@@ -545,7 +545,7 @@ impl Receiver {
             }
             return;
         }
-        // It becomes one with the blocks that it touches.
+        // The block is merged with the blocks that it touches.
         let last = self.above.partition_point(|b| b.left <= block.right);
         let (mut first, mut whole) = (last, block);
         while let Some(touched) = first.checked_sub(1).and_then(|at| self.above.get(at)) {
@@ -626,7 +626,7 @@ impl Receiver {
                 break;
             }
             let full = sack.len() >= capacity;
-            // Blocks beyond what fits are not looked at, and stay remembered.
+            // Blocks beyond what fits are not checked, and stay remembered.
             if !full && covers.left <= block.left && covers.right >= block.right {
                 continue;
             }
@@ -742,8 +742,7 @@ mod tests {
     }
 
     proptest! {
-        /// After every segment the receiver has what has arrived, and its first block is the
-        /// one that the segment belongs to.
+        /// After every segment the receiver reports what has arrived, and its first block contains the segment.
         #[test]
         fn what_has_arrived_is_acknowledged(seqs in prop::collection::vec(0_u64..60, 1..200)) {
             let mut r = receiver(false);
@@ -764,7 +763,7 @@ mod tests {
             }
         }
 
-        /// Blocks of any size, which may overlap, come to the same as their parts one by one.
+        /// Blocks of any size, which may overlap, have the same result as their parts one by one.
         #[test]
         fn blocks_are_as_good_as_their_parts(blocks in prop::collection::vec((0_u64..60, 1_u64..9), 1..60)) {
             let (mut whole, mut parts) = (receiver(false), receiver(false));

@@ -14,7 +14,7 @@ use midflight_units::nearest_few;
 
 use crate::config::{profile, ConfigError, Profile, SETTINGS};
 
-/// Why there is no such sender.
+/// Why a scheme cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// There is no such scheme.
@@ -28,7 +28,7 @@ pub enum SchemeError {
         /// The nearest names that exist.
         near: Vec<String>,
     },
-    /// Two parts of which a sender has one.
+    /// The scheme has two parts of a kind that a sender has only once.
     #[error("{scheme}: {first} and {second} are both a {what}; a sender has one")]
     Clash {
         /// The scheme as it was read.
@@ -56,11 +56,10 @@ pub enum SchemeError {
     Config(#[from] ConfigError),
 }
 
-/// Schemes that other TCPs have and midflight does not, by the names under which users look for
-/// them.
+/// Schemes of other TCP implementations that midflight does not have, by their usual names.
 const NOT_MODELLED: [&str; 5] = ["bbr2", "copa", "dctcp", "prague", "vegas"];
 
-/// That there is nothing of this name, with the nearest names and where all of them are.
+/// The error text for an unknown name, with the nearest names and where all of them are listed.
 fn unknown(what: &str, name: &str, near: &[String], all: &str) -> String {
     if NOT_MODELLED.contains(&name.to_lowercase().as_str()) {
         return format!("\"{name}\" is not modelled; docs/scenarios.md, \"What is not modelled\", says what else is not, and {all}");
@@ -88,9 +87,9 @@ pub struct Scheme {
     pub summary: Cow<'static, str>,
     /// Where it is defined.
     pub source: Cow<'static, str>,
-    /// Its parts: policies in the order in which they are asked, and at most one
-    /// congestion controller, response to duplicate ACKs, loss classifier,
-    /// spurious-retransmission detector, and handoff signal, which is the receiver's.
+    /// Its parts: policies in the order in which they are called, and at most one congestion
+    /// controller, response to duplicate ACKs, loss classifier, spurious-retransmission detector,
+    /// and handoff signal, which belongs to the receiver.
     pub parts: Cow<'static, [&'static str]>,
 }
 
@@ -102,7 +101,7 @@ type Composed = (
     &'static [&'static str],
 );
 
-/// The schemes that are more or less than one part.
+/// The schemes that are not exactly one part.
 const COMPOSED: &[Composed] = &[
     (
         "sack",
@@ -244,7 +243,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme of this name, or of several names joined by `+`: all their parts together.
+    /// The scheme with this name, or several joined by `+`: all their parts together.
     ///
     /// # Errors
     /// [`SchemeError::UnknownScheme`] has the nearest ones.
@@ -252,7 +251,7 @@ impl Scheme {
         Self::named_beside(name, &[])
     }
 
-    /// The same where schemes may have names of others, too, which may be the nearest ones.
+    /// The same where other schemes with other names exist, which may also be the nearest ones.
     ///
     /// # Errors
     /// As [`Self::named`].
@@ -295,12 +294,12 @@ impl Scheme {
         })
     }
 
-    /// The scheme on the profile of this name, with these knobs set; knobs of
-    /// parts that it has not are left out.
+    /// The scheme on the profile with this name, with these knobs set; knobs of parts that it does
+    /// not have are ignored.
     ///
     /// # Errors
-    /// [`SchemeError`] when a name or a value is not accepted, when there are two
-    /// parts of a kind of which a sender has one, or when parts do not go together.
+    /// [`SchemeError`] when a name or a value is not accepted, when there are two parts of a kind
+    /// that a sender has only once, or when parts do not work together.
     pub fn build(&self, profile: &str, knobs: &[(String, String)]) -> Result<Built, SchemeError> {
         let mut built = Built {
             profile: configure(profile, knobs)?,
@@ -374,15 +373,15 @@ impl Scheme {
     }
 }
 
-/// The profile of this name with the knobs that concern it, after checking
-/// that every knob exists and that its value is accepted.
+/// The profile with this name with its knobs set, after checking that every knob exists and that
+/// its value is accepted.
 fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, SchemeError> {
     let mut chosen = profile(name)?;
     for (knob, value) in knobs {
         if SETTINGS.iter().any(|k| k.name == knob) {
             chosen.set(knob, value)?;
         } else if !set_somewhere(knob, value)? {
-            // As a scenario has it: set.min_rto.
+            // In a scenario the name has a prefix: set.min_rto.
             let bare = knob.rsplit('.').next().unwrap_or(knob);
             let near = if is_knob(bare) {
                 vec![bare.into()]
@@ -409,8 +408,8 @@ pub fn is_knob(name: &str) -> bool {
     all_knobs().any(|k| k.name == name)
 }
 
-/// Sets the knob of every part that has it, to check the value even if no
-/// given scheme has the part; whether any has.
+/// Sets the knob on every part that has it, to check the value even if no given scheme has the
+/// part; returns whether any part has it.
 fn set_somewhere(knob: &str, value: &str) -> Result<bool, SchemeError> {
     let mut found = false;
     for info in WORKLOADS {

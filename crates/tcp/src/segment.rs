@@ -17,48 +17,46 @@ pub const ACK_HEADER_BYTES: u32 = 40;
 const SACK_BLOCK_BYTES: u32 = 8;
 /// Bytes of the timestamps option with padding (RFC 7323 section 3).
 const TIMESTAMP_BYTES: u32 = 12;
-/// Bytes of the option that reports an estimate, with padding: kind, length,
-/// the train's number (2) and a rate in bit/s (6) are 10.
+/// Bytes of the option that reports an estimate, with padding: kind, length, the train's number (2) and a rate in bit/s
+/// (6) are 10.
 const ESTIMATE_BYTES: u32 = 12;
-/// Bytes that the options of a SYN take besides timestamps.
+/// Bytes of a SYN's options besides timestamps.
 pub(crate) const SYN_OPTIONS: u8 = 8;
 /// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
 const RESPONSE_BYTES: u32 = 8;
 
-/// The value of [`Ack::extra_bytes`] that marks an ACK of a QUIC receiver, which has its own size.
+/// The value of [`Ack::extra_bytes`] that marks an ACK of a QUIC receiver, whose size is computed differently.
 pub(crate) const QUIC_ACK: u8 = u8::MAX;
-/// Bytes of an ACK of QUIC with one range: IPv4 and UDP (28), a short header (11), the tag (16), and the frame: type (1),
+/// Bytes of a QUIC ACK with one range: IPv4 and UDP (28), a short header (11), the tag (16), and the frame: type (1),
 /// largest (4), delay (2), count (1) and first range (2).
 const QUIC_ACK_BYTES: u32 = 28 + 11 + 16 + 10;
 /// Bytes that each further range adds.
 const QUIC_RANGE_BYTES: u32 = 3;
 
-/// A data segment, the SYN or a window probe, as it leaves the sender.
+/// A data segment, the SYN or a window probe, as sent by the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its number.
+    /// Its segment number.
     pub seq: Seq,
-    /// Bytes of that number that came before, where a window has ended within a segment of this flow. Other
-    /// segments begin with their number.
+    /// Offset in bytes from the start of that segment number, for a segment that a closing window has split. 0
+    /// otherwise.
     pub offset: u16,
     /// Size on the wire in bytes.
     pub bytes: u32,
-    /// It has been sent before.
+    /// It is a retransmission.
     pub retransmission: bool,
     /// When it was sent; also the value of its timestamp option.
     pub sent: Instant,
     /// What it is for.
     pub content: Content,
-    /// The data before must be passed to the application (the PSH flag). Set by the sender of
-    /// Linux only.
+    /// The PSH flag: the data must be passed to the application. Only the Linux sender sets this.
     pub push: bool,
     /// The ECN field of its IP header.
     pub ecn: EcnCodepoint,
     /// The sender has reduced its window because of an echo of congestion (CWR, RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// The timestamp that it echoes, in milliseconds of the receiver's clock; 0 for none. Used by
-    /// the receiver of Linux only. For that of QUIC it is the packet number
-    /// ([`Self::packet_number`]).
+    /// The echoed timestamp, in milliseconds of the receiver's clock; 0 for none. Only the Linux receiver uses it. For
+    /// a QUIC receiver it is the packet number ([`Self::packet_number`]).
     pub echo_ms: u32,
     /// Its option, if it has one; most have none.
     pub option: Option<SegmentOption>,
@@ -67,14 +65,14 @@ pub struct Segment {
 /// The ECN field of an IP header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnCodepoint {
-    /// Not-ECT: its sender does not understand marks.
+    /// Not-ECT: the sender does not support ECN.
     #[default]
     NotCapable,
-    /// ECT(1), which senders of L4S set (RFC 9331).
+    /// ECT(1), set by L4S senders (RFC 9331).
     LowLatency,
     /// ECT(0).
     Capable,
-    /// CE: it has met congestion.
+    /// CE: a queue has marked congestion.
     Congestion,
 }
 
@@ -86,10 +84,9 @@ pub enum Content {
     Data,
     /// A window probe: it repeats an acknowledged number, without data.
     WindowProbe,
-    /// It acknowledges the receiver's SYN, and has no data.
+    /// It acknowledges the receiver's SYN, without data.
     Acknowledgment,
-    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2), has that frame's number instead of its own, and has
-    /// no data.
+    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2). Its number is that of the frame, and it has no data.
     Challenge,
 }
 
@@ -100,18 +97,18 @@ impl Segment {
         self.content == Content::Data
     }
 
-    /// Whether it has neither data nor asks for the window.
+    /// Whether it has no data and is not a window probe.
     #[inline]
     pub fn is_empty(&self) -> bool {
         matches!(self.content, Content::Acknowledgment | Content::Challenge)
     }
 
-    /// Its packet number, if its sender is one of QUIC.
+    /// Its packet number, if the sender is a QUIC sender.
     pub fn packet_number(&self) -> u64 {
         self.echo_ms.into()
     }
 
-    /// Its place in a train that the receiver shall measure.
+    /// Its place in a train that the receiver must measure.
     pub fn train(&self) -> Option<TrainMark> {
         match self.option {
             Some(SegmentOption::Train(mark)) => Some(mark),
@@ -120,11 +117,10 @@ impl Segment {
     }
 }
 
-/// An option of a segment. It takes the place of as many bytes of data: the segment is not larger
-/// on the wire.
+/// An option of a segment. It replaces as many bytes of data: the segment does not become larger on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentOption {
-    /// Its place in a train that the receiver shall measure (kind, length, and three numbers of 2 bytes).
+    /// Its place in a train that the receiver must measure (kind, length, and three numbers of 2 bytes).
     Train(TrainMark),
     /// A rate request (RFC 4782 section 3.1).
     Request(Request),
@@ -141,7 +137,7 @@ pub struct TrainMark {
     pub index: u16,
     /// Segments of the train.
     pub segments: u16,
-    /// The receiver's task.
+    /// What the receiver measures.
     pub measure: Measure,
 }
 
@@ -157,21 +153,21 @@ pub struct SackBlock {
 /// At most four SACK blocks, the most recent first (a DSACK block before it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    // Left edge relative to the ACK number and length: half the size of two sequence numbers. In segments or,
-    // where they are not whole, in bytes, of which this many are a segment.
+    // Left edge relative to the ACK number, and length: half the size of two sequence numbers. The unit is segments or,
+    // if `unit` is not 0, bytes, with `unit` bytes per segment.
     blocks: [(i32, u32); 4],
     len: u8,
     unit: u16,
 }
 
 impl SackBlocks {
-    /// Adds a block behind the others, relative to the ACK number `ack`. A
-    /// fifth block, or one further from the ACK than 2^31 segments, is dropped.
+    /// Appends a block, relative to the ACK number `ack`. A fifth block, or one further from the ACK than 2^31
+    /// segments, is dropped.
     pub fn push(&mut self, ack: Seq, block: SackBlock) {
         self.add(ack, block);
     }
 
-    /// Blocks of bytes, of which `unit` are a segment; 0 if they are of segments.
+    /// Blocks in bytes, with `unit` bytes per segment; `unit` 0 means blocks in segments.
     pub(crate) fn of_bytes(unit: u16) -> Self {
         Self {
             unit,
@@ -179,7 +175,7 @@ impl SackBlocks {
         }
     }
 
-    /// Adds a block of bytes to such, relative to the byte with which segment `ack` begins.
+    /// Appends a block of bytes to blocks in bytes, relative to the first byte of segment `ack`.
     pub(crate) fn push_bytes(&mut self, ack: Seq, block: SackBlock) {
         self.add(first_byte(ack, self.unit.into()), block);
     }
@@ -218,8 +214,8 @@ impl SackBlocks {
         self.len == 0
     }
 
-    /// The blocks of an ACK numbered `ack`, in the order they were added. Of segments that are there in part
-    /// the first counts and the last does not.
+    /// The blocks of an ACK numbered `ack`, in the order they were added. A block in bytes includes its first segment
+    /// if that is partly covered, but not its last.
     pub fn iter(&self, ack: Seq) -> impl Iterator<Item = SackBlock> + '_ {
         let unit = u64::from(self.unit);
         let base = if unit == 0 {
@@ -236,7 +232,7 @@ impl SackBlocks {
         })
     }
 
-    /// The same in bytes, where a full segment has this many and the first is that of byte 1.
+    /// The same in bytes, where a full segment has `unit` bytes and the first one begins at byte 1.
     pub fn bytes(&self, ack: Seq, unit: u64) -> impl Iterator<Item = SackBlock> + '_ {
         let in_segments = self.unit == 0;
         let base = if in_segments {
@@ -265,75 +261,72 @@ impl SackBlocks {
     }
 }
 
-/// An acknowledgement, as it leaves the receiver.
+/// An ACK, as sent by the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Next segment expected.
     pub ack: Seq,
-    /// Bytes of it that have arrived; see [`Segment::offset`].
+    /// Bytes of that segment that have arrived; see [`Segment::offset`].
     pub offset: u16,
     /// SACK blocks.
     pub sack: SackBlocks,
     /// Echo of the timestamp option, where timestamps are in use.
     pub echo: Option<Instant>,
-    /// When the segment that caused this ACK was sent. Ground truth for
-    /// judging timeouts; no sender looks at it.
+    /// When the segment that caused this ACK was sent. Ground truth for judging timeouts; no sender uses it.
     pub cause_sent: Instant,
-    /// Its further content.
+    /// Its option.
     pub option: AckOption,
-    /// The receiver's window in bytes from the ACK number on; none where the receiver does not say it and
-    /// the sender goes by its setting.
+    /// The receiver's window in bytes, counted from the ACK number; none if the receiver does not advertise one and the
+    /// sender uses its setting.
     pub window: Option<NonZeroU32>,
     /// Its own timestamp in milliseconds of the receiver's clock; 0 if it is not used.
     pub stamp_ms: u32,
-    /// Bytes that its options take beside what [`Self::bytes`] counts of them: those of a SYN, and how
-    /// Linux pads.
+    /// Bytes of options that [`Self::bytes`] does not count otherwise: those of a SYN, and the padding of Linux.
     pub extra_bytes: u8,
 }
 
 /// The option of an ACK; most have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckOption {
-    /// Nothing.
+    /// No option.
     #[default]
     Nothing,
     /// The receiver's window is zero.
     ZeroWindow,
-    /// A segment has met congestion, and the sender has not answered yet (ECE, RFC 3168 section 6.1.3).
+    /// A segment had a CE mark, and the sender has not responded yet (ECE, RFC 3168 section 6.1.3).
     Congested,
     /// Handoff mark: the receiver is on another link.
     Moved(HandoffMark),
-    /// The report of a train. It is sent once, so it is lost with the ACK.
+    /// The report of a train. It is sent once: if the ACK is lost, the report is lost.
     Measured {
         /// Number of the train.
         train: u16,
-        /// The rate found out; none if a segment was missing.
+        /// The measured rate; none if a segment was missing.
         rate: Option<Rate>,
     },
-    /// The answer to a rate request (RFC 4782 section 4.2). Said once, too (section 4.3).
+    /// The response to a rate request (RFC 4782 section 4.2). It is also sent once (section 4.3).
     Approved(Response),
-    /// It acknowledges a part of the segment of its number: so many of so many parts. A receiver that splits ACKs
-    /// sends such.
+    /// It acknowledges a part of its segment: `done` of `of` parts. A receiver that splits ACKs sends this.
     Partial {
-        /// The parts that it acknowledges.
+        /// The number of parts that it acknowledges.
         done: u8,
-        /// All.
+        /// The number of all parts.
         of: u8,
     },
-    /// The node of a QUIC receiver has another address than at the start: each of its packets comes from there.
+    /// The address of a QUIC receiver has changed: each of its packets has this source.
     From(Source),
 }
 
-/// Where the packets of a node come from that has had other addresses before.
+/// The source address of a node's packets after its address has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// How many it has had before.
+    /// How many addresses the node has had before this one.
     pub epoch: u16,
-    /// Number of the address; one that it had before may come again.
+    /// Number of the address; an earlier address may come back.
     pub address: u16,
-    /// Only the port is another than before.
+    /// Only the port has changed.
     pub port_only: bool,
-    /// The packet answers the PATH_CHALLENGE to what was then the address (PATH_RESPONSE).
+    /// The packet is the response to the PATH_CHALLENGE for this address (PATH_RESPONSE).
     pub answers: Option<u16>,
 }
 
@@ -354,12 +347,12 @@ impl From<Estimate> for AckOption {
 }
 
 impl Ack {
-    /// Whether it is one of QUIC, whose blocks are ranges of packet numbers.
+    /// Whether it is a QUIC ACK, whose blocks are ranges of packet numbers.
     pub fn is_quic(&self) -> bool {
         self.extra_bytes == QUIC_ACK
     }
 
-    /// Whether it acknowledges the SYN and has the receiver's. Told only by the receiver of Linux.
+    /// Whether it acknowledges the SYN and carries the receiver's SYN. Only the Linux receiver sets this.
     pub(crate) fn is_syn(&self) -> bool {
         self.extra_bytes == SYN_OPTIONS
     }

@@ -1,10 +1,9 @@
-//! Segments and bytes. A segment of a simulated flow is full, so that its number says where it begins, with one
-//! exception: the sender of Linux sends a part of one where the receiver's window ends within it
-//! (tcp_mss_split_point()), and from there on nothing begins with a whole number.
+//! Segments and bytes. A segment of a simulated flow is full, so its number gives its position, with one
+//! exception: the Linux sender sends a part of a segment if the receiver's window ends within it
+//! (tcp_mss_split_point()). From there on, segments no longer begin at multiples of the segment size.
 //!
-//! On the wire a number represents as many bytes as a full segment has, and an offset for bytes of it that came
-//! before. The sender numbers its segments, independent of their size; the receiver of Linux counts
-//! bytes.
+//! On the wire a number stands for the bytes of one full segment, and an offset counts the bytes of it that
+//! came before. The sender numbers its segments regardless of their size; the Linux receiver counts bytes.
 
 use midflight_units::Seq;
 
@@ -17,7 +16,7 @@ pub(crate) fn first_byte(segment: Seq, unit: u64) -> u64 {
     }
 }
 
-/// The full segment that a byte would be of, and which byte of it.
+/// The number that a byte would have with full segments only, and its offset within that segment.
 #[inline]
 pub(crate) fn segment_of(byte: u64, unit: u64) -> (Seq, u16) {
     match byte {
@@ -26,14 +25,14 @@ pub(crate) fn segment_of(byte: u64, unit: u64) -> (Seq, u16) {
     }
 }
 
-/// The sizes of what a sender has sent.
+/// The sizes of the segments that a sender has sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
     /// Bytes of a full segment.
     full: u64,
-    /// The segments that are not full, and one past their last byte.
+    /// The segments that are not full, each with one past its last byte.
     short: Vec<(Seq, u64)>,
-    /// One past the last byte that there will be, where the last segment may be short and has not been sent.
+    /// One past the last byte of the flow, if the last segment may be short and has not been sent.
     pub(crate) end: Option<u64>,
 }
 
@@ -89,7 +88,7 @@ impl Sizes {
         }
     }
 
-    /// The segment of a byte.
+    /// The segment that contains a byte.
     pub(crate) fn segment(&self, byte: u64) -> Seq {
         let after = self.short.partition_point(|short| short.1 <= byte);
         match after.checked_sub(1).and_then(|at| self.short.get(at)) {
@@ -98,7 +97,8 @@ impl Sizes {
         }
     }
 
-    /// A segment that has not been sent has only this many bytes. It is behind all others that have been cut.
+    /// Records that an unsent segment has only this many bytes. It is above all segments that have been split
+    /// before.
     pub(crate) fn cut(&mut self, segment: Seq, bytes: u64) {
         let end = self.byte(segment) + bytes;
         self.short.push((segment, end));

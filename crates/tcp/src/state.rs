@@ -1,5 +1,5 @@
-//! The states of a sender and the ways between them, in the terms of Lim & Jang
-//! 2009, figure 4.
+//! The states of a sender and the transitions between them, in the terms of Lim & Jang 2009,
+//! figure 4.
 
 use std::fmt;
 
@@ -10,13 +10,14 @@ pub enum State {
     SlowStart,
     /// The window is at the threshold or above (RFC 5681 section 3.1).
     CongestionAvoidance,
-    /// Duplicate ACKs indicate a loss or reordering; the cause is judged. Left at once.
+    /// Duplicate ACKs indicate a loss or reordering; the cause is classified. The state is left at
+    /// once.
     Classification,
     /// The response to the duplicates is delayed (DCR).
     Delay,
     /// Fast recovery (RFC 5681 section 3.2).
     FastRecovery,
-    /// The timer has expired and new data shall tell whether it had to (F-RTO).
+    /// The timer has expired, and new data will show whether the timeout was spurious (F-RTO).
     Probe,
     /// The timer has expired: everything is retransmitted, from a window of one.
     Reset,
@@ -31,7 +32,7 @@ pub enum Trigger {
     Duplicate,
     /// The loss is treated as congestion.
     Congestion,
-    /// The loss is taken for the radio's.
+    /// The loss is attributed to the radio link.
     Wireless,
     /// The delay of the response is over.
     DelayOver,
@@ -113,8 +114,8 @@ const fn way(from: State, trigger: Trigger, to: State) -> Transition {
     Transition { from, trigger, to }
 }
 
-/// Every transition between states that a sender can take, with any parts. The
-/// tests watch for others.
+/// Every transition between states that a sender can take, with any parts. The tests check that
+/// there are no others.
 pub const TRANSITIONS: &[Transition] = &[
     way(
         State::Classification,
@@ -220,12 +221,12 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::Reset, Trigger::Duplicate, State::Classification),
     way(State::Reset, Trigger::NewAck, State::Classification),
     way(State::Reset, Trigger::DelayOver, State::Classification),
-    // ns-2's Reno and NewReno answer duplicates of the first data segment after a timeout too.
+    // ns-2's Reno and NewReno respond to duplicates of the first data segment after a timeout too.
     way(State::Reset, Trigger::DelayOver, State::FastRecovery),
     way(State::Reset, Trigger::NewAck, State::CongestionAvoidance),
     way(State::Reset, Trigger::Spurious, State::CongestionAvoidance),
     way(State::Reset, Trigger::NewAck, State::Delay),
-    // ns-2's F-RTO, which asks nothing of the sender before the first ACK.
+    // ns-2's F-RTO, which does not act before the first ACK.
     way(State::Reset, Trigger::NewAck, State::Probe),
     way(State::Reset, Trigger::Timeout, State::Probe),
     way(State::Reset, Trigger::NewAck, State::SlowStart),
@@ -248,13 +249,13 @@ pub const TRANSITIONS: &[Transition] = &[
         State::CongestionAvoidance,
     ),
     way(State::SlowStart, Trigger::Duplicate, State::Delay),
-    // The delay began in another state; the property tests reach it with a notice meanwhile.
+    // The delay began in another state; the property tests reach this with a notice in between.
     way(State::SlowStart, Trigger::DelayOver, State::Classification),
     way(State::SlowStart, Trigger::NewAck, State::Delay),
     way(State::SlowStart, Trigger::Duplicate, State::FastRecovery),
     way(State::SlowStart, Trigger::Timeout, State::Probe),
     way(State::SlowStart, Trigger::Timeout, State::Reset),
-    // With Linux's recovery an ACK may end a recovery and begin the next, an ACK that is not
+    // With the Linux recovery an ACK may end a recovery and begin the next, an ACK that is not
     // cumulative may let the window grow or end slow start (HyStart), and a retransmission lost
     // again begins a recovery after a timeout.
     way(State::FastRecovery, Trigger::NewAck, State::Classification),
@@ -269,7 +270,7 @@ pub const TRANSITIONS: &[Transition] = &[
         State::CongestionAvoidance,
     ),
     way(State::Reset, Trigger::NewAck, State::FastRecovery),
-    // A mark sends the sender back from any state.
+    // A mark restarts the sender from any state.
     way(State::CongestionAvoidance, Trigger::Mark, State::SlowStart),
     way(State::Delay, Trigger::Mark, State::CongestionAvoidance),
     way(State::Delay, Trigger::Mark, State::SlowStart),
@@ -290,7 +291,7 @@ pub const TRANSITIONS: &[Transition] = &[
         Trigger::Report,
         State::SlowStart,
     ),
-    // The duplicate that ends a probe may find a rate approved and not yet used.
+    // At the duplicate that ends a probe, a rate may be approved and not yet used.
     way(State::Probe, Trigger::Report, State::CongestionAvoidance),
     way(State::Probe, Trigger::Report, State::SlowStart),
     way(State::Delay, Trigger::Report, State::CongestionAvoidance),

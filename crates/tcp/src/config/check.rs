@@ -57,7 +57,7 @@ impl Profile {
                     "it changes ACKs of TCP; choose acks rfc or linux",
                 );
             }
-            // A window that ends within a segment makes the sender of Linux cut it.
+            // The Linux sender splits a segment when the window ends within it.
             AnyHandoffSignal::ReceiverBdp(_)
                 if self.sender.recovery == RecoveryKind::Linux && rx.acks == AckRules::Rfc =>
             {

@@ -1,5 +1,4 @@
-//! Every choice of a sender and a receiver, explicit and with its unit. A
-//! profile is only a named bundle of them.
+//! All options of a sender and a receiver, explicit and with units. A profile is only a named set of them.
 
 mod check;
 mod profiles;
@@ -26,31 +25,32 @@ pub use settings::SETTINGS;
 
 pub use crate::recovery::RecoveryKind;
 
-/// The effect of an idle time longer than the RTO on the window.
+/// What an idle time longer than the RTO does to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartAfterIdle {
     /// Nothing.
     Off,
-    /// It is at most the initial one (RFC 5681 section 4.1).
+    /// The window becomes at most the initial window (RFC 5681 section 4.1).
     On,
-    /// It is halved for each RTO of idle time, down to the initial one, and so it is when the application has not
-    /// used it for that long (tcp_cwnd_restart() and tcp_cwnd_application_limited() of Linux).
+    /// The window is halved for each RTO of idle time, down to the initial one. The same happens when the
+    /// application has not used the window for that long (tcp_cwnd_restart() and tcp_cwnd_application_limited()
+    /// of Linux).
     Halving,
 }
 
-/// The criterion that ends slow start, besides a loss and the threshold.
+/// What ends slow start, besides a loss and the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStart {
     /// The congestion controller's own rule, such as CUBIC's HyStart in Linux.
     Controller,
-    /// HyStart++ (RFC 9406) in its place, with every controller that leaves its growth to slow start.
+    /// HyStart++ (RFC 9406) instead, with every controller that leaves slow-start growth to the sender.
     HyStartPlus,
 }
 
 /// The variant of proportional rate reduction in the recovery of Linux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrrRules {
-    /// The kernel's, in proportion to the window before.
+    /// The kernel's variant, in proportion to the window before the reduction.
     #[default]
     Linux,
     /// RFC 9937, in proportion to the data in flight.
@@ -66,7 +66,7 @@ pub enum InitialWindow {
     Rfc6928,
 }
 
-/// The rules by which the receiver acknowledges and advertises its window.
+/// When the receiver sends ACKs and which window it advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckRules {
     /// RFC 5681 section 4.2, with a fixed window: the setting `receiver_window`.
@@ -79,11 +79,12 @@ pub enum AckRules {
         mss: u32,
         /// Its receive buffer.
         buffer: ReceiveBuffer,
-        /// How much later than due a compressed ACK may be sent (net.ipv4.tcp_comp_sack_slack_ns): its timer
-        /// expires then, unless another does before.
+        /// How much later than its deadline a compressed ACK may be sent (net.ipv4.tcp_comp_sack_slack_ns). It is
+        /// sent at the end of that time, or earlier if another timer expires first.
         slack: Duration,
     },
-    /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ranges of packet numbers, and no SACK.
+    /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ACKs report ranges of packet numbers,
+    /// without SACK.
     Quic {
         /// How many packets may wait for their ACK (the threshold of
         /// draft-ietf-quic-ack-frequency).
@@ -91,17 +92,16 @@ pub enum AckRules {
     },
 }
 
-/// Bytes of the receive buffer of Linux: at the start and at most (net.ipv4.tcp_rmem).
+/// Size of the Linux receive buffer in bytes: initial and maximum (net.ipv4.tcp_rmem).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
-    /// At the start.
+    /// Initial size.
     pub first: u32,
-    /// At most.
+    /// Maximum size.
     pub most: u32,
 }
 
-/// The receive buffer for which any socket's window scale must be sufficient (net.core.rmem_max),
-/// and the largest shift.
+/// The receive buffer that every socket's window scale must cover (net.core.rmem_max), and the largest shift.
 const SOCKET_BUFFER: u32 = 212_992;
 const MOST_SHIFT: u32 = 14;
 
@@ -115,7 +115,7 @@ impl ReceiveBuffer {
         most: 6_291_456,
     };
 
-    /// Places that windows are shifted by (tcp_select_initial_window()).
+    /// The window scale (tcp_select_initial_window()).
     pub fn window_shift(self) -> u8 {
         let space = self.first.max(self.most).max(SOCKET_BUFFER);
         (space.ilog2() - 15).min(MOST_SHIFT) as u8
@@ -136,12 +136,12 @@ pub enum RecoveryRules {
     Ns2,
 }
 
-/// Which partial ACKs of a NewReno recovery restart the timer.
+/// Which partial ACKs of a NewReno recovery restart the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAckTimer {
-    /// The first (RFC 6582's Impatient variant).
+    /// The first one (RFC 6582's Impatient variant).
     First,
-    /// All (its Slow-but-Steady variant).
+    /// All of them (its Slow-but-Steady variant).
     Every,
 }
 
@@ -157,13 +157,13 @@ pub enum ResponseLoad {
 /// Where RTT samples come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
-    /// One segment at a time is timed; none that is retransmitted (RFC 6298 section 3, Karn).
+    /// One segment at a time is timed, never a retransmitted one (RFC 6298 section 3, Karn).
     OnePerWindow,
     /// Every ACK of new data, by the timestamp option (RFC 7323 section 4).
     Timestamps,
 }
 
-/// Until when a sender counts as being in RTO recovery.
+/// When RTO recovery ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRecoveryEnd {
     /// Until an ACK for new data.
@@ -181,14 +181,14 @@ pub struct SenderConfig {
     pub syn_bytes: u32,
     /// Window after the SYN is acknowledged.
     pub initial_window: InitialWindow,
-    /// The same after lost SYNs (RFC 5681 section 3.1: 1).
+    /// Window after the SYN is acknowledged if SYNs were lost (RFC 5681 section 3.1: 1).
     pub initial_window_after_syn_timeout: f64,
-    /// Timeouts of the SYN that lead to that window (RFC 6928 section 2: more than one).
+    /// Number of SYN timeouts that lead to that window (RFC 6928 section 2: more than one).
     pub syn_timeouts_for_small_window: u32,
-    /// Timeout with which data starts after a timeout of the SYN (RFC 6298 (5.7): 3 s); none to
-    /// keep the current one.
+    /// RTO at the start of data transfer after a timeout of the SYN (RFC 6298 (5.7): 3 s); none to keep the
+    /// current one.
     pub rto_after_syn_timeout: Option<Duration>,
-    /// The effect of an idle time longer than the RTO on the window.
+    /// What an idle time longer than the RTO does to the window.
     pub restart_after_idle: RestartAfterIdle,
     /// How the recovery of Linux reduces the window.
     pub prr: PrrRules,
@@ -198,17 +198,17 @@ pub struct SenderConfig {
     pub initial_ssthresh: f64,
     /// Receiver's window, in segments, if the receiver does not advertise one.
     pub receiver_window: u64,
-    /// The sender acknowledges by segments without data: the SYN-ACK before data goes (RFC 9293 section 3.5), and
+    /// The sender sends ACKs without data: for the SYN-ACK before data is sent (RFC 9293 section 3.5), and for
     /// ACKs that others have overtaken (RFC 7323 section 5.3).
     pub empty_acks: bool,
-    /// Segments are paced even if the controller does not ask for it: at the rate of tcp_update_pacing_rate() of
+    /// Segments are paced even if the controller does not request it: at the rate of tcp_update_pacing_rate() of
     /// Linux.
     pub pacing: bool,
-    /// Explicit congestion notification is negotiated (RFC 3168): data carry ECT(0).
+    /// Explicit congestion notification is negotiated (RFC 3168): data segments carry ECT(0).
     pub ecn: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
-    /// Rules of the kinds of recovery without SACK; those with SACK have their own.
+    /// Rules of the recoveries without SACK; recoveries with SACK have their own.
     pub recovery_rules: RecoveryRules,
     /// Which partial ACKs restart NewReno's timer (RFC 6582 section 4).
     pub newreno_timer: PartialAckTimer,
@@ -221,8 +221,8 @@ pub struct SenderConfig {
     /// A pure window update counts as a duplicate ACK: RFC 5681 section 2 (e) says no, ns-2 ignores
     /// advertised windows.
     pub count_window_updates: bool,
-    /// With SACK a duplicate ACK counts even if it brings no SACK news: RFC 5681
-    /// section 2 against RFC 6675 section 2.
+    /// With SACK, a duplicate ACK counts even if it has no new SACK information: RFC 5681 section 2 against RFC
+    /// 6675 section 2.
     pub count_sackless_dupacks: bool,
     /// Send a new segment on the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -233,7 +233,7 @@ pub struct SenderConfig {
     /// A further timeout of the same segment does not change the threshold (RFC 5681 section 3.1).
     /// ns-2 halves again, down to two segments.
     pub hold_ssthresh_on_repeat: bool,
-    /// Timer.
+    /// Retransmission timer.
     pub rto: RtoConfig,
     /// Source of RTT samples.
     pub rtt_sampling: RttSampling,
@@ -241,20 +241,18 @@ pub struct SenderConfig {
     /// 6298 section 3). ns-2 cancels at a fast retransmit and a timeout only, not when recovery
     /// retransmits the segment as a later hole.
     pub karn_every_retransmission: bool,
-    /// End of RTO recovery, for policies that ask.
+    /// End of RTO recovery, for policies that use it.
     pub rto_recovery_end: RtoRecoveryEnd,
     /// The behaviour of a QUIC sender when its peer's address changes.
     pub migration: Migration,
     /// A QUIC sender sends the last packet that fits into its window (RFC 9002 section 7); quinn
     /// 0.11 does not.
     pub fills_window: bool,
-    /// Longest delay of an ACK as announced by a QUIC receiver (max_ack_delay, RFC 9000 section
-    /// 18.2).
+    /// Longest ACK delay that a QUIC receiver announces (max_ack_delay, RFC 9000 section 18.2).
     pub max_ack_delay: Duration,
 }
 
-/// The parts of a sender other than its policies, in their state before it opens. A sender takes a
-/// copy, which is its only one.
+/// The parts of a sender other than its policies, in their initial state. A sender takes its own copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderParts {
     /// How the window grows, and how much congestion reduces it.
@@ -289,7 +287,7 @@ impl SenderConfig {
             }
     }
 
-    /// Whether an unused window is halved.
+    /// Whether an unused window is halved (see [`RestartAfterIdle::Halving`]).
     pub(crate) fn restarts_after_idle(&self) -> bool {
         self.restart_after_idle == RestartAfterIdle::Halving
     }
@@ -305,8 +303,8 @@ impl SenderConfig {
         }
     }
 
-    /// The same for flow `number` of a run, from 0: the phase of its clock is this many
-    /// steps later.
+    /// The same configuration for flow `number` of a run, from 0: the phase of its clock is this many steps
+    /// later.
     #[must_use]
     pub fn of_flow(mut self, number: usize) -> Self {
         if let EstimatorKind::Ticks { tick, phase, step } = &mut self.rto.estimator {
@@ -325,15 +323,15 @@ impl SenderConfig {
 /// The parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
-    /// When it acknowledges. Linux has its own rules in place of the fields up to `timestamps`,
-    /// except for whether there are SACK blocks.
+    /// When it sends ACKs. Linux has its own rules instead of the fields up to `timestamps`, except for whether
+    /// there are SACK blocks.
     pub acks: AckRules,
     /// Longest delay of an ACK; none to acknowledge every segment.
     pub delayed_ack: Option<Duration>,
     /// The ACK of the SYN is delayed as well.
     pub delay_syn_ack: bool,
-    /// A duplicate of the last segment in order is acknowledged like a new one
-    /// (ns-2) instead of at once (RFC 9293 section 3.10.7.4).
+    /// A duplicate of the last in-order segment is acknowledged like a new segment (ns-2) instead of at once (RFC
+    /// 9293 section 3.10.7.4).
     pub delay_last_duplicate: bool,
     /// Most SACK blocks in an ACK; 0 for no SACK.
     pub sack_blocks: u8,
@@ -341,14 +339,14 @@ pub struct ReceiverConfig {
     pub dsack: bool,
     /// Echo timestamps (RFC 7323).
     pub timestamps: bool,
-    /// The node's signals to its sender at its own handoffs.
+    /// The signals that the mobile node sends at its own handoffs.
     pub signal: AnyHandoffSignal,
-    /// Its rule for trains.
+    /// How it estimates a rate from a train.
     pub estimator: EstimatorConfig,
 }
 
 impl ReceiverConfig {
-    /// The receive buffer of Linux; without Linux's ACKs, the one that Linux would have.
+    /// The Linux receive buffer; with other ACK rules, the default one.
     pub(crate) fn buffer(&self) -> ReceiveBuffer {
         match self.acks {
             AckRules::Linux { buffer, .. } => buffer,
@@ -356,7 +354,7 @@ impl ReceiverConfig {
         }
     }
 
-    /// The same of the slack of compressed ACKs.
+    /// The slack of compressed ACKs, with the same default.
     pub(crate) fn slack(&self) -> Duration {
         match self.acks {
             AckRules::Linux { slack, .. } => slack,
@@ -381,8 +379,8 @@ pub struct Profile {
     /// In the papers' network a break does not lose packets that the node has queued for the old
     /// link: ns-2's loss model is between the node and that queue.
     pub spares_uplink: bool,
-    /// Links count time in whole picoseconds, and the ends of flows act at whole nanoseconds, as in
-    /// the lab; otherwise both use IEEE doubles of seconds, as in ns-2.
+    /// Links count time in whole picoseconds, and flow endpoints act at whole nanoseconds, as in the lab;
+    /// otherwise both use IEEE doubles of seconds, as in ns-2.
     pub counts_picoseconds: bool,
 }
 /// A setting or profile that is not accepted.
@@ -406,7 +404,7 @@ pub enum ConfigError {
         /// The accepted values.
         accepts: &'static str,
     },
-    /// Parts or settings that do not work together.
+    /// These parts or settings do not work together.
     #[error("{part} does not go together with this sender: {reason}")]
     Combination {
         /// The part.
@@ -429,8 +427,8 @@ mod tests {
     use super::profiles::{NS2, RFC};
     use super::*;
 
-    /// Ticks of 10 ms: 5.558807 ms, and 7 ms more for each flow: 12.558807, 19.558807 and, of the
-    /// fourth, 26.558807 ms.
+    /// Ticks of 10 ms: 5.558807 ms, and 7 ms more for each flow: 12.558807, 19.558807 and, for the fourth,
+    /// 26.558807 ms.
     #[test]
     fn the_phase_of_each_further_flow_is_a_step_later() {
         let phase_ns = |p: &Profile, flow| match p.sender.of_flow(flow).rto.estimator {

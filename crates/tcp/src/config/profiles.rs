@@ -89,7 +89,7 @@ pub(super) const NS2: Profile = Profile {
     counts_picoseconds: false,
 };
 
-/// The RFCs to the letter. No widespread stack runs it: they have RACK, tail loss probes and a smaller minimum RTO.
+/// The RFCs as written. No widespread stack runs this: they have RACK, tail loss probes and a smaller minimum RTO.
 pub(super) const RFC: Profile = Profile {
     name: "rfc",
     summary: "the RFCs to the letter (5681, 6675, 6298, 3042, 6928, 7323, 2018, 2883); no widespread stack runs it",
@@ -158,7 +158,7 @@ const LINUX_CLOCK: Jiffies = Jiffies {
     phase: Duration::ZERO,
 };
 
-/// Linux 6.12, as Debian builds it, in the default settings of net.ipv4.
+/// Linux 6.12 as built by Debian, with the default settings of net.ipv4.
 pub(super) const LINUX: Profile = Profile {
     name: "linux",
     summary: "Linux 6.12: CUBIC, RACK, tail loss probes, PRR, F-RTO and undo",
@@ -201,7 +201,7 @@ pub(super) const LINUX: Profile = Profile {
     counts_picoseconds: true,
 };
 
-/// QUIC by its RFCs: 9000 and 9002, with CUBIC of RFC 9438.
+/// QUIC according to its RFCs: 9000 and 9002, with CUBIC of RFC 9438.
 pub(super) const QUIC: Profile = Profile {
     name: "quic",
     summary: "QUIC: RFC 9002 with CUBIC, pacing, and migration as in RFC 9000",

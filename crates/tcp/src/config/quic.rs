@@ -1,43 +1,43 @@
-//! The choices that RFC 9000 and RFC 9002 leave to a QUIC stack when its peer has another address.
+//! The options that RFC 9000 and RFC 9002 leave to a QUIC stack when its peer's address changes.
 
 use midflight_units::Duration;
 
-/// Bytes of a datagram of QUIC that are no data of a stream: IPv4 and UDP (28), the header of a short packet (a byte of
-/// flags, a connection identifier of 8, a packet number of 2), that of a STREAM frame (6) and the tag (16).
+/// Bytes of a QUIC datagram that are not stream data: IPv4 and UDP (28), the short packet header (1 byte of flags, a
+/// connection identifier of 8, a packet number of 2), the STREAM frame header (6) and the tag (16).
 pub const QUIC_OVERHEAD: u32 = 28 + 11 + 6 + 16;
-/// Bytes of IPv4 and UDP, which the limit of RFC 9000 section 8.1 leaves out.
+/// Bytes of the IPv4 and UDP headers, which do not count in the limit of RFC 9000 section 8.1.
 pub(crate) const UDP_HEADERS: u32 = 28;
-/// A datagram with a frame that validates a path has at least this many bytes (RFC 9000 section 8.2.1), and those of IPv4 and UDP.
+/// Minimum size of a datagram with a path validation frame (RFC 9000 section 8.2.1), plus the IPv4 and UDP headers.
 pub(crate) const PATH_FRAME_BYTES: u32 = 1200 + UDP_HEADERS;
 
-/// The effect of a migration on the congestion controller.
+/// What a migration does to the congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerAfter {
     /// It is reset (RFC 9000 section 9.4).
     Reset,
     /// It continues.
     Keep,
-    /// It is reset on an unknown path, and continues with its earlier state on a known one.
+    /// It is reset on an unknown path, and continues with its earlier state on a known path.
     Restore,
 }
 
-/// The effect of a migration on the estimate of the round-trip time.
+/// What a migration does to the estimate of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttAfter {
     /// It is reset (RFC 9000 section 9.4).
     Reset,
     /// It continues.
     Keep,
-    /// It is kept until the answer to the PATH_CHALLENGE gives a new one.
+    /// It is kept until the response to the PATH_CHALLENGE gives a new sample.
     Challenge,
 }
 
-/// The effect of a migration on the packets in flight.
+/// What a migration does to the packets in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlightAfter {
-    /// They count in the window of the new path, and so do their losses.
+    /// They count in the window of the new path, and their losses count as congestion there.
     Keep,
-    /// They do not count there. Those that are lost are sent again without a reduction.
+    /// They do not count there. Lost ones are retransmitted without a reduction of the window.
     Drop,
     /// The same, and their data are retransmitted at once.
     Retransmit,
@@ -50,17 +50,17 @@ pub enum PortOnly {
     Keep,
     /// Nothing: it is handled as a new path.
     Reset,
-    /// The controller.
+    /// Only the controller.
     Controller,
 }
 
-/// When data go to a new address.
+/// When data is sent to a new address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// As soon as it is detected, at most three times the bytes received from there until it is
-    /// validated (RFC 9000 section 9.3).
+    /// As soon as the address is detected; until it is validated, at most three times the bytes received from it (RFC
+    /// 9000 section 9.3).
     Before,
-    /// When it is validated; until then data are sent to the old one.
+    /// When it is validated; until then data is sent to the old address.
     After,
 }
 
@@ -73,15 +73,15 @@ pub struct Migration {
     pub rtt: RttAfter,
     /// RTT before the first sample of a path.
     pub initial_rtt: Duration,
-    /// Packets of the old path give samples of the new one, which RFC 9000 section 9.4 forbids.
+    /// Packets of the old path give RTT samples for the new one, which RFC 9000 section 9.4 forbids.
     pub old_samples: bool,
     /// Packets in flight.
     pub in_flight: InFlightAfter,
     /// Window of a new path, in packets.
     pub window: u32,
-    /// Another port only.
+    /// What is kept if only the port changes.
     pub port: PortOnly,
-    /// When data go there.
+    /// When data is sent to the new address.
     pub switch: Switch,
 }
 
@@ -162,7 +162,7 @@ pub const MIGRATIONS: &[(&str, Migration)] = &[
 ];
 
 impl Migration {
-    /// That of RFC 9000.
+    /// The behaviour that RFC 9000 describes.
     pub const RFC: Self = RFC;
 
     /// The behaviour of the stack of this name.
@@ -171,7 +171,7 @@ impl Migration {
         row.map(|(_, migration)| *migration)
     }
 
-    /// The stack that does this, if one does.
+    /// The name of the stack with this behaviour, if there is one.
     pub fn name(&self) -> Option<&'static str> {
         let row = MIGRATIONS.iter().find(|(_, one)| one == self);
         row.map(|(name, _)| *name)

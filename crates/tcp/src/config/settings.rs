@@ -223,7 +223,7 @@ impl Profile {
             "recovery" => {
                 tx.recovery = RecoveryKind::named(value).ok_or_else(refuse)?;
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
-                // Packet numbers and their ACKs go together.
+                // Packet numbers and ACKs of packet numbers require each other.
                 match (tx.recovery, rx.acks) {
                     (RecoveryKind::Quic, AckRules::Quic { .. }) => {}
                     (RecoveryKind::Quic, _) => rx.acks = AckRules::Quic { threshold: 1 },
@@ -358,7 +358,7 @@ impl Profile {
             "limited_transmit" => tx.limited_transmit = switch()?,
             "initial_rto" => tx.rto.initial = positive()?,
             "min_rto" => tx.rto.min = time()?,
-            // A timer that backs off to less would expire without end.
+            // A timer whose maximum is below that would expire endlessly.
             "max_rto" => {
                 tx.rto.max = Some(time()?)
                     .filter(|max| *max >= Duration::from_millis(1))
@@ -431,12 +431,12 @@ impl Profile {
             "pathchirp_smoothing" => rx.estimator.smoothing = whole(1, 100)? as u16,
             _ => return Err(refuse()),
         }
-        // Both ends of a kernel have the same clock, and agree on the size of segments.
+        // Both ends of a Linux connection have the same clock and the same segment size.
         if let AckRules::Linux { clock, mss, .. } = &mut rx.acks {
             *clock = tx.rto.clock;
             *mss = tx.payload_bytes();
         }
-        // A QUIC receiver tells the sender how long it may wait.
+        // A QUIC receiver announces its longest ACK delay to the sender.
         tx.max_ack_delay = match rx.acks {
             AckRules::Quic { .. } => rx.delayed_ack.unwrap_or(Duration::ZERO),
             _ => Duration::ZERO,

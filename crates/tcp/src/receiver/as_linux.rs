@@ -1,5 +1,5 @@
-//! How the receiver of Linux processes segments: tcp_rcv_established(), tcp_validate_incoming(),
-//! tcp_data_queue(). When it acknowledges, and with which window, is in `linux.rs`.
+//! How the Linux receiver processes segments: tcp_rcv_established(), tcp_validate_incoming(), tcp_data_queue().
+//! When it sends an ACK, and with which window, is in `linux.rs`.
 
 use midflight_units::Instant;
 
@@ -11,7 +11,7 @@ use crate::segment::{
 };
 use crate::sizes::segment_of;
 
-/// Bytes that the padding and head of the SACK option take.
+/// Bytes of the SACK option's padding and header.
 const SACK_HEAD: u8 = 4;
 
 impl Receiver {
@@ -104,7 +104,7 @@ impl Receiver {
         ack
     }
 
-    /// An ACK that leaves now, or right after one that leaves already.
+    /// Sends an ACK now, or right after one that is sent already.
     fn hand_out(&mut self, first: &mut Option<Ack>) {
         if first.is_none() {
             *first = Some(self.acknowledge_as_linux());
@@ -116,8 +116,8 @@ impl Receiver {
         }
     }
 
-    /// tcp_data_queue(): hands out the ACKs that leave before and after the data are taken in; whether they are
-    /// in order, and whether one leaves after.
+    /// tcp_data_queue(): produces the ACKs to send before and after the data is queued. Returns whether the
+    /// data is in order, and whether an ACK is sent afterwards.
     pub(super) fn take_data_as_linux(
         &mut self,
         now: Instant,
@@ -130,7 +130,7 @@ impl Receiver {
             return (false, false);
         };
         let acks = &mut linux.acks;
-        // A duplicate that was to be reported is not reported any more.
+        // A pending DSACK is dropped.
         acks.dsack = None;
         let place = if block.right <= next {
             Place::Old
@@ -249,7 +249,7 @@ impl Receiver {
         self.last_ack_sent = self.next;
         let option = match window {
             None => AckOption::ZeroWindow,
-            // It is said again until it is answered.
+            // The option is repeated until the sender responds.
             Some(_) => match self.window_option() {
                 AckOption::Nothing if echoes => AckOption::Congested,
                 option => option,

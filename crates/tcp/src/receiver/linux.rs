@@ -1,7 +1,7 @@
-//! When the receiver of Linux 6.12 acknowledges, and what window it offers: quick ACKs, the adaptive
-//! delayed ACK, compressed SACK, and autotuning of the receive buffer. The application reads at once.
+//! When the Linux 6.12 receiver sends an ACK, and what window it advertises: quick ACKs, the adaptive delayed ACK,
+//! compressed SACK, and autotuning of the receive buffer. The application reads at once.
 //!
-//! Sequence numbers count bytes, also where segments are simulated.
+//! Sequence numbers count bytes, also in simulated flows.
 
 mod blocks;
 mod space;
@@ -17,26 +17,26 @@ use crate::answers::Answers;
 use crate::config::ReceiveBuffer;
 use crate::segment::{EcnCodepoint, SackBlock};
 
-/// The most that a SYN-ACK offers (U16_MAX).
+/// The largest window in a SYN-ACK (U16_MAX).
 const FIRST_WINDOW: u64 = 65_535;
-/// TCP_RMEM_TO_WIN_SCALE, and the ratio of before the first data.
+/// TCP_RMEM_TO_WIN_SCALE, and the ratio before the first data.
 const RATIO_SHIFT: u32 = 8;
 const FIRST_RATIO: u64 = 128;
 /// TCP_INIT_CWND, TCP_MSS_DEFAULT, TCP_MAX_QUICKACKS.
 const INITIAL_SEGMENTS: u64 = 10;
 const MSS_GUESS: u64 = 536;
 const MOST_QUICK: u64 = 16;
-/// After a mark.
+/// Quick ACKs after a CE mark.
 const MOST_QUICK_BY_MARKS: u64 = 2;
-/// SACK blocks that are remembered, and how many fit besides timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
+/// SACK blocks that are remembered, and how many fit beside timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS: usize = 4;
 const BLOCKS_EXPECTED: usize = 2;
-/// Duplicates that are not compressed, and the most in one ACK (tcp_comp_sack_nr).
+/// Duplicate ACKs that are not compressed, and the most that one ACK may stand for (tcp_comp_sack_nr).
 const DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 /// tcp_comp_sack_delay_ns.
 const COMPRESS_MOST: u64 = 1_000_000;
-/// Estimates of more are of no use, in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
+/// Upper limits of RTT estimates in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
 const FIRST_RTO: u64 = 1_000_000;
 const LEAST_RTO: u64 = 200_000;
 
@@ -44,7 +44,7 @@ const LEAST_RTO: u64 = 200_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
     pub(super) block: SackBlock,
-    /// Bytes of data, all of the same size.
+    /// Bytes of data per packet, all of the same size.
     pub(super) len: u64,
     pub(super) push: bool,
     pub(super) echo_ms: u32,
@@ -52,7 +52,7 @@ pub(super) struct Data {
     pub(super) cwr: bool,
 }
 
-/// Where the receiver stands when it is asked.
+/// The state of the sequence space at the time of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) next: Seq,
@@ -60,27 +60,28 @@ pub(super) struct Held {
     pub(super) has_gaps: bool,
 }
 
-/// How a segment was taken.
+/// Where a segment lies in the sequence space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It was expected; it fills the last gap or not.
+    /// It was expected; it fills the last gap or it does not.
     InOrder { ends_gaps: bool },
-    /// It came before.
+    /// It has arrived before.
     Old,
-    /// Above a gap; all of it came before or not, and an ACK has left for what waited before it or not.
+    /// Above a gap. `again`: all of it has arrived before. `flushed`: a compressed ACK for earlier segments was
+    /// sent first.
     Above { again: bool, flushed: bool },
     /// Beyond the window, or the window is closed.
     Beyond,
 }
 
-/// The meaning of a SYN for the receiver.
+/// What a SYN means to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syn {
-    /// The first of its connection: its timestamp is echoed.
+    /// The first SYN of its connection: its timestamp is echoed.
     First,
-    /// One more, which is answered like the first.
+    /// A repeated SYN, which gets the same response as the first.
     Again,
-    /// One more too soon after another.
+    /// A repeated SYN that came too soon after another.
     Ignored,
 }
 
@@ -88,12 +89,12 @@ pub(super) enum Syn {
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
     clock: Jiffies,
-    /// Limits of the delay of an ACK, in ticks.
+    /// Minimum and maximum delay of an ACK, in ticks.
     least_delay: u64,
     most_delay: u64,
     /// Bytes of data in a full segment.
     advmss: u64,
-    /// It answers SYNs itself, and again; in an endpoint the sender does that.
+    /// The receiver itself responds to SYNs and repeats its SYN-ACK; in an endpoint the sender does that.
     has_requests: bool,
     // The window: rcv_wnd, rcv_wup, rcv_ssthresh, window_clamp.
     window: u64,
@@ -119,23 +120,23 @@ pub(super) struct LinuxAcks {
     must: bool,
     pushed: bool,
     pushed_twice: bool,
-    /// Data go the other way, too, and an ACK may wait for them.
+    /// Data flows in the other direction too, and an ACK may wait for it.
     pingpong: bool,
     last_size: u64,
-    /// Marks have been seen (TCP_ECN_SEEN), and one has not been answered (TCP_ECN_DEMAND_CWR).
+    /// CE marks have been seen (TCP_ECN_SEEN), and the sender has not responded to one yet (TCP_ECN_DEMAND_CWR).
     knows_marks: bool,
     demands_cwr: bool,
     /// The tick of the delayed ACK, if one is due.
     due: Option<u64>,
-    /// The kernel's timer: for which tick, when it expires, and when it was set. It runs on when an ACK
-    /// has left.
+    /// The kernel's timer: for which tick, when it expires, and when it was set. It keeps running after an ACK has
+    /// been sent.
     timer: Option<(u64, Instant, Instant)>,
     // Compressed SACK.
     compressed: u32,
     compressed_at: Option<(Instant, Instant)>,
     duplicates: u32,
     duplicates_of: Seq,
-    // RTTs in microseconds, eight times: of the handshake, and of data (rcv_rtt_est).
+    // RTTs in microseconds times eight: from the handshake, and from data (rcv_rtt_est).
     srtt_x8: u64,
     syn_acked: Option<Instant>,
     syn_acks: u32,
@@ -145,7 +146,7 @@ pub(super) struct LinuxAcks {
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
     last_echo: u32,
-    /// The time of timestamps, which a compressed ACK does not update.
+    /// The clock for timestamps, which a compressed ACK does not update.
     stamped: Instant,
     // Autotuning (rcvq_space): bytes of the last RTT, and since when and where it counts.
     space: u64,
@@ -156,7 +157,7 @@ pub(super) struct LinuxAcks {
 }
 
 impl LinuxAcks {
-    /// That of a simulated flow, or of an endpoint, in which this many bytes may wait.
+    /// For a simulated flow, or for an endpoint in which this many bytes may wait.
     pub(super) fn new(
         (clock, mss): (Jiffies, u32),
         (buffer, slack): (ReceiveBuffer, Duration),
@@ -218,7 +219,7 @@ impl LinuxAcks {
         }
     }
 
-    /// Time has passed for timestamps (tcp_mstamp_refresh()).
+    /// Updates the clock for timestamps (tcp_mstamp_refresh()).
     pub(super) fn refresh(&mut self, now: Instant) {
         self.stamped = now;
     }
@@ -262,7 +263,7 @@ impl LinuxAcks {
         self.established
     }
 
-    /// The SYN-ACK is acknowledged, or data say so (tcp_rcv_state_process(), tcp_init_buffer_space()).
+    /// The SYN-ACK is acknowledged, by an ACK or by data (tcp_rcv_state_process(), tcp_init_buffer_space()).
     pub(super) fn establish(&mut self, now: Instant) {
         if std::mem::replace(&mut self.established, true) {
             return;
@@ -308,17 +309,17 @@ impl LinuxAcks {
         self.window.saturating_sub(next.saturating_sub(self.acked))
     }
 
-    /// Whether a segment from here on is beyond the window.
+    /// Whether a segment that begins here is beyond the window.
     pub(super) fn is_beyond(&self, left: Seq, next: Seq) -> bool {
         left.saturating_sub(next) >= self.left(next)
     }
 
-    /// The first sequence number that was not acknowledged (rcv_wup).
+    /// The first sequence number that has not been acknowledged (rcv_wup).
     pub(super) fn acked(&self) -> Seq {
         self.acked
     }
 
-    /// Whether a segment without data and with this number is answered: it is from before the last ACK
+    /// Whether a segment without data and with this number gets a response, because it is older than the last ACK
     /// (tcp_sequence()).
     pub(super) fn answers_old(&mut self, now: Instant, seq: Seq) -> bool {
         seq < self.acked && self.answers.allows(self.clock, now)
@@ -354,7 +355,8 @@ impl LinuxAcks {
         self.quick |= 1;
     }
 
-    /// How much more a packet is worth: less if it holds little of what it takes (__tcp_grow_window()).
+    /// By how much a packet lets the window grow: less if it holds little data for the memory it takes
+    /// (__tcp_grow_window()).
     fn growth(&self, len: u64) -> u64 {
         let mut size = self.to_window(memory::truesize(len));
         if size <= len {
@@ -372,9 +374,10 @@ impl LinuxAcks {
         }
     }
 
-    /// Bookkeeping for an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
+    /// Updates the state for an ACK that is sent (tcp_select_window(), tcp_event_ack_sent()); returns the window
+    /// to advertise.
     pub(super) fn sent(&mut self, held: Held) -> Option<NonZeroU32> {
-        // That of a SYN-ACK is not shifted.
+        // The window in a SYN-ACK is not shifted.
         let mut window = self.window.min(FIRST_WINDOW);
         if self.established {
             window = self.choose_window();
@@ -403,7 +406,7 @@ impl LinuxAcks {
 
     // ---- data -----------------------------------------------------------
 
-    /// A segment of before, or whose timestamp is: it is acknowledged at once, and not taken
+    /// Rejects a segment whose number or timestamp is old: it is acknowledged at once and dropped
     /// (tcp_send_dupack()).
     pub(super) fn refuse(&mut self, block: SackBlock, next: Seq) {
         if block.left < next {
@@ -415,19 +418,19 @@ impl LinuxAcks {
         }
     }
 
-    /// A segment with data has been taken; whether an ACK leaves before the application reads
+    /// Processes a queued segment with data; returns whether an ACK is sent before the application reads
     /// (tcp_data_queue(), __tcp_ack_snd_check()). If not, a timer is set.
     pub(super) fn take(&mut self, now: Instant, data: &Data, place: Place, held: Held) -> bool {
         self.measure_echo(data);
         self.scheduled = true;
         if data.cwr {
-            // tcp_ecn_accept_cwr(): its window may be very small now.
+            // tcp_ecn_accept_cwr(): the sender's window may be very small now.
             self.demands_cwr = false;
             self.must = true;
         }
         match place {
             Place::InOrder { ends_gaps } => {
-                // Data that an application never leaves if it reads at once.
+                // Unread data; an application that reads at once never leaves any.
                 let earlier = std::mem::take(&mut self.unread).size;
                 self.unread.size = earlier + memory::truesize(data.len);
                 self.on_data(now, data, held.next);
@@ -460,13 +463,12 @@ impl LinuxAcks {
                 }
             }
         }
-        // The ACK sent by tcp_sack_compress_send_ack() was the ACK of this segment, too: none is scheduled any
-        // more.
+        // The ACK sent by tcp_sack_compress_send_ack() also covers this segment: no ACK is scheduled any more.
         self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
         self.scheduled && self.decide(now, held)
     }
 
-    /// The application reads what has come in order, packet by packet; whether an ACK leaves then
+    /// The application reads the in-order data, packet by packet; returns whether an ACK is sent then
     /// (tcp_cleanup_rbuf()).
     pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
         let unread = std::mem::take(&mut self.unread);
@@ -528,7 +530,7 @@ impl LinuxAcks {
             self.pushed |= data.push;
             return;
         }
-        // Small segments of at least TCP_MSS_DEFAULT make the guess smaller when two are alike.
+        // Two equal small segments of at least TCP_MSS_DEFAULT make the estimate smaller.
         if data.len >= MSS_GUESS || (data.len >= 88 && !data.push) {
             self.last_size = data.len;
             if data.len == last {
@@ -548,7 +550,7 @@ impl LinuxAcks {
         self.quick = self.quick.max(of_window.min(most));
     }
 
-    /// tcp_ecn_check_ce(). A segment without ECT among others with it is probably a retransmission.
+    /// tcp_ecn_check_ce(). A segment without ECT on an ECT flow is probably a retransmission.
     fn check_mark(&mut self, ecn: EcnCodepoint) {
         let is_news = match ecn {
             EcnCodepoint::NotCapable => self.knows_marks,
@@ -562,7 +564,7 @@ impl LinuxAcks {
         }
     }
 
-    /// Whether ACKs have ECE.
+    /// Whether ACKs carry ECE.
     pub(super) fn echoes(&self) -> bool {
         self.demands_cwr
     }
@@ -592,28 +594,28 @@ impl LinuxAcks {
         self.clock.of_micros(rto)
     }
 
-    /// Data leave, with an ACK: soon after data have arrived they are treated as an answer
+    /// Data is sent, with an ACK. If data arrived shortly before, the connection counts as interactive
     /// (tcp_event_data_sent()).
     pub(super) fn answers(&mut self, now: Instant) {
         let since = self.clock.count(now).saturating_sub(self.last_data);
         self.pingpong |= self.established && since < self.delay;
     }
 
-    /// A FIN has arrived in order, with data or without (tcp_fin()); whether the ACK leaves now.
+    /// A FIN has arrived in order, with data or without (tcp_fin()); returns whether the ACK is sent now.
     pub(super) fn end(&mut self, now: Instant, held: Held) -> bool {
         self.scheduled = true;
         self.expect_answer();
         self.decide(now, held)
     }
 
-    /// Data or the end will go the other way soon (inet_csk_enter_pingpong_mode()).
+    /// Data or a FIN will be sent in the other direction soon (inet_csk_enter_pingpong_mode()).
     pub(super) fn expect_answer(&mut self) {
         self.pingpong = true;
     }
 
     // ---- which ACK ------------------------------------------------------
 
-    /// __tcp_ack_snd_check(): whether the ACK leaves now; else a timer is set.
+    /// __tcp_ack_snd_check(): returns whether the ACK is sent now; otherwise sets a timer.
     fn decide(&mut self, now: Instant, held: Held) -> bool {
         let unacked = held.next.saturating_sub(self.acked);
         let is_due =
@@ -649,7 +651,7 @@ impl LinuxAcks {
         false
     }
 
-    /// tcp_send_delayed_ack(): whether the ACK leaves now after all.
+    /// tcp_send_delayed_ack(): returns whether the ACK is sent now after all.
     fn delay_ack(&mut self, now: Instant) -> bool {
         let mut delay = self.delay;
         if delay > self.least_delay() {
@@ -664,7 +666,7 @@ impl LinuxAcks {
             }
             delay = delay.min(most);
         }
-        // tcp_delack_max(): less than the least timeout.
+        // tcp_delack_max(): less than the minimum timeout.
         let least_rto = self.clock.of_micros(LEAST_RTO).max(2) - 1;
         delay = delay.min(self.most_delay()).min(least_rto);
         let tick = self.clock.count(now);
@@ -689,7 +691,7 @@ impl LinuxAcks {
         self.timer = Some((due, rings, now));
     }
 
-    /// When something must be sent, and when that was decided.
+    /// When something must be sent, and when that deadline was set.
     pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
         if let Some(request) = &self.request {
             return Some(request.timer());
@@ -701,15 +703,15 @@ impl LinuxAcks {
         }
     }
 
-    /// Whether the next is a timer of high resolution (compressed_ack_timer), and not one of the wheel.
+    /// Whether the next timer is a high-resolution timer (compressed_ack_timer) and not one of the timer wheel.
     pub(super) fn awaits_high_resolution(&self) -> bool {
         let compressed = self.compressed_at.map(|(due, _)| due);
         self.request.is_none()
             && compressed.is_some_and(|due| self.timer.is_none_or(|(_, rings, _)| due < rings))
     }
 
-    /// Whether an ACK leaves as a timer has expired (reqsk_timer_handler(), tcp_delack_timer_handler(),
-    /// tcp_compressed_ack_kick()).
+    /// Returns whether an ACK is sent because a timer has expired (reqsk_timer_handler(),
+    /// tcp_delack_timer_handler(), tcp_compressed_ack_kick()).
     pub(super) fn on_timer(&mut self, now: Instant) -> bool {
         if let Some(request) = self.request.filter(|request| request.timer().0 <= now) {
             self.request = request.time_out(self.clock, now);

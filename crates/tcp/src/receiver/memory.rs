@@ -1,13 +1,12 @@
-//! The memory of packets in the receive buffer of Linux. Each packet has its own buffer, of half a
-//! page or of as many pages as it needs, as from the drivers of many network cards. A packet that
-//! continues another is merged into it if there is room, and its structures are freed
-//! (tcp_try_coalesce()).
+//! The memory that packets take in the Linux receive buffer. Each packet has its own buffer, of half a
+//! page or of as many pages as it needs, as from many network drivers. A packet that continues another is
+//! merged into it if there is room, and its structures are freed (tcp_try_coalesce()).
 
 use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
-/// Bytes of struct sk_buff and of struct skb_shared_info, each in whole cache lines.
+/// Bytes of struct sk_buff and of struct skb_shared_info, each rounded up to cache lines.
 const HEAD: u64 = 256;
 const SHARED: u64 = 320;
 /// The space that a driver leaves free before the packet (NET_SKB_PAD), and the headers of IP and TCP with
@@ -15,7 +14,7 @@ const SHARED: u64 = 320;
 const BEFORE_DATA: u64 = 64 + 52;
 /// Half a page.
 const BUFFER: u64 = 2048;
-/// Pieces of data besides the first (MAX_SKB_FRAGS).
+/// Data fragments besides the first (MAX_SKB_FRAGS).
 const MOST_PIECES: u32 = 17;
 
 /// The memory that the kernel counts for a packet with this many bytes of data (skb->truesize).
@@ -27,7 +26,7 @@ pub(super) fn truesize(len: u64) -> u64 {
 struct Packet {
     first: Seq,
     end: Seq,
-    /// Bytes in use, and those that more data could be copied into.
+    /// Bytes in use, and how many more bytes of data could be copied in.
     size: u64,
     room: u64,
     len: u64,
@@ -47,7 +46,7 @@ impl Packet {
         }
     }
 
-    /// skb_try_coalesce(): takes in the packet that follows, if there is room.
+    /// skb_try_coalesce(): merges the packet that follows, if there is room.
     fn takes(&mut self, next: &Self) -> bool {
         if self.end != next.first {
             return false;
@@ -66,7 +65,7 @@ impl Packet {
     }
 }
 
-/// The packets that wait for a gap to be filled, in order (out_of_order_queue).
+/// The packets above a gap, in order (out_of_order_queue).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     packets: VecDeque<Packet>,
@@ -79,7 +78,8 @@ impl Waiting {
         self.size
     }
 
-    /// A segment goes above a gap (tcp_data_queue_ofo()); whether into the packet before it.
+    /// Queues a segment above a gap (tcp_data_queue_ofo()); returns whether it was merged into the packet
+    /// before it.
     pub(super) fn keep(&mut self, seq: Seq, end: Seq, len: u64) -> bool {
         let packet = Packet::new(seq, end, len);
         let at = self.packets.partition_point(|p| p.first < seq);
@@ -95,8 +95,8 @@ impl Waiting {
         false
     }
 
-    /// A segment in order fills a gap: what followed it goes to the application with it, up to `next`
-    /// (tcp_ofo_queue()).
+    /// An in-order segment fills a gap: the packets that follow it up to `next` go to the application with
+    /// it (tcp_ofo_queue()).
     pub(super) fn release(&mut self, seq: Seq, end: Seq, len: u64, next: Seq) -> Unread {
         if self.packets.is_empty() {
             let size = truesize(len);

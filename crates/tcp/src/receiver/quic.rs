@@ -1,7 +1,6 @@
-//! When a QUIC receiver acknowledges, and what (RFC 9000 section 13.2): it sends ranges of packet
-//! numbers for every second packet, for a packet out of order at once, and for any packet after
-//! max_ack_delay. Also the source address of its packets, if its node has got another address
-//! (section 9).
+//! When a QUIC receiver sends an ACK, and what the ACK contains (RFC 9000 section 13.2): it sends ranges of packet
+//! numbers for every second packet, for a packet out of order at once, and for any packet after max_ack_delay. Also the
+//! source address of its packets, if its node's address has changed (section 9).
 
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
@@ -11,12 +10,12 @@ use crate::segment::{
     Ack, AckOption, Content, SackBlock, SackBlocks, Segment, SegmentOption, Source, QUIC_ACK,
 };
 
-/// Ranges that are kept (section 13.2.3 allows to limit them).
+/// Ranges that are kept (section 13.2.3 allows a limit).
 const MOST_RANGES: usize = 64;
-/// Ranges that an ACK has at most.
+/// Most ranges in an ACK.
 const TOLD_RANGES: usize = 4;
-/// The packet from a new address is repeated until an answer arrives: the probe timeout of a new
-/// path (RFC 9002 section 6.2.2).
+/// The packet from a new address is repeated until a response arrives, first after the probe timeout of a new path (RFC
+/// 9002 section 6.2.2).
 const REPEAT: Duration = Duration::from_millis(999);
 
 /// A packet that has arrived.
@@ -27,21 +26,21 @@ struct Arrived {
     at: Instant,
 }
 
-/// The state of its acknowledgments.
+/// The state of a QUIC receiver's ACKs.
 #[derive(Clone, Debug)]
 pub(super) struct QuicAcks {
     threshold: u32,
     /// Ranges that have arrived, ascending.
     ranges: Vec<SackBlock>,
     largest: Option<Arrived>,
-    /// Numbers that have arrived since the last ACK, and are in no higher range.
+    /// Numbers that have arrived since the last ACK and are not in the highest range.
     late: SmallVec<[u64; 2]>,
-    /// Packets that wait for their ACK, and until when.
+    /// Packets that are not acknowledged yet, and the deadline of their ACK.
     waiting: u32,
     due: Option<(Instant, Instant)>,
-    /// Where the node is, if it has been elsewhere.
+    /// The node's address, if it has changed.
     source: Option<Source>,
-    /// A packet from there is repeated: when, when that was decided, and after how long the next.
+    /// The timer that repeats a packet from the new address: its expiry, when it was set, and the next interval.
     repeat: Option<(Instant, Instant, Duration)>,
 }
 
@@ -59,7 +58,7 @@ impl QuicAcks {
         }
     }
 
-    /// A packet has arrived; whether it must be acknowledged at once.
+    /// A packet has arrived; returns whether it must be acknowledged at once.
     fn take(&mut self, now: Instant, packet: &Segment, most: Option<Duration>) -> bool {
         let number = packet.packet_number();
         let expected = self.largest.map_or(number, |largest| largest.number + 1);
@@ -102,7 +101,7 @@ impl QuicAcks {
         }
     }
 
-    /// The highest range, those of what came late, and then the next lower ones.
+    /// The highest range, then the ranges of late packets, then the next lower ones.
     fn ranges(&self, ack: u64) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let mut places: SmallVec<[usize; TOLD_RANGES]> = SmallVec::new();
@@ -176,14 +175,15 @@ impl Receiver {
         Some(ack)
     }
 
-    /// The ACK of all that has arrived.
+    /// The ACK of everything that has arrived.
     pub(super) fn acknowledge_as_quic(&mut self, now: Instant, cause_sent: Instant) -> Ack {
         let (mut sack, mut echo) = (SackBlocks::default(), None);
         let mut option = self.window_option();
         let next = self.next;
         if let Some(acks) = self.quic.as_deref_mut() {
             sack = acks.ranges(next);
-            // What the sender knows of the largest number, and the ACK Delay: one is as good as the other.
+            // The send time of the largest packet plus the ACK delay: the sender gets the same RTT sample as from its
+            // own record and the ACK Delay field.
             echo = acks
                 .largest
                 .map(|largest| largest.sent + now.since(largest.at));
@@ -220,8 +220,9 @@ impl Receiver {
         Some(self.acknowledge_as_quic(now, cause))
     }
 
-    /// The node has another address: that of this number, by its port only or not. If it knows that, a packet leaves at
-    /// once, where it has a connection; otherwise the sender learns of it when one leaves anyway.
+    /// The node has the new address `address`; with `port_only` only the port changed. If the node detects the change
+    /// (`knows`) and has a connection, it sends a packet at once; otherwise the sender detects the change from the next
+    /// packet.
     pub fn on_address(
         &mut self,
         now: Instant,
@@ -245,14 +246,14 @@ impl Receiver {
         Some(self.acknowledge_as_quic(now, cause))
     }
 
-    /// Information in a packet of its node besides its data: the address that it comes from, if that has changed.
+    /// What a packet of the node carries besides data: its source address, if that has changed.
     pub fn tell_address(&mut self, now: Instant) -> Option<Ack> {
         self.quic.as_deref()?.source?;
         let cause = self.last_cause;
         Some(self.acknowledge_as_quic(now, cause))
     }
 
-    /// How many addresses its node has had before.
+    /// How many addresses the node has had before this one.
     pub fn epoch(&self) -> u16 {
         let source = self.quic.as_deref().and_then(|acks| acks.source);
         source.map_or(0, |source| source.epoch)

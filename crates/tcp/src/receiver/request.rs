@@ -1,13 +1,12 @@
-//! A connection whose SYN-ACK is not acknowledged (`struct request_sock`): the receiver of Linux
-//! sends the SYN-ACK again when its timer expires (reqsk_timer_handler()) and when the SYN comes
-//! again (tcp_check_req()).
+//! A connection whose SYN-ACK is not acknowledged (`struct request_sock`): the Linux receiver retransmits the SYN-ACK
+//! when its timer expires (reqsk_timer_handler()) and when the SYN arrives again (tcp_check_req()).
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant};
 
 use crate::answers::Answers;
 
-/// The first timeout (TCP_TIMEOUT_INIT), and how often it is sent again (net.ipv4.tcp_synack_retries).
+/// The first timeout (TCP_TIMEOUT_INIT), and the number of retransmissions (net.ipv4.tcp_synack_retries).
 const TIMEOUT: Duration = Duration::from_secs(1);
 const TIMEOUTS: u32 = 5;
 
@@ -15,14 +14,14 @@ const TIMEOUTS: u32 = 5;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     timeouts: u32,
-    /// When the SYN-ACK leaves again, and when that was set.
+    /// When the SYN-ACK is retransmitted, and when that timer was set.
     timer: (Instant, Instant),
-    /// To SYNs besides the first.
+    /// Responses to SYNs after the first.
     answers: Answers,
 }
 
 impl Request {
-    /// That of a SYN that has just arrived.
+    /// The state after a SYN has just arrived.
     pub(super) fn new(clock: Jiffies, now: Instant) -> Self {
         Self::after(clock, now, 0, Answers::default())
     }
@@ -37,12 +36,12 @@ impl Request {
         }
     }
 
-    /// When the SYN-ACK leaves again, or the connection is given up, and when that was set.
+    /// When the SYN-ACK is retransmitted or the connection is given up, and when that timer was set.
     pub(super) fn timer(&self) -> (Instant, Instant) {
         self.timer
     }
 
-    /// The SYN has come again: whether it is answered.
+    /// The SYN has arrived again: returns whether it gets a response.
     pub(super) fn answers(&mut self, clock: Jiffies, now: Instant) -> bool {
         let is_answered = self.answers.allows(clock, now);
         if is_answered {
@@ -51,7 +50,7 @@ impl Request {
         is_answered
     }
 
-    /// The timer expires: the SYN-ACK leaves again, unless the connection is given up.
+    /// The timer expires: the SYN-ACK is retransmitted, unless the connection is given up.
     pub(super) fn time_out(self, clock: Jiffies, now: Instant) -> Option<Self> {
         let goes_on = self.timeouts < TIMEOUTS;
         goes_on.then(|| Self::after(clock, now, self.timeouts + 1, self.answers))

@@ -1,5 +1,5 @@
-//! Signals of the mobile node ([`midflight_control::signal`]): the ACKs that they send, and the time and form that they
-//! give to other ACKs.
+//! Signals of the mobile node ([`midflight_control::signal`]): the ACKs that they add, and how they change the time and
+//! form of other ACKs.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use crate::config::AckRules;
 use crate::segment::{Ack, AckOption, SackBlock, Segment, ACK_HEADER_BYTES};
 use crate::sizes::segment_of;
 
-/// ACKs that have yet to leave.
+/// ACKs that are held back.
 #[derive(Clone, Debug)]
 pub(super) struct Reshaping {
     waiting: VecDeque<Waiting>,
-    /// The number that was last acknowledged.
+    /// The last acknowledged number.
     acked: Seq,
 }
 
@@ -28,8 +28,8 @@ struct Waiting {
 }
 
 impl Receiver {
-    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
-    /// [`Self::on_warning`] or [`Self::on_attached`].
+    /// The node has the link data of a handoff, either a predicted or a completed one. Call before [`Self::on_warning`]
+    /// or [`Self::on_attached`].
     pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
         self.config.signal.on_links(now, notice, is_over);
         if self.config.signal.reshapes() {
@@ -43,34 +43,33 @@ impl Receiver {
             self.reshaping.get_or_insert_with(new);
             self.is_plain = false;
         } else if let Some(reshaping) = &mut self.reshaping {
-            // What waits for its time leaves now.
+            // ACKs that are held back are sent now.
             for waiting in &mut reshaping.waiting {
                 waiting.at = now;
             }
         }
     }
 
-    /// What its signal does from now on, in words; see [`Self::on_links`].
+    /// A description of what the signal does from now on; see [`Self::on_links`].
     pub fn explain_signal(&self, notice: &Notice, is_over: bool) -> Option<(&'static str, String)> {
         let signal = &self.config.signal;
         let text = signal.explain(notice, is_over)?;
         Some((signal.info().name, text))
     }
 
-    /// The node is about to leave its link; the ACKs by which it tells the sender.
+    /// The node is about to leave its link; returns the ACKs that signal this to the sender.
     pub fn on_warning(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
         let signal = self.config.signal.on_warning();
         self.send(now, signal)
     }
 
-    /// The node has found out that it is on another link; the ACKs by which it tells the sender.
+    /// The node has detected that it is on another link; returns the ACKs that signal this to the sender.
     pub fn on_attached(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
         let signal = self.config.signal.on_attached();
         self.send(now, signal)
     }
 
-    /// The ACK of what has arrived in order, so many times: what a delayed ACK
-    /// would have said is said now.
+    /// `signal.copies` ACKs of the in-order data; they replace a delayed ACK.
     fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
         if let Some(time) = signal.quiet {
             self.quiet_until = Some(now + time);
@@ -100,8 +99,8 @@ impl Receiver {
             .flat_map(move |ack| (0..signal.copies).map(move |_| ack))
     }
 
-    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number because of segments
-    /// above a gap.
+    /// Returns the ACK of `answer`. While a signal suppresses duplicate ACKs, an ACK that repeats the last number
+    /// because of a segment above a gap is dropped.
     pub(super) fn in_quiet(
         &mut self,
         now: Instant,
@@ -115,18 +114,18 @@ impl Receiver {
         answer(self).filter(|ack| !is_quiet || ack.ack != acked)
     }
 
-    /// Notes whether its ACKs take the fast path.
+    /// Updates whether ACKs take the fast path.
     pub(super) fn note_plain(&mut self) {
         let is_delayed = self.quiet_until.is_some() || self.reshaping.is_some();
         self.is_plain = !is_delayed && self.config.acks == AckRules::Rfc;
     }
 
-    /// The number of an ACK of what it counts.
+    /// The ACK number, in segments, for a position in the receiver's sequence space.
     pub(super) fn number_of(&self, next: Seq) -> Seq {
         segment_of(next, self.unit).0
     }
 
-    /// A segment that a signal is told of.
+    /// A received segment in the form that a signal gets.
     pub(super) fn received(&self, now: Instant, segment: &Segment) -> Received {
         Received {
             now,
@@ -136,7 +135,7 @@ impl Receiver {
         }
     }
 
-    /// The same of a block of bytes.
+    /// A received block of bytes in the same form.
     pub(super) fn received_block(&self, now: Instant, block: SackBlock) -> Received {
         Received {
             now,
@@ -146,7 +145,8 @@ impl Receiver {
         }
     }
 
-    /// What leaves now, where a signal decides that; `answer` is what would leave, after a segment if it is due to one.
+    /// Passes the ACK of `answer` through the signal and returns the ACK to send now; `segment` is the segment that
+    /// caused the call, if any.
     pub(super) fn reshape(
         &mut self,
         now: Instant,
@@ -163,7 +163,7 @@ impl Receiver {
         self.take_waiting(now)
     }
 
-    /// An ACK that waits for its time, which has come.
+    /// Removes and returns the next held ACK whose time has come.
     pub(super) fn take_waiting(&mut self, now: Instant) -> Option<Ack> {
         let reshaping = self.reshaping.as_deref_mut()?;
         let due = reshaping.waiting.front().is_some_and(|w| w.at <= now);
@@ -178,7 +178,7 @@ impl Receiver {
         ack
     }
 
-    /// When the next one leaves, and since when it waits.
+    /// When the next held ACK is sent, and since when it is held.
     pub(super) fn poll_waiting(&self) -> Option<(Instant, Instant)> {
         let reshaping = self.reshaping.as_deref()?;
         reshaping.waiting.front().map(|w| (w.at, w.since))
@@ -200,7 +200,7 @@ impl Receiver {
         };
         ack.stamp_ms = shaped.stamp_ms;
         ack.window = match (ack.window, shaped.window) {
-            // The receiver of Linux has a window of its own to go back to.
+            // The Linux receiver returns to its own window.
             (Some(own), Some(most)) => Some(own.min(most)),
             (own, most) => own.or(most),
         };
@@ -224,7 +224,7 @@ impl Receiver {
     }
 }
 
-/// The partial ACKs before one that acknowledges all from `told` on.
+/// Creates the partial ACKs that precede an ACK; together they acknowledge everything from `acked` on.
 fn parts(ack: &Ack, (acked, in_bytes): (Seq, bool), shaped: &Reshaped, put: &mut impl FnMut(Ack)) {
     let of = u64::from(shaped.parts);
     for done in 1..of {
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Takes a segment and collects all ACKs until a time.
+    /// Passes in a segment and collects all ACKs until a time.
     fn play(r: &mut Receiver, ms: u64, seq: Seq) -> Vec<(u64, Seq, AckOption)> {
         let mut all = Vec::new();
         let mut note = |now: Instant, ack: Option<Ack>| {
@@ -320,7 +320,7 @@ mod tests {
         r.on_links(at(1), &notice(12_000, 1200), true);
         assert_eq!(r.on_attached(at(1)).count(), 3);
         assert_eq!(play(&mut r, 2, 1), [(2, 2, AckOption::Nothing)]);
-        // Two come together: the second ACK leaves 10 ms after the first, which 1.2 Mbit/s take.
+        // Two arrive together: the second ACK leaves 10 ms after the first, the time of the segment at 1.2 Mbit/s.
         assert_eq!(
             r.on_segment(at(20), &segment(20, 2)).map(|a| a.ack),
             Some(3)
@@ -339,7 +339,7 @@ mod tests {
             play(&mut r, 2, 1),
             [(2, 1, half), (2, 2, AckOption::Nothing)]
         );
-        // A duplicate is not.
+        // A duplicate is not split.
         assert_eq!(play(&mut r, 9, 3), [(9, 2, AckOption::Nothing)]);
         assert_eq!(
             play(&mut r, 19, 2),

@@ -1,5 +1,5 @@
 //! The common part of the recoveries without SACK: every duplicate ACK counts, and only the window
-//! allows segments.
+//! limits sending.
 
 use midflight_units::Seq;
 
@@ -7,17 +7,17 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, RecoveryRequest};
 
-/// Counting and sending by the cumulative ACK.
+/// Counts duplicates and chooses segments by the cumulative ACK.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cumulative {
-    /// The window that limited transmit may fill for the present ACK, the
-    /// segments that have left the network not counted.
+    /// The window that limited transmit may fill at this ACK, without the segments that have left
+    /// the network.
     limited: Option<f64>,
-    /// One past the highest segment sent at the last loss: duplicate ACKs below
-    /// it are its echoes (RFC 6582 section 3.2, `recover`). Reno, which leaves
-    /// recovery with the first ACK of new data, sets it at timeouts only.
+    /// One past the highest segment sent at the last loss: duplicate ACKs below it are caused by
+    /// its retransmissions (RFC 6582 section 3.2, `recover`). Reno leaves recovery with the first
+    /// ACK of new data and sets this at timeouts only.
     pub(super) recover: Seq,
-    /// The window before this fast recovery, where it shall be kept.
+    /// The window before this fast recovery, if it must be kept.
     kept: Option<f64>,
 }
 
@@ -32,13 +32,13 @@ impl Cumulative {
         retransmit && news
     }
 
-    /// Whether a loss of the first unacknowledged segment would be a new one.
+    /// Whether a loss of the first unacknowledged segment would start a new recovery.
     pub(super) fn is_news(&self, core: &Core) -> bool {
         core.books.una() > self.recover
     }
 
     /// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the segments that have
-    /// left the network according to the duplicates.
+    /// left the network according to the duplicate ACKs.
     pub(super) fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.begin();
         core.set_pipe_by_duplicates();
@@ -59,8 +59,7 @@ impl Cumulative {
         core.restart_timer();
     }
 
-    /// The window that fast recovery ends with: the threshold, below which a
-    /// window that was kept must not fall.
+    /// The window at the end of fast recovery: the threshold, or a higher window if that was kept.
     pub(super) fn target(&self, core: &Core) -> f64 {
         self.kept.unwrap_or(core.recovery_target())
     }
@@ -85,19 +84,19 @@ impl Cumulative {
         ack.ack == core.books.una() && core.books.una() < core.books.max()
     }
 
-    /// Forgets the allowance of an earlier ACK.
+    /// Clears the allowance of an earlier ACK.
     pub(super) fn begin(&mut self) {
         self.limited = None;
     }
 
-    /// Orders changed the window, or what the sender thinks of a recovery.
+    /// Orders have changed the window or the state of a recovery.
     pub(super) fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         self.limited = match self.limited {
             Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
         };
         match request {
-            // Segments that arrived before may be echoed where a recovery was on.
+            // Duplicate ACKs from before the end of the recovery may still arrive.
             RecoveryRequest::Again | RecoveryRequest::Rewind => {}
             RecoveryRequest::Forget | RecoveryRequest::Count => {
                 self.recover = self.recover.min(core.books.una().saturating_sub(1));
@@ -105,8 +104,8 @@ impl Cumulative {
         }
     }
 
-    /// The next segment within the window, or beyond it by limited transmit:
-    /// new data only, so that FlightSize exceeds the window by two at most.
+    /// The next segment within the window, or beyond it by limited transmit: only new data, so that
+    /// FlightSize exceeds the window by at most two.
     pub(super) fn next_segment(&self, core: &Core) -> Option<Seq> {
         let window = match self.limited {
             Some(window) if core.books.nxt() == core.books.max() => {

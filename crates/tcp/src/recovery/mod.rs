@@ -1,5 +1,5 @@
-//! Loss recovery: which ACKs indicate a loss, what is retransmitted when, and when new segments may
-//! be sent. A kind of recovery is one file here and one line in the registry below.
+//! Loss recovery: which ACKs indicate a loss, what is retransmitted and when, and when new segments
+//! may be sent. A kind of recovery is one file here and one line in the registry below.
 
 mod cumulative;
 mod linux;
@@ -23,35 +23,36 @@ use crate::sender::{Core, RecoveryRequest, SlotKind};
 
 /// The methods of a kind of recovery. The shared state is up to date when they are called.
 pub(crate) trait LossRecovery {
-    /// An ACK has arrived; it is not beyond what was sent.
+    /// An ACK has arrived; its number is not beyond what was sent.
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log);
     /// The timer has expired; the core has recorded it.
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log);
     /// The next segment to send now, if any.
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq>;
-    /// The response to duplicate ACKs has waited long enough: fast retransmit,
-    /// unless the duplicates are echoes of an earlier recovery.
+    /// The response to duplicate ACKs has waited long enough: fast retransmit, unless the
+    /// duplicates stem from an earlier recovery.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log);
-    /// A timer in the slot has expired that is not the retransmission timer.
+    /// A timer in the shared slot other than the retransmission timer has expired.
     fn on_slot(&mut self, _core: &mut Core, _kind: SlotKind, _log: &mut impl Log) {}
-    /// An order has this segment sent again now.
+    /// An order requires this segment to be retransmitted now.
     fn on_resend(&mut self, _core: &mut Core, _seq: Seq) {}
-    /// The receiver's window is open, and this kind of recovery has not seen the ACK that said so.
+    /// The receiver's window is open again, and this recovery has not processed the ACK that opened
+    /// it.
     fn on_window_open(&mut self) {}
-    /// The pacer allows a waiting burst.
+    /// The pacer releases a waiting burst.
     fn on_gate(&mut self, _core: &mut Core) {}
-    /// Segments that were expected late are overdue now: check for losses again.
+    /// Segments that were expected late are overdue: check for losses again.
     fn on_patience_over(&mut self, _core: &mut Core) {}
-    /// Its state of the segments in flight, if it keeps a list of them.
+    /// The state of the segments in flight, if this recovery keeps a list of them.
     fn tally(&self) -> Option<Tally> {
         None
     }
-    /// How many addresses the receiver has had before the one in use.
+    /// How many addresses the receiver has had before the current one.
     fn epoch(&self) -> u16 {
         0
     }
-    /// The connection opened, or orders changed the window: look again whether
-    /// something may be sent; or they said what became of a recovery.
+    /// The connection has opened or orders have changed the window, so segments may be sent again;
+    /// or an order has ended or undone a recovery.
     fn on_request(&mut self, core: &Core, request: RecoveryRequest);
 }
 
@@ -60,13 +61,14 @@ pub(crate) trait LossRecovery {
 pub struct Tally {
     /// The state: open, disorder, CWR, recovery or loss, from 0.
     pub state: u8,
-    /// Segments that are SACKed, considered lost, and sent again and not known to have arrived.
+    /// Segments that are SACKed, considered lost, and retransmitted without being known to have
+    /// arrived.
     pub sacked: u64,
     /// See [`Self::sacked`].
     pub lost: u64,
     /// See [`Self::sacked`].
     pub resent: u64,
-    /// How far segments may be out of order, in segments, and whether some were.
+    /// The reordering distance in segments, and whether reordering was seen.
     pub reordering: u64,
     /// See [`Self::reordering`].
     pub reordering_seen: bool,
@@ -74,29 +76,29 @@ pub struct Tally {
     pub delivered: u64,
     /// See [`Self::delivered`].
     pub dsacked: u64,
-    /// Least RTT in microseconds, once there is a sample.
+    /// Minimum RTT in microseconds, once there is a sample.
     pub min_rtt: Option<u64>,
 }
 
 /// The name of a kind of recovery, and the parts that work with it.
 pub(crate) struct RecoveryInfo {
-    /// Name, source and what it does.
+    /// Name, source and summary.
     pub(crate) part: PartInfo,
-    /// It needs a receiver that reports what it has above the cumulative ACK.
+    /// It needs a receiver with SACK.
     pub(crate) uses_sack: bool,
-    /// Why only the immediate response to duplicate ACKs works with it, if so.
+    /// Why only the immediate response to duplicate ACKs works with it, if that is the case.
     pub(crate) refuses_responses: Option<&'static str>,
-    /// Why no detector of spurious retransmissions works with it, if so.
+    /// Why no detector of spurious retransmissions works with it, if that is the case.
     pub(crate) refuses_detectors: Option<&'static str>,
-    /// Why no loss classifier works with it, if so.
+    /// Why no loss classifier works with it, if that is the case.
     pub(crate) refuses_classifiers: Option<&'static str>,
-    /// Why no controller that sets the window itself works with it, if so.
+    /// Why no controller that sets the window itself works with it, if that is the case.
     pub(crate) refuses_control: Option<&'static str>,
     /// It maintains its estimate of the data in flight outside fast recovery too.
     pub(crate) always_has_pipe: bool,
     /// It notifies the congestion controller itself when an idle time ends.
     pub(crate) tells_idle_end: bool,
-    /// It asks the pacer at the start of each burst, and lets a controller set the window.
+    /// It consults the pacer at the start of each burst, and lets a controller set the window.
     pub(crate) asks_for_bursts: bool,
     /// In fast recovery it checks for losses again when a segment that was expected late is
     /// overdue.
@@ -104,7 +106,7 @@ pub(crate) struct RecoveryInfo {
 }
 
 impl RecoveryInfo {
-    /// One by the cumulative ACK, with which every part goes.
+    /// A recovery by the cumulative ACK, which works with every part.
     const fn new(name: &'static str, summary: &'static str, source: &'static str) -> Self {
         Self {
             part: PartInfo {
@@ -125,7 +127,7 @@ impl RecoveryInfo {
         }
     }
 
-    /// The same by SACK.
+    /// A recovery by SACK, which works with every part.
     const fn with_sack(name: &'static str, summary: &'static str, source: &'static str) -> Self {
         Self {
             uses_sack: true,
@@ -144,15 +146,15 @@ impl<R: RecoveryPart> RecoveryPart for Box<R> {
     const INFO: RecoveryInfo = R::INFO;
 }
 
-/// Builds from the list of all kinds of recovery the enum that names one of them, the enum that
-/// holds one of them and dispatches to it, and the list of what they are called. One `beside` the
-/// list has no name there.
+/// Generates from the list of all kinds of recovery: the enum of their names, the enum that holds
+/// one and dispatches to it, and the list of their descriptions. An entry after `beside` is not in
+/// the enum of names.
 ///
-/// It is not the `registry!` of the other parts, whose enum replaces a trait object: the methods
-/// here are generic over the log, and are compiled in place for it.
+/// This is not the `registry!` of the other parts: that enum replaces a trait object, whereas the
+/// methods here are generic over the log and are compiled for each log.
 macro_rules! recoveries {
     ($($variant:ident: $part:ty),+ $(,)? ; beside $other:ident: $agents:ty) => {
-        /// How lost segments are found and resent.
+        /// How lost segments are detected and retransmitted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum RecoveryKind {
             $(#[doc = concat!("`", stringify!($part), "`.")] $variant,)+
@@ -162,7 +164,7 @@ macro_rules! recoveries {
         pub const RECOVERIES: &[PartInfo] = &[$(<$part as RecoveryPart>::INFO.part),+];
 
         impl RecoveryKind {
-            /// The one of this name.
+            /// The kind of recovery with this name.
             pub fn named(name: &str) -> Option<Self> {
                 $(if name == <$part as RecoveryPart>::INFO.part.name {
                     return Some(Self::$variant);
@@ -305,12 +307,12 @@ impl RecoveryKind {
         RECOVERIES.iter().filter_map(|info| Self::named(info.name))
     }
 
-    /// Name, source and what it does.
+    /// Name, source and summary.
     pub fn info(self) -> PartInfo {
         self.about().part
     }
 
-    /// Whether it needs a receiver that reports what it has above the cumulative ACK.
+    /// Whether it needs a receiver with SACK.
     pub fn uses_sack(self) -> bool {
         self.about().uses_sack
     }

@@ -43,7 +43,7 @@ impl NewReno {
         let segments = core.accept_keeping_timer(ack, log);
         core.loss.set_dupacks(dupacks);
         let restarted = std::mem::replace(&mut self.timer_restarted, true);
-        // Frozen by a closed window, it is restarted in either case.
+        // If a closed window had stopped the timer, it is restarted in either case.
         let every = core.config.newreno_timer == PartialAckTimer::Every || core.is_closed();
         if every || !restarted {
             core.restart_timer();
@@ -77,7 +77,7 @@ impl LossRecovery for NewReno {
             let segments = core.accept(ack, log);
             core.grow(segments, log);
         } else if !Cumulative::is_duplicate(core, ack) {
-            // Old.
+            // An old ACK.
         } else if core.loss.in_fast_recovery() {
             Cumulative::inflate(core, log);
         } else if self.cumulative.duplicate(core, log) {

@@ -1,13 +1,12 @@
-//! Tahoe, Reno and NewReno as ns-2's agents do them (`Agent/TCP`,
-//! `Agent/TCP/Reno` and `Agent/TCP/Newreno` of ns-2.35), established from runs
-//! of ns-2. The numbers in the comments are those of `docs/ns2-behaviour.md`.
+//! Tahoe, Reno and NewReno as in ns-2's agents (`Agent/TCP`, `Agent/TCP/Reno` and
+//! `Agent/TCP/Newreno` of ns-2.35), derived from runs of ns-2. The numbers in the comments are
+//! those of `docs/ns2-behaviour.md`.
 //!
-//! Differs from RFC 5681 and RFC 6582 because ns-2 does: the segments that have
-//! left the network are counted on top of `cwnd` and never halved (27), a
-//! duplicate may release old data after a timeout (29), the window is neither
-//! cut nor kept from growing when recovery ends (32), NewReno sends at most two
-//! segments for a duplicate (31), and each agent has its own rule for
-//! duplicates of what was sent before the last reduction (30).
+//! Differs from RFC 5681 and RFC 6582 where ns-2 does: the segments that have left the network are
+//! added to `cwnd` and never halved (27), a duplicate may release old data after a timeout (29),
+//! the window is neither cut nor kept from growing when recovery ends (32), NewReno sends at most
+//! two segments for a duplicate (31), and each agent has its own rule for duplicates of what was
+//! sent before the last reduction (30).
 
 use midflight_units::Seq;
 
@@ -43,11 +42,11 @@ pub(crate) struct Ns2Reno {
     agent: Agent,
     /// Highest segment sent at the last fast retransmit or timeout.
     recover: i64,
-    /// (27) Segments that have left the network, on top of the window.
+    /// (27) Segments that have left the network, added to the window.
     inflation: u64,
     last_reduction: Reduction,
-    /// The window that one segment may fill for a duplicate ACK, the segments
-    /// that have left the network not counted.
+    /// The window that one segment may fill for a duplicate ACK, without the segments that have
+    /// left the network.
     limited: Option<f64>,
     /// The window may be filled, by at most this many segments.
     open: u32,
@@ -63,7 +62,7 @@ fn last(una: Seq) -> i64 {
 }
 
 impl Ns2Reno {
-    /// That of the same name as the kind of recovery, if there is one.
+    /// The agent for this kind of recovery, if there is one.
     pub(super) fn of(kind: RecoveryKind) -> Option<Self> {
         let agent = match kind {
             RecoveryKind::Tahoe => Agent::Tahoe,
@@ -83,13 +82,13 @@ impl Ns2Reno {
         })
     }
 
-    /// (30) Whether a loss of the first unacknowledged segment would be a new
-    /// one (`bugFix_`); that of the first data segment after the SYN always is.
+    /// (30) Whether a loss of the first unacknowledged segment would start a new recovery
+    /// (`bugFix_`); a loss of the first data segment after the SYN always does.
     fn is_news(&self, core: &Core) -> bool {
         last(core.books.una()) > self.recover || core.books.una() == 1
     }
 
-    /// The segments that may be sent in addition to one of limited transmit.
+    /// How many segments may be sent besides the one of limited transmit.
     fn open(&mut self, core: &Core) {
         self.open = match self.agent {
             Agent::Tahoe => u32::MAX,
@@ -125,7 +124,7 @@ impl Ns2Reno {
         if self.agent == Agent::Tahoe {
             core.books.go_back();
         } else {
-            // Duplicates may be answered before anything new is acknowledged (30).
+            // Duplicates may trigger a fast retransmit before new data is acknowledged (30).
             core.loss.end_timeout();
             core.loss.resend(core.books.una());
             self.inflation = u64::from(core.loss.dupacks());
@@ -146,7 +145,8 @@ impl Ns2Reno {
             return;
         }
         self.limited = limited;
-        // (30) What is not answered inflates nevertheless if duplicates were last answered.
+        // (30) A duplicate without a response inflates the window nevertheless if duplicates caused
+        // the last reduction.
         if self.agent != Agent::Tahoe
             && self.last_reduction == Reduction::Duplicates
             && core.loss.dupacks() > core.config.dup_threshold
@@ -228,7 +228,7 @@ impl LossRecovery for Ns2Reno {
         }
         let most = core.receiver_window();
         if let Some(window) = self.limited.take() {
-            // (29) Compared as doubles; after a timeout it is old data that goes.
+            // (29) Compared as doubles; after a timeout the segment is old data.
             let edge = last(core.books.una()) as f64 + window + f64::from(core.loss.dupacks());
             if core.books.nxt() as f64 <= edge && core.books.nxt() < core.books.una() + most {
                 return Some(core.books.nxt());
@@ -259,7 +259,7 @@ impl LossRecovery for Ns2Reno {
         }
         match request {
             RecoveryRequest::Again => {}
-            // Segments that arrived before may be echoed where a recovery was on.
+            // Duplicate ACKs from before the end of the recovery may still arrive.
             RecoveryRequest::Rewind => self.last_reduction = Reduction::Other,
             RecoveryRequest::Forget | RecoveryRequest::Count => {
                 self.last_reduction = Reduction::Other;

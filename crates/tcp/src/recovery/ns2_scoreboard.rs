@@ -13,7 +13,7 @@ struct Block {
     right: i64,
 }
 
-/// SACKed blocks above the cumulative ACK, and the next hole to resend.
+/// SACKed blocks above the cumulative ACK, and the next hole to retransmit.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(super) struct Ns2Scoreboard {
@@ -21,7 +21,7 @@ pub(super) struct Ns2Scoreboard {
     blocks: Ring<Block>,
     /// SACKed segments in all blocks.
     total: i64,
-    /// Holes below this have been resent.
+    /// Holes below this have been retransmitted.
     next_retransmit: i64,
     /// One beyond the highest cumulative ACK seen. A block that starts at or
     /// below it moves it to the block's end, down as well as up.
@@ -46,9 +46,9 @@ impl Ns2Scoreboard {
         self.next_retransmit = -1;
     }
 
-    /// Takes the blocks of an ACK while `last` is the highest segment
-    /// acknowledged and `max` one past the highest sent; whether the scoreboard
-    /// changed. Blocks of what was never sent are ignored (ns-2 has no such receiver).
+    /// Processes the blocks of an ACK, where `last` is the highest segment acknowledged and `max` one
+    /// past the highest sent; returns whether the scoreboard changed. Blocks of segments that were
+    /// never sent are ignored (ns-2 has no such receiver).
     pub(super) fn update(&mut self, last: i64, max: Seq, ack: &Ack) -> bool {
         let before = self.total;
         let mut changed = false;
@@ -96,7 +96,8 @@ impl Ns2Scoreboard {
                 break;
             };
             if block.left <= new.left && new.right <= block.right {
-                // Nothing new. An exact repetition leaves the floor alone, a part of a block does not.
+                // No new segments. An exact repetition does not change the floor, a part of a block
+                // does.
                 let first = self.blocks.front().unwrap_or(&block);
                 if block != new && self.floor >= first.left {
                     self.floor = first.right;
@@ -120,20 +121,19 @@ impl Ns2Scoreboard {
         }
     }
 
-    /// Marks everything up to `segment` as resent.
+    /// Marks everything up to `segment` as retransmitted.
     pub(super) fn mark_retransmitted(&mut self, segment: i64) {
         if segment >= self.next_retransmit {
             self.next_retransmit = segment + 1;
         }
     }
 
-    /// The next segment that is neither SACKed nor resent and has a SACKed
-    /// segment above it.
+    /// The next segment that is neither SACKed nor retransmitted and has a SACKed segment above it.
     #[inline]
     pub(super) fn next_hole(&mut self) -> Option<i64> {
         let from = self.next_retransmit.max(self.floor);
         self.next_retransmit = from;
-        // As for most packets.
+        // The common case.
         if self.blocks.is_empty() {
             return None;
         }
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(board.next_hole(), Some(15));
     }
 
-    /// ns-2's list, searched from its start at each step and recounted.
+    /// ns-2's list, searched from its start and recounted at each step.
     #[derive(Default)]
     struct Reference {
         blocks: Vec<Block>,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     proptest! {
-        /// After every ACK the board is the list, and hands out the same hole.
+        /// After every ACK the board equals the list, and returns the same hole.
         #[test]
         fn the_board_is_ns2s_list(
             acks in prop::collection::vec(
@@ -287,7 +287,7 @@ mod tests {
                 last += more;
                 let blocks: Vec<_> = blocks
                     .into_iter()
-                    // Some are below the ACK, as late ones are.
+                    // Some blocks are below the ACK, as in late ACKs.
                     .map(|(from, n)| ((last + from).saturating_sub(5), (last + from).saturating_sub(5) + n))
                     .collect();
                 let ack = ack(last, &blocks);

@@ -43,7 +43,7 @@ impl LossRecovery for Reno {
                 core.grow(segments, log);
             }
         } else if !Cumulative::is_duplicate(core, ack) {
-            // Old.
+            // An old ACK.
         } else if core.loss.in_fast_recovery() {
             Cumulative::inflate(core, log);
         } else if self.cumulative.duplicate(core, log) {

@@ -1,10 +1,9 @@
-//! SACK-based loss recovery (RFC 6675), with names as in its sections 2 to 5.
-//! After a timeout the SACK information is dropped, as RFC 2018 section 8 asks,
-//! and what later ACKs report is skipped while going back (RFC 6675 section
-//! 5.1). While the sender goes back, segments beyond SND.NXT are treated as not sent: HighData is
-//! SND.NXT, so a loss during that time starts another recovery. Only SACKs of retransmitted
-//! segments indicate such a loss: segments sent before the timeout, which may be late on an old
-//! path, are skipped, but give no information about segments sent after them.
+//! SACK-based loss recovery (RFC 6675), with names as in its sections 2 to 5. After a timeout the SACK
+//! information is dropped, as RFC 2018 section 8 requires, and segments that later ACKs report are skipped
+//! while going back (RFC 6675 section 5.1). While the sender goes back, segments beyond SND.NXT are treated
+//! as not sent: HighData is SND.NXT, so a loss during that time starts another recovery. Only SACKs of
+//! retransmitted segments indicate such a loss: segments sent before the timeout, which may be late on an
+//! old path, are skipped, but say nothing about segments sent after them.
 
 use educe::Educe;
 use midflight_units::{Ring, Seq};
@@ -14,8 +13,8 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
 use crate::sender::{Core, RecoveryRequest};
 
-/// SACKed segments. RFC 6675's counts are updated with each change, so that the time for an ACK
-/// does not depend on their number.
+/// SACKed segments. The counts of RFC 6675 are updated with each change, so the time per ACK does not depend
+/// on the number of segments.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct Scoreboard {
@@ -33,16 +32,16 @@ struct Mark {
     below: u64,
 }
 
-/// Places in [`Scoreboard::marks`]: at the edge of what is lost, at HighRxt, at SND.NXT.
+/// Indices into [`Scoreboard::marks`]: the edge of the lost segments, HighRxt, SND.NXT.
 const LOST: usize = 0;
 const RESENT: usize = 1;
 const NEXT: usize = 2;
 
-/// Up to this many segments [`Scoreboard::edge`] counts from the highest one down.
+/// [`Scoreboard::edge`] counts up to this many segments from the highest one down.
 const FEW: u32 = 16;
 
 impl Scoreboard {
-    /// Adds a block; whether any of it is new.
+    /// Adds a block; returns whether any of it is new.
     fn add(&mut self, new: SackBlock) -> bool {
         let from = self.blocks.partition_point(|b| b.right < new.left);
         let to = self.blocks.partition_point(|b| b.left <= new.right);
@@ -71,7 +70,7 @@ impl Scoreboard {
         true
     }
 
-    /// Counts the segments in `[from, to)`, which are added or forgotten.
+    /// Counts the segments in `[from, to)`, which are added or removed.
     fn count(&mut self, from: Seq, to: Seq, with: fn(u64, u64) -> u64) {
         if from >= to {
             return;
@@ -105,7 +104,7 @@ impl Scoreboard {
         self.marks = Default::default();
     }
 
-    /// Segments below `at`. A mark moves there from where it was before.
+    /// The number of segments below `at`. Moves the mark there from its last position.
     fn below(&mut self, mark: usize, at: Seq) -> u64 {
         let is_above_all = |last: &SackBlock| last.right <= at;
         if self.blocks.last().is_none_or(is_above_all) {
@@ -133,7 +132,8 @@ impl Scoreboard {
         below
     }
 
-    /// The edge below which every missing segment has this many of these between itself and `end`.
+    /// The edge below which every missing segment has this many segments of the scoreboard between itself
+    /// and `end`.
     fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
         let mut wanted = u64::from(threshold);
         let reached = self.blocks.partition_point(|b| b.left < end);
@@ -149,7 +149,7 @@ impl Scoreboard {
         None
     }
 
-    /// The same without an end. Many segments are counted from where the edge was before.
+    /// The same without an end. Large counts start from the last position of the edge.
     fn edge(&mut self, threshold: u32) -> Option<Seq> {
         if threshold <= FEW {
             return self.edge_below(Seq::MAX, threshold);
@@ -194,7 +194,7 @@ impl Scoreboard {
         Some(edge)
     }
 
-    /// The first segment from `from` on that is not here.
+    /// The first segment from `from` on that is not on the scoreboard.
     fn first_without(&self, from: Seq) -> Seq {
         let at = self.blocks.partition_point(|b| b.right <= from);
         self.blocks
@@ -217,26 +217,26 @@ impl Scoreboard {
 pub(crate) struct Sack {
     /// The segments SACKed above `una`.
     blocks: Scoreboard,
-    /// The part of it that was SACKed when it had been retransmitted after the last timeout.
+    /// Segments that were SACKed after they had been retransmitted since the last timeout.
     gone_again: Scoreboard,
     /// One past HighRxt.
     high_rxt: Seq,
-    /// One past RecoveryPoint; fast recovery waits until it is acknowledged.
+    /// One past RecoveryPoint; fast recovery lasts until it is acknowledged.
     recovery_point: Seq,
     /// RescueRxt: a rescue retransmission has been made up to here.
     rescue_rxt: Option<Seq>,
-    /// The window that limited transmit may fill for the present ACK; what it
-    /// is after a segment has gone is asked for.
+    /// The window that limited transmit may fill at this ACK; computed again after each segment sent.
     limited: Option<f64>,
 }
 
 impl Sack {
-    /// Update(): takes the blocks of an ACK; whether any segment is newly SACKed that
-    /// speaks for the loss of others.
+    /// Update(): takes the blocks of an ACK; returns whether a newly SACKed segment is evidence that others
+    /// are lost.
     fn update(&mut self, core: &Core, ack: &Ack) -> bool {
         let mut news = false;
         for block in ack.sack.iter(ack.ack) {
-            // Not above the cumulative ACK (DSACK) or beyond what was sent: says nothing.
+            // A block that is not above the cumulative ACK (DSACK) or is beyond what was sent has no
+            // information.
             if block.left > core.books.una()
                 && block.right <= core.books.max()
                 && block.left < block.right
@@ -252,7 +252,7 @@ impl Sack {
         news
     }
 
-    /// Notes what of a block has been retransmitted and was not known of before.
+    /// Records which newly SACKed segments of a block have been retransmitted.
     #[cold]
     fn note_gone_again(&mut self, core: &Core, block: SackBlock) -> bool {
         let mut news = false;
@@ -267,7 +267,7 @@ impl Sack {
         news
     }
 
-    /// The segments that speak for the loss of others.
+    /// The segments that are evidence for the loss of others.
     fn witnesses(&mut self, core: &Core) -> &mut Scoreboard {
         if core.is_going_back() {
             &mut self.gone_again
@@ -286,8 +286,8 @@ impl Sack {
         self.gone_again.clear();
     }
 
-    /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
-    /// segments above it (and so has what has DupThresh SACKed blocks above).
+    /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed segments above it (and
+    /// therefore every one with DupThresh SACKed blocks above it).
     fn lost_edge(&mut self, core: &Core) -> Seq {
         let edge = self.witnesses(core).edge(core.dup_threshold);
         if core.in_order_below.is_some() {
@@ -296,8 +296,8 @@ impl Sack {
         edge.unwrap_or(core.books.una())
     }
 
-    /// The same where reordering is expected: the usual DupThresh holds for segments
-    /// that keep their order, among themselves, and for those that are overdue.
+    /// The same edge while reordering is expected: the usual DupThresh applies among the segments that keep
+    /// their order, and to segments that are overdue.
     #[cold]
     fn edge_among(&mut self, core: &Core) -> Option<Seq> {
         let usual = core.config.dup_threshold;
@@ -368,7 +368,8 @@ impl Sack {
     /// Section 5, step 4.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         let (una, nxt) = (core.books.una(), core.books.nxt());
-        // While everything is retransmitted, HighData is what went before; SND.NXT would be reached already.
+        // While everything is retransmitted, HighData is the highest segment sent before; SND.NXT would be
+        // reached already.
         self.recovery_point = if nxt > una { nxt } else { core.books.max() };
         // (4.3): the retransmission below counts as the rescue's predecessor.
         self.rescue_rxt = Some(core.books.una() + 1);
@@ -380,7 +381,7 @@ impl Sack {
             let window = core.reduce_ssthresh(log);
             core.set_cwnd(window.unwrap_or(core.ssthresh()), Author::Recovery, log);
         }
-        // With the threshold that is in force from here on.
+        // Uses the threshold that applies from now on.
         self.set_pipe(core);
         core.loss.resend(core.books.una());
         core.cancel_timing();
@@ -418,10 +419,9 @@ impl LossRecovery for Sack {
         if segments > 0 {
             core.grow(segments, log);
         }
-        // Section 2: a duplicate acknowledgement carries a block with news.
-        // While a probe asks whether a timeout was spurious, the scoreboard is
-        // kept and no recovery starts (RFC 5682 section 3.1, step 2).
-        // An ACK of new data counts as one where the response continues.
+        // Section 2: a duplicate acknowledgement carries a block with new information. While F-RTO probes
+        // whether a timeout was spurious, the scoreboard is kept and no recovery starts (RFC 5682 section
+        // 3.1, step 2). An ACK of new data counts as a duplicate if the response continues.
         let again = segments > 0 && core.loss.dupacks() > 0;
         let sackless = core.config.count_sackless_dupacks
             && segments == 0
@@ -474,12 +474,12 @@ impl LossRecovery for Sack {
             return next;
         }
         if core.books.nxt() < core.books.max() {
-            // Going back: what the receiver has is skipped.
+            // While going back, segments that the receiver has are skipped.
             core.books
                 .skip_to(self.blocks.first_without(core.books.nxt()));
         }
         let room = match self.limited {
-            // Asked again: what has been sent since may count (RFC 4653 (E.4)).
+            // Recomputed: segments sent since may count (RFC 4653 (E.4)).
             Some(_) => {
                 let window = core.limited_window().unwrap_or(0.0);
                 core.loss.pipe() < window as i64
@@ -516,8 +516,8 @@ impl LossRecovery for Sack {
             self.high_rxt = core.books.una();
         }
         if request != RecoveryRequest::Again {
-            // Retransmissions of a recovery that was undone are on their way, and are not sent once
-            // more (HighRxt outlives the undo).
+            // Retransmissions of an undone recovery are in flight and are not sent again (HighRxt is kept
+            // after the undo).
             self.recovery_point = core.books.una().max(self.high_rxt);
             self.rescue_rxt = None;
         }
@@ -583,7 +583,7 @@ mod tests {
     }
 
     proptest! {
-        /// After every step every answer is that of the reference, wherever the marks are.
+        /// After every step every result equals that of the reference, wherever the marks are.
         #[test]
         fn counts_that_are_kept_are_counts_made_anew(
             steps in prop::collection::vec(step(), 1..200)
@@ -637,7 +637,7 @@ mod tests {
         }
     }
 
-    /// SetPipe() as the RFC has it: every segment in flight is looked at.
+    /// SetPipe() as in the RFC: every segment in flight is checked.
     fn pipe_anew(sack: &Sack, core: &Core) -> i64 {
         let listed = |board: &Scoreboard| {
             let blocks = board.blocks.iter();
@@ -676,7 +676,7 @@ mod tests {
     }
 
     proptest! {
-        /// After every ACK in a recovery the pipe is that which is recounted.
+        /// After every ACK in a recovery the maintained pipe equals the recounted one.
         #[test]
         fn the_pipe_that_is_kept_is_the_pipe_counted_anew(
             threshold in prop_oneof![Just(3_u32), 1_u32..60],

@@ -1,11 +1,10 @@
-//! SACK recovery as ns-2's Sack1 sender does it (Fall & Floyd 1996; ns-2.35
-//! with the defaults of 2.29), the "regular TCP" of Daniel & Kojo 2008.
+//! SACK recovery as in ns-2's Sack1 sender (Fall & Floyd 1996; ns-2.35 with the defaults of 2.29),
+//! the "regular TCP" of Daniel & Kojo 2008.
 //!
-//! The numbers in the comments are those of `docs/ns2-behaviour.md`. Differs
-//! from RFC 6675 because ns-2 does: any un-SACKed segment below a SACKed one
-//! is a hole at once (16), each hole is resent once (16), the window and not
-//! FlightSize is halved (14), there is no rescue retransmission (16), and a
-//! third duplicate ACK below `recover` does nothing (13).
+//! The numbers in the comments are those of `docs/ns2-behaviour.md`. Differs from RFC 6675 where
+//! ns-2 does: any un-SACKed segment below a SACKed one is a hole at once (16), each hole is
+//! retransmitted once (16), the window and not FlightSize is halved (14), there is no rescue
+//! retransmission (16), and a third duplicate ACK below `recover` does nothing (13).
 
 use educe::Educe;
 use midflight_units::Seq;
@@ -27,8 +26,8 @@ pub(crate) struct Sack1 {
     recover: i64,
     /// The window may be filled.
     open: bool,
-    /// The window that one segment may fill for a duplicate ACK, the segments
-    /// that have left the network not counted.
+    /// The window that one segment may fill for a duplicate ACK, without the segments that have
+    /// left the network.
     limited: Option<f64>,
 }
 
@@ -49,7 +48,7 @@ impl Sack1 {
             return;
         }
         self.recover = last(core.books.max());
-        // What a train has held back until now.
+        // An allowance that a train has held back until now is dropped.
         self.limited = None;
         // (14) The retransmission is not added to the pipe.
         core.set_pipe_by_duplicates();
@@ -69,8 +68,9 @@ impl Sack1 {
 
     /// (11), (12), (13): a duplicate ACK outside recovery.
     fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        // ns-2's receiver has no news when nothing is outstanding. What another one reports then, a
-        // DSACK or segments never sent, would leave holes below SND.UNA, for which sending waits.
+        // ns-2's receiver has no new information when nothing is outstanding. What another receiver
+        // reports then, a DSACK or segments that were never sent, would leave holes below SND.UNA
+        // and block sending.
         if core.books.una() >= core.books.max() {
             return;
         }
@@ -100,8 +100,8 @@ impl Sack1 {
             self.board.clear();
             log.record(core.now, SenderEvent::RecoveryExit);
             if core.books.una() == core.books.max() && core.cwnd() < 1.0 {
-                // Differs from ns-2, whose flow would stand still: no ACK is
-                // due that could open the window, and no timer runs.
+                // Differs from ns-2, where the flow would stop: no ACK is due that could open the
+                // window, and no timer runs.
                 core.set_cwnd(1.0, Author::Recovery, log);
             }
         } else if ack.ack > core.books.una() {

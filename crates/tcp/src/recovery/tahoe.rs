@@ -1,4 +1,4 @@
-//! Tahoe (Jacobson 1988): a third duplicate ACK has the effect of a timeout: the threshold is
+//! Tahoe (Jacobson 1988): a third duplicate ACK has the same effect as a timeout: the threshold is
 //! halved, the window is one segment, and everything from the first unacknowledged segment on is
 //! retransmitted.
 

@@ -16,11 +16,9 @@ use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
 ///
-/// Pass in events ([`Self::open`], [`Self::on_ack`], [`Self::on_notice`],
-/// [`Self::on_timer`]); after each, take segments from
-/// [`Self::poll_transmit`] until there is none, then ask
-/// [`Self::poll_timer`] when to call [`Self::on_timer`]. Early or repeated
-/// calls do nothing.
+/// Pass in events ([`Self::open`], [`Self::on_ack`], [`Self::on_notice`], [`Self::on_timer`]); after each one, take
+/// segments from [`Self::poll_transmit`] until there is none, then call [`Self::poll_timer`] to get the time of the
+/// next [`Self::on_timer`]. Early or repeated calls do nothing.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub struct Sender {
@@ -28,10 +26,10 @@ pub struct Sender {
     recovery: Recovery,
 }
 
-/// The next segment takes another course than most ([`Sender::poll_usual`]).
+/// The next segment needs the slow path ([`Sender::poll_usual`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unusual {
-    /// The segment, if that is known already.
+    /// The segment, if it has been chosen already.
     next: Option<Seq>,
 }
 
@@ -48,20 +46,20 @@ impl Sender {
         }
     }
 
-    /// Replaces the policies, for a run that forks from a common beginning. Only before the first
-    /// notice, as long as policies have only observed.
+    /// Replaces the policies, for a run that forks from a shared prefix. Only valid before the first notice, while
+    /// policies have only observed.
     pub fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
         self.core.set_policies(policies);
     }
 
-    /// Tracks retransmissions from here on, as for policies that use reports of unneeded ones: for
-    /// the common beginning of runs that will have such policies.
+    /// Tracks retransmissions from now on, as for policies that use reports of unneeded ones: for the shared prefix
+    /// of runs that will have such policies.
     pub fn watch_retransmissions(&mut self) {
         self.core.watch_retransmissions();
     }
 
-    /// Limits the flow to segments below `end` (the SYN counts). What a higher
-    /// end allows may go at once.
+    /// Limits the flow to segments below `end` (the SYN counts). Segments that a higher end allows may be sent at
+    /// once.
     pub fn set_end(&mut self, end: Seq) {
         let before = self.core.books.end();
         self.core.set_end(end);
@@ -70,8 +68,8 @@ impl Sender {
         }
     }
 
-    /// The application has written: the flow is now limited to segments below `end`. Unlike
-    /// [`Self::set_end`] this is an event in time, so that an idle time ends with it.
+    /// The application has written: the flow is now limited to segments below `end`. Unlike [`Self::set_end`] this
+    /// is an event in time, so it ends an idle time.
     pub fn write_until(&mut self, now: Instant, end: Seq, log: &mut impl Log) {
         if end > self.core.books.end() {
             self.core.restart_after_idle(now, log);
@@ -87,7 +85,7 @@ impl Sender {
         self.recovery.on_open(&self.core);
         if L::DETAILED {
             log.record(now, SenderEvent::Rto(self.core.path.rto.timeout()));
-            // What a notice before the opening has set.
+            // Changes made by a notice before the opening.
             self.tell_transition(state, Trigger::Notice, log);
         }
     }
@@ -102,7 +100,8 @@ impl Sender {
         }
     }
 
-    /// The same where segments have been cut. Apart, as an ACK that is one or the other would have to lie in memory.
+    /// The same if segments have been split. A separate function, because an ACK that may or may not be converted
+    /// would have to be stored in memory.
     #[cold]
     #[inline(never)]
     fn take_ack_of_cuts<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
@@ -127,7 +126,7 @@ impl Sender {
         if let Some(request) = self.core.take_request() {
             self.recovery.on_request(&self.core, request);
         }
-        // An ACK of packet numbers repeats no other.
+        // A QUIC ACK never counts as a duplicate.
         let trigger = if ack.ack > standing.0 || ack.is_quic() {
             Trigger::NewAck
         } else {
@@ -136,7 +135,7 @@ impl Sender {
         states.after(self, trigger, log);
     }
 
-    /// A notice of the access link has arrived; to be given before [`Self::open`].
+    /// The start notice of the access link has arrived; call before [`Self::open`].
     pub fn on_start_notice<L: Log>(&mut self, now: Instant, notice: &StartNotice, log: &mut L) {
         let state = self.core.state();
         self.core.consult_start(now, notice, log);
@@ -164,8 +163,8 @@ impl Sender {
         states.after(self, Trigger::Notice, log);
     }
 
-    /// Time has passed; whether the retransmission timer has expired. Does
-    /// nothing before the deadline of [`Self::poll_timer`].
+    /// Time has passed; returns whether the retransmission timer has expired. Does nothing before the deadline of
+    /// [`Self::poll_timer`].
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.core.patience_is_over(now) {
             let states = States::before::<L>(self);
@@ -183,7 +182,7 @@ impl Sender {
             tell_wake(now, Wake::Delay, self.core.wake_set(), log);
             self.core.end_delay(now);
             if self.core.is_closed() {
-                // The sender probes and does not retransmit.
+                // The sender probes the closed window and does not retransmit.
                 self.core.loss.set_dupacks(0);
             } else {
                 self.recovery.retransmit(&mut self.core, log);
@@ -228,8 +227,8 @@ impl Sender {
         true
     }
 
-    /// The next segment to put on the network now, if any. A probe of a closed
-    /// window repeats what is acknowledged, without data.
+    /// The next segment to put on the network now, if any. A probe of a closed window repeats an acknowledged
+    /// number, without data.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         match self.poll_usual(now) {
@@ -238,8 +237,9 @@ impl Sender {
         }
     }
 
-    /// The same in the usual course of sending, which most segments take; otherwise what to call
-    /// [`Self::poll_unusual`] with. A segment that comes from one or the other would have to lie in memory.
+    /// The fast path of [`Self::poll_transmit`], which most segments take; otherwise returns the argument for
+    /// [`Self::poll_unusual`]. Two functions, because a segment that may come from either path would have to be
+    /// stored in memory.
     ///
     /// # Errors
     /// [`Unusual`].
@@ -258,9 +258,9 @@ impl Sender {
         Ok(Some(self.core.transmit(seq)))
     }
 
-    /// The same during the handshake, when only the SYN may be sent, while the window is closed, during a train,
-    /// when there is something for a segment to carry, when a segment must be sent before anything else, and where
-    /// segments have been cut.
+    /// The slow path: during the handshake, when only the SYN may be sent; while the window is closed; during a
+    /// train; when a segment must carry an option; when a segment must be sent before all others; and when segments
+    /// have been split.
     #[inline(never)]
     pub fn poll_unusual(&mut self, now: Instant, unusual: Unusual) -> Option<Segment> {
         self.core.now = now;
@@ -329,9 +329,9 @@ impl Sender {
         Some(segment)
     }
 
-    /// When to call [`Self::on_timer`], for the retransmission timer, the persist
-    /// timer, for a delayed response to duplicate ACKs, or for the next segment of a
-    /// train or the next train, and when that was decided; none if nothing is in flight or waits for its time.
+    /// When to call [`Self::on_timer`], and when that deadline was set. Covers the retransmission timer, the persist
+    /// timer, a delayed response to duplicate ACKs, and the next segment of a train or the next train. None if
+    /// nothing is in flight and nothing waits.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         if self.core.held {
@@ -340,13 +340,13 @@ impl Sender {
         self.core.deadline()
     }
 
-    /// Whether that is the gate of a pacer, which runs by a timer of high resolution.
+    /// Whether that deadline is the pacer's, which uses a high-resolution timer.
     #[inline]
     pub fn awaits_high_resolution(&self) -> bool {
         self.core.held && self.core.gate_is_next()
     }
 
-    /// Tells what has changed by `trigger`.
+    /// Reports what `trigger` has changed.
     #[cold]
     fn tell_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
         let now = Snapshot::of(&self.core);
@@ -393,13 +393,13 @@ impl Sender {
         }
     }
 
-    /// Number of the receiver's address to which the segment goes that was handed out last.
+    /// Number of the receiver's address to which the last returned segment is sent.
     #[inline]
     pub fn destination(&self) -> u16 {
         self.core.destination()
     }
 
-    /// How many addresses its receiver has had before the one that it sends to.
+    /// How many addresses the receiver has had before the one that it sends to.
     pub fn epoch(&self) -> u16 {
         self.recovery.epoch()
     }
@@ -409,8 +409,8 @@ impl Sender {
         self.core.books.una() >= self.core.books.end()
     }
 
-    /// Whether it has opened and has something to send or to get acknowledged, but will never act
-    /// again by itself. Ask when [`Self::poll_transmit`] has nothing; true is a bug of a part.
+    /// Whether it has opened and has something to send or unacknowledged, but will never act again by itself. Call
+    /// when [`Self::poll_transmit`] returns none; true means a bug in a part.
     #[cold]
     pub fn is_stuck(&self) -> bool {
         self.core.books.max() > 0 && !self.is_done() && self.poll_timer().is_none()
@@ -421,7 +421,7 @@ impl Sender {
         self.core.view()
     }
 
-    /// Which of its states it is in.
+    /// The state of its state machine.
     pub fn state(&self) -> State {
         self.core.state()
     }
@@ -431,7 +431,7 @@ impl Sender {
         self.core.loss.dupacks()
     }
 
-    /// The recovery's state of the segments in flight, where it keeps a list of them.
+    /// The recovery's state of the segments in flight, if it keeps a list of them.
     pub fn tally(&self) -> Option<Tally> {
         self.recovery.tally()
     }
@@ -452,7 +452,7 @@ impl Sender {
     }
 }
 
-/// Reports to an interested log what has woken the sender.
+/// Reports to a detailed log what has woken the sender.
 #[inline(always)]
 fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
     if let Some(set) = set.filter(|_| L::DETAILED) {
@@ -482,7 +482,7 @@ impl Snapshot {
     }
 }
 
-/// The same before something happens, for such a log.
+/// A snapshot before an event, for such a log.
 #[derive(Clone, Copy)]
 struct States(Option<Snapshot>);
 
@@ -492,7 +492,7 @@ impl States {
         Self(L::DETAILED.then(|| Snapshot::of(&sender.core)))
     }
 
-    /// Tells what has changed; `trigger` is what happened.
+    /// Reports what has changed; `trigger` is the event.
     #[inline(always)]
     fn after<L: Log>(self, sender: &mut Sender, trigger: Trigger, log: &mut L) {
         if let Some(before) = self.0 {

@@ -1,11 +1,11 @@
-//! The settings: their names, defaults and what each accepts.
+//! The settings: their names, defaults and accepted values.
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::part::{joined, joined_length, Knob};
 
 use crate::recovery::RECOVERIES;
 
-/// The names of a registry as one text, for what a setting accepts.
+/// The names of a registry as one text: the values that a setting accepts.
 macro_rules! names {
     ($list:expr) => {{
         const BYTES: [u8; joined_length($list)] = joined($list);

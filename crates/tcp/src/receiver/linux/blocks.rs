@@ -1,10 +1,10 @@
-//! The SACK blocks that the receiver of Linux stores and reports.
+//! The SACK blocks that the Linux receiver stores and reports.
 
 use super::{Held, LinuxAcks, BLOCKS, BLOCKS_EXPECTED};
 use crate::segment::SackBlock;
 
 impl LinuxAcks {
-    /// tcp_sack_extend(): the block that takes this one in, widened.
+    /// tcp_sack_extend(): widens the stored block that touches this one.
     fn widen(&mut self, block: SackBlock) -> Option<usize> {
         let mut blocks = self.sacks[..self.blocks].iter_mut().enumerate();
         let (at, found) = blocks.find(|(_, b)| touch(**b, block))?;
@@ -12,8 +12,8 @@ impl LinuxAcks {
         Some(at)
     }
 
-    /// tcp_sack_compress_send_ack(): whether a compressed ACK must go before this block is taken in, as
-    /// there are more blocks than an ACK is expected to hold.
+    /// tcp_sack_compress_send_ack(): whether a compressed ACK must be sent before this block is stored,
+    /// because there are more blocks than an ACK is expected to hold.
     pub(in crate::receiver) fn flushes(&mut self, block: SackBlock) -> bool {
         self.compressed > 0 && self.widen(block).unwrap_or(self.blocks) >= BLOCKS_EXPECTED
     }
@@ -30,7 +30,7 @@ impl LinuxAcks {
         self.sacks[0] = block;
     }
 
-    /// tcp_sack_maybe_coalesce(): the first block takes in those that it touches.
+    /// tcp_sack_maybe_coalesce(): merges the first block with those that it touches.
     fn join_blocks(&mut self) {
         let mut first = self.sacks[0];
         let mut kept = 1;
@@ -47,7 +47,7 @@ impl LinuxAcks {
         self.blocks = kept;
     }
 
-    /// tcp_sack_remove(): what is acknowledged.
+    /// tcp_sack_remove(): drops blocks that are acknowledged.
     pub(super) fn forget_blocks(&mut self, held: Held) {
         if !held.has_gaps {
             self.blocks = 0;
@@ -63,13 +63,13 @@ impl LinuxAcks {
         self.blocks = kept;
     }
 
-    /// Whether an ACK says any.
+    /// Whether an ACK carries any block.
     #[inline]
     pub(in crate::receiver) fn has_blocks(&self) -> bool {
         self.blocks > 0 || self.dsack.is_some()
     }
 
-    /// The blocks of an ACK, a duplicate first, which is reported once.
+    /// The blocks for an ACK. A duplicate comes first and is reported once.
     pub(in crate::receiver) fn take_blocks(
         &mut self,
         most: usize,
@@ -79,7 +79,7 @@ impl LinuxAcks {
     }
 }
 
-/// Whether they overlap or lie side by side.
+/// Whether the blocks overlap or are adjacent.
 fn touch(a: SackBlock, b: SackBlock) -> bool {
     a.left <= b.right && b.left <= a.right
 }

@@ -1,5 +1,5 @@
-//! The measurements of the receiver of Linux: the RTT, and how much the application reads in an
-//! RTT, which determines the growth of the buffer.
+//! The measurements of the Linux receiver: the RTT, and how much the application reads per RTT, which determines the
+//! growth of the buffer.
 
 use midflight_units::{Instant, Seq};
 
@@ -23,7 +23,7 @@ impl LinuxAcks {
         }
     }
 
-    /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
+    /// tcp_rcv_rtt_measure(): the time that a window takes, which is never less than an RTT.
     pub(super) fn measure_window(&mut self, now: Instant, next: Seq) {
         if let Some((since, edge)) = self.rtt_from {
             if next < edge {
@@ -37,7 +37,7 @@ impl LinuxAcks {
         self.rtt_from = Some((now, next + self.window));
     }
 
-    /// tcp_rcv_space_adjust(): the application has read up to `first`; data are available up to `next`. When it has read
+    /// tcp_rcv_space_adjust(): the application has read up to `first`; data is available up to `next`. When it reads
     /// the packets that follow, no time has passed since.
     pub(super) fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
         let (since, from) = self.space_from;

@@ -1,4 +1,4 @@
-//! An ACK: ranges of packet numbers (RFC 9002, A.7 and B.5).
+//! Processing of an ACK: ranges of packet numbers (RFC 9002, A.7 and B.5).
 
 use midflight_units::{Duration, Instant, Seq};
 use smallvec::SmallVec;
@@ -15,9 +15,10 @@ use crate::sender::Core;
 struct News {
     /// Segments that are acknowledged for the first time.
     segments: SmallVec<[Seq; 4]>,
-    /// The packet of the highest number that it acknowledges for the first time.
+    /// The packet with the highest number that is acknowledged for the first time.
     highest: Option<(u64, Packet)>,
-    /// Packets that count and were sent after the last recovery began; any sent since.
+    /// Newly acknowledged packets that count in the window and were sent after the last recovery began; whether any
+    /// were sent since.
     grows: u64,
     ends_recovery: bool,
     any: bool,
@@ -25,7 +26,8 @@ struct News {
 }
 
 impl Quic {
-    /// Takes a packet of the receiver. What it acknowledges was sent before any new address that it carries.
+    /// Processes a packet of the receiver. The packets that it acknowledges were sent before any new address that it
+    /// carries.
     pub(super) fn take_packet(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         if ack.is_quic() {
             self.take_ack(core, ack, log);
@@ -104,11 +106,11 @@ impl Quic {
         }
     }
 
-    /// SND.UNA is the first segment that is not acknowledged.
+    /// SND.UNA becomes the first segment that is not acknowledged.
     fn advance(&mut self, core: &mut Core, news: &News, log: &mut impl Log) {
         let before = core.books.una();
         let mut una = before;
-        // Segments below have been acknowledged twice.
+        // Entries below SND.UNA are no longer needed.
         self.acked = self.acked.split_off(&una);
         while self.acked.remove(&una) {
             una += 1;
@@ -123,8 +125,8 @@ impl Quic {
         }
     }
 
-    /// RFC 9002 section 5: a sample by the highest number, if it is acknowledged for the first time. What was sent over
-    /// another path gives none (RFC 9000 section 9.4), unless a stack is as careless.
+    /// RFC 9002 section 5: an RTT sample from the highest number, if it is acknowledged for the first time. Packets
+    /// sent over another path give no sample (RFC 9000 section 9.4), unless the stack allows that (`old_samples`).
     fn take_sample(&mut self, core: &mut Core, ack: &Ack, news: &News, log: &mut impl Log) {
         let largest = ack.sack.iter(ack.ack).map(|range| range.right).max();
         let Some((number, packet)) = news.highest else {

@@ -1,5 +1,6 @@
-//! Pacing (RFC 9002 section 7.7): 1.25 windows in a smoothed round trip, from a bucket. A burst has at most what two milliseconds
-//! of that rate take, and no less than ten packets; when the bucket is empty the sender waits until it is full.
+//! Pacing (RFC 9002 section 7.7): 1.25 windows per smoothed round trip, from a token bucket. A burst is at most what
+//! that rate sends in two milliseconds, but at least ten packets; when the bucket is empty the sender waits until it is
+//! full.
 
 use midflight_units::{Duration, Instant};
 
@@ -8,16 +9,16 @@ const BURST: Duration = Duration::from_millis(2);
 const LEAST: f64 = 10.0;
 const MOST: f64 = 256.0;
 
-/// Tokens, each for a packet.
+/// Tokens, one per packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
-    /// Before the first packet of a path it is full.
+    /// None before the first packet of a path, when the bucket is full.
     tokens: Option<f64>,
     filled: Instant,
 }
 
 impl Bucket {
-    /// Until when the next packet has to wait.
+    /// The time until which the next packet has to wait.
     pub(super) fn wait(&mut self, now: Instant, cwnd: f64, srtt: Duration) -> Option<Instant> {
         let rtt = srtt.as_secs_f64();
         if rtt <= 0.0 {
@@ -35,7 +36,7 @@ impl Bucket {
             return None;
         }
         let seconds = rtt * (capacity - tokens) / (cwnd * GAIN);
-        // Up: at that time there is enough.
+        // Rounded up, so that there are enough tokens at that time.
         Some(now + Duration::from_nanos((seconds * 1e9).ceil() as u64))
     }
 

@@ -1,5 +1,4 @@
-//! Which packets are lost (RFC 9002 section 6.1), probe timeouts (6.2) and the response to losses
-//! (7).
+//! Which packets are lost (RFC 9002 section 6.1), probe timeouts (6.2) and the reaction to losses (7).
 
 use midflight_units::{Duration, Instant};
 
@@ -14,16 +13,16 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 const PERSISTENT: u64 = 3;
 /// kMinimumWindow, in packets.
 const LEAST_WINDOW: f64 = 2.0;
-/// Packets that a probe timeout sends.
+/// Packets sent at a probe timeout.
 const PROBES: u32 = 2;
 
-/// Packets that were just found to be lost.
+/// Packets that have just been declared lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     packets: u64,
-    /// When the last one was sent of those that count.
+    /// When the last lost packet that counts in the window was sent.
     last_sent: Option<Instant>,
-    /// They are of so long a time that congestion persists.
+    /// The losses span long enough for persistent congestion.
     persistent: bool,
 }
 
@@ -32,14 +31,15 @@ pub(super) fn probe_period(core: &Core) -> Duration {
     let base = core.path.rto.timeout().as_nanos() / u64::from(core.path.rto.backoff().max(1));
     let base = Duration::from_nanos(base);
     if core.books.una() == 0 {
-        // Section 6.2.1: not in the handshake.
+        // Section 6.2.1: no max_ack_delay in the handshake.
         return base;
     }
     base + core.config.max_ack_delay
 }
 
 impl Quic {
-    /// DetectAndRemoveLostPackets (A.10). `acked` is when the packet was sent that an ACK acknowledges, if one is at hand.
+    /// DetectAndRemoveLostPackets (A.10). `acked` is the send time of a packet that this ACK acknowledges, if there is
+    /// one.
     pub(super) fn detect(&mut self, core: &Core, acked: Option<Instant>) -> Losses {
         let mut losses = Losses::default();
         self.loss_time = None;
@@ -51,7 +51,8 @@ impl Quic {
         let wait = Duration::from_nanos(rtt.as_nanos() / 8 * 9).max(GRANULARITY);
         let threshold = u64::from(core.dup_threshold);
         let period = probe_period(core) * PERSISTENT;
-        // Of a stretch of losses without an acknowledged packet between: when its first was sent.
+        // `stretch`: when the first packet was sent of the current run of losses without an acknowledged packet in
+        // between.
         let (mut stretch, mut lost): (Option<Instant>, Vec<u64>) = (None, Vec::new());
         for (number, packet) in self.packets.below(largest) {
             match packet.fate {
@@ -113,7 +114,7 @@ impl Quic {
         }
     }
 
-    /// OnCongestionEvent (B.6): once for all losses of what was sent before it.
+    /// OnCongestionEvent (B.6): once for all losses of packets sent before it.
     pub(super) fn reduce(&mut self, core: &mut Core, sent: Instant, log: &mut impl Log) {
         if self.recovery_start.is_some_and(|start| sent <= start) {
             return;
@@ -132,7 +133,7 @@ impl Quic {
         core.set_cwnd(cwnd, Author::Recovery, log);
     }
 
-    /// OnLossDetectionTimeout (A.9), where it is a probe timeout.
+    /// OnLossDetectionTimeout (A.9), for a probe timeout.
     pub(super) fn probe_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         self.probes = PROBES;
         core.path.rto.back_off();
@@ -144,7 +145,7 @@ impl Quic {
         self.set_timer(core);
     }
 
-    /// SetLossDetectionTimer (A.8), and the deadline of a validation.
+    /// SetLossDetectionTimer (A.8), and the deadline of a path validation.
     pub(super) fn set_timer(&mut self, core: &mut Core) {
         let candidate = self.candidate.and_then(|(_, state)| state.deadline());
         let deadline = self.path.deadline().or(candidate);
@@ -165,7 +166,7 @@ impl Quic {
         core.set_slot(kind, due.since(core.now));
     }
 
-    /// Section 6.2.2.1: no probe while nothing may be sent.
+    /// Section 6.2.2.1: no probe timeout while nothing may be sent.
     fn probe_due(&self, core: &Core) -> Option<Instant> {
         if !self.packets.is_awaiting() || self.is_blocked() {
             return None;

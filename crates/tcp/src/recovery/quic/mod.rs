@@ -1,5 +1,4 @@
-//! Loss recovery of QUIC (RFC 9002), and the sender's reaction to another address of its peer (RFC
-//! 9000 section 9).
+//! Loss recovery of QUIC (RFC 9002), and the sender's reaction when its peer's address changes (RFC 9000 section 9).
 //!
 //! | file | does | where that is defined |
 //! |---|---|---|
@@ -10,9 +9,9 @@
 //! | `bucket` | pacing | RFC 9002 section 7.7 |
 //! | `send` | the next packet | sections 6.2.4 and 7 |
 //!
-//! Everything counts whole packets, each of which has one segment of the data: a lost segment is retransmitted in a
-//! packet of another number. The handshake is that of the other senders, one packet and its ACK. Not in it: ECN, and the undo of a
-//! reduction that was not needed, which RFC 9002 does not have.
+//! Everything counts whole packets, each with one segment of data: a lost segment is retransmitted in a packet with
+//! another number. The handshake is that of the other senders, one packet and its ACK. Not included: ECN, and the undo
+//! of an unneeded reduction, which RFC 9002 does not have.
 
 mod ack;
 mod bucket;
@@ -37,29 +36,29 @@ use crate::sender::{Core, RecoveryRequest, SlotKind};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quic {
     packets: Packets,
-    /// Segments from SND.UNA on that are acknowledged, and those that must be sent again.
+    /// Segments above SND.UNA that are acknowledged, and those that must be retransmitted.
     acked: BTreeSet<Seq>,
     lost: BTreeSet<Seq>,
-    /// Packets that may be sent independent of the window.
+    /// Packets that may be sent regardless of the window.
     probes: u32,
-    /// When the earliest packet becomes lost by time.
+    /// When the earliest packet counts as lost by time.
     loss_time: Option<Instant>,
     /// When an ack-eliciting packet was last sent.
     last_eliciting: Option<Instant>,
-    /// When the last recovery began, and whether it is under way.
+    /// When the last recovery began, and whether it is in progress.
     recovery_start: Option<Instant>,
     recovering: bool,
     /// When the first RTT sample was taken. Packets sent before it do not count for persistent congestion.
     first_sample: Option<Instant>,
-    /// The window is what has stopped the sender.
+    /// The window was what stopped the sender.
     limited: bool,
     bucket: Bucket,
     path: PathState,
-    /// An address that must be validated before anything is sent there.
+    /// An address that must be validated before anything is sent to it.
     candidate: Option<(Source, PathState)>,
-    /// The path before, as long as this one may turn out not to be one.
+    /// The previous path, until the new one is validated.
     previous: Option<Box<Previous>>,
-    /// Paths that were left, by the numbers of their addresses.
+    /// Earlier paths, by the numbers of their addresses.
     known: Vec<Known>,
 }
 
@@ -88,9 +87,9 @@ impl RecoveryPart for Quic {
 }
 
 impl Quic {
-    /// Tells the shared state where this one is.
+    /// Updates the shared state from the state of this recovery.
     fn show(&self, core: &mut Core) {
-        // The handshake's packet is retransmitted from the start.
+        // The handshake packet is retransmitted from the start.
         if core.books.una() == 0 && self.probes > 0 {
             core.books.go_back();
         } else {
@@ -112,7 +111,7 @@ impl LossRecovery for Quic {
         self.tell_limit(core, log);
         self.show(core);
         if !self.packets.is_awaiting() {
-            // As A.7 does after every ACK; with packets on their way the question for the next segment does it.
+            // A.7 does this after every ACK; if packets are in flight, `next_segment` does it.
             self.set_timer(core);
         }
     }
@@ -148,7 +147,7 @@ impl LossRecovery for Quic {
         core.loss.set_pipe(self.packets.in_flight() as i64);
     }
 
-    /// A delayed response retransmits; QUIC has none, so this is what it does with a loss.
+    /// For a delayed response to duplicate ACKs. QUIC has none; this is how it handles a loss.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
         self.lost.insert(core.books.una());
         self.reduce(core, core.now, log);
@@ -162,7 +161,7 @@ impl LossRecovery for Quic {
     fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         match request {
             RecoveryRequest::Again => {}
-            // Nothing was lost.
+            // There was no loss.
             RecoveryRequest::Forget | RecoveryRequest::Count => {
                 self.lost.clear();
                 self.recovering = false;
@@ -179,7 +178,7 @@ impl LossRecovery for Quic {
     }
 }
 
-/// Tells how many packets something has happened to, if to any.
+/// Reports an event with a number of packets, unless that is zero.
 fn tell(core: &Core, packets: u64, event: SenderEvent<'_>, log: &mut impl Log) {
     if packets > 0 {
         log.record(core.now, event);

@@ -1,14 +1,14 @@
-//! Packets by their numbers (RFC 9002, A.1).
+//! Packets by number (RFC 9002, A.1).
 
 use std::collections::VecDeque;
 
 use midflight_units::{Instant, Seq};
 
-/// The fate of a packet.
+/// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     InFlight,
-    /// Taken for lost; it may arrive after all.
+    /// Declared lost; it may arrive after all.
     Lost,
     Acked,
 }
@@ -17,16 +17,16 @@ pub(super) enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub(super) sent: Instant,
-    /// Its segment; none in one that only validates a path.
+    /// Its segment; none in a packet that only validates a path.
     pub(super) seq: Option<Seq>,
-    /// Which of the peer's addresses in turn it went to.
+    /// The epoch of the peer's address to which it was sent.
     pub(super) epoch: u16,
     pub(super) fate: Fate,
-    /// It counts in the window, and its loss is congestion of the path in use.
+    /// It counts in the window, and its loss counts as congestion of the current path.
     pub(super) counts: bool,
 }
 
-/// All of them, from the lowest number on of which something may still be learnt.
+/// All packets from the lowest number that may still change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
     all: VecDeque<Packet>,
@@ -34,12 +34,12 @@ pub(super) struct Packets {
     in_flight: u64,
     /// One past the highest number that is acknowledged; 0 before one is.
     acked_below: u64,
-    /// How many are in flight, those that do not count too.
+    /// How many are in flight, including those that do not count in the window.
     outstanding: u64,
 }
 
 impl Packets {
-    /// Those that count in the window.
+    /// How many count in the window.
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
     }
@@ -63,7 +63,7 @@ impl Packets {
         self.acked_below
     }
 
-    /// A packet leaves; its number.
+    /// Records a sent packet; returns its number.
     pub(super) fn send(&mut self, packet: Packet) -> u64 {
         let number = self.next();
         self.in_flight += u64::from(packet.counts);
@@ -72,19 +72,19 @@ impl Packets {
         number
     }
 
-    /// Those below a number, with their own.
+    /// Packets below a number, with their numbers.
     pub(super) fn below(&self, number: u64) -> impl Iterator<Item = (u64, &Packet)> {
         let count = number.saturating_sub(self.first) as usize;
         (self.first..).zip(self.all.iter().take(count))
     }
 
-    /// Whether the segment of a packet that is in flight and was sent before others is known: the oldest.
+    /// The oldest packet in flight with a segment that matches `is_missing`: that segment.
     pub(super) fn oldest_segment(&self, is_missing: impl Fn(Seq) -> bool) -> Option<Seq> {
         let in_flight = self.all.iter().filter(|p| p.fate == Fate::InFlight);
         in_flight.filter_map(|p| p.seq).find(|&seq| is_missing(seq))
     }
 
-    /// A packet has another fate; what it was before, if it had a different one.
+    /// Changes the state of a packet; returns its earlier record if the state differs.
     pub(super) fn change(&mut self, number: u64, fate: Fate) -> Option<Packet> {
         let place = number.checked_sub(self.first)?;
         let packet = self.all.get_mut(place as usize)?;
@@ -103,7 +103,7 @@ impl Packets {
         Some(before)
     }
 
-    /// Packets in flight do not count in the window any more.
+    /// Packets in flight no longer count in the window.
     pub(super) fn discount(&mut self) {
         for packet in &mut self.all {
             packet.counts = false;
@@ -111,7 +111,7 @@ impl Packets {
         self.in_flight = 0;
     }
 
-    /// All that is in flight is lost.
+    /// Declares all packets in flight lost.
     pub(super) fn take_for_lost(&mut self) {
         for packet in &mut self.all {
             if packet.fate == Fate::InFlight {
@@ -121,7 +121,7 @@ impl Packets {
         (self.in_flight, self.outstanding) = (0, 0);
     }
 
-    /// Forgets the oldest packets that are acknowledged, or were lost and sent before `old`.
+    /// Drops the oldest packets that are acknowledged, or that were lost and sent before `old`.
     pub(super) fn forget(&mut self, old: Instant) {
         let is_over = |packet: &Packet| match packet.fate {
             Fate::Acked => true,

@@ -1,5 +1,5 @@
-//! The address of the peer: its validation, the limit of bytes sent before that (RFC 9000 section
-//! 8), and the changes to the sender when the peer has another address (section 9).
+//! The peer's address: its validation, the limit of bytes sent before that (RFC 9000 section 8),
+//! and what the sender does when the address changes (section 9).
 
 use midflight_units::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use crate::sender::{Challenge, Core, Path};
 
 /// Section 8.1.
 const AMPLIFICATION: u64 = 3;
-/// Section 8.2.4: this many probe timeouts.
+/// Section 8.2.4: the validation fails after this many probe timeouts.
 const PATIENCE: u64 = 3;
 
 /// The state of an address of the peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathState {
-    /// How many the peer has had before, and the number of this one.
+    /// How many addresses the peer has had before this one, and the number of this one.
     pub(super) epoch: u16,
     pub(super) address: u16,
     pub(super) min_rtt: Option<Duration>,
@@ -33,25 +33,25 @@ pub(super) struct PathState {
     limit_told: bool,
 }
 
-/// A validation under way.
+/// A validation in progress.
 #[derive(Clone, Copy, Debug)]
 struct Validation {
-    /// Bytes of datagrams that came from the address, and that went there.
+    /// Bytes of datagrams received from the address, and sent to it.
     received: u64,
     sent: u64,
-    /// When the last challenge went, and until when an answer may come.
+    /// When the last challenge was sent, and the deadline of its response.
     challenged: Instant,
     deadline: Instant,
 }
 
-/// The path before, should this one turn out not to be one.
+/// The previous path, to which the sender returns if the validation fails.
 #[derive(Clone, Debug)]
 pub(super) struct Previous {
     path: Path,
     state: PathState,
 }
 
-/// A path that was left.
+/// An earlier path.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     address: u16,
@@ -73,14 +73,14 @@ impl PathState {
         self.validation.map(|validation| validation.deadline)
     }
 
-    /// A datagram goes to the address.
+    /// A datagram is sent to the address.
     pub(super) fn count_sent(&mut self, bytes: u32) {
         if let Some(validation) = &mut self.validation {
             validation.sent += u64::from(bytes.saturating_sub(UDP_HEADERS));
         }
     }
 
-    /// One came from there.
+    /// A datagram was received from the address.
     pub(super) fn count_received(&mut self, bytes: u32) {
         if let Some(validation) = &mut self.validation {
             validation.received += u64::from(bytes.saturating_sub(UDP_HEADERS));
@@ -88,7 +88,7 @@ impl PathState {
         }
     }
 
-    /// Nothing may go there now. As long as anything may, a whole datagram may.
+    /// Nothing may be sent there now. If any byte may be sent, a whole datagram may.
     fn is_blocked(&self) -> bool {
         let is_over = |v: Validation| v.sent + 1 > AMPLIFICATION * v.received;
         self.validation.is_some_and(is_over)
@@ -100,7 +100,7 @@ impl Quic {
         self.path.is_blocked()
     }
 
-    /// Tells that this is what stops the sender, once until something comes from the address.
+    /// Reports that the limit stops the sender, once until the next datagram from the address.
     pub(super) fn tell_limit(&mut self, core: &Core, log: &mut impl Log) {
         let has_data = !self.lost.is_empty() || core.may_send_new();
         if has_data && self.is_blocked() && !self.path.limit_told {
@@ -110,7 +110,7 @@ impl Quic {
         }
     }
 
-    /// A packet came from an address that is not the first.
+    /// A packet came from an address other than the first.
     pub(super) fn hear_from(
         &mut self,
         core: &mut Core,
@@ -136,7 +136,7 @@ impl Quic {
         }
     }
 
-    /// The peer has another address.
+    /// The peer's address has changed.
     fn meet(&mut self, core: &mut Core, source: Source, log: &mut impl Log) {
         let port_only = source.port_only;
         log.record(
@@ -169,12 +169,12 @@ impl Quic {
         self.migrate(core, port_only, state, log);
         self.challenge_path(core, log);
         if was_validated {
-            // Section 9.3.3: a node on the old path answers from there.
+            // Section 9.3.3: a node that is still on the old path responds from there.
             self.send_challenge(core, old.0, old.1, log);
         }
     }
 
-    /// Goes on over another path, by what the sender does then.
+    /// Continues on another path, as the migration settings define.
     fn migrate(&mut self, core: &mut Core, port_only: bool, state: PathState, log: &mut impl Log) {
         let migration = core.config.migration;
         let (keeps_controller, keeps_rtt) = match (port_only, migration.port) {
@@ -242,7 +242,7 @@ impl Quic {
         core.set_destination(self.path.address);
     }
 
-    /// Sends a PATH_CHALLENGE to the address in use.
+    /// Sends a PATH_CHALLENGE to the current address.
     pub(super) fn challenge_path(&mut self, core: &mut Core, log: &mut impl Log) {
         let (epoch, address) = (self.path.epoch, self.path.address);
         if let Some(validation) = &mut self.path.validation {
@@ -269,7 +269,7 @@ impl Quic {
         });
     }
 
-    /// A PATH_RESPONSE to the challenge of an address.
+    /// A PATH_RESPONSE to the challenge of an address has arrived.
     fn answered(&mut self, core: &mut Core, epoch: u16, log: &mut impl Log) {
         if let Some((source, mut state)) = self.candidate.filter(|(s, _)| s.epoch == epoch) {
             self.candidate = None;
@@ -296,7 +296,7 @@ impl Quic {
         }
     }
 
-    /// Section 9.3.2: a path that is not validated in time is left for the one before.
+    /// Section 9.3.2: if the path is not validated in time, the sender returns to the previous one.
     pub(super) fn check_validation(&mut self, core: &mut Core, log: &mut impl Log) {
         let is_late = |state: &PathState| state.deadline().is_some_and(|due| due <= core.now);
         if self.candidate.as_ref().is_some_and(|(_, s)| is_late(s)) {
@@ -312,7 +312,7 @@ impl Quic {
             Some(previous) => {
                 core.replace_path(previous.path, log);
                 self.path = previous.state;
-                // Packets from the address that failed carry no news.
+                // Packets from the address that failed are treated as old.
                 self.path.epoch = epoch;
                 self.path.validation = None;
                 core.set_destination(self.path.address);
@@ -322,7 +322,7 @@ impl Quic {
     }
 }
 
-/// RTT with which a path begins after the peer has got another address.
+/// The initial RTT of a path after the peer's address has changed.
 fn initial_rtt_then(core: &Core, port_only: bool) -> Duration {
     let migration = core.config.migration;
     let keeps = port_only && migration.port == PortOnly::Keep;

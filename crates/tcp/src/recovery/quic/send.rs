@@ -7,7 +7,7 @@ use super::Quic;
 use crate::sender::Core;
 
 impl Quic {
-    /// The segment of the next packet. Lost data are sent before new data (RFC 9000 section 13.3), and a
+    /// The segment of the next packet. Lost data is sent before new data (RFC 9000 section 13.3), and a
     /// probe repeats the oldest data only if there is nothing else (RFC 9002 section 6.2.4).
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if core.books.una() == 0 {
@@ -40,7 +40,7 @@ impl Quic {
         Some(seq)
     }
 
-    /// The window or the pacer keeps the next packet back.
+    /// Whether the window or the pacer holds the next packet back.
     fn is_stopped(&mut self, core: &mut Core) -> bool {
         let (next, cwnd) = ((self.packets.in_flight() + 1) as f64, core.cwnd());
         if next > cwnd || next >= cwnd && !core.config.fills_window {
@@ -49,7 +49,7 @@ impl Quic {
         if !core.is_paced() || core.in_train() {
             return false;
         }
-        // A rate that an order gives.
+        // An order has set a pacing rate.
         if core.gate_is_closed() {
             return true;
         }
@@ -66,7 +66,7 @@ impl Quic {
         }
     }
 
-    /// A packet with a segment leaves.
+    /// Records that a packet with a segment is sent.
     pub(super) fn depart(&mut self, core: &mut Core, seq: Seq) {
         if core.books.una() > 0 && self.packets.in_flight() == 0 && seq > 1 {
             core.tell_idle_end();
