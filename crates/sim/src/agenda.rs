@@ -1,10 +1,10 @@
 //! The next event among a fixed set of sources.
 //!
-//! A world has a few busy sources (links) whose next event changes all the time, and many others
-//! that rarely change: most timers are postponed before they are due, and at nodes inside the
-//! network few packets need an event. The busy ones are compared one by one, without a branch,
-//! which costs less than keeping them in order; the others are in a tree, and the first of them is
-//! compared with the busy ones.
+//! A world has a few busy sources (links) whose next event changes all the time, and many others that
+//! rarely change: most timers are postponed before they expire, and at nodes inside the network few
+//! packets need an event. The busy sources are compared one by one without a branch, which costs less
+//! than keeping them sorted. The others are in a tree, and its first source is compared with the busy
+//! ones.
 
 use educe::Educe;
 
@@ -27,12 +27,12 @@ impl Key {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Agenda {
-    /// Instants in nanoseconds: of the first among the other sources, then of the busy ones.
+    /// Due times in nanoseconds: of the first of the other sources, then of the busy ones.
     due: Vec<u64>,
     others: Tree,
 }
 
-/// A source's number, or which of the other sources comes first.
+/// The number of a busy or of another source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Busy(usize),
@@ -40,7 +40,7 @@ pub(crate) enum Source {
 }
 
 impl Agenda {
-    /// An agenda of this many sources of either kind, each numbered from 0.
+    /// An agenda for this many sources of each kind, each numbered from 0.
     pub(crate) fn new(busy: usize, others: usize) -> Self {
         Self {
             due: vec![u64::MAX; busy + 1],
@@ -54,22 +54,21 @@ impl Agenda {
         self.due[busy + 1] = due;
     }
 
-    /// When another source is due.
+    /// When one of the other sources is due.
     #[inline]
     pub(crate) fn other(&self, other: usize) -> &Key {
         &self.others.keys[other]
     }
 
-    /// Sets when another source is due.
+    /// Sets when one of the other sources is due.
     pub(crate) fn set_other(&mut self, other: usize, key: Key) {
         self.others.set(other, key);
         self.due[0] = self.others.first.0;
     }
 
-    /// The first event, and its instant in nanoseconds. A tie of instants is
-    /// settled by the keys, which for busy sources `key` knows; a tie of keys
-    /// goes to the other source numbered 0, then to the busy ones by their
-    /// numbers, then to the other sources.
+    /// The first event, and its instant in nanoseconds. Equal instants are ordered by keys; `key` returns
+    /// those of busy sources. Equal keys are ordered: the other source numbered 0, then the busy ones by
+    /// number, then the other sources.
     #[inline]
     pub(crate) fn first(&self, key: impl Fn(usize) -> Key) -> (Source, u64) {
         let (mut at, mut place, mut last) = (self.due[0], 0, 0);
@@ -101,11 +100,11 @@ impl Agenda {
     }
 }
 
-/// Sources or nodes that are compared at a time.
+/// Sources or nodes per node of the tree.
 const WIDTH: usize = 8;
 
-/// Some sources with their instants in nanoseconds: on the lowest level all of
-/// them, above it the first of each node.
+/// Some sources with their due times in nanoseconds: on the lowest level all of them, above it the first
+/// of each node.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     due: [u64; WIDTH],
@@ -114,15 +113,15 @@ struct Node {
     first: usize,
 }
 
-/// A tree over sources: where one that changes may have become the first of its node, or no longer is
-/// it, the node is compared again, a level at a time. A tie goes to the lower number.
+/// A tournament tree over sources. If a changed source becomes or stops being the first of its node, the
+/// node is compared again, level by level. On a tie the lower number is first.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 struct Tree {
     keys: Vec<Key>,
-    /// The first level is over the sources, the last has one node.
+    /// The first level has the sources, the last has one node.
     levels: Vec<Vec<Node>>,
-    /// The first of all, and its instant in nanoseconds.
+    /// The first source of all, and its due time in nanoseconds.
     first: (u64, usize),
 }
 
@@ -166,7 +165,7 @@ impl Tree {
 }
 
 impl Node {
-    /// Sets when what is at a place is due; whether that may concern who asks the node which comes first.
+    /// Sets the due time at a place; returns whether the first of the node may have changed.
     #[inline]
     fn set(&mut self, place: usize, (due, source): (u64, usize), keys: &[Key]) -> bool {
         let earliest = self.due[self.first];

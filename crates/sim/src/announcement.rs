@@ -1,8 +1,8 @@
-//! Events of packets that are known in advance, apart from arrivals in order: losses of packets
-//! that enter a link ahead of time (see `chain`), and arrivals of packets that others overtake.
+//! Packet events that are known in advance, except arrivals in order: losses of packets that enter
+//! a link ahead of time (see `chain`), and arrivals of packets that others overtake.
 //!
-//! The first of them is one source of the agenda. Announced events of the same instant happen in
-//! the order of the agenda's keys, then by link, then in the order of announcement.
+//! The first of them is one source of the agenda. Announced events of the same instant occur in the
+//! order of the agenda's keys, then by link, then in the order of announcement.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -18,13 +18,14 @@ use crate::packet::Packet;
 /// The next event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// It is lost on entering the link.
+    /// It is lost when it enters the link.
     Lost(DropCause),
     /// It arrives at the link's far end.
     Late,
-    /// It does unless it can follow the next packet before.
+    /// It arrives at the far end, unless the next packet arrives earlier: then it arrives right
+    /// behind that.
     Swapped,
-    /// The hook of this number sends it by itself from this node.
+    /// The hook with this number sends it from this node.
     Emitted(u16, NodeId),
 }
 
@@ -63,18 +64,18 @@ impl PartialOrd for Numbered {
 }
 
 impl Ord for Numbered {
-    /// The next to happen is the greatest.
+    /// The next event is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.order().cmp(&self.order())
     }
 }
 
-/// Announced events that have not happened yet.
+/// Announced events that have not occurred yet.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Announcements {
     heap: BinaryHeap<Numbered>,
-    /// How many there were.
+    /// How many have been announced.
     count: u64,
 }
 
@@ -87,7 +88,7 @@ impl Announcements {
         self.count += 1;
     }
 
-    /// When the next one happens.
+    /// When the next one occurs.
     pub(crate) fn next(&self) -> Key {
         self.heap.peek().map_or(Key::NEVER, |n| n.announcement.key)
     }
@@ -96,7 +97,7 @@ impl Announcements {
         self.heap.pop().map(|n| n.announcement)
     }
 
-    /// Takes back the arrivals over a link, in the order in which they would happen.
+    /// Removes the announced arrivals over a link and returns them in order.
     pub(crate) fn take_back(&mut self, link: LinkId) -> Vec<Announcement> {
         let mut taken = Vec::new();
         self.heap.retain(|n| {
@@ -111,7 +112,8 @@ impl Announcements {
         taken.into_iter().map(|n| n.announcement).collect()
     }
 
-    /// The packet of a link that is to follow the next does so: that one arrives, at `key`.
+    /// The swapped packet of a link follows the packet that now arrives: its arrival is moved to
+    /// `key`.
     pub(crate) fn release_swapped(&mut self, link: LinkId, key: Key) {
         let mut swapped = None;
         self.heap.retain(|n| {

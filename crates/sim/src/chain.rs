@@ -1,19 +1,18 @@
-//! Chains of links that packets pass without an event between.
+//! Chains of links that packets traverse without an event in between.
 //!
-//! If all packets that leave a link go to one other link, and no other packets enter that one, a
-//! packet's times on both are known when it enters the first, because the queues are first in,
-//! first out.
+//! If all packets that leave a link go to one other link, and no other packets enter that one, a packet's
+//! times on both links are known when it enters the first, because the queues are first in, first out.
 
 use smallvec::{Array, SmallVec};
 
 use crate::config::{NodeId, Routes};
 use crate::link::{LinkConfig, LinkId};
 
-/// A small set of links without heap memory: a run without a common beginning with others builds
-/// all this again, and most of the time would be allocation.
+/// A small set of links without heap allocation: a run without a shared prefix builds all this again, and
+/// allocation would take most of the time.
 type Few = SmallVec<[LinkId; 8]>;
 
-/// What packets of all flows can do on a link under any of the routes.
+/// The use of a link by the packets of all flows, under any of the routes.
 #[derive(Default)]
 struct Reached {
     /// The links that packets take next.
@@ -22,16 +21,16 @@ struct Reached {
     feeders: SmallVec<[Option<LinkId>; 4]>,
     /// Packets end at its far end.
     ends: bool,
-    /// How many flows use it; there and back count as two.
+    /// How many flows use it; the two directions count as two.
     users: usize,
-    /// The last of the ways that were followed over it, from 1.
+    /// The last pair of nodes whose path was followed over it, from 1.
     last_way: usize,
 }
 
-/// The same of each link.
+/// The same for each link.
 struct Reach(Vec<Reached>);
 
-/// Adds an item that is not there yet; whether it was not.
+/// Adds an item if it is not there yet; returns whether it was added.
 fn insert<A: Array<Item: PartialEq>>(set: &mut SmallVec<A>, item: A::Item) -> bool {
     let new = !set.contains(&item);
     if new {
@@ -55,7 +54,8 @@ impl Reach {
         reach
     }
 
-    /// Follows what goes from a node to another, under any of the routes. `way` numbers the pairs of nodes.
+    /// Follows the packets from one node to another, under any of the routes. `way` numbers the pairs of
+    /// nodes.
     fn follow(
         &mut self,
         links: &[LinkConfig],
@@ -92,23 +92,22 @@ impl Reach {
     }
 }
 
-/// Where packets go from the far end of a link.
+/// Where packets go after the far end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextHop {
     /// Always to this link, without an event.
     Chained(LinkId),
-    /// To the link of their route. Without an event as long as routes stay and
-    /// no packet that could come first awaits an event.
+    /// To the link of their route. Without an event as long as routes do not change and no packet that
+    /// could come first awaits an event.
     Routed,
-    /// Nowhere, or to where others come from as well: an event awaits them.
+    /// To no link, or to a link that other packets enter too: an event is needed.
     Event,
 }
 
-/// For each link the next link of its packets and, if they are routed, the links on which no packet
-/// may await an event: itself, and those that lead to the same node. A link that may break can end
-/// a chain but not be in the middle of it; so can one with impairments, and one that may pause or
-/// is counted is its own chain, as is one whose packets a hook sees `in_order`. Flows are pairs of
-/// nodes.
+/// For each link, the next link of its packets and, if they are routed, the links on which no packet may
+/// await an event: the link itself, and those that lead to the same node. A link that may break or has
+/// impairments can end a chain but not be in the middle of it. A link that may pause, is counted, or has a
+/// hook that sees its packets `in_order` is a chain by itself. Flows are pairs of nodes.
 pub(crate) fn chains(
     links: &[LinkConfig],
     in_order: &[bool],
@@ -122,7 +121,7 @@ pub(crate) fn chains(
         onward => (onward, Vec::new()),
     };
     let mut chains: Vec<(NextHop, Vec<LinkId>)> = (0..links.len()).map(chain).collect();
-    // A rival where every packet has an event is never sure to be clear.
+    // A rival on which every packet has an event is never guaranteed to be clear.
     loop {
         let is_unsure = |link: &LinkId| chains[link.index()].0 == NextHop::Event;
         let unsure = |(onward, rivals): &(NextHop, Vec<LinkId>)| {
@@ -148,7 +147,7 @@ impl Reach {
         if reached.ends || link.is_special() || (link.may_break && entered_on_the_way) {
             return NextHop::Event;
         }
-        // Packets that a pause holds or that are counted must not be ahead of the present.
+        // Packets that a pause holds or that are counted must not enter ahead of the present.
         if reached
             .onward
             .iter()
@@ -162,7 +161,7 @@ impl Reach {
         if let ([next], true) = (&reached.onward[..], all_by_this_alone) {
             return NextHop::Chained(*next);
         }
-        // While routes stay, the packets of one user come in the order in which they were sent.
+        // While routes do not change, the packets of one user come in the order in which they were sent.
         let in_order = |next: &LinkId| {
             let Reached { feeders, users, .. } = &self.0[next.index()];
             fed_by_this_alone(next) || (!feeders.contains(&None) && *users == 1)
@@ -176,7 +175,7 @@ impl Reach {
     /// The other links over which packets reach the links that follow this one.
     fn rivals(&self, i: usize) -> Vec<LinkId> {
         let this = LinkId(i as u16);
-        // Room for itself, too.
+        // With room for this link itself.
         let mut rivals = Vec::with_capacity(self.0[i].onward.len() + 1);
         let mut open = self.0[i].onward.clone();
         while let Some(link) = open.pop() {

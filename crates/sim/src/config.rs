@@ -45,82 +45,78 @@ pub enum Action {
         /// The next link.
         link: LinkId,
     },
-    /// From now on the link loses every packet that is handed to it.
+    /// From now on the link drops every packet that is handed to it.
     Down(LinkId),
     /// From now on the link takes packets again. Without effect on a link that is not down.
     Up(LinkId),
-    /// A node leaves the link: packets to or from `node` that have not reached the far end are
-    /// lost now. Packets of other nodes on the link move up, as if those packets had not been
-    /// there.
+    /// A node leaves the link: packets to or from `node` that have not reached the far end are lost now. Packets of
+    /// other nodes on the link move up, as if those packets had not existed.
     Purge {
         /// The link, which was declared to break.
         link: LinkId,
         /// The node.
         node: NodeId,
     },
-    /// A node leaves the link, which keeps for it what has not reached the far end, and what is handed to the
-    /// link for it from now on, as far as the link's limit goes. Packets of others on the link move up.
+    /// A node leaves the link. The link buffers the node's packets that have not reached the far end and those that are
+    /// handed to it from now on, up to its limit. Packets of other nodes on the link move up.
     Detain {
         /// The link, which was declared to pause.
         link: LinkId,
         /// The node.
         node: NodeId,
     },
-    /// Packets that a link has detained for a node go to another link, in their order, and so do packets for the
-    /// node that reach the link from now on. To the link itself: it is sent there, and nothing is detained any
-    /// more.
+    /// Packets that a link has buffered for a node are forwarded to another link in order, and so are later packets for
+    /// the node. If the other link is the link itself, they are sent there and buffering ends.
     Forward {
         /// The link.
         link: LinkId,
         /// The node.
         node: NodeId,
-        /// Where it goes, which was declared to pause.
+        /// The other link, which was declared to pause.
         to: LinkId,
     },
-    /// From now on the link holds what has not reached its far end and what is
-    /// handed to it. Of the latter it accepts, with what waited for its
-    /// transmission, as many packets as its limit says. A transmission that
-    /// would start at this very instant has not.
+    /// From now on the link holds the packets that have not reached its far end and those that are handed to it. Of the
+    /// latter it accepts, together with those that waited for transmission, as many as its limit allows. A transmission
+    /// that would start at this very instant has not started.
     Pause(LinkId),
-    /// A paused link sends what it holds, in the order in which it would have
-    /// arrived, as if handed to an idle link now, but without regard to its
-    /// limit. Without effect on a link that is not paused.
+    /// A paused link sends the packets that it holds, in the order in which they would have arrived, as if handed to an
+    /// idle link now, but without regard to its limit. Without effect on a link that is not paused.
     Resume {
         /// The link.
         link: LinkId,
-        /// Which of the link's settings comes into force, its random streams
-        /// and numbers of packets from their start; none to continue as before.
+        /// Which of the link's settings applies from now on, with its random streams and packet numbers from their
+        /// start; none to continue as before.
         setting: Option<u16>,
     },
-    /// From now on the link has another setting. Packets that wait for transmission are sent with it;
-    /// packets on their way arrive as they would have, and no others before them. The setting's random
-    /// streams and numbers of packets begin. Without effect on a link that is paused.
+    /// From now on the link has another setting. Packets that wait for transmission are sent with it; packets in
+    /// transit arrive as they would have, and no later ones before them. The setting's random streams and packet
+    /// numbers start. Without effect on a link that is paused.
     Change {
         /// The link, which was declared to pause.
         link: LinkId,
         /// Which of its settings.
         setting: u16,
     },
-    /// Tell the sender of a flow, which has not opened yet, of its access link.
+    /// The sender of a flow, which has not opened yet, gets a start notice of its access link.
     NotifyStart(FlowId, StartNotice),
-    /// Tell the sender of a flow of a handoff, or give it throughput advice.
+    /// The sender of a flow gets a handoff notice or throughput advice.
     Notify(FlowId, PathUpdate),
-    /// The receiver of a flow predicts that it will leave its link, and knows both links.
+    /// The receiver of a flow predicts that it will leave its link, and has the data of both links.
     Foresee(FlowId, Notice),
-    /// The receiver of a flow has found out that it is on another link, and knows both. The network delivers this
-    /// many copies of its signals to the sender.
+    /// The receiver of a flow has detected that it is on another link, and has the data of both. The network delivers
+    /// this many copies of its signals to the sender.
     Attached(FlowId, u8, Notice),
-    /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
+    /// The client of a datagram flow, or the node of a QUIC receiver, changes to the address with this number.
     Address(FlowId, u16),
-    /// Agents at nodes learn that a mobile node has left its link, or is at a station.
+    /// Agents at nodes are notified that a mobile node has left its link, or is at a station.
     Attach {
         /// The mobile node.
         mobile: NodeId,
         /// The station.
         to: Option<NodeId>,
     },
-    /// An ACK with a handoff mark of this number, which no receiver sent, reaches the sender of a flow.
-    /// The acknowledged segment depends on the sender at that instant.
+    /// The sender of a flow gets an ACK with a handoff mark of this number that no receiver has sent. The acknowledged
+    /// segment depends on the sender at that instant.
     Forge(FlowId, ForgedAck, u32),
     /// Record that the old link breaks.
     MarkBreak,
@@ -129,7 +125,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The flow that it is about, if any.
+    /// The flow that it concerns, if any.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         match *self {
             Self::Open(flow)
@@ -163,7 +159,7 @@ impl ForgedAck {
         ("unsent", Self::Unsent),
     ];
 
-    /// The ACK that reaches a sender.
+    /// The ACK that the sender gets.
     pub(crate) fn of(self, sender: &Sender, number: u32) -> Ack {
         let view = sender.view();
         let ack = match self {
@@ -195,7 +191,7 @@ pub struct FlowConfig<'a> {
     pub from: NodeId,
     /// Node of the receiver.
     pub to: NodeId,
-    /// Sender, as that of the first flow ([`SenderConfig::of_flow`]).
+    /// Sender parameters, as for the first flow ([`SenderConfig::of_flow`]).
     pub sender: &'a SenderConfig,
     /// Its parts.
     pub parts: &'a SenderParts,
@@ -203,10 +199,10 @@ pub struct FlowConfig<'a> {
     pub receiver: &'a ReceiverConfig,
     /// Handoff policies of the sender.
     pub policies: Vec<Policy>,
-    /// Addresses that a QUIC receiver's node may have, each with the node where what is sent there arrives; the first is what
-    /// it begins with. Empty if its address stays.
+    /// Addresses that a QUIC receiver's node may have, each with the node where packets to it arrive; the first is the
+    /// initial one. Empty if its address never changes.
     pub addresses: Vec<(SocketAddrV4, NodeId)>,
-    /// That node knows its new address, and sends a packet at once.
+    /// That node detects its new address, and sends a packet at once.
     pub migrates: bool,
 }
 
@@ -228,12 +224,11 @@ pub struct WorldConfig<'a> {
     pub alternatives: Routes<'a>,
     /// Flows of segments, by our senders and receivers.
     pub flows: Vec<FlowConfig<'a>>,
-    /// Flows of datagrams, which are numbered after those of segments.
+    /// Flows of datagrams, numbered after those of segments.
     pub stacks: Vec<StackConfig>,
-    /// Functions of nodes besides forwarding, each with its nodes. At a link the first one looks that
-    /// sees it.
+    /// Functions of nodes besides forwarding, each with its nodes. If several could see a link, the first one does.
     pub hooks: Vec<(Vec<NodeId>, Hook)>,
-    /// Applications whose data flows carry.
+    /// Applications that send their data over flows.
     pub apps: Vec<AppConfig>,
 }
 
@@ -251,12 +246,12 @@ pub struct AppConfig {
 pub struct ConnectionConfig {
     /// The flow that carries its data.
     pub data: FlowId,
-    /// The flow that carries what the receiver of the data sends, which opens the connection: the data's SYN answers
-    /// its SYN. None if the receiver sends nothing, or if the flow is one of datagrams, which carries both.
+    /// The flow in the other direction, which opens the connection: the data's SYN responds to its SYN. None if the
+    /// receiver sends nothing, or if the flow is one of datagrams, which carries both directions.
     pub back: Option<FlowId>,
 }
 
-/// A world that cannot be.
+/// Why a world cannot be built or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// A packet met a node without a route to its destination.
@@ -279,7 +274,7 @@ pub enum WorldError {
         /// The window, as text.
         cwnd: String,
     },
-    /// A sender has data to send, nothing that would wake it, and is not done: a bug of one of its parts.
+    /// A sender has data to send but no timer or event that would wake it: a bug in one of its parts.
     #[error(
         "the sender of flow {flow} stalled at {at}: it has data to send, but no timer is running"
     )]
@@ -308,7 +303,7 @@ pub enum WorldError {
         /// Its name.
         link: String,
     },
-    /// The timeline brings back a link that was not declared to return.
+    /// The timeline brings up a link that was not declared to return.
     #[error("link {link} cannot come back during the run")]
     UnreturnableLink {
         /// Its name.
@@ -319,12 +314,12 @@ pub enum WorldError {
     UnknownSetting {
         /// Its name.
         link: String,
-        /// The number asked for.
+        /// The requested number.
         setting: u16,
         /// How many there are.
         settings: usize,
     },
-    /// Impairments that cannot be.
+    /// Invalid impairments.
     #[error("the impairments or the cross traffic of link {link} are invalid: {problem}")]
     Impairments {
         /// Its name.
@@ -332,19 +327,19 @@ pub enum WorldError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// The parameters of a link would change under its packets.
+    /// The parameters of a link would change while packets use it.
     #[error("link {link} has carried packets: its parameters cannot change any more")]
     LinkInUse {
         /// Its name.
         link: String,
     },
-    /// The sender or receiver of a flow would change under its packets.
+    /// The sender or receiver of a flow would change while packets use it.
     #[error("flow {flow} has opened: its sender and receiver cannot change any more")]
     FlowOpen {
         /// Its number.
         flow: u32,
     },
-    /// A copy of a world came to an end of a flow of datagrams that cannot be copied.
+    /// A copy of a world reached an endpoint of a datagram flow that cannot be copied.
     #[error(
         "flow {flow} runs a stack whose state cannot be copied during a run; run it from its start"
     )]
@@ -352,14 +347,14 @@ pub enum WorldError {
         /// The flow.
         flow: u32,
     },
-    /// A stack has broken down.
+    /// A stack has failed.
     #[error("the stack of flow {flow} failed at {at}: {message}")]
     Stack {
         /// The flow.
         flow: u32,
         /// When.
         at: Instant,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// More links than can be numbered.

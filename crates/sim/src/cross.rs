@@ -1,4 +1,4 @@
-//! Cross traffic: packets that do not belong to flows, at a rate that losses do not change. They
+//! Cross traffic: packets that do not belong to flows, at a rate that does not react to losses. They
 //! enter at the start of a link, wait and are lost like others, and disappear at its far end.
 
 use midflight_units::{Duration, Instant, Rate};
@@ -6,21 +6,21 @@ use midflight_units::{Duration, Instant, Rate};
 use crate::moment::{Clock, Moment};
 use crate::random::{stream, Stream};
 
-/// Packets of one size, in a pattern. Times are drawn from the stream of `seed` alone.
+/// Packets of one size with a time pattern. Times are drawn only from the stream of `seed`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossTraffic {
-    /// When they come.
+    /// When packets arrive.
     pub pattern: Pattern,
     /// Size of each, headers included.
     pub bytes: u32,
-    /// Of the random stream; see [`crate::random::seed`].
+    /// Seed of the random stream; see [`crate::random::seed`].
     pub seed: u64,
 }
 
-/// When packets come. The first comes at a random time within the first gap.
+/// When packets arrive. The first arrives at a random time within the first gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// As evenly as a clock.
+    /// At constant intervals.
     Constant {
         /// The rate of all packets together.
         rate: Rate,
@@ -30,9 +30,9 @@ pub enum Pattern {
         /// The average rate of all packets together.
         rate: Rate,
     },
-    /// Evenly in bursts, with silence between.
+    /// At constant intervals in bursts, with silence in between.
     OnOff {
-        /// During a burst.
+        /// Rate during a burst.
         peak: Rate,
         /// Mean length of a burst.
         on: Duration,
@@ -44,7 +44,7 @@ pub enum Pattern {
     },
 }
 
-/// Least shape of a Pareto distribution; at 1 there is no mean.
+/// Minimum shape of a Pareto distribution; at 1 there is no mean.
 const LEAST_SHAPE: f64 = 1.05;
 
 impl Pattern {
@@ -69,7 +69,7 @@ fn share_on(on: Duration, off: Duration) -> f64 {
 }
 
 impl CrossTraffic {
-    /// The arrival times of its packets from `from` on, after this many starts before, without end.
+    /// The arrival times of its packets from `from` on, without end, after this many earlier starts.
     pub fn arrivals(self, from: Instant, before: u64) -> impl Iterator<Item = Instant> {
         let mut crossing = ActiveCrossTraffic::new(self, from, before);
         std::iter::repeat_with(move || {
@@ -92,7 +92,8 @@ impl CrossTraffic {
         let Pattern::OnOff { on, shape, .. } = self.pattern else {
             return None;
         };
-        // Else most bursts would pass without a packet, and long searches for the next.
+        // Otherwise most bursts would pass without a packet, and the search for the next would be
+        // long.
         if on.as_secs_f64() < self.spacing() {
             return Some("a burst lasts at least as long as one packet at its rate");
         }
@@ -101,20 +102,20 @@ impl CrossTraffic {
     }
 }
 
-/// Cross traffic under way.
+/// Active cross traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveCrossTraffic {
     traffic: CrossTraffic,
     spacing: f64,
     stream: Stream,
-    /// Seconds that the present burst still lasts.
+    /// Seconds left of the current burst.
     burst: f64,
-    /// When the next packet comes, in seconds, independent of the links' unit of time.
+    /// When the next packet arrives, in seconds, independent of the links' unit of time.
     pub(crate) due: Moment,
 }
 
 impl ActiveCrossTraffic {
-    /// Traffic that begins at `at`, after this many starts before.
+    /// Traffic that begins at `at`, after this many earlier starts.
     pub(crate) fn new(traffic: CrossTraffic, at: Instant, before: u64) -> Self {
         let mut crossing = Self {
             spacing: traffic.spacing(),
@@ -135,7 +136,7 @@ impl ActiveCrossTraffic {
         crossing
     }
 
-    /// Whether this is the same traffic as the other, except for the random numbers.
+    /// Whether this is the same traffic as the other, apart from random numbers.
     pub(crate) fn is_as(&self, other: &CrossTraffic) -> bool {
         (self.traffic.pattern, self.traffic.bytes) == (other.pattern, other.bytes)
     }
@@ -144,7 +145,7 @@ impl ActiveCrossTraffic {
         self.traffic.bytes
     }
 
-    /// Goes on to the next packet.
+    /// Advances to the next packet.
     pub(crate) fn advance(&mut self) {
         let gap = match self.traffic.pattern {
             Pattern::Poisson { .. } => self.exponential(self.spacing),
@@ -153,7 +154,7 @@ impl ActiveCrossTraffic {
         self.wait(gap);
     }
 
-    /// The next packet comes after this many seconds, silence not counted.
+    /// Waits this many seconds, not counting silence, for the next packet.
     fn wait(&mut self, mut seconds: f64) {
         let mut silent = 0.0;
         if let Pattern::OnOff { on, off, .. } = self.traffic.pattern {
@@ -184,7 +185,7 @@ impl ActiveCrossTraffic {
     }
 
     fn exponential(&mut self, mean: f64) -> f64 {
-        // In software, so that it is the same number on every machine.
+        // In software, so that the result is the same on every machine.
         -mean * libm::log(1.0 - self.stream.next_f64())
     }
 }
@@ -242,8 +243,8 @@ mod tests {
         assert!(all.windows(2).all(|w| (w[1] - w[0] - 0.001).abs() < 2e-9));
     }
 
-    /// Mean and standard deviation of exponential gaps are one: over 100,000 of
-    /// them within 4 sigma, 1 / sqrt(100,000) and, of the deviation, sqrt(2) times that.
+    /// Mean and standard deviation of exponential gaps are one: over 100,000 of them within 4 sigma,
+    /// which is 1 / sqrt(100,000) for the mean and sqrt(2) times that for the deviation.
     #[test]
     fn poisson_gaps_are_exponential() {
         let all = arrivals(
@@ -265,8 +266,8 @@ mod tests {
         assert!((long - libm::exp(-2.0)).abs() < 0.005, "{long}");
     }
 
-    /// A quarter of the time on, at 1000 packets a second: 250 a second. With exponential
-    /// periods of mean 0.4 s the share of the time on has a deviation of about 0.0043 over 10,000 s.
+    /// On for a quarter of the time, at 1000 packets a second: 250 a second. With exponential
+    /// periods of mean 0.4 s the fraction of time on has a deviation of about 0.0043 over 10,000 s.
     #[test]
     fn bursts_come_at_the_peak_rate_and_make_the_mean() {
         let all = arrivals(on_off(None), 10_000.0);
@@ -283,8 +284,8 @@ mod tests {
         assert_eq!(on_off(None).mean_bps(), 2e6);
     }
 
-    /// The shortest silence is the mean times (shape - 1) / shape, and of Pareto silences one
-    /// in 2^1.5 lasts twice as long.
+    /// The shortest silence is the mean times (shape - 1) / shape, and one of 2^1.5 Pareto silences
+    /// lasts at least twice as long.
     #[test]
     fn pareto_bursts_have_heavy_tails() {
         let all = arrivals(on_off(Some(1.5)), 10_000.0);

@@ -1,5 +1,5 @@
-//! A 128-bit digest of a run: two runs with equal digests sent, received,
-//! dropped and changed the same things at the same instants.
+//! A 128-bit digest of a run: two runs with equal digests sent, received, dropped and changed the same
+//! things at the same instants.
 //!
 //! Two lanes of multiply-and-fold over 64-bit words. It distinguishes runs; it is not a
 //! cryptographic hash.
@@ -42,12 +42,12 @@ impl Digest {
         self.lanes[1] = fold(self.lanes[1], word.rotate_left(32), MULTIPLIERS[1]);
     }
 
-    /// Half of it as one word.
+    /// The first half as one word.
     pub fn fold(&self) -> u64 {
         self.lanes[0]
     }
 
-    /// Adds what a datagram carries; its number.
+    /// Adds the content of a datagram; returns its number.
     #[cold]
     fn content(&mut self, datagram: &Datagram) -> u64 {
         self.add(datagram.bytes.len() as u64);
@@ -79,7 +79,8 @@ impl fmt::Display for Digest {
 }
 
 impl Observer for Digest {
-    // The kind of an event is known where it is reported: inlined, little more than the folding is left.
+    // The kind of an event is known at compile time where it is reported: inlined, little more than the
+    // folding is left.
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         let (kind, value) = match event {
@@ -160,8 +161,8 @@ impl Observer for Digest {
             Event::Sender(SenderEvent::Timeout(seq)) => (13, *seq),
             Event::Sender(SenderEvent::FastRetransmit(seq)) => (14, *seq),
             Event::Sender(SenderEvent::RecoveryExit) => (15, 0),
-            // Notices and reasons do not change the run by themselves; orders and classifications
-            // are covered by their effects.
+            // Notices and reasons do not change the run by themselves; orders and classifications are
+            // covered by their effects.
             Event::Sender(
                 SenderEvent::Order { .. }
                 | SenderEvent::WindowRefused { .. }
@@ -178,14 +179,14 @@ impl Observer for Digest {
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
                 | SenderEvent::State(_)
-                // The world tells it as an event of the transport.
+                // The world reports it as a transport event.
                 | SenderEvent::Path(_),
             )
             | Event::TimeoutJudged { .. }
             | Event::AckSent(_)
             | Event::Entered { .. }
             | Event::DatagramEntered { .. }
-            // What it does is in the ACKs.
+            // Its effect is in the ACKs.
             | Event::Signal { .. }
             | Event::Notice
             | Event::Waits(_) => return,

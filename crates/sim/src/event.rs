@@ -1,4 +1,4 @@
-//! What a world reports.
+//! The events that a world reports.
 
 use midflight_control::workload::AppEvent;
 use midflight_tcp::{Ack, Segment, SenderEvent};
@@ -11,11 +11,11 @@ use crate::stack::{Datagram, TransportEvent};
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// The segment of this number, towards the receiver.
+    /// The segment with this number, towards the receiver.
     Data(Seq),
-    /// The ACK of this number, towards the sender.
+    /// The ACK with this number, towards the sender.
     Ack(Seq),
-    /// The datagram of this number.
+    /// The datagram with this number.
     Datagram(u64),
 }
 
@@ -24,18 +24,18 @@ pub enum Payload {
 pub enum DropCause {
     /// The queue had no room.
     Queue,
-    /// The queue's discipline dropped it before that.
+    /// The queue's discipline dropped it although there was room.
     Early,
     /// The link was down.
     Break,
     /// The link's impairments lost it.
     Radio,
-    /// The node kept it back.
+    /// A node on the path dropped it.
     Node,
 }
 
 impl Payload {
-    /// What it is: `data`, `ack` or `datagram`.
+    /// Its kind: `data`, `ack` or `datagram`.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Data(_) => "data",
@@ -67,27 +67,27 @@ pub enum Carried {
     Ack(Ack),
 }
 
-/// Something that happened in a world.
+/// An event in a world.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A sender put a segment on the network.
     Sent(&'a Segment),
-    /// An ACK reached its sender, which has not yet looked at it.
+    /// An ACK reached its sender, which has not processed it yet.
     AckArrived(&'a Ack),
     /// A receiver put an ACK on the network.
     AckSent(&'a Ack),
-    /// A packet came to a link that is [tapped](Observer::taps), which may yet have no room for it.
+    /// A packet arrived at a link that is [tapped](Observer::taps), which may still drop it.
     Entered {
         /// The link.
         link: LinkId,
         /// The packet.
         packet: Carried,
     },
-    /// A segment reached its receiver, which has not yet looked at it.
+    /// A segment reached its receiver, which has not processed it yet.
     Arrived {
         /// The segment.
         segment: &'a Segment,
-        /// The link it came over.
+        /// The link over which it came.
         link: LinkId,
         /// It went over a route that was set during the run.
         rerouted: bool,
@@ -96,8 +96,8 @@ pub enum Event<'a> {
         /// The receiver has a higher one already.
         overtaken: bool,
     },
-    /// A sender has sent a segment without data, an ACK of the receiver's SYN or of an ACK that was overtaken, or
-    /// it has arrived.
+    /// A segment without data: an ACK of the receiver's SYN, or of an ACK that was overtaken. The sender has sent
+    /// it, or it has arrived.
     EmptyAck {
         /// The segment.
         segment: &'a Segment,
@@ -106,25 +106,25 @@ pub enum Event<'a> {
     },
     /// A stack put a datagram on the network.
     DatagramSent(&'a Datagram),
-    /// A datagram came to a link that is [tapped](Observer::taps), which may yet have no room for it.
+    /// A datagram arrived at a link that is [tapped](Observer::taps), which may still drop it.
     DatagramEntered {
         /// The link.
         link: LinkId,
         /// The datagram.
         datagram: &'a Datagram,
     },
-    /// A datagram reached the other end, which has not yet looked at it.
+    /// A datagram reached the other end, which has not processed it yet.
     DatagramArrived {
         /// The datagram.
         datagram: &'a Datagram,
-        /// The last link on its way.
+        /// The last link of its path.
         link: LinkId,
     },
     /// A packet was lost.
     Dropped {
         /// What it carried.
         payload: Payload,
-        /// When the segment was sent; of an ACK, the one that caused it.
+        /// When the segment was sent; for an ACK, the segment that caused it.
         sent: Instant,
         /// The link that lost it.
         link: LinkId,
@@ -137,32 +137,32 @@ pub enum Event<'a> {
     Marked {
         /// What it carried.
         payload: Payload,
-        /// When the segment was sent; of an ACK, the one that caused it.
+        /// When the segment was sent; for an ACK, the segment that caused it.
         sent: Instant,
         /// The link.
         link: LinkId,
         /// Its number, if it was a datagram.
         datagram: Option<u64>,
     },
-    /// A node on the path sends a packet by itself.
+    /// A node on the path sends a packet itself.
     NodeSent {
         /// What it carries.
         payload: Payload,
-        /// When the segment was sent; of an ACK, the one that caused it.
+        /// When the segment was sent; for an ACK, the segment that caused it.
         sent: Instant,
         /// The node.
         node: NodeId,
     },
-    /// Something happened to a connection besides its data.
+    /// An event of a connection besides its data.
     Transport(&'a TransportEvent),
     /// A change inside a sender.
     Sender(SenderEvent<'a>),
     /// An event inside an application.
     App(&'a AppEvent),
-    /// An application begins to wait for messages of this flow that are under way, or has read all of them.
+    /// An application begins to wait for messages of this flow that are in transit, or has read all of them.
     Waits(bool),
-    /// Ground truth about a timeout, known when the segment is acknowledged:
-    /// it was spurious when a segment sent before the timeout caused the ACK.
+    /// Ground truth about a timeout, known when the segment is acknowledged: it was spurious if a segment sent
+    /// before the timeout caused the ACK.
     TimeoutJudged {
         /// When the timer expired.
         at: Instant,
@@ -177,26 +177,26 @@ pub enum Event<'a> {
     Make,
     /// A notice reaches the sender.
     Notice,
-    /// What the signal of a mobile node does from now on, in words.
+    /// A description of what the signal of a mobile node does from now on.
     Signal {
         /// The part.
         name: &'static str,
-        /// The words.
+        /// The description.
         text: &'a str,
     },
 }
 
-/// Watches a world.
+/// Receives the events of a world.
 pub trait Observer {
-    /// Whether it wants the events that cost something on every ACK (see `midflight_tcp::Log`).
+    /// Whether it receives the events that cost time on every ACK (see `midflight_tcp::Log`).
     const DETAILED: bool = false;
 
-    /// Whether it wants to see what enters this link.
+    /// Whether it receives the packets that enter this link.
     fn taps(&self, _link: LinkId) -> bool {
         false
     }
 
-    /// `event` happened to `flow` at `now`. Events of no flow are reported for flow 0.
+    /// `event` occurred for `flow` at `now`. Events that belong to no flow are reported for flow 0.
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
 }
 

@@ -12,18 +12,18 @@ use crate::link::LinkId;
 use crate::packet::{Packet, PacketOptions};
 use crate::quick_start::RateRouter;
 
-/// The fate of a packet.
+/// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is forwarded.
     Forward,
-    /// The node keeps it back.
+    /// The node does not forward it.
     Drop,
-    /// This is forwarded in its place: a segment for a segment, an ACK for an ACK.
+    /// This is forwarded instead: a segment for a segment, an ACK for an ACK.
     Replace(Carried),
 }
 
-/// A packet that a node sends by itself. The hook does not see it.
+/// A packet that a node sends itself. The hook does not see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emitted {
     /// The node that sends it, one of the hook's.
@@ -85,10 +85,10 @@ impl HookedPacket<'_> {
     }
 }
 
-/// A hook of one or several nodes: it inspects packets, holds them back or sends packets itself, without I/O and
-/// without its own clock. It gets the packets of all outgoing links of its nodes in order of time.
+/// A hook of one or several nodes: it inspects packets, drops them or sends packets itself, without I/O and
+/// without its own clock. It gets the packets of all outgoing links of its nodes in time order.
 pub trait NodeHook: Debug + Send + Sync {
-    /// A packet is about to leave the node; `emit` takes what the node sends now by itself.
+    /// A packet is about to leave the node; the hook adds packets that the node sends itself to `emit`.
     fn on_packet(
         &mut self,
         now: Instant,
@@ -106,13 +106,13 @@ pub trait NodeHook: Debug + Send + Sync {
     ) {
     }
 
-    /// When it must be woken.
+    /// When its next timer expires.
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// It is then.
+    /// Its timer has expired.
     fn on_timeout(&mut self, now: Instant, emit: &mut Vec<Emitted>);
 
-    /// One that does the same from here on.
+    /// A copy in the same state.
     fn copy(&self) -> Box<dyn NodeHook>;
 }
 
@@ -134,7 +134,7 @@ impl Clone for Hook {
     }
 }
 
-/// Hooks of which nothing here knows what they are differ, also from themselves.
+/// Hooks of unknown type are unequal, also to themselves.
 impl PartialEq for Hook {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -145,13 +145,12 @@ impl PartialEq for Hook {
 }
 
 impl Hook {
-    /// Whether it must not see packets before they come: what it knows does not change with the
-    /// packets of each link alone.
+    /// Whether it must not see packets ahead of the present: its state depends on packets of several links.
     pub(crate) fn is_in_order(&self) -> bool {
         matches!(self, Self::Other(_))
     }
 
-    /// Whether it looks at what is handed to a link of its node.
+    /// Whether it sees the packets that are handed to a link of its node.
     pub(crate) fn sees(&self, link: LinkId) -> bool {
         match self {
             Self::QuickStart(router) => router.is_at(link),

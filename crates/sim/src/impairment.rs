@@ -10,13 +10,13 @@ use midflight_units::{Duration, Instant};
 
 use crate::random::{self, stream, Chance, Stream};
 
-/// Shortest dwell of a state: each dwell of the time between two packets takes a draw.
+/// Minimum dwell time of a state: each dwell between two packets takes a draw.
 pub const LEAST_DWELL: Duration = Duration::from_micros(10);
 
 /// One of the two states of [`LossModel::Gilbert`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// How long it lasts until it may change; at least [`LEAST_DWELL`].
+    /// How long it lasts before it may change; at least [`LEAST_DWELL`].
     pub dwell: Duration,
     /// Probability that a packet is lost in it, from 0 to 1.
     pub loss: f64,
@@ -25,24 +25,24 @@ pub struct State {
 /// Which packets are lost; decided for each packet at the instant at which it would arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossModel {
-    /// Each packet by itself.
+    /// Each packet independently.
     Uniform {
-        /// That a packet is lost, from 0 to 1.
+        /// Probability that a packet is lost, from 0 to 1.
         probability: f64,
     },
-    /// Some packets in a row.
+    /// Several consecutive packets.
     Burst {
-        /// That a packet which no burst takes starts one, from 0 to 1.
+        /// Probability that a packet outside a burst starts one, from 0 to 1.
         probability: f64,
-        /// Packets lost in a row, the first included; at least 1.
+        /// Consecutive packets lost, including the first; at least 1.
         length: u32,
     },
-    /// Two states that take turns (Gilbert 1960, Elliott 1963, in time instead of in packets). After each
-    /// dwell the state changes, or another dwell of it starts.
+    /// Two alternating states (Gilbert 1960, Elliott 1963, in time instead of in packets). After each dwell the
+    /// state changes, or another dwell of it starts.
     Gilbert {
-        /// The state at time zero, or when the setting comes into force.
+        /// The state at time zero, or when the setting takes effect.
         good: State,
-        /// The other one.
+        /// The other state.
         bad: State,
         /// Probability of a change after a dwell, from 0 to 1.
         flip: f64,
@@ -52,37 +52,37 @@ pub enum LossModel {
 /// Which packets arrive out of order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reordering {
-    /// A packet changes places with the next one: it is delivered right behind
-    /// the next that is neither lost nor late. That one is not swapped again.
+    /// A packet changes places with the next one: it is delivered right behind the next packet that is neither lost
+    /// nor late. That packet is not swapped again.
     Swap {
-        /// That a packet is swapped, from 0 to 1.
+        /// Probability that a packet is swapped, from 0 to 1.
         probability: f64,
-        /// How long it waits for the next one before it is delivered all the same.
+        /// How long it waits for the next packet before it is delivered anyway.
         hold: Duration,
     },
-    /// The link layer sends a packet again: it arrives later, and others overtake it.
+    /// The link layer retransmits a packet: it arrives later, and others overtake it.
     LinkRetransmission {
-        /// That a packet is sent again, from 0 to 1.
+        /// Probability that a packet is retransmitted, from 0 to 1.
         probability: f64,
         /// How much later it arrives.
         delay: Duration,
     },
-    /// A cellular radio: a transmission fails, and again, and each one more takes its time (HARQ); what comes behind
-    /// waits, as the layer above delivers in order (RLC, 3GPP TS 38.322 section 5.2).
+    /// A cellular radio: transmissions may fail repeatedly, and each retransmission takes time (HARQ). Later packets
+    /// wait, because the layer above delivers in order (RLC, 3GPP TS 38.322 section 5.2).
     Harq {
-        /// That a transmission fails, from 0 to less than 1.
+        /// Probability that a transmission fails, from 0 to less than 1.
         probability: f64,
-        /// How long each one more takes.
+        /// How long each retransmission takes.
         delay: Duration,
         /// Packets are delivered at multiples of this; zero for at any time.
         slot: Duration,
     },
 }
 
-/// Most transmissions of a packet besides the first; then it gets through.
+/// Maximum number of retransmissions of a packet; the last one succeeds.
 const MOST_AGAIN: u64 = 8;
 
-/// The fate of the packet with a certain number.
+/// What happens to the packet with a certain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scripted {
     /// It is lost.
@@ -97,22 +97,22 @@ pub enum Scripted {
 pub struct Impairments {
     /// Random losses.
     pub loss: Option<LossModel>,
-    /// Random reordering of what is not lost.
+    /// Random reordering of packets that are not lost.
     pub reordering: Option<Reordering>,
-    /// The fate of the packets of these numbers, ascending from 1 in the order in which packets
-    /// reach the far end; replaces the random models.
+    /// What happens to the packets with these numbers, ascending from 1 in the order in which packets reach the far
+    /// end; replaces the random models.
     pub script: Vec<(u64, Scripted)>,
-    /// Of the random streams; see [`crate::random::seed`].
+    /// Seed of the random streams; see [`crate::random::seed`].
     pub seed: u64,
 }
 
 impl Impairments {
-    /// Whether nothing ever happens to a packet.
+    /// Whether no packet is ever affected.
     pub fn is_none(&self) -> bool {
         self.loss.is_none() && self.reordering.is_none() && self.script.is_empty()
     }
 
-    /// Seed of the streams when they come into force, after this many times before.
+    /// Seed of the streams when the impairments take effect, after this many earlier times.
     fn seed_after(&self, before: u64) -> u64 {
         match before {
             0 => self.seed,
@@ -120,18 +120,18 @@ impl Impairments {
         }
     }
 
-    /// A decision that is drawn for each packet for a loss, when the impairments come into force after
-    /// this many times before.
+    /// The random decision for each packet about its loss, when the impairments take effect after this many earlier
+    /// times.
     pub fn loss_drawn(&self, probability: f64, before: u64) -> Drawn {
         Drawn::of(probability, self.seed_after(before), LOSS)
     }
 
-    /// The same for each dwell of [`LossModel::Gilbert`].
+    /// The random decision for each dwell of [`LossModel::Gilbert`].
     pub fn state_drawn(&self, probability: f64, before: u64) -> Drawn {
         Drawn::of(probability, self.seed_after(before), STATE)
     }
 
-    /// The same for each packet for reordering.
+    /// The random decision for each packet about reordering.
     pub fn reordering_drawn(&self, probability: f64, before: u64) -> Drawn {
         Drawn::of(probability, self.seed_after(before), REORDERING)
     }
@@ -180,8 +180,8 @@ impl Impairments {
     }
 }
 
-/// A random decision in the form for an external program: 64 bits of the stream must be below the
-/// threshold; the greatest one represents certainty.
+/// A random decision in the form for an external program: 64 bits of the stream must be below the threshold; the
+/// maximum threshold means certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// The threshold that 64 random bits must be below.
@@ -204,12 +204,12 @@ fn words(key: [u8; 32]) -> [u64; 4] {
     [0, 1, 2, 3].map(word)
 }
 
-/// The fate of a packet at the far end.
+/// What happens to a packet at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     OnTime,
     Lost,
-    /// An outage took it.
+    /// It is lost in an outage.
     Broken,
     /// It arrives this much later.
     Late(Duration),
@@ -217,15 +217,15 @@ pub(crate) enum Fate {
     Swapped(Duration),
 }
 
-/// Impairments in force.
+/// Impairments in effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Impairing {
     loss: Option<Loss>,
     reordering: Option<(Reordering, Chance, Stream)>,
     script: Arc<[(u64, Scripted)]>,
-    /// Entries of the script that are over.
+    /// Entries of the script that have been used.
     done: usize,
-    /// Number of the packet that was last at the far end.
+    /// Number of the last packet at the far end.
     number: u64,
     /// When the last packet was delivered in order.
     in_order: Instant,
@@ -244,16 +244,16 @@ enum LossKind {
     Burst {
         start: Chance,
         length: u32,
-        /// Packets that the present burst still takes.
+        /// Packets left in the current burst.
         left: u32,
     },
     Gilbert {
-        /// Good and bad.
+        /// Dwell times of the good and the bad state.
         dwell: [Duration; 2],
         loss: [Chance; 2],
         flip: Chance,
         state: usize,
-        /// End of the present dwell.
+        /// End of the current dwell.
         until: Instant,
         /// One draw for each dwell.
         stream: Stream,
@@ -295,7 +295,7 @@ fn own_stream(seed: u64, purpose: &str) -> Stream {
 }
 
 impl Loss {
-    /// Whether the packet that is at the far end at `now` is lost; `now` never goes back.
+    /// Whether the packet that is at the far end at `now` is lost; `now` never decreases.
     fn draw(&mut self, now: Instant) -> bool {
         match &mut self.kind {
             LossKind::Uniform(chance) => chance.draw(&mut self.stream),
@@ -331,8 +331,7 @@ impl Loss {
 }
 
 impl Impairing {
-    /// The impairments, if there are any, as they come into force at `from`, after this many
-    /// times before.
+    /// The impairments, if there are any, that take effect at `from`, after this many earlier times.
     pub(crate) fn new(impairments: &Impairments, from: Instant, before: u64) -> Option<Self> {
         if impairments.is_none() {
             return None;
@@ -359,10 +358,10 @@ impl Impairing {
         })
     }
 
-    /// The fate of the next packet, which is at the far end at `now`.
+    /// What happens to the next packet, which is at the far end at `now`.
     pub(crate) fn fate(&mut self, now: Instant) -> Fate {
         self.number += 1;
-        // All draws first, so that the script for one packet does not shift the draws of the next.
+        // All draws are made first, so that the script for one packet does not shift the draws of the next.
         let lost = self.loss.as_mut().is_some_and(|loss| loss.draw(now));
         let harq = match &mut self.reordering {
             Some((
@@ -403,13 +402,14 @@ impl Impairing {
         }
     }
 
-    /// A packet is there so much after `now`, and is delivered at the end of its slot behind those before it.
+    /// The delay of a packet that is ready `delay` after `now`: it is delivered at the end of its slot and after the
+    /// packets before it.
     fn deliver_in_order(&mut self, now: Instant, delay: Duration, slot: Duration) -> Fate {
         let mut ready = (now + delay).as_nanos();
         if slot > Duration::ZERO {
             ready = ready.next_multiple_of(slot.as_nanos());
         }
-        // A nanosecond apart, which no rounding takes away.
+        // At least one nanosecond later, so that rounding cannot make them equal.
         let least = self.in_order.as_nanos() + 1;
         self.in_order = Instant::from_nanos(ready.max(least));
         match self.in_order.since(now) {
@@ -419,7 +419,7 @@ impl Impairing {
     }
 }
 
-/// Transmissions besides the first, each of which has failed with this probability, by one uniform draw.
+/// Number of retransmissions, if each transmission fails with this probability, from one uniform draw.
 fn transmissions(probability: f64, drawn: f64) -> u64 {
     let (mut again, mut fails) = (0, probability);
     while drawn < fails && again < MOST_AGAIN {
@@ -469,7 +469,7 @@ mod tests {
         }
     }
 
-    /// For this many packets, a millisecond from one to the next, whether they are lost.
+    /// Whether each of this many packets, sent 1 ms apart, is lost.
     fn losses(model: LossModel, packets: u64) -> impl Iterator<Item = bool> {
         let mut impairing = impairing(&loss(model, 1));
         (0..packets)
@@ -489,15 +489,15 @@ mod tests {
         loss: 0.1,
     };
 
-    /// Of 1,000,000 packets 10,000 are lost, within 4 sigma, which is 100.
+    /// 10,000 of 1,000,000 packets are lost, within 4 sigma; sigma is 100.
     #[test]
     fn uniform_losses_have_their_probability() {
         let share = share(LossModel::Uniform { probability: 0.01 }, 1_000_000);
         assert!((share - 0.01).abs() < 0.0004, "{share}");
     }
 
-    /// Between bursts 99 packets pass in the mean, so that 5 of 104 are lost. Of
-    /// 1,000,000 packets some 9,600 start a burst, within 4 sigma, which is 1 %.
+    /// Between bursts 99 packets pass on average, so that 5 of 104 are lost. About 9,600 of 1,000,000 packets start
+    /// a burst, within 4 sigma; sigma is 1 %.
     #[test]
     fn bursts_have_their_length_and_their_probability() {
         let model = LossModel::Burst {
@@ -548,7 +548,7 @@ mod tests {
         assert!(changes.into_iter().all(|ms| ms.is_multiple_of(100)));
     }
 
-    /// With a flip for certain the states take turns, and a dwell ends before its last instant.
+    /// If a flip is certain the states alternate, and a dwell ends before its last instant.
     #[test]
     fn a_state_starts_at_the_end_of_the_one_before() {
         let model = LossModel::Gilbert {
@@ -572,7 +572,7 @@ mod tests {
         }
     }
 
-    /// The n-th packet has the same fate, whatever is scripted for others and whenever it comes.
+    /// The n-th packet has the same fate, whatever is scripted for others and whenever it arrives.
     #[test]
     fn the_fate_of_a_packet_shifts_nothing_for_others() {
         let hold = Duration::from_millis(3);
@@ -615,7 +615,7 @@ mod tests {
         assert!(seen.iter().all(|&count| count > 50), "{seen:?}");
     }
 
-    /// Which packets are lost and which are late never changes for a seed; computed apart from this code, in Python.
+    /// Which packets are lost and which are late never changes for a seed; computed independently, in Python.
     #[test]
     fn fates_never_change() {
         let delay = Duration::from_millis(1);
@@ -639,7 +639,7 @@ mod tests {
         assert_eq!(numbers(Fate::Late(delay)), late);
     }
 
-    /// By hand: with slots of 5 ms and 8 ms for each transmission more, in order.
+    /// By hand: with slots of 5 ms, and 8 ms for each retransmission, in order.
     #[test]
     fn harq_delays_and_keeps_the_order() {
         assert_eq!(
@@ -657,7 +657,7 @@ mod tests {
             seed: 1,
             ..Impairments::default()
         };
-        // Nothing fails: only slots delay.
+        // No transmission fails: only slots delay.
         let mut slots = impairing(&harq(0.0, ms(5)));
         assert_eq!(slots.fate(at(5)), Fate::OnTime);
         assert_eq!(slots.fate(at(6)), Fate::Late(ms(4)));
@@ -665,8 +665,7 @@ mod tests {
             slots.fate(at(7)),
             Fate::Late(ms(3) + Duration::from_nanos(1))
         );
-        // A tenth of the transmissions fails; arrivals still ascend, and the mean number of transmissions
-        // is 1 / 0.9.
+        // One in ten transmissions fails; arrivals still ascend, and the mean number of transmissions is 1 / 0.9.
         let mut radio = impairing(&harq(0.1, Duration::ZERO));
         let (mut last, mut apart) = (Instant::ZERO, 0);
         for second in 1..=20_000 {

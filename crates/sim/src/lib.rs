@@ -3,9 +3,9 @@
 //!
 //! A [`World`] is plain data: it can be cloned, and a clone with the same actions makes the same
 //! run. Event order is total: time, then the double that ns-2 would have for it (see `moment`),
-//! then the instant at which the event was put on the agenda, and at which the event that did so
-//! was, then a fixed order of the sources. The third key is ns-2's rule that simultaneous events
-//! run in the order in which they were scheduled.
+//! then the instant at which the event was scheduled, and at which the event that scheduled it was,
+//! then a fixed order of the sources. The third key is ns-2's rule that simultaneous events run in
+//! the order in which they were scheduled.
 
 mod agenda;
 pub mod agent;

@@ -25,73 +25,73 @@ use crate::special::{Entry, Special};
 /// A packet on its way to the far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transit {
-    /// The nanosecond of its arrival.
+    /// Its arrival, in whole nanoseconds.
     pub(crate) at: Instant,
     pub(crate) passage: Acceptance,
     pub(crate) packet: Packet,
 }
 
-/// The treatment of an accepted packet.
+/// The result of accepting a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
-    /// Its transmission starts, and when that was decided.
+    /// When its transmission starts, and when that was decided.
     pub(crate) start: Scheduled,
-    /// It is at the far end.
+    /// When it arrives at the far end.
     pub(crate) arrive: FineTime,
 }
 
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Link {
-    /// Where it ends.
+    /// The node at its far end.
     pub(crate) to: NodeId,
     limit: Option<u32>,
     pub(crate) may_break: bool,
-    /// Where packets go from the far end.
+    /// Where packets go after the far end.
     pub(crate) onward: NextHop,
     /// If they are routed: the links on which no packet may await an event.
     pub(crate) to_be_clear: Vec<LinkId>,
-    /// The agenda's number of its arrivals; of no meaning where packets continue without an event.
+    /// The agenda's number of its arrivals; unused if packets continue without an event.
     pub(crate) source: Source,
     down: bool,
-    /// Packets do not simply enter: it is down, paused, counted, tapped or watched by a hook of its
-    /// node, takes a random time, or holds back packets after a change.
+    /// The fast path for entering packets is off: the link is down, paused, counted, tapped or watched by a hook
+    /// of its node, takes a random processing time, or delays packets after a change.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
     pub(crate) impaired: bool,
-    /// Its place among all.
+    /// Its index among all links.
     pub(crate) number: u16,
-    /// Counts the times here that are not whole nanoseconds.
+    /// Represents times that are not whole nanoseconds.
     clock: Clock,
     rate: Rate,
     fine_delay: f64,
-    /// Without a schedule.
+    /// The delay without a schedule.
     own_delay: f64,
     following: Option<Box<Following>>,
     /// Size of the packet accepted last, and how long its transmission takes.
     bytes: u32,
     transmission: f64,
-    /// Most packets that wait.
+    /// Maximum number of waiting packets.
     room: usize,
-    /// The transmitter is free from here on.
+    /// The transmitter is free from this time.
     free_at: FineTime,
     /// Start of the transmission accepted last, and when that was decided.
     newest_start: (FineTime, FineTime),
-    /// The last packet offered entered then.
+    /// When the last offered packet entered.
     #[cfg(debug_assertions)]
     newest_entry: FineTime,
-    /// Starts of the transmissions since the link was idle, the newest ones as
-    /// many as may wait; kept where there is a limit and packets pass on.
+    /// Start times of the transmissions since the link was idle, only as many of the newest as may wait; kept if
+    /// there is a limit and packets continue without an event.
     starts: Ring<Scheduled>,
     /// Packets on their way to the far end, where an event awaits them.
     ring: Ring<Transit>,
-    /// When each packet of `ring` enters; kept where the link may break.
+    /// When each packet of `ring` enters; kept if the link may break.
     entries: Ring<FineTime>,
 }
 
 impl Link {
-    /// A link of these parameters.
+    /// A link with these parameters.
     #[inline]
     pub(crate) fn new(config: &LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
@@ -133,14 +133,14 @@ impl Link {
     pub(crate) fn tune(&mut self, rate: Rate, delay: Duration, limit: Option<u32>) {
         self.rate = rate;
         self.own_delay = self.clock.span(delay);
-        // With a schedule it is that of the packet before, of which there is none.
+        // With a schedule this is the delay of the previous packet, of which there is none.
         self.fine_delay = if self.following.is_some() {
             0.0
         } else {
             self.own_delay
         };
         self.limit = limit;
-        // Where packets wait for opportunities, none is in transmission meanwhile.
+        // If packets wait for opportunities, none is in transmission meanwhile.
         let sends_at_once = |f: &Following| matches!(f.service(), Service::Opportunities(_));
         let in_transmission = usize::from(!self.following.as_deref().is_some_and(sends_at_once));
         let room = |limit: u32| (limit as usize).saturating_sub(in_transmission);
@@ -155,10 +155,9 @@ impl Link {
         self.free_at > FineTime::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
-    /// Whether the queue is full at `now`, while one packet is in transmission: none of the last
-    /// packets, as many as the limit, has begun. A transmission that starts at this very instant
-    /// has begun unless that was decided (when the packet before it started) after the present
-    /// event was scheduled.
+    /// Whether the queue is full at `now`, while one packet is in transmission: none of the last `room` packets
+    /// has started transmission. A transmission that starts at this very instant has started unless that was
+    /// decided (when the packet before it started) after the present event was scheduled.
     #[inline(always)]
     fn is_full(&self, now: FineTime, scheduled: Scheduled) -> bool {
         let waits =
@@ -172,13 +171,13 @@ impl Link {
         }
     }
 
-    /// Whether some packets are not kept here until an event at the far end.
+    /// Whether some packets continue without an event at the far end, so that they are not kept here.
     fn passes_on(&self) -> bool {
         self.onward != NextHop::Event
     }
 
-    /// Takes a packet of `bytes` at `now`, which may lie ahead of the present
-    /// but never before an earlier call's. None when the queue has no room.
+    /// Accepts a packet of `bytes` at `now`, which may lie ahead of the present but never before an earlier
+    /// call's. Returns none if the queue has no room.
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
@@ -233,7 +232,8 @@ impl Link {
         })
     }
 
-    /// How long the transmission and the way of a packet take by the link's schedule, and when the first begins.
+    /// Sets the transmission time and delay of a packet by the link's schedule; returns when the transmission
+    /// begins.
     #[inline(never)]
     fn follow(&mut self, start: Scheduled, now: FineTime, bytes: u32) -> Scheduled {
         let Some(following) = self.following.as_deref_mut() else {
@@ -248,7 +248,7 @@ impl Link {
         if sending.first == start.at {
             return start;
         }
-        // It waits for an opportunity.
+        // The packet waits for an opportunity.
         let start = Scheduled {
             at: sending.first,
             ..start
@@ -262,8 +262,8 @@ impl Link {
         start
     }
 
-    /// Puts a packet that enters at `enter` on its way to the far end; whether
-    /// it is the next to arrive there.
+    /// Queues a packet that enters at `enter` for its arrival at the far end; returns whether it is the next to
+    /// arrive there.
     #[inline(always)]
     pub(crate) fn carry(&mut self, enter: FineTime, passage: Acceptance, packet: Packet) -> bool {
         if self.may_break {
@@ -295,7 +295,7 @@ impl Link {
         next.map_or(u64::MAX, |t| t.at.as_nanos())
     }
 
-    /// The same with what settles ties.
+    /// The agenda key of that arrival, which orders simultaneous events.
     pub(crate) fn key(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
             due: self.clock.moment(t.passage.arrive),
@@ -303,7 +303,7 @@ impl Link {
         })
     }
 
-    /// Takes the packet that [`Self::next_due`] announced.
+    /// Removes the packet that [`Self::next_due`] announced.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Transit> {
         if self.may_break {
@@ -312,8 +312,8 @@ impl Link {
         self.ring.pop()
     }
 
-    /// The link goes down at `now`: what was announced to enter it later is
-    /// lost then. Calls `lose` with each such packet.
+    /// The link goes down at `now`: packets that were announced to enter later are lost then. Calls `lose` with
+    /// each of them.
     pub(crate) fn take_down(&mut self, now: FineTime, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
         self.closed = true;
@@ -336,14 +336,14 @@ impl Link {
         self.closed = self.special.as_deref().is_some_and(Special::is_closed);
     }
 
-    /// Whether it was declared to come back.
+    /// Whether it was declared to return.
     pub(crate) fn may_return(&self) -> bool {
         self.special
             .as_deref()
             .is_some_and(|special| special.may_return)
     }
 
-    /// Whether packets handed to it are observed, by a watcher or by a hook.
+    /// Whether an observer or a hook sees the packets that are handed to it.
     pub(crate) fn is_looked_at(&self) -> bool {
         let looks = |special: &Special| special.tapped || special.hook.is_some();
         self.special.as_deref().is_some_and(looks)
@@ -354,8 +354,8 @@ impl Link {
         self.rate
     }
 
-    /// Its state at `now`, up to which nothing more happens to it. Of a link that is not
-    /// [tapped](LinkConfig::tapped) packets may have gone on already.
+    /// Its state at `now`; nothing else happens to it before that. On a link that is not
+    /// [tapped](LinkConfig::tapped) packets may have left already.
     pub(crate) fn state(&self, now: FineTime) -> LinkState {
         let special = self.special.as_deref();
         let paused = special.filter(|special| special.paused);
@@ -367,7 +367,7 @@ impl Link {
         };
         let (bps, delay) = following.map_or((None, None), |following| following.now(now));
         let delay = delay.unwrap_or(own);
-        // Where it sends at given instants the transmitter may be free while packets wait.
+        // If it sends at given instants the transmitter may be free while packets wait.
         let sends_at_instants = following.is_some_and(Following::sends_at_instants);
         let left = |transit: &Transit| transit.passage.arrive <= now.plus(delay);
         let (mut packets, mut bytes) = (0, 0);
@@ -378,7 +378,7 @@ impl Link {
                 (n + 1, sum + u64::from(packet.bytes))
             });
         } else if self.free_at > now {
-            // The last of those that have begun is in transmission.
+            // The last packet that has started is in transmission.
             for transit in self.ring.iter().rev() {
                 let has_begun = transit.passage.start.at <= now;
                 if has_begun && sends_at_instants && left(transit) {
@@ -403,7 +403,7 @@ impl Link {
         }
     }
 
-    /// Whether a packet may enter where packets do not simply enter.
+    /// Decides whether a packet may enter when the fast path is off.
     #[cold]
     #[inline(never)]
     pub(crate) fn admit(&mut self, enter: FineTime, packet: Packet) -> Entry {
@@ -444,8 +444,8 @@ impl Link {
         }
     }
 
-    /// The packet that [`Self::next_due`] announced, with what becomes of it,
-    /// and whether one that waits for the next follows it.
+    /// The packet that [`Self::next_due`] announced, what happens to it, and whether a swapped packet follows
+    /// it.
     pub(crate) fn next_fate(&mut self) -> Option<(Transit, Fate, bool)> {
         let transit = *self.ring.front()?;
         let by_schedule = self.fate_by_schedule(&transit);
@@ -463,10 +463,10 @@ impl Link {
         Some((transit, fate, followed))
     }
 
-    /// How the link's schedule loses a packet at the far end, if it does.
+    /// Whether and how the link's schedule loses a packet at the far end.
     fn fate_by_schedule(&mut self, transit: &Transit) -> Option<Fate> {
         let following = self.following.as_deref_mut()?;
-        // One draw for each packet, independent of its fate.
+        // One draw for each packet, whatever happens to it.
         let is_lost = following.loses(transit.passage.arrive);
         if following.took(transit.passage.start.at, transit.packet.bytes) {
             return Some(Fate::Broken);
@@ -474,20 +474,20 @@ impl Link {
         is_lost.then_some(Fate::Lost)
     }
 
-    /// The queue had no room for a packet.
+    /// Counts a packet for which the queue had no room.
     pub(crate) fn count_drop(&mut self) {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.dropped_queue += 1;
         }
     }
 
-    /// Counts of the packets handed to it; None if they are not counted.
+    /// Counts of the packets handed to it; zeros if they are not counted.
     pub(crate) fn counts(&self) -> LinkCounts {
         let counted = self.special.as_deref().filter(|special| special.counted);
         counted.map_or_else(LinkCounts::default, |special| special.counts)
     }
 
-    /// No packet is to follow the next one.
+    /// No packet waits to follow the next one.
     pub(crate) fn forget_swapped(&mut self) {
         if let Some(special) = self.special.as_deref_mut() {
             special.swapping = false;
@@ -539,12 +539,12 @@ mod tests {
         link
     }
 
-    /// Where packets are kept until they arrive, and where they pass on.
+    /// A link that keeps packets until they arrive, and a link from which they continue without an event.
     fn both(limit: u32) -> [Link; 2] {
         [NextHop::Event, NextHop::Chained(LinkId(0))].map(|onward| link(limit, onward))
     }
 
-    /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
+    /// Offers a full-sized packet; returns when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
         let at = |us: u64| Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine;
         let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
@@ -645,7 +645,7 @@ mod tests {
             assert!(offer(&mut l, 0, 0).is_some());
         }
         assert_eq!(at(&l, 500), (4, 12_000_000, ms(5)));
-        // Two packets have gone before the outage, in which the others wait.
+        // Two packets were sent before the outage, in which the others wait.
         assert_eq!(at(&l, 5_000), (2, 0, ms(5)));
         assert_eq!(at(&l, 11_000), (2, 6_000_000, ms(20)));
         assert_eq!(at(&l, 13_000), (1, 6_000_000, ms(20)));
@@ -661,11 +661,12 @@ mod tests {
         for (us, packets) in [(500, 4), (2_000, 3), (5_000, 1), (9_000, 0)] {
             assert_eq!(at(&l, us).0, packets, "{us}");
         }
-        // Four of 1500 bytes in each 10 ms.
+        // Four packets of 1500 bytes in each 10 ms.
         assert_eq!(at(&l, 500_000).1, 4_800_000);
     }
 
-    /// The queue holds the same whether packets stay or pass on, over many fills and drains.
+    /// The queue holds the same number whether packets are kept or continue without an event, over many fills
+    /// and drains.
     #[test]
     fn forwarded_packets_fill_the_queue_as_others_do() {
         let [mut stays, mut passes] = both(7);

@@ -1,31 +1,29 @@
 //! The order of simultaneous events.
 //!
-//! Time is an integer count of nanoseconds, and that is too coarse for links: on one whose packets take no
-//! whole number of nanoseconds (54 Mbit/s) a departure and an arrival that meet would come a nanosecond
-//! apart. Which of two events that are simultaneous comes first changes the run. So a world has a
-//! finer time, which rounds to the nanoseconds. Its kind depends on the reference with which the
-//! world is compared, its [`Clock`].
+//! Time is an integer count of nanoseconds, and that is too coarse for links: if a transmission does not take a
+//! whole number of nanoseconds (54 Mbit/s), a departure and an arrival at the same time would be a nanosecond
+//! apart. The order of two simultaneous events changes the run. So a world has a finer time, which rounds to
+//! nanoseconds. Its kind, the [`Clock`], depends on the reference with which the world is compared.
 
 use std::cmp::Ordering;
 
 use midflight_units::{Duration, Instant, Rate};
 
-/// The treatment of time between nanoseconds.
+/// The representation of time between nanoseconds.
 ///
-/// ns-2 keeps time as an IEEE double in seconds, and there two events that are simultaneous in exact
-/// arithmetic are ordered by rounding error. On a slow link such ties are common (a delayed ACK timer of 100
-/// ms against packets of 60 ms). So a world that is compared with ns-2 has ns-2's double, computed by the same
-/// operations in the same order.
+/// ns-2 keeps time as an IEEE double in seconds, and there two events that are simultaneous in exact arithmetic
+/// are ordered by rounding error. On a slow link such ties are common (a delayed ACK timer of 100 ms against
+/// packets of 60 ms). So a world that is compared with ns-2 has ns-2's double, computed by the same operations
+/// in the same order.
 ///
-/// The links between the kernels of the lab count whole picoseconds, and a kernel
-/// acts at whole nanoseconds: when a packet reaches it, the fraction is gone. A double holds picoseconds
-/// exactly up to 9007 s.
+/// The links between the kernels of the lab count whole picoseconds, and a kernel acts at whole nanoseconds:
+/// when a packet reaches it, the fraction is dropped. A double represents picoseconds exactly up to 9007 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// Seconds in IEEE doubles, as in ns-2.
     #[default]
     Seconds,
-    /// Whole picoseconds on links, whole nanoseconds at the ends of flows, as in the lab.
+    /// Whole picoseconds on links, whole nanoseconds at flow endpoints, as in the lab.
     Picoseconds,
 }
 
@@ -33,7 +31,7 @@ const PICOS_PER_NANO: u64 = 1_000;
 const PICOS_PER_SECOND: u64 = 1_000_000_000_000;
 
 impl Clock {
-    /// A time that is written down in nanoseconds.
+    /// A duration given in nanoseconds.
     #[inline]
     pub(crate) fn span(self, of: Duration) -> f64 {
         match self {
@@ -75,7 +73,7 @@ impl Clock {
         }
     }
 
-    /// A moment that is written down in nanoseconds.
+    /// A moment given in nanoseconds.
     #[inline]
     pub(crate) fn written(self, at: Instant) -> Moment {
         let fine = match self {
@@ -88,7 +86,7 @@ impl Clock {
         }
     }
 
-    /// The nanosecond that a finer time rounds to, so that both order events alike.
+    /// Rounds a finer time to the nanosecond, so that both order events alike.
     #[inline(always)]
     pub(crate) fn moment(self, fine: FineTime) -> Moment {
         let nanos = match self {
@@ -99,9 +97,9 @@ impl Clock {
         Moment { at, fine }
     }
 
-    /// When a timer expires that was armed then, and when that was decided; ns-2's timers run in hundredths of a
-    /// second. In a kernel the timers of its wheel expire before it handles packets of the same
-    /// nanosecond, and those of high resolution after that (TIMER_SOFTIRQ, NET_RX_SOFTIRQ,
+    /// When a timer that was armed at `armed` expires, and its position among simultaneous events. ns-2's timers
+    /// count in hundredths of a second. In a kernel the timers of its wheel expire before it processes packets
+    /// of the same nanosecond, and high-resolution timers after that (TIMER_SOFTIRQ, NET_RX_SOFTIRQ,
     /// HRTIMER_SOFTIRQ).
     pub(crate) fn timer(
         self,
@@ -126,8 +124,8 @@ impl Clock {
         }
     }
 
-    /// What settles the order of packets that arrive at one time over several links. In the lab it is when their
-    /// transmissions began, and then the links' numbers.
+    /// The position of a packet among packets that arrive at the same time over several links. In the lab the
+    /// order is by the start of their transmissions, and then by the links' numbers.
     #[inline]
     pub(crate) fn arrival(self, start: Scheduled, link: u16) -> Scheduled {
         match self {
@@ -153,7 +151,7 @@ impl Clock {
         }
     }
 
-    /// A nanosecond, which no rounding takes away.
+    /// One nanosecond in the unit of this clock; rounding cannot remove it.
     pub(crate) fn nanosecond(self) -> f64 {
         match self {
             Self::Seconds => 1e-9,
@@ -162,7 +160,7 @@ impl Clock {
     }
 }
 
-/// An instant as a clock counts it, never negative and never NaN.
+/// An instant in the unit of a clock, never negative and never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FineTime(f64);
 
@@ -173,7 +171,7 @@ impl PartialOrd for FineTime {
         Some(self.cmp(other))
     }
 
-    // The ones on a packet's way, as the processor compares doubles.
+    // The comparisons on a packet's path, as the processor compares doubles.
     #[inline]
     fn gt(&self, other: &Self) -> bool {
         self.0 > other.0
@@ -195,19 +193,19 @@ impl FineTime {
     pub(crate) const ZERO: Self = Self(0.0);
     pub(crate) const NEVER: Self = Self(f64::INFINITY);
 
-    /// The sum with a time that the same clock counts.
+    /// The sum with a time in the unit of the same clock.
     #[inline]
     pub(crate) fn plus(self, span: f64) -> Self {
         Self(self.0 + span)
     }
 
-    /// The time from another instant to this one; negative if that is later.
+    /// The time from another instant to this one; negative if the other is later.
     pub(crate) fn minus(self, other: Self) -> f64 {
         self.0 - other.0
     }
 }
 
-/// An instant with what its clock knows of it.
+/// An instant in nanoseconds and in the finer time of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
@@ -225,14 +223,12 @@ impl Moment {
     };
 }
 
-/// When an event was scheduled, when the event that did so was, and when the
-/// one that did that was.
+/// When an event was scheduled, when the event that scheduled it was scheduled, and the same once more.
 ///
-/// ns-2 runs simultaneous events in the order in which they were put on its
-/// list. Two packets that reach the receiver over both paths at one instant
-/// were put there at one instant too; then the steps before decide. Over
-/// access links of the same rate and delay it takes both: the transmissions
-/// begin together, one at the end of another, one at an arrival.
+/// ns-2 runs simultaneous events in the order in which they were put on its list. Two packets that reach the
+/// receiver over both paths at one instant were put there at one instant too; then the earlier steps decide.
+/// With access links of the same rate and delay both are needed: the transmissions begin together, one at the
+/// end of another, one at an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scheduled {
     pub(crate) at: FineTime,
@@ -243,7 +239,7 @@ pub(crate) struct Scheduled {
 impl Scheduled {
     pub(crate) const START: Self = Self::alone(FineTime::ZERO);
     pub(crate) const NEVER: Self = Self::alone(FineTime::NEVER);
-    /// After [`Self::START`] and before anything that was decided during the run.
+    /// After [`Self::START`] and before anything that was scheduled during the run.
     const OF_WHEEL: Self = Self {
         before: FineTime(1.0),
         ..Self::START

@@ -11,25 +11,25 @@ use crate::config::{FlowId, NodeId};
 use crate::event::{Carried, Payload};
 use crate::stack::{ecn, Carries, Datagram};
 
-/// A packet on its way. The datagram or the options of one that has some lie in [`PacketOptions`].
+/// A packet in transit. Its datagram or options, if any, are in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// Number of the segment, or of the ACK; of a segment, above [`NUMBER_BITS`], the bytes that came before.
+    /// Number of the segment or ACK; for a segment, the bits above [`NUMBER_BITS`] are the bytes that came before.
     number: u64,
-    /// When the segment was sent; of an ACK, the one that caused it.
+    /// When the segment was sent; for an ACK, the segment that caused it.
     sent: Instant,
     pub(crate) flow: FlowId,
     pub(crate) bytes: u32,
-    /// Where its options lie; of data without any, the timestamp that it echoes.
+    /// The index of its options; for data without options, the timestamp that it echoes.
     options: OptionsId,
-    /// The node it goes to.
+    /// The node to which it goes.
     pub(crate) to: NodeId,
     kind: Kind,
     flags: Flags,
 }
 
-/// The flags of a segment: its ECN field, CWR, PSH, and whether it was sent before; and whether the packet was sent
-/// over a route that was set during the run.
+/// The flags of a segment: its ECN field, CWR, PSH, and whether it is a retransmission; and whether the packet was
+/// sent over a route that was set during the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags(u8);
 
@@ -65,7 +65,7 @@ impl Flags {
     }
 }
 
-/// The usual ones first, so that one comparison finds the others.
+/// The common kinds first, so that one comparison finds the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum Kind {
     Data,
@@ -73,24 +73,24 @@ enum Kind {
     Ack,
     /// The sender's ACK of a SYN.
     Acknowledgment,
-    /// It validates a path of QUIC.
+    /// It validates a QUIC path.
     Challenge,
-    /// Data, sent for the first time, that carries something besides.
+    /// Data, sent for the first time, with an option.
     WithOption,
-    /// Data that an application waits for.
+    /// Data for which an application waits.
     ForApp,
-    /// Of no flow.
+    /// It belongs to no flow.
     CrossTraffic,
-    /// The bytes of a stack: of the flow's data, an ACK of them, or unspecified.
+    /// The bytes of a stack: flow data, an ACK of it, or unspecified.
     StackData,
     StackAck,
     Stack,
 }
 
-/// Numbers are smaller than that power of two.
+/// Numbers are below this power of two.
 const NUMBER_BITS: u32 = 48;
 
-// Every link copies it: a larger one costs every packet.
+// Every link copies a packet: a larger one would cost time for every packet.
 const _: () = assert!(size_of::<Packet>() <= 32);
 
 impl Packet {
@@ -119,8 +119,8 @@ impl Packet {
         .with_option(segment, options)
     }
 
-    /// With what it carries besides. Where no router knows of rates a request is
-    /// taken off, as by a middlebox: it has no answer.
+    /// Adds the option of a segment. If no router supports rate requests, a request is removed, as by a middlebox,
+    /// and gets no response.
     #[inline(always)]
     fn with_option(mut self, segment: &Segment, options: &mut PacketOptions) -> Self {
         if segment.option.is_some() && !options.strips(segment.option) {
@@ -131,7 +131,7 @@ impl Packet {
         self
     }
 
-    /// The same where an application waits for the data.
+    /// The same, marked as data for which an application waits.
     pub(crate) fn for_app(mut self) -> Self {
         if self.kind == Kind::Data {
             self.kind = Kind::ForApp;
@@ -153,7 +153,7 @@ impl Packet {
         }
     }
 
-    /// A packet of no flow, which ends at `to`.
+    /// A packet of cross traffic, which ends at `to`.
     pub(crate) fn of_others(to: NodeId, bytes: u32, sent: Instant) -> Self {
         Self {
             number: 0,
@@ -167,8 +167,8 @@ impl Packet {
         }
     }
 
-    /// The bytes of a stack, of the flow's data those of a segment or an ACK of those below it, which was caused by
-    /// what was sent then.
+    /// The bytes of a stack: for flow data the bytes of a segment, or an ACK of the segments below it, caused by a
+    /// segment sent at `sent`.
     pub(crate) fn datagram(
         flow: FlowId,
         to: NodeId,
@@ -206,12 +206,12 @@ impl Packet {
         matches!(self.kind, Kind::StackData | Kind::StackAck | Kind::Stack)
     }
 
-    /// Opens a datagram that has arrived.
+    /// Removes the datagram of a packet that has arrived.
     pub(crate) fn open_datagram(&self, options: &mut PacketOptions) -> Option<Datagram> {
         options.remove_datagram(self.options)
     }
 
-    /// A datagram, for a look.
+    /// The datagram, without removing it.
     pub(crate) fn peek_datagram(&self, options: &PacketOptions) -> Option<Datagram> {
         if !self.is_of_stack() {
             return None;
@@ -228,7 +228,7 @@ impl Packet {
         datagram.map(|datagram| datagram.number)
     }
 
-    /// The segment of the flow's data that a datagram represents.
+    /// The segment of flow data that a datagram represents.
     pub(crate) fn stack_segment(&self, retransmission: bool) -> Segment {
         Segment {
             retransmission,
@@ -243,7 +243,7 @@ impl Packet {
         self.flags.has(Flags::REROUTED)
     }
 
-    /// It goes over a route that was set during the run, or not.
+    /// Records whether it goes over a route that was set during the run.
     #[inline(always)]
     pub(crate) fn note_route(&mut self, during_run: bool) {
         self.flags.0 |= if during_run { Flags::REROUTED } else { 0 };
@@ -263,7 +263,7 @@ impl Packet {
         !self.is_of_others() && !self.is_of_stack()
     }
 
-    /// Whether it is of no flow.
+    /// Whether it belongs to no flow.
     pub(crate) fn is_of_others(&self) -> bool {
         self.kind == Kind::CrossTraffic
     }
@@ -279,7 +279,7 @@ impl Packet {
         }
     }
 
-    /// When the segment was sent; of an ACK, the one that caused it.
+    /// When the segment was sent; for an ACK, the segment that caused it.
     pub(crate) fn sent(&self) -> Instant {
         self.sent
     }
@@ -290,13 +290,13 @@ impl Packet {
         self.kind == Kind::Ack
     }
 
-    /// Opens an ACK that has arrived.
+    /// Removes the ACK from a packet that has arrived.
     #[inline(always)]
     pub(crate) fn open_ack(&self, options: &mut PacketOptions) -> Ack {
         self.as_ack(options.acks.remove(self.options))
     }
 
-    /// The segment or ACK in it, for a look.
+    /// The segment or ACK in it, without removing it.
     pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
@@ -366,19 +366,19 @@ impl Packet {
         }
     }
 
-    /// Whether it is neither data, a window probe nor an ACK of a receiver, or has an option or is waited for by an
-    /// application.
+    /// Whether it is neither data, a window probe nor an ACK of a receiver, or has an option, or an application
+    /// waits for it.
     #[inline(always)]
     pub(crate) fn is_unusual(&self) -> bool {
         self.kind > Kind::Ack
     }
 
-    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is waited for by an application.
+    /// Whether it has an option (see [`Self::open_with_option`]), or an application waits for it.
     pub(crate) fn is_unusual_data(&self) -> bool {
         matches!(self.kind, Kind::WithOption | Kind::ForApp)
     }
 
-    /// Opens a segment that has arrived, with its option if it has one.
+    /// Removes the segment from a packet that has arrived, with its option if it has one.
     #[inline(always)]
     pub(crate) fn open_with_option(&self, options: &mut PacketOptions) -> Segment {
         if self.kind != Kind::WithOption {
@@ -392,7 +392,7 @@ impl Packet {
         }
     }
 
-    /// Forgets what belongs to a packet that will not arrive.
+    /// Frees the options of a packet that will not arrive.
     pub(crate) fn discard(&self, options: &mut PacketOptions) {
         match self.kind {
             Kind::Ack => {
@@ -409,7 +409,7 @@ impl Packet {
     }
 }
 
-/// Place of a packet's options.
+/// Index of a packet's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OptionsId(u32);
 
@@ -417,7 +417,7 @@ impl OptionsId {
     const NONE: Self = Self(u32::MAX);
 }
 
-/// What few ACKs have; the others take no place for it.
+/// Contents that few ACKs have; the others take no memory for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Options {
     sack: SackBlocks,
@@ -429,21 +429,21 @@ struct Options {
     extra_bytes: u8,
 }
 
-/// The options of the packets that are on their way.
+/// The options of the packets in transit.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct PacketOptions {
-    /// Routers on the way know of rate requests, or at least count down TTLs.
+    /// Routers on the path support rate requests, or at least decrement TTLs.
     routers: bool,
     acks: Slots<Options>,
-    /// With what [`Segment::echo_ms`] has.
+    /// Each with the value of [`Segment::echo_ms`].
     segments: Slots<(Option<SegmentOption>, u32)>,
     datagrams: Vec<Option<Datagram>>,
     free_datagrams: Vec<u32>,
 }
 
 impl PacketOptions {
-    /// In a network with routers or without.
+    /// For a network with routers or without.
     pub(crate) fn new(routers: bool) -> Self {
         Self {
             routers,
@@ -499,7 +499,7 @@ impl PacketOptions {
     }
 }
 
-/// Places that are used again.
+/// Slots that are reused.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct Slots<T> {

@@ -1,13 +1,13 @@
-//! A router that takes part in Quick-Start, at one of its links: the use of the link, the recent
-//! approvals, and the rate that it grants to a request.
+//! A router that takes part in Quick-Start, at one of its links: the utilisation of the link, the
+//! recent approvals, and the rate that it grants to a request.
 //!
-//! The algorithm is that of RFC 4782 appendix D. Use is measured as the ns-2
-//! implementation of Quick-Start does: the highest of the last intervals.
+//! The algorithm is that of RFC 4782 appendix D. Utilisation is measured as in the ns-2 implementation
+//! of Quick-Start: the maximum of the last intervals.
 //!
-//! It reserves the approved rate, after rounding down to a value of the encoding: appendix D rounds
-//! before it adds to the recent approvals, and no sender can use more. ns-2's router adds what it
-//! had room for before its agent rounds, so that of several requests at once only the first is
-//! approved; that is a setting ([`Routers::book_unrounded`]).
+//! It reserves the approved rate after rounding down to a value of the encoding: appendix D rounds
+//! before it adds to the recent approvals, and no sender can use more. ns-2's router adds the available
+//! rate before its agent rounds, so that only the first of several simultaneous requests is approved;
+//! that is a setting ([`Routers::book_unrounded`]).
 
 use midflight_control::quick_start::{RateCode, Routers};
 use midflight_units::{Instant, Rate};
@@ -23,9 +23,9 @@ pub struct RateRouter {
 }
 
 impl RateRouter {
-    /// With a router at one more of its links, or the IP layer of the host that sends, which counts
-    /// no TTL down. Nonces are drawn from the random stream of this seed; see [`crate::random::seed`].
-    /// A router that does not take part counts the TTL down.
+    /// Adds a router at one more of its links, or the IP layer of the sending host, which does not
+    /// decrement the TTL. Nonces are drawn from the random stream of this seed; see
+    /// [`crate::random::seed`]. A router that does not take part decrements the TTL.
     pub fn add(&mut self, link: LinkId, routers: Routers, is_host: bool, seed: u64) {
         let meter = || Box::new(Meter::new(routers, seed));
         let role = match (routers.take_part, is_host) {
@@ -46,7 +46,7 @@ impl RateRouter {
         self.links.iter().any(|(at, _)| *at == link)
     }
 
-    /// A packet is forwarded.
+    /// A packet is being forwarded.
     pub(crate) fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let link = packet.link();
         if let Some((_, role)) = self.links.iter_mut().find(|(at, _)| *at == link) {
@@ -55,7 +55,7 @@ impl RateRouter {
     }
 }
 
-/// Bits used and granted in an interval.
+/// Bits sent and granted in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Interval {
     bits: u64,
@@ -68,13 +68,13 @@ struct Interval {
 struct Meter {
     config: Routers,
     stream: Stream,
-    /// Number of the present interval.
+    /// Number of the current interval.
     number: u64,
     present: Interval,
     before: Interval,
 }
 
-/// A router's treatment of a request.
+/// How a router handles a request.
 #[derive(Clone, Debug, PartialEq)]
 enum Role {
     TakesPart(Box<Meter>),
@@ -83,7 +83,7 @@ enum Role {
 }
 
 impl Role {
-    /// A packet is forwarded, with a request or without one.
+    /// A packet is being forwarded, with or without a request.
     fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let (link, bytes) = (packet.rate(), packet.bytes());
         let request = packet.request();
@@ -137,7 +137,7 @@ impl Meter {
         self.present.bits += 8 * u64::from(bytes);
     }
 
-    /// The rate that it grants to a request over a link of this rate, and the random bits of the
+    /// The rate that it grants to a request over a link with this rate, and the random bits of the
     /// nonce.
     fn grant(&mut self, now: Instant, link: Rate, asked: RateCode) -> (RateCode, u64) {
         self.turn_to(now);
@@ -145,7 +145,7 @@ impl Meter {
         let used = used as f64 / self.config.interval.as_secs_f64();
         let promised = (self.present.granted + self.before.granted) as f64;
         let room = self.config.threshold * link.as_bps() as f64 - used - promised;
-        // Down to whole bit/s, and to nothing if there is no room.
+        // Rounded down to whole bit/s, and zero if there is no room.
         let room = room.max(0.0) as u64;
         let granted = asked.min(RateCode::at_most(room));
         let bps = |code: RateCode| code.rate().map_or(0, Rate::as_bps);
@@ -176,7 +176,7 @@ mod tests {
         code.rate().map(|rate| rate.as_bps() / 1000)
     }
 
-    /// 85 % of an idle link, rounded down to what the encoding can say.
+    /// 85 % of an idle link, rounded down to a value of the encoding.
     #[test]
     fn grants_of_idle_links() {
         for (mbps, kbps) in [(50, 40_960), (54, 40_960), (6, 2_560), (2, 1_280)] {
@@ -194,12 +194,12 @@ mod tests {
         let grants = [0, 50, 399, 399, 399].map(|ms| granted(&mut meter, ms, 50));
         let kbps = [40_960, 1_280, 160, 80, 0].map(|rate| (rate > 0).then_some(rate));
         assert_eq!(grants, kbps);
-        // The first two were granted before 200 ms: forgotten from 400 ms on, 160 + 80 kbit/s are not.
+        // The first two were granted before 200 ms and expire at 400 ms; 160 + 80 kbit/s do not.
         assert_eq!(granted(&mut meter, 401, 50), Some(40_960));
     }
 
-    /// ns-2's books: all of the 42.5 Mbit/s are gone with the first, although it may use 40.96 only; of
-    /// two that ask for 20.48 Mbit/s each gets that.
+    /// ns-2's accounting: all of the 42.5 Mbit/s are used up by the first request, although it may use
+    /// 40.96 only; each of two requests for 20.48 Mbit/s is granted.
     #[test]
     fn the_unrounded_grant_is_subtracted_if_so_set() {
         let unrounded = || Meter {

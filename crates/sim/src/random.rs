@@ -1,11 +1,10 @@
 //! Random streams by name.
 //!
-//! The drawn numbers depend on the names alone, not on other draws: a link
-//! that is added, or a model that draws more, shifts no other stream. The key
-//! of a stream is the BLAKE3 hash of its names, the generator is xoshiro256++
-//! (Blackman and Vigna 2021, "Scrambled linear pseudorandom number
-//! generators"), keyed by the 256 bits of the hash; both are specified, so
-//! streams never change.
+//! The drawn numbers depend on the names alone, not on other draws: an additional link, or a model
+//! that draws more, does not shift any other stream. The key of a stream is the BLAKE3 hash of its
+//! names, the generator is xoshiro256++ (Blackman and Vigna 2021, "Scrambled linear pseudorandom
+//! number generators"), keyed by the 256 bits of the hash; both are specified, so streams never
+//! change.
 
 use std::convert::Infallible;
 
@@ -49,8 +48,8 @@ impl TryRng for Stream {
     }
 }
 
-/// The stream of `run` of the experiment `seed` that `component` (a link, a
-/// source) draws from for `purpose`.
+/// The stream of `run` of the experiment `seed` from which `component` (a link, a source) draws for
+/// `purpose`.
 pub fn stream(seed: u64, run: u64, component: &str, purpose: &str) -> Stream {
     Stream::from_key(key(seed, run, component, purpose))
 }
@@ -59,7 +58,7 @@ pub fn stream(seed: u64, run: u64, component: &str, purpose: &str) -> Stream {
 pub(crate) fn key(seed: u64, run: u64, component: &str, purpose: &str) -> [u8; 32] {
     let (seed, run) = (seed.to_le_bytes(), run.to_le_bytes());
     let mut hasher = blake3::Hasher::new();
-    // With their lengths, so that no two lists of names read alike.
+    // With their lengths, so that different lists of names never have the same bytes.
     for field in [&seed[..], &run, component.as_bytes(), purpose.as_bytes()] {
         hasher.update(&(field.len() as u64).to_le_bytes());
         hasher.update(field);
@@ -67,28 +66,28 @@ pub(crate) fn key(seed: u64, run: u64, component: &str, purpose: &str) -> [u8; 3
     *hasher.finalize().as_bytes()
 }
 
-/// A seed for what has streams of its own, as [`crate::Impairments`] has: the first 64 bits
+/// A seed for a component with its own streams, such as [`crate::Impairments`]: the first 64 bits
 /// of the [`stream`] of these names.
 pub fn seed(seed: u64, run: u64, component: &str, purpose: &str) -> u64 {
     stream(seed, run, component, purpose).next_u64()
 }
 
-/// Something of a given probability, decided by comparing 64 random bits with a whole number.
+/// An event with a given probability, decided by comparing 64 random bits with an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chance(u128);
 
 impl Chance {
-    /// Of a probability from 0 to 1, to the 2^-64.
+    /// With a probability from 0 to 1, rounded to 2^-64.
     pub(crate) fn new(probability: f64) -> Self {
         Self((probability * 2.0_f64.powi(64)) as u128)
     }
 
-    /// The threshold that 64 random bits must be below; the greatest represents certainty.
+    /// The threshold that 64 random bits must be below; the maximum means certainty.
     pub(crate) fn threshold(self) -> u64 {
         u64::try_from(self.0).unwrap_or(u64::MAX)
     }
 
-    /// Whether it comes about; takes one draw.
+    /// Whether the event occurs; takes one draw.
     pub(crate) fn draw(self, stream: &mut Stream) -> bool {
         u128::from(stream.next_u64()) < self.0
     }
@@ -98,7 +97,7 @@ impl Chance {
 mod tests {
     use super::*;
 
-    /// Computed apart from this code, in Python, from the two specifications.
+    /// Computed independently, in Python, from the two specifications.
     #[test]
     fn streams_never_change() {
         let mut s = stream(1, 2, "link", "loss");

@@ -1,8 +1,8 @@
 //! Parameters of a link that follow a schedule: its rate, delay and loss over time.
 //!
 //! The schedule is known from the start, so a packet's departure is still known when the link accepts it: it
-//! is over when the integral of the rate over its transmission is its size. Nothing is on the agenda for it.
-//! Where a link has no schedule nothing of this is called.
+//! departs when the integral of the rate over its transmission equals its size. It needs no event on the
+//! agenda. For a link without a schedule none of this code runs.
 
 mod curve;
 mod opportunities;
@@ -20,10 +20,10 @@ use self::opportunities::Used;
 use crate::moment::{Clock, FineTime};
 use crate::random::{stream, Stream};
 
-/// A schedule that cannot be.
+/// An invalid schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// It has no points, or the first is not at zero.
+    /// It has no points, or the first point is not at zero.
     #[error("it has no point at its start")]
     Start,
     /// A point is not after the one before it.
@@ -32,7 +32,7 @@ pub enum ScheduleError {
         /// Its number, from 0.
         point: usize,
     },
-    /// A value is negative, too large, or no number.
+    /// A value is negative, too large, or not a number.
     #[error("the value of point {point} is not a number from 0 to 1e18")]
     Value {
         /// Its number, from 0.
@@ -44,7 +44,7 @@ pub enum ScheduleError {
     /// There is no opportunity to send.
     #[error("it has no opportunity to send")]
     NoOpportunity,
-    /// A share of packets above one.
+    /// A loss rate above one.
     #[error("it loses more than all packets")]
     Loss,
 }
@@ -60,14 +60,14 @@ pub enum Service {
     Opportunities(Opportunities),
 }
 
-/// The fate of packets while the rate is zero.
+/// What happens to packets while the rate is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outage {
-    /// They wait; a transmission that had begun continues afterwards.
+    /// They wait; a transmission in progress continues afterwards.
     #[default]
     Hold,
-    /// Those that wait when it begins, the one in transmission included, are lost, and so is what
-    /// comes until it ends.
+    /// Packets that wait when it begins, including the one in transmission, are lost, and so are packets that
+    /// arrive until it ends.
     Drop,
 }
 
@@ -75,16 +75,16 @@ pub enum Outage {
 #[derive(Clone)]
 pub struct Schedule {
     service: Service,
-    /// One-way delay in seconds, at the instant at which a transmission ends.
+    /// One-way delay in seconds, taken at the instant at which a transmission ends.
     delay: Option<Curve>,
-    /// Share of packets lost, at the instant at which they would arrive.
+    /// Fraction of packets lost, taken at the instant at which they would arrive.
     loss: Option<Curve>,
     outage: Outage,
-    /// Of all of it.
+    /// Hash of its content.
     hash: [u8; 32],
 }
 
-/// As the hash of its content: a schedule may have hundreds of thousands of points.
+/// Prints the hash of its content: a schedule may have hundreds of thousands of points.
 impl fmt::Debug for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Schedule(")?;
@@ -102,7 +102,7 @@ impl PartialEq for Schedule {
 }
 
 impl Schedule {
-    /// A schedule of these parts.
+    /// A schedule with these parts.
     ///
     /// # Errors
     /// [`ScheduleError::Loss`].
@@ -155,17 +155,17 @@ impl Schedule {
         &self.service
     }
 
-    /// One-way delay in seconds over time, if it is on the schedule.
+    /// One-way delay in seconds over time, if the schedule has it.
     pub fn delay(&self) -> Option<&Curve> {
         self.delay.as_ref()
     }
 
-    /// Share of packets lost over time, if it is on the schedule.
+    /// Fraction of packets lost over time, if the schedule has it.
     pub fn loss(&self) -> Option<&Curve> {
         self.loss.as_ref()
     }
 
-    /// The fate of packets while the rate is zero.
+    /// What happens to packets while the rate is zero.
     pub fn outage(&self) -> Outage {
         self.outage
     }
@@ -175,7 +175,7 @@ impl Schedule {
         self.loss.is_some() || self.drops()
     }
 
-    /// Whether an outage takes what it meets.
+    /// Whether an outage drops packets.
     pub(crate) fn drops(&self) -> bool {
         self.outage == Outage::Drop && matches!(self.service, Service::Rate(_))
     }
@@ -184,20 +184,20 @@ impl Schedule {
 /// The schedule of a link in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSchedule {
-    /// What it is.
+    /// The schedule.
     pub schedule: Arc<Schedule>,
-    /// Of the random stream of its losses; see [`crate::random::seed`].
+    /// Seed of the random stream of its losses; see [`crate::random::seed`].
     pub seed: u64,
 }
 
-/// How a link sends a packet by its schedule.
+/// How a link with a schedule sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sending {
-    /// Its first bit goes out.
+    /// When its first bit is sent.
     pub(crate) first: FineTime,
-    /// How long it takes from there to its last one.
+    /// The time from its first bit to its last one.
     pub(crate) transmission: f64,
-    /// And to the far end.
+    /// The propagation delay after that.
     pub(crate) delay: f64,
 }
 
@@ -206,11 +206,11 @@ pub(crate) struct Sending {
 struct Transmission {
     first: f64,
     seconds: f64,
-    /// An outage takes the packet.
+    /// The packet is lost in an outage.
     lost: bool,
 }
 
-/// Where someone reads a schedule.
+/// A reading position in a schedule.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     rate: Option<Cursor>,
@@ -230,12 +230,12 @@ impl Reading {
     }
 }
 
-/// A schedule at work.
+/// An active schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Following {
     schedule: Arc<Schedule>,
     clock: Clock,
-    /// For the packets that come, and for those at the far end.
+    /// Positions for the packets that enter, and for those at the far end.
     near: Reading,
     far: Reading,
     delay: Option<Cursor>,
@@ -244,8 +244,8 @@ pub(crate) struct Following {
     steady: Steady,
 }
 
-/// The interval in which a transmission of this many bytes may begin if it takes as long as the one before
-/// and is followed by the same delay.
+/// The interval in which a transmission of this many bytes may begin and still have the same duration and
+/// delay as the one before.
 #[derive(Clone, Copy, Debug)]
 struct Steady {
     bytes: u32,
@@ -254,7 +254,7 @@ struct Steady {
 }
 
 impl Steady {
-    /// Each packet is looked at.
+    /// No packet is steady: each one is computed.
     const NEVER: Self = Self {
         bytes: 0,
         from: FineTime::NEVER,
@@ -280,12 +280,12 @@ impl Following {
         })
     }
 
-    /// Whether a transmission takes no time.
+    /// Whether transmissions take no time.
     pub(crate) fn sends_at_instants(&self) -> bool {
         matches!(self.schedule.service, Service::Opportunities(_))
     }
 
-    /// The rate in bit/s and the delay at an instant, as far as they are on the schedule.
+    /// The rate in bit/s and the delay at an instant, as far as the schedule has them.
     pub(crate) fn now(&self, at: FineTime) -> (Option<u64>, Option<f64>) {
         let seconds = self.clock.seconds(at);
         let bps = match &self.schedule.service {
@@ -303,22 +303,22 @@ impl Following {
         &self.schedule.service
     }
 
-    /// Whether a packet of this many bytes whose transmission would begin at `at` has the same conditions
-    /// as the packet before.
+    /// Whether a packet of this many bytes whose transmission would begin at `at` has the same transmission
+    /// time and delay as the packet before.
     #[inline(always)]
     pub(crate) fn is_steady(&self, at: FineTime, bytes: u32) -> bool {
         let steady = &self.steady;
         bytes == steady.bytes && at >= steady.from && steady.until >= at
     }
 
-    /// The next packet is looked at.
+    /// The next packet is computed again.
     pub(crate) fn look_again(&mut self) {
         self.steady = Steady::NEVER;
     }
 
-    /// How a packet is sent that comes to the transmitter at `at`, where it has waited or not. The link's own
-    /// rate and delay are used for what is not on the schedule; the packet before arrives at `last`, and
-    /// nothing before that.
+    /// How a packet is sent that reaches the transmitter at `at`; the flag says whether it has waited. The
+    /// link's own rate and delay are used if the schedule does not have them. The packet before arrives at
+    /// `last`, and no packet arrives before that.
     pub(crate) fn send(
         &mut self,
         (at, waited): (FineTime, bool),
@@ -364,7 +364,7 @@ impl Following {
         }
     }
 
-    /// From the end of a transmission on, which took so long.
+    /// The steady interval after a transmission that ended at `over` and took this long.
     fn steady_from(&self, over: FineTime, bytes: u32, transmission: f64) -> Steady {
         if matches!(self.schedule.service, Service::Opportunities(_)) {
             return Steady::NEVER;
@@ -377,7 +377,7 @@ impl Following {
             end = end.min(cursor.segment.until);
         }
         let clock = self.clock;
-        // It may have begun before the rate was what it is now.
+        // It may have begun before the rate had its present value.
         let begun = over.plus(-transmission);
         if let Some(rate) = &self.near.rate {
             if clock.at_seconds(rate.segment.from) > begun {
@@ -387,16 +387,17 @@ impl Following {
         Steady {
             bytes,
             from: over,
-            // What ends before is before the end of both, however it is rounded.
+            // A transmission that ends before this also ends before the end of both segments, however it is
+            // rounded.
             until: clock.at_seconds(end - BEHIND).plus(-transmission),
         }
     }
 
-    /// Whether there is an outage at an instant that takes what comes.
+    /// Whether a packet that arrives at this instant is lost in an outage.
     pub(crate) fn takes(&mut self, at: FineTime) -> bool {
         match (&self.schedule.service, &self.near.rate) {
             (Service::Rate(rate), Some(cursor)) if self.schedule.outage == Outage::Drop => {
-                // The transmitter may be ahead, and must not be moved back.
+                // The transmitter may be ahead, and its cursor must not move back.
                 let mut cursor = *cursor;
                 rate.seek(&mut cursor, self.clock.seconds(at));
                 cursor.segment.is_zero()
@@ -405,7 +406,7 @@ impl Following {
         }
     }
 
-    /// Whether an outage took the packet at the far end, whose transmission began at an instant.
+    /// Whether an outage dropped the packet at the far end, whose transmission began at `start`.
     pub(crate) fn took(&mut self, start: FineTime, bytes: u32) -> bool {
         if !self.schedule.drops() {
             return false;
@@ -415,7 +416,7 @@ impl Following {
         sent.is_some_and(|sent| sent.lost)
     }
 
-    /// Whether the radio loses the packet at the far end.
+    /// Whether the packet at the far end is lost on the radio link.
     pub(crate) fn loses(&mut self, at: FineTime) -> bool {
         match (&self.schedule.loss, &mut self.loss) {
             (Some(curve), Some(cursor)) => {
@@ -428,8 +429,8 @@ impl Following {
 }
 
 impl Reading {
-    /// How a packet is sent that comes to the transmitter at an instant, where it has waited or not; none by
-    /// the link's own rate.
+    /// How a packet is sent that reaches the transmitter at an instant; the flag says whether it has waited.
+    /// None if the link's own rate applies.
     fn send(
         &mut self,
         of: &Schedule,
@@ -440,7 +441,7 @@ impl Reading {
         match (&of.service, &mut self.rate) {
             (Service::Rate(rate), Some(cursor)) => {
                 rate.seek(cursor, at);
-                // Mostly the packet is over before the rate changes.
+                // Usually the transmission ends before the rate changes.
                 let seconds = bits / cursor.segment.at_start;
                 if cursor.segment.is_level() && at + seconds <= cursor.segment.until {
                     return Some(Transmission {
@@ -496,7 +497,7 @@ fn transmission(
         if now >= NEVER {
             return over(NEVER, false);
         }
-        // After a whole period of almost nothing the next ones need not be looked at one by one.
+        // After a whole period of almost no data, whole periods are skipped.
         let whole = rate.integral();
         let takes = outage == Outage::Drop && rate.rests();
         if rate.is_at_end(cursor) && left > whole && !takes {

@@ -1,5 +1,5 @@
-//! Parts that few links have, kept apart so that the others do not pay for them: impairments
-//! at the far end, the pause, and counts.
+//! Parts that few links have, kept apart so that the others do not pay for them: impairments at the far
+//! end, the pause, and counts.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ pub(crate) enum Entry {
     Full,
     /// The link is paused and has taken the packet.
     Held,
-    /// A discipline takes it.
+    /// A discipline queues it.
     Managed,
-    /// It is for a node that has left the link, and is forwarded to this one.
+    /// It is for a node that has left the link, and is forwarded to this link.
     Forwarded(LinkId),
 }
 
-/// A node that has left a link which keeps or forwards what is for it.
+/// A node that has left a link which buffers or forwards its packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Absent {
     pub(crate) node: NodeId,
@@ -41,37 +41,38 @@ pub(crate) struct Absent {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Special {
-    /// Those in force.
+    /// The impairments in effect.
     pub(crate) impairing: Option<Impairing>,
-    /// A packet is to follow the next one.
+    /// A packet waits to follow the next one.
     pub(crate) swapping: bool,
     pub(crate) may_pause: bool,
     pub(crate) may_return: bool,
     pub(crate) paused: bool,
     /// While paused, all packets at the link, in the order in which they will be sent.
     pub(crate) held: Vec<Packet>,
-    /// How many of them had not gone out before the pause.
+    /// How many of them had not been transmitted before the pause.
     pub(crate) waiting: usize,
     pub(crate) settings: Arc<[LinkSetting]>,
-    /// How often each of them has come into force.
+    /// How many times each setting has taken effect.
     entered: Vec<u64>,
-    /// After a change: when the last packet of before it arrives, which none overtakes, and the
-    /// link's delay as its clock counts it.
+    /// After a change: when the last earlier packet arrives, which none may overtake, and the link's
+    /// delay in the unit of its clock.
     pub(crate) holds_back: Option<(FineTime, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
-    /// Outages of its schedule take what comes.
+    /// Outages of its schedule drop arriving packets.
     drops: bool,
-    /// Number of the hook that looks at packets at the node at its start, and that.
+    /// Number of the hook that sees packets at the node at its start, and that node.
     pub(crate) hook: Option<(u16, NodeId)>,
     pub(crate) counts: LinkCounts,
-    /// The discipline that takes what waits.
+    /// The discipline that holds the waiting packets.
     pub(crate) queue: Option<Box<dyn Discipline>>,
-    /// Nodes that have left it, each with what is kept for it, or with where that goes.
+    /// Nodes that have left it, each with its buffered packets, or with the link to which they are
+    /// forwarded.
     pub(crate) absent: Vec<Absent>,
-    /// The packet that it sends next is sent right behind the one before.
+    /// The next packet is sent right behind the previous one.
     pub(crate) follows: bool,
-    /// Longest random processing time in seconds, and where it is drawn from.
+    /// Maximum random processing time in seconds, and the stream from which it is drawn.
     pub(crate) overhead: Option<(f64, Stream)>,
 }
 
@@ -105,7 +106,7 @@ impl Special {
         })
     }
 
-    /// Whether packets do not simply enter while it is up.
+    /// Whether the fast path for entering packets is off while it is up.
     pub(crate) fn is_closed(&self) -> bool {
         self.counted
             || self.tapped
@@ -118,7 +119,8 @@ impl Special {
             || self.holds_back.is_some()
     }
 
-    /// A setting comes into force, if there is one of that number: its impairments, and the rest of it.
+    /// The setting with this number takes effect, if there is one: sets its impairments and returns the
+    /// setting.
     pub(crate) fn enter(&mut self, setting: u16, now: Instant) -> Option<LinkSetting> {
         let number = usize::from(setting);
         let setting = self.settings.get(number)?.clone();

@@ -1,4 +1,4 @@
-//! Protocol stacks that speak in datagrams: an end of a flow whose packets are bytes.
+//! Protocol stacks that exchange datagrams: an endpoint of a flow whose packets are bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,15 +12,14 @@ use smallvec::SmallVec;
 
 use crate::config::NodeId;
 
-/// One end of a flow of datagrams, without I/O: the world carries what it sends and owns time.
-/// After every call the world takes what [`Self::poll_datagram`] has, until that is none, and
-/// asks for the next timeout.
+/// One endpoint of a datagram flow, without I/O: the world carries its datagrams and owns time. After every call the
+/// world calls [`Self::poll_datagram`] until it returns none, and then [`Self::next_timeout`].
 pub trait Stack: Debug + Send + Sync {
     /// The application at this end opens the flow. The other end waits for it.
     fn open(&mut self, now: Instant);
 
-    /// Its application has a message of this many bytes to send, on its own stream; before the flow is open, as soon as
-    /// it is.
+    /// Its application has a message of this many bytes to send, on its own stream; if the flow is not open yet, it is
+    /// sent as soon as it is.
     fn send(&mut self, _now: Instant, _bytes: u64) {}
 
     /// A datagram of the other end has arrived.
@@ -29,19 +28,19 @@ pub trait Stack: Debug + Send + Sync {
     /// The next datagram to send.
     fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing>;
 
-    /// The events since the last call. It is asked after every call, ahead of its datagrams and
-    /// behind each of them.
+    /// The events since the last call. The world calls this after every other call, before polling datagrams and after
+    /// each of them.
     fn poll_report(&mut self) -> Option<Report> {
         None
     }
 
-    /// When it must be woken.
+    /// When its next timer expires.
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// It is then, or was: a call at another time changes nothing.
+    /// Its timer has expired. A call at another time changes nothing.
     fn on_timeout(&mut self, now: Instant);
 
-    /// It is notified of a handoff, as a sender is by a handoff notice.
+    /// It gets a handoff notice, like a sender.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
     /// The host is about to leave its link.
@@ -50,18 +49,18 @@ pub trait Stack: Debug + Send + Sync {
     /// The host is on another link.
     fn on_attached(&mut self, _now: Instant) {}
 
-    /// The host, or a translator of addresses on its way, has another address from now on.
+    /// The address of the host, or of a NAT on its path, has changed to this.
     fn on_address(&mut self, _now: Instant, _address: SocketAddrV4) {}
 
-    /// One that does the same from here on; none if it cannot be copied. The copy of a world fails
-    /// where it needs an end that could not be copied.
+    /// A copy in the same state; none if it cannot be copied. The copy of a world fails when it needs an endpoint that
+    /// could not be copied.
     fn copy(&self) -> Option<Box<dyn Stack>>;
 }
 
 /// A datagram to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// All bytes that count on a link, the IP header included.
+    /// All bytes that count on a link, including the IP header.
     pub bytes: Box<[u8]>,
     /// Its content, if the stack reports it.
     pub carries: Carries,
@@ -81,17 +80,17 @@ pub type Bytes = (u64, u64);
 /// The content of a datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Carries {
-    /// Nobody says.
+    /// Not reported.
     #[default]
     Unknown,
     /// Data of the flow.
     Data {
-        /// Which, ascending.
+        /// Which bytes, ascending.
         pieces: SmallVec<[Bytes; 2]>,
-        /// It begins with bytes that were sent before.
+        /// It begins with retransmitted bytes.
         retransmission: bool,
     },
-    /// An acknowledgment, and no data.
+    /// An acknowledgment without data.
     Ack,
 }
 
@@ -102,20 +101,20 @@ pub enum Report {
     Acked {
         /// The byte.
         below: u64,
-        /// When what caused the acknowledgment was sent.
+        /// When the datagram that caused the acknowledgment was sent.
         sent: Instant,
     },
-    /// Its application has read all of a stream that the other end has sent: of which number, from 0.
+    /// Its application has read all of a stream from the other end: the number of the stream, from 0.
     Read(u64),
     /// Its retransmission timer has expired.
     Timeout,
-    /// It takes packets for lost and begins to recover: the first of the flow's bytes in them.
+    /// It declares packets lost and begins a recovery: the first of the flow's bytes in them.
     Recovery(u64),
     /// Another change in a sender.
     Sender(SenderEvent<'static>),
-    /// Something that a sender of segments does not have.
+    /// An event that a TCP sender does not have.
     Transport(TransportEvent),
-    /// It has broken down, with this message. The run ends.
+    /// It has failed, with this message. The run ends.
     Failed(String),
 }
 
@@ -124,11 +123,11 @@ pub enum Report {
 pub enum TransportEvent {
     /// The handshake is complete at the sender of the data.
     Established,
-    /// The client has another address, and migrates.
+    /// The client has a new address, and migrates.
     Migrates,
-    /// The server has found that the client has another address.
+    /// The server has detected that the client's address has changed.
     Migrated {
-        /// Only the port is another.
+        /// Only the port has changed.
         port_only: bool,
     },
     /// It has begun to validate a path.
@@ -137,14 +136,14 @@ pub enum TransportEvent {
     Validated,
     /// A path could not be validated.
     ValidationFailed,
-    /// It has more to send than three times what came over a path that is not validated.
+    /// It has more to send than three times what it received over a path that is not validated.
     AmplificationLimit,
     /// This many packets are considered lost.
     Lost {
         /// How many.
         packets: u64,
     },
-    /// The data of this many packets have been retransmitted needlessly: the packets arrived.
+    /// The data of this many packets was retransmitted although the packets arrived.
     Needless {
         /// How many.
         packets: u64,
@@ -153,7 +152,7 @@ pub enum TransportEvent {
     PersistentCongestion,
     /// A secret of its cryptography: a line of a key log.
     Secret(Arc<str>),
-    /// The connection is over, for this reason.
+    /// The connection is closed, for this reason.
     Closed(Arc<str>),
 }
 
@@ -184,7 +183,7 @@ impl TransportEvent {
         }
     }
 
-    /// More of it in words; empty if there is no more.
+    /// A detail as text; empty if there is none.
     pub fn detail(&self) -> &str {
         match self {
             Self::Migrated { port_only: true } => "port only",
@@ -199,28 +198,29 @@ impl TransportEvent {
 pub struct StackConfig {
     /// The node that opens it, and the other one.
     pub nodes: [NodeId; 2],
-    /// What runs there.
+    /// The stacks there.
     pub ends: [Box<dyn Stack>; 2],
-    /// Addresses that the client may have, each with the node where it receives what is sent there; the
-    /// first is what it begins with. Datagrams to other addresses go to their nodes.
+    /// Addresses that the client may have, each with the node where it receives packets to it; the first is the initial
+    /// one. Datagrams to other addresses go to their nodes.
     pub addresses: Vec<(SocketAddrV4, NodeId)>,
-    /// What its data are, if its stacks report them.
+    /// A description of its data, if its stacks report it.
     pub data: Option<DataConfig>,
 }
 
-/// The known state of a flow's data.
+/// Parameters of a flow's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataConfig {
     /// The end that sends them.
     pub sender: End,
     /// Bytes that count as a segment.
     pub segment_bytes: u32,
-    /// How many bytes there are; none for no end.
+    /// How many bytes there are; none for unlimited.
     pub total: Option<u64>,
 }
 
 impl DataConfig {
-    /// The segment of a byte, or the one that is expected next when a byte is. Segment 0 means the handshake.
+    /// The segment that contains a byte, or the next expected segment when this byte is expected. Segment 0 stands for
+    /// the handshake.
     pub fn segment(&self, byte: u64) -> Seq {
         let bytes = u64::from(self.segment_bytes.max(1));
         match self.total {
@@ -230,7 +230,7 @@ impl DataConfig {
     }
 }
 
-/// Where an IPv4 datagram goes.
+/// The destination of an IPv4 datagram.
 pub(crate) fn destination(datagram: &[u8]) -> Option<Ipv4Addr> {
     let octets: [u8; 4] = datagram.get(16..20)?.try_into().ok()?;
     Some(Ipv4Addr::from(octets))
@@ -264,28 +264,28 @@ pub(crate) fn mark(datagram: &mut [u8]) {
     [*high, *low] = (!(sum as u16)).to_be_bytes();
 }
 
-/// Which bytes there are, from 0 on.
+/// A set of byte positions, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByteSet {
-    /// All below this.
+    /// All bytes below this are in the set.
     below: u64,
-    /// Others, by their first byte: one past the last.
+    /// Other ranges, by first byte: one past the last.
     beyond: BTreeMap<u64, u64>,
 }
 
 impl ByteSet {
-    /// All bytes below this are there.
+    /// All bytes below this are in the set.
     pub fn below(&self) -> u64 {
         self.below
     }
 
-    /// One past the last byte that is there.
+    /// One past the last byte in the set.
     pub fn end(&self) -> u64 {
         let last = self.beyond.last_key_value();
         last.map_or(self.below, |(_, until)| *until)
     }
 
-    /// Whether all of these are there.
+    /// Whether all of these are in the set.
     pub fn has(&self, (from, until): Bytes) -> bool {
         let within = |(_, end): (&u64, &u64)| *end >= until;
         until <= self.below || self.beyond.range(..=from).next_back().is_some_and(within)
@@ -297,7 +297,7 @@ impl ByteSet {
         if from >= until {
             return;
         }
-        // What touches them becomes one with them.
+        // Ranges that touch them are merged.
         while let Some((&first, &end)) = self.beyond.range(..=until).next_back() {
             if end < from {
                 break;
@@ -314,12 +314,12 @@ impl ByteSet {
     }
 }
 
-/// An end of a flow of datagrams.
+/// An endpoint of a datagram flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one that opens the flow.
+    /// The endpoint that opens the flow.
     Client,
-    /// The other one.
+    /// The other endpoint.
     Server,
 }
 
@@ -330,7 +330,7 @@ impl End {
         usize::from(self == Self::Server)
     }
 
-    /// The other one.
+    /// The other endpoint.
     #[must_use]
     pub fn other(self) -> Self {
         Self::BOTH[1 - self.place()]
@@ -340,13 +340,13 @@ impl End {
 /// A datagram on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The end that sent it.
+    /// The endpoint that sent it.
     pub from: End,
-    /// Its number among those of the flow, both ends together, from 0.
+    /// Its number among the datagrams of the flow from both ends, from 0.
     pub number: u64,
     /// When it was sent.
     pub sent: Instant,
-    /// All of it.
+    /// All of its bytes.
     pub bytes: Box<[u8]>,
     /// What it carries.
     pub carries: Carries,

@@ -1,18 +1,18 @@
-//! The planned actions, in the order of time.
+//! The planned actions, in time order.
 
 use educe::Educe;
 use midflight_units::Instant;
 
 use crate::config::Action;
 
-/// Actions that are planned, and which of them come next.
+/// Planned actions, and which come next.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Timeline {
     /// Ascending by time; equal times in the order of insertion.
     actions: Vec<(Instant, Action)>,
     done: usize,
-    /// Place of the first route that is not done; the number of actions if there is none.
+    /// Index of the first route that has not been set; the number of actions if there is none.
     next_route: usize,
 }
 
@@ -21,7 +21,7 @@ fn is_route(action: &Action) -> bool {
 }
 
 impl Timeline {
-    /// Plans an action, behind others of the same time.
+    /// Plans an action, after others of the same time.
     pub(crate) fn insert(&mut self, at: Instant, action: Action) {
         let place = self.done + self.actions[self.done..].partition_point(|(t, _)| *t <= at);
         self.actions.insert(place, (at, action));
@@ -47,7 +47,7 @@ impl Timeline {
         let (_, action) = *self.actions.get(self.done)?;
         self.done += 1;
         if self.next_route < self.done {
-            // Each action is passed once.
+            // Each action is visited once.
             let mut later = self.actions[self.done..].iter();
             let after = later.position(|(_, action)| is_route(action));
             self.next_route = after.map_or(self.actions.len(), |after| self.done + after);

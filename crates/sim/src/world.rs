@@ -37,27 +37,27 @@ use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
 use crate::timeline::Timeline;
 
-/// The network, its flows and its future. `O` watches.
+/// The network, its flows and its future events. `O` is the observer.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub struct World<O> {
-    /// The treatment of time between nanoseconds.
+    /// The representation of time between nanoseconds.
     clock: Clock,
     /// The present.
     moment: Moment,
-    /// When the event being processed was put on the agenda.
+    /// When the current event was scheduled.
     scheduled: Scheduled,
     nodes: usize,
     names: Arc<[Cow<'static, str>]>,
     links: Vec<Link>,
-    /// The links whose arrivals are busy sources of the agenda, after them those
-    /// of them that are special, and the links whose arrivals are no busy sources.
+    /// The links whose arrivals are busy sources of the agenda, then the special ones of them, then the links whose
+    /// arrivals are not busy sources.
     awaited: Vec<usize>,
     awaited_special: Vec<usize>,
     seldom_awaited: Vec<usize>,
     /// Packets that await an event on links where most do not.
     awaiting_route: usize,
-    /// Options of the packets on their way.
+    /// Options of the packets in transit.
     options: PacketOptions,
     announcements: Announcements,
     /// Routes that may be set during the run.
@@ -74,9 +74,9 @@ pub struct World<O> {
     apps: Vec<App>,
     /// The hook whose node is sending a packet by itself.
     emitting: Option<u16>,
-    /// No route is set before this instant but those on the timeline.
+    /// Before this instant no route is set except those on the timeline.
     promised: Instant,
-    /// No route is set before this.
+    /// No route is set before this instant.
     routes_hold_until: FineTime,
     timeline: Timeline,
     agenda: Agenda,
@@ -84,7 +84,7 @@ pub struct World<O> {
     error: Option<WorldError>,
 }
 
-/// The senders and links of a world, to look at.
+/// Read access to the senders and links of a world.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoints<'a> {
     flows: &'a [Flow],
@@ -93,7 +93,7 @@ pub struct Endpoints<'a> {
 }
 
 impl<'a> Endpoints<'a> {
-    /// Those of a run that was made elsewhere: there are none to look at.
+    /// For a run that was made elsewhere: it has none.
     pub const NONE: Self = Self {
         flows: &[],
         links: &[],
@@ -110,7 +110,7 @@ impl<'a> Endpoints<'a> {
         self.apps.iter().map(|app| &app.workload)
     }
 
-    /// Counts of the packets handed to a link so far; zeros where the link is not
+    /// Counts of the packets handed to a link so far; zeros if the link is not
     /// [counted](crate::LinkConfig::counted).
     pub fn link_counts(self, link: LinkId) -> LinkCounts {
         let link = self.links.get(link.index());
@@ -118,7 +118,7 @@ impl<'a> Endpoints<'a> {
     }
 }
 
-/// An event that is about to happen.
+/// The next event.
 #[derive(Clone, Copy, Debug)]
 pub struct NextEvent {
     first: Source,
@@ -132,12 +132,11 @@ impl NextEvent {
     }
 }
 
-/// Most links that the agenda compares one by one.
+/// Maximum number of links that the agenda compares one by one.
 const MOST_BUSY: usize = 12;
 
-/// Sources of the agenda that are not busy: the timeline, announced losses and
-/// late arrivals, the other links at whose far end there are events, the
-/// timers of each flow's sender and receiver, and cross traffic.
+/// Sources of the agenda that are not busy: the timeline, announced losses and late arrivals, the other links with
+/// events at their far ends, the timers of each flow's sender and receiver, and cross traffic.
 const TIMELINE: usize = 0;
 const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
@@ -153,15 +152,13 @@ impl<O: Observer> World<O> {
         FlowId(index)
     }
 
-    /// Puts an action on the timeline. Entries of an instant happen before any packet of that
-    /// instant moves.
+    /// Puts an action on the timeline. Actions at an instant happen before any packet of that instant moves.
     ///
     /// # Errors
-    /// [`WorldError::FixedRoute`] for a route that was not declared as an
-    /// alternative or comes before it may ([`Self::hold_routes_until`]),
-    /// [`WorldError::UnbreakableLink`] for a link that was not declared to break,
-    /// [`WorldError::UnpausableLink`] for one that was not declared to pause,
-    /// [`WorldError::UnknownSetting`] for one that has no such setting.
+    /// [`WorldError::FixedRoute`] for a route that was not declared as an alternative or comes too early
+    /// ([`Self::hold_routes_until`]), [`WorldError::UnbreakableLink`] for a link that was not declared to break,
+    /// [`WorldError::UnpausableLink`] for one that was not declared to pause, [`WorldError::UnknownSetting`] for
+    /// one that has no such setting.
     pub fn schedule(&mut self, at: Instant, action: Action) -> Result<(), WorldError> {
         match action {
             Action::Route { node, to, link }
@@ -205,8 +202,8 @@ impl<O: Observer> World<O> {
         self.flows.len() as u32
     }
 
-    /// Gives a link that nothing was ever handed to other parameters, for runs
-    /// that share a past in which it was idle.
+    /// Sets other parameters for a link that no packet was ever handed to, for runs that share a prefix in which it
+    /// was idle.
     ///
     /// # Errors
     /// [`WorldError::LinkInUse`].
@@ -226,8 +223,8 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    /// Gives a flow that has not opened another sender and receiver, for runs
-    /// that share a past in which it was silent.
+    /// Sets another sender and receiver for a flow that has not opened, for runs that share a prefix in which it
+    /// was silent.
     ///
     /// # Errors
     /// [`WorldError::FlowOpen`].
@@ -248,9 +245,8 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    /// Promises that until then no route will be set but those that the
-    /// timeline has already. Up to there packets take their routes without an
-    /// event at every node.
+    /// Promises that until then no route will be set except those on the timeline already. Before that time packets
+    /// follow their routes without an event at every node.
     pub fn hold_routes_until(&mut self, until: Instant) {
         self.promised = self.promised.max(until);
         self.sync_timeline();
@@ -266,17 +262,17 @@ impl<O: Observer> World<O> {
         &mut self.flows[flow.index()].sender
     }
 
-    /// Who watches.
+    /// The observer.
     pub fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// Who has watched.
+    /// The observer, by value.
     pub fn into_observer(self) -> O {
         self.observer
     }
 
-    /// The observer, and what it observes.
+    /// The observer, and the endpoints that it observes.
     pub fn watch(&mut self) -> (&mut O, Endpoints<'_>) {
         let ends = Endpoints {
             flows: &self.flows,
@@ -286,7 +282,7 @@ impl<O: Observer> World<O> {
         (&mut self.observer, ends)
     }
 
-    /// A copy of the world as it is now, with another observer. The events in it are the same.
+    /// A copy of the world as it is now, with another observer. Its events are the same.
     pub fn watched_by<P: Observer>(&self, observer: P) -> World<P> {
         World {
             clock: self.clock,
@@ -324,13 +320,13 @@ impl<O: Observer> World<O> {
         &self.names[link.index()]
     }
 
-    /// Counts of the packets handed to a link so far; zeros where the link is not
+    /// Counts of the packets handed to a link so far; zeros if the link is not
     /// [counted](crate::LinkConfig::counted).
     pub fn link_counts(&self, link: LinkId) -> LinkCounts {
         self.links[link.index()].counts()
     }
 
-    /// The senders and links, to look at.
+    /// Read access to the senders and links.
     pub fn ends(&self) -> Endpoints<'_> {
         Endpoints {
             flows: &self.flows,
@@ -339,7 +335,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A link at an instant between the present and the next event, if it is [tapped](crate::LinkConfig::tapped).
+    /// The state of a link at an instant between the present and the next event, if it is
+    /// [tapped](crate::LinkConfig::tapped).
     pub fn link_state(&self, link: LinkId, at: Instant) -> LinkState {
         self.links[link.index()].state(self.clock.written(at).fine)
     }
@@ -356,7 +353,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Lets the event that [`Self::next_event`] has just announced happen.
+    /// Processes the event that [`Self::next_event`] has just returned.
     ///
     /// # Errors
     /// [`WorldError::NoRoute`] when a packet was stranded.
@@ -381,7 +378,7 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    /// An event of a source that is not busy; the link, if it is an arrival.
+    /// Processes an event of a source that is not busy; returns the link if it is an arrival.
     fn other(&mut self, source: usize) -> Option<usize> {
         let key = self.agenda.other(source);
         self.moment = key.due;
@@ -403,7 +400,7 @@ impl<O: Observer> World<O> {
         None
     }
 
-    /// An event of what few worlds have: stacks, cross traffic and hooks.
+    /// Processes an event of a rare kind: stacks, cross traffic and hooks.
     #[cold]
     fn seldom(&mut self, source: usize) {
         if source >= self.first_app() {
@@ -444,7 +441,7 @@ impl<O: Observer> World<O> {
 
     fn sync_timeline(&mut self) {
         let key = match self.timeline.next() {
-            // Older than anything else that is due at the same instant.
+            // Before anything else that is due at the same instant.
             Some(at) => Key {
                 due: self.clock.written(at),
                 scheduled: Scheduled::START,
@@ -537,7 +534,7 @@ impl<O: Observer> World<O> {
                 for _ in 0..copies {
                     self.signal(flow, &acks);
                 }
-                // What waited may leave now.
+                // Segments that waited may be sent now.
                 self.acknowledge(flow, None);
             }
             Action::Address(flow, number) => self.readdress(flow, number),
@@ -586,9 +583,9 @@ impl<O: Observer> World<O> {
         Some(next)
     }
 
-    /// Sends a packet that enters `first` now through it and the following links without an event.
-    /// Past the first link that is ahead of the present, which is exact: nothing else feeds those
-    /// links before, and their queues are first in, first out.
+    /// Sends a packet that enters `first` now through it and the following links without an event. Links after the
+    /// first are entered ahead of the present. This is exact: nothing else enters those links before, and their
+    /// queues are first in, first out.
     #[inline(always)]
     fn pass(&mut self, first: LinkId, mut packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.fine, self.scheduled);
@@ -632,7 +629,7 @@ impl<O: Observer> World<O> {
         self.lose_at(enter, scheduled, packet, link, cause);
     }
 
-    /// Puts a packet on its way to an event at the far end of a link.
+    /// Sends a packet to an event at the far end of a link.
     #[inline(always)]
     fn carry(&mut self, link: LinkId, enter: FineTime, passage: Acceptance, packet: Packet) {
         if self.links[link.index()].carry(enter, passage, packet) {
@@ -640,8 +637,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A packet is lost where it would enter a link, now or later. Apart, so that the nanosecond of that instant is
-    /// worked out for such packets only.
+    /// A packet is lost where it would enter a link, now or later. A separate function, so that the nanosecond of
+    /// that instant is computed only for these packets.
     #[cold]
     #[inline(never)]
     fn lose_at(
@@ -727,7 +724,7 @@ impl<O: Observer> World<O> {
             self.deliver_unusual(&packet, LinkId(link as u16));
             return;
         }
-        // One value for both kinds would have to lie in memory.
+        // One value for both kinds would have to be stored in memory.
         if packet.is_ack() {
             let ack = packet.open_ack(&mut self.options);
             self.deliver_ack(flow, &ack);

@@ -1,5 +1,5 @@
-//! Segments that a node keeps until the mobile node has acknowledged them, and how long a segment takes to the mobile
-//! node and its ACK back.
+//! Segments that a node keeps until the mobile node has acknowledged them, and the round-trip time between the node and
+//! the mobile node.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use midflight_control::rtt::{EstimatorKind, Rto, RtoConfig, Sampled};
 use midflight_tcp::{Ack, Segment};
 use midflight_units::{Duration, Instant, Seq};
 
-/// Number of a segment and bytes of it that came before; of an ACK, what it acknowledges up to.
+/// A segment number and bytes of that segment that came before; for an ACK, the first byte that is not acknowledged.
 pub(super) type Edge = (Seq, u16);
 
 /// Where a segment begins.
@@ -26,19 +26,19 @@ pub(super) fn acknowledges(ack: &Ack) -> Edge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) segment: Segment,
-    /// When it came first.
+    /// When it arrived.
     pub(super) came: Instant,
     /// It has not been handed to the link yet.
     pub(super) is_held: bool,
-    /// When it was handed to the link last.
+    /// When it was last handed to the link.
     pub(super) handed: Instant,
-    /// How often the node has sent it by itself.
+    /// How many times the node has retransmitted it.
     pub(super) resent: u32,
-    /// The sender has sent it again, or it came behind a higher one: nobody but the sender answers for it.
+    /// The sender has retransmitted it, or it came after a higher one: the node leaves its recovery to the sender.
     pub(super) by_sender: bool,
 }
 
-/// The segments that are kept, up to so many.
+/// The cached segments, at most `most`.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     kept: BTreeMap<Edge, Kept>,
@@ -56,8 +56,8 @@ impl Cache {
         }
     }
 
-    /// Keeps a segment that passes, if there is room; one that has passed before, or behind a higher one, as the
-    /// sender's.
+    /// Caches a passing segment if there is room. One that has passed before, or comes after a higher one, is left to
+    /// the sender.
     pub(super) fn keep(&mut self, now: Instant, segment: &Segment) {
         let begins = begins(segment);
         let by_sender = self.highest.is_some_and(|highest| begins <= highest);
@@ -80,8 +80,8 @@ impl Cache {
         }
     }
 
-    /// Forgets what is acknowledged; when the last of it was handed to the link, if all of it went only once: behind a
-    /// retransmission an ACK is late.
+    /// Removes acknowledged segments. Returns when the last of them was handed to the link if all of them were sent
+    /// only once: behind a retransmission an ACK is late and gives no sample.
     pub(super) fn forget_below(&mut self, acknowledged: Edge) -> Option<Instant> {
         let rest = self.kept.split_off(&acknowledged);
         let below = std::mem::replace(&mut self.kept, rest);
@@ -99,7 +99,7 @@ impl Cache {
         self.highest
     }
 
-    /// The first that is kept.
+    /// The first cached segment.
     pub(super) fn first_mut(&mut self) -> Option<&mut Kept> {
         self.kept.values_mut().next()
     }
@@ -113,7 +113,8 @@ impl Cache {
     }
 }
 
-/// The timeout of the way to the mobile node and back: mean and four mean deviations, as TCP's, with a lower bound of its own.
+/// The retransmission timer for the path to the mobile node: mean plus four mean deviations, like TCP's, with its own
+/// lower bound.
 #[derive(Clone, Debug)]
 pub(super) struct LocalTimer {
     rto: Rto,
@@ -126,7 +127,7 @@ const INITIAL: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl LocalTimer {
-    /// With this lower bound.
+    /// A timer with this lower bound.
     pub(super) fn new(least: Duration) -> Self {
         let estimator = EstimatorKind::Rfc6298 {
             granularity: Duration::from_millis(1),
@@ -144,8 +145,8 @@ impl LocalTimer {
         }
     }
 
-    /// New data are acknowledged now, which ends the back-off; where that gives a sample, of what was handed to the
-    /// link at `handed`.
+    /// New data is acknowledged, which ends the back-off. `handed` is when the data was handed to the link, if that
+    /// gives an RTT sample.
     pub(super) fn on_new_ack(&mut self, now: Instant, handed: Option<Instant>) {
         if let Some(handed) = handed {
             self.rto.sample(&Sampled {
@@ -163,17 +164,17 @@ impl LocalTimer {
         self.due
     }
 
-    /// Whether it expires now.
+    /// Whether the timer expires now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.due.is_some_and(|due| due <= now)
     }
 
-    /// When the first of some expires.
+    /// When the first of some timers expires.
     pub(super) fn earliest<'a>(timers: impl Iterator<Item = &'a Self>) -> Option<Instant> {
         timers.filter_map(Self::due).min()
     }
 
-    /// A lower bound as a knob has it.
+    /// Parses a knob that is a lower bound.
     pub(super) fn least(info: &PartInfo, name: &str, value: &str) -> Result<Duration, KnobError> {
         let time = value.parse().ok();
         let time = time.filter(|&time| time >= Duration::from_millis(1));
@@ -184,7 +185,7 @@ impl LocalTimer {
         self.due = Some(now + self.rto.timeout());
     }
 
-    /// Starts unless it runs.
+    /// Starts the timer unless it runs.
     pub(super) fn start(&mut self, now: Instant) {
         if self.due.is_none() {
             self.restart(now);
@@ -195,7 +196,7 @@ impl LocalTimer {
         self.due = None;
     }
 
-    /// It has expired: the next timeout is twice as long.
+    /// The timer has expired: the next timeout is twice as long.
     pub(super) fn back_off(&mut self, now: Instant) {
         self.rto.back_off();
         self.restart(now);

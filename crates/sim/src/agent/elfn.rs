@@ -1,11 +1,12 @@
-//! ELFN (Holland & Vaidya, MobiCom 1999): a node that cannot deliver a segment because the route to the mobile node has failed
-//! tells the sender so. The sender stops its timers and keeps its window and timeout, probes at intervals, and goes on as
-//! before when a probe is answered.
+//! ELFN (Holland & Vaidya, MobiCom 1999): a node that cannot deliver a segment because the route to the mobile node has
+//! failed notifies the sender. The sender stops its timers and keeps its window and timeout, sends probes at intervals,
+//! and continues as before when a probe is acknowledged.
 //!
-//! The paper's text was not to be had; this is the description in ANCHORS. The notice is an ACK of what has been acknowledged with a
-//! zero window, for each segment that cannot be delivered: the sender's standby is the persist mode, and its probes are those of
-//! that mode. Differs in that the interval of probes doubles from the retransmission timeout, where the paper's is constant (2 s
-//! in its experiments). The node does not say when the route is back: a probe finds out.
+//! The paper's text was not available; this follows the description in ANCHORS. The notice is an ACK with a zero window
+//! that acknowledges nothing new, one for each segment that cannot be delivered: the sender's standby state is the
+//! persist mode, and its probes are those of that mode. Differs in that the interval of probes doubles from the
+//! retransmission timeout, where the paper's is constant (2 s in its experiments). The node does not announce that the
+//! route is back: a probe detects it.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
     use crate::agent::AnyAgent;
 
-    /// The notice comes with the segment that cannot be delivered, and ends when the route is back.
+    /// The notice is sent for each segment that cannot be delivered, and no longer once the route is back.
     #[test]
     fn each_segment_without_a_route_is_told() {
         let mut play = Played::new(AnyAgent::Elfn(Elfn::default()));

@@ -1,13 +1,15 @@
-//! I-TCP (Bakre & Badrinath, ICDCS 1995): the connection is split at the base station. The station acknowledges the sender's
-//! segments by itself, and sends them to the mobile node over a connection of its own, which recovers from losses of the
-//! radio without the sender. At a handoff both halves move to the next station, with what is in their buffers.
+//! I-TCP (Bakre & Badrinath, ICDCS 1995): the connection is split at the base station. The station acknowledges the
+//! sender's segments itself, and sends them to the mobile node over a second connection, which recovers from losses on
+//! the radio link without the sender. At a handoff both halves move to the next station, with the contents of their
+//! buffers.
 //!
-//! What the sender has been told of may never arrive: the end-to-end semantics are lost (I03, section 2). Measures of a run
-//! count it: `acked_ahead`, `acked_missing`.
+//! Data that is acknowledged to the sender may never arrive: the end-to-end semantics are lost (I03, section 2).
+//! Measures of a run count this: `acked_ahead`, `acked_missing`.
 //!
-//! The paper's text was not to be had. The mobile node's answer to the SYN passes, as the node opens the connection there.
-//! The least time of a handoff is that which Balakrishnan et al. quote of the authors, 265 ms with empty buffers (1.4 s with 32 kB
-//! in them); a knob. The wireless half is the TCP of the flow's profile, not one tuned for it.
+//! The paper's text was not available. The mobile node's response to the SYN passes, because the node opens the
+//! connection there. The minimum time of a handoff is the value that Balakrishnan et al. quote from the authors, 265 ms
+//! with empty buffers (1.4 s with 32 kB in them); it is a knob. The wireless half is the TCP of the flow's profile, not
+//! one tuned for it.
 
 use midflight_control::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use midflight_units::Duration;
@@ -89,7 +91,7 @@ mod tests {
     use crate::agent::{AnyAgent, Attached};
     use crate::event::Carried;
 
-    /// The connection is open: the SYN and its answer have passed.
+    /// The connection is open: the SYN and its response have passed.
     fn opened(knobs: &[(&str, &str)]) -> Played {
         let mut agent = AnyAgent::ITcp(ITcp::default());
         for (name, value) in knobs {
@@ -102,7 +104,7 @@ mod tests {
         play
     }
 
-    /// The station acknowledges what the mobile node has not got, and sends it by its own window.
+    /// The station acknowledges what the mobile node has not received yet, and sends it by its own window.
     #[test]
     fn the_station_acknowledges_by_itself() {
         let mut play = opened(&[]);
@@ -112,7 +114,7 @@ mod tests {
         assert_eq!(play.ack(120, 3), []);
     }
 
-    /// A loss of the radio is repaired by the station's sender; nothing of it reaches the other half.
+    /// The station's sender repairs a loss on the radio link; the other half is not affected.
     #[test]
     fn losses_of_the_radio_stay_at_the_station() {
         let mut play = opened(&[]);
@@ -145,7 +147,8 @@ mod tests {
         assert_eq!(play.ack(121, 3), [Seen::Up(5)]);
     }
 
-    /// The state takes 265 ms to the next station; what comes meanwhile waits, then the station sends again at once.
+    /// The state takes 265 ms to the next station; packets that arrive meanwhile wait, then the station sends again at
+    /// once.
     #[test]
     fn the_state_moves_at_a_handoff() {
         let mut play = opened(&[]);
@@ -160,7 +163,7 @@ mod tests {
         assert_eq!(seen[0], Seen::Down(1), "{seen:?}");
     }
 
-    /// Without its state the next station lets everything pass: what was in the buffer is gone.
+    /// Without its state the next station lets everything pass: the buffer contents are lost.
     #[test]
     fn a_state_that_is_lost_takes_the_buffer_along() {
         let mut play = opened(&[("i_tcp_handover", "off")]);

@@ -1,16 +1,17 @@
 //! M-TCP (Brown & Singh, Computer Communication Review 27(5), 1997): a supervisor host between the sender and the
-//! stations of several cells keeps back the ACK of what was acknowledged last. When the mobile node falls silent or its
-//! station has lost it, the supervisor sends that ACK with a window of zero: the sender goes into persist mode with its
-//! timer and its window as they are. When the node is back, the supervisor opens the window again, and the sender
-//! goes on with the old rate.
+//! stations of several cells withholds the ACK of the last acknowledged segment. When the mobile node falls silent or
+//! its station has lost it, the supervisor sends that ACK with a window of zero: the sender enters persist mode with
+//! its timer and its window unchanged. When the node is back, the supervisor opens the window again, and the sender
+//! continues at the old rate.
 //!
-//! Only what the mobile node has acknowledged is acknowledged, so the end-to-end semantics stay. The supervisor's own TCP
-//! towards the node retransmits what the radio loses: at the third duplicate ACK. After a silence, and when the
-//! node is back, what it had not acknowledged is sent again in slow start: one segment, or ten, and two for each ACK.
+//! Only data that the mobile node has acknowledged is acknowledged to the sender, so the end-to-end semantics are kept.
+//! The supervisor's own TCP towards the node retransmits losses of the radio link at the third duplicate ACK. After a
+//! silence, and when the node is back, unacknowledged data is retransmitted in slow start: one segment, or ten, and two
+//! for each ACK.
 //!
-//! The paper's text was not to be had; this is what I03 and ANCHORS describe. Differs from it because our senders count
-//! segments: what is kept back is the ACK of the last segment, not of the last byte. If there is nothing left to wait for, the
-//! silence ends that too: otherwise the end of a transfer would never be acknowledged.
+//! The paper's text was not available; this follows the descriptions in I03 and ANCHORS. Differs because our senders
+//! count segments: the ACK of the last segment is withheld, not of the last byte. If there is nothing left to wait for,
+//! a silence also ends the withholding: otherwise the end of a transfer would never be acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +25,15 @@ use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
 
-/// Segments that are sent again at once when the mobile node is back, as an initial window (RFC 6928), and then for each ACK.
+/// Segments that are retransmitted at once when the mobile node is back, as an initial window (RFC 6928), and then for
+/// each ACK.
 const AT_ONCE: usize = 10;
 /// See [`AT_ONCE`].
 const PER_ACK: usize = 2;
-/// Duplicate ACKs after which a segment is sent again, as TCP's.
+/// Duplicate ACKs that trigger a retransmission, as in TCP.
 const DUPLICATES: u32 = 3;
 
-/// What it keeps of each flow.
+/// The state of all flows.
 #[derive(Clone, Debug)]
 pub struct MTcp {
     buffer: u32,
@@ -49,12 +51,12 @@ struct Flow {
     timer: LocalTimer,
     /// The last ACK of new data, and the node that it goes to.
     last: Option<(Ack, NodeId)>,
-    /// What the sender has been told.
+    /// What has been acknowledged to the sender.
     acked: Edge,
     duplicates: u32,
-    /// What was kept is sent again, two segments for each ACK, until this is acknowledged; when that began.
+    /// Cached segments are retransmitted, two for each ACK, until this is acknowledged; when that began.
     recovery: Option<(Edge, Instant)>,
-    /// The mobile node has a link, as far as is known.
+    /// The mobile node has a link, as far as the supervisor has been notified.
     has_link: bool,
     /// The window is closed.
     is_closed: bool,
@@ -102,7 +104,7 @@ impl Part for MTcp {
     }
 }
 
-/// An ACK of one segment less.
+/// The same ACK with one segment less.
 fn kept_back(ack: &Ack) -> Ack {
     let before = ack.ack - 1;
     Ack {
@@ -114,7 +116,7 @@ fn kept_back(ack: &Ack) -> Ack {
 }
 
 impl Flow {
-    /// Tells the sender all that is acknowledged.
+    /// Acknowledges everything to the sender.
     fn tell(&mut self, id: FlowId, option: AckOption, out: &mut Outbox<'_>) {
         let Some((ack, sender)) = self.last else {
             return;
@@ -129,7 +131,7 @@ impl Flow {
         out.send(self.site, id, sender, Carried::Ack(ack));
     }
 
-    /// Sends some of what was handed over before the recovery began.
+    /// Retransmits some of the segments that were handed over before the recovery began.
     fn resend(&mut self, now: Instant, id: FlowId, most: usize, out: &mut Outbox<'_>) {
         let Some((_, since)) = self.recovery else {
             return;
@@ -141,7 +143,7 @@ impl Flow {
         }
     }
 
-    /// What is kept is sent again, some of it now.
+    /// Starts to retransmit the cached segments, some of them now.
     fn recover(&mut self, now: Instant, id: FlowId, most: usize, out: &mut Outbox<'_>) {
         let highest = self.cache.highest().unwrap_or_default();
         self.recovery = Some((highest, now));
@@ -183,7 +185,7 @@ impl Agent for MTcp {
             cache: Cache::new(most),
             timer: LocalTimer::new(least),
             last: None,
-            // Data come when the SYN is acknowledged.
+            // Data follows when the SYN is acknowledged.
             acked: (1, 0),
             duplicates: 0,
             recovery: None,
@@ -248,7 +250,7 @@ impl Agent for MTcp {
         let handed = flow.cache.forget_below(edge);
         flow.timer.on_new_ack(now, handed);
         (flow.last, flow.duplicates) = (Some((*ack, passing.to)), 0);
-        // Silence ends what is kept back, too.
+        // A silence also ends the withholding.
         flow.timer.restart(now);
         flow.open(id, out);
         if flow.recovery.is_some_and(|(highest, _)| edge > highest) {
@@ -326,18 +328,18 @@ mod tests {
         play
     }
 
-    /// The node acknowledges up to 3, the sender is told of 2.
+    /// The node acknowledges up to 3, the sender gets an ACK of 2.
     #[test]
     fn the_last_ack_is_kept_back() {
         let mut play = supervisor();
         assert_eq!(play.ack(20, 3), [Seen::Up(2)]);
         assert_eq!(play.ack(22, 5), [Seen::Up(4)]);
-        // Nothing is left to wait for: after a silence the sender is told.
+        // Nothing is left to wait for: after a silence the sender gets the ACK.
         assert_eq!(play.wake(), [Seen::Up(5)]);
         assert_eq!(play.agent.next_timeout(), None);
     }
 
-    /// The first of all would repeat the ACK of the SYN.
+    /// The first ACK would repeat the ACK of the SYN.
     #[test]
     fn what_would_be_a_duplicate_is_not_sent() {
         let mut play = supervisor();
@@ -346,8 +348,8 @@ mod tests {
         assert_eq!(play.ack(21, 3), [Seen::Up(2)]);
     }
 
-    /// The paper's example: the node is lost, what was kept back closes the window; it is back, the window opens, and
-    /// what it has not acknowledged comes again.
+    /// The paper's example: the node is lost, and the withheld ACK closes the window; the node is back, the window
+    /// opens, and unacknowledged data is retransmitted.
     #[test]
     fn a_handoff_closes_and_opens_the_window() {
         let mut play = supervisor();
@@ -368,7 +370,7 @@ mod tests {
         assert_eq!(play.data(941, 6), [Seen::Down(6)]);
     }
 
-    /// A silence of the least time, 200 ms, is as a loss of the link, until an ACK comes.
+    /// A silence of the minimum time, 200 ms, has the effect of a lost link, until an ACK comes.
     #[test]
     fn silence_closes_the_window_until_an_ack_comes() {
         let mut play = supervisor();
@@ -388,7 +390,7 @@ mod tests {
         assert_eq!(play.ack(24, 3), []);
     }
 
-    /// What was lost before the supervisor the sender has to send, and is told all of.
+    /// The sender must retransmit segments that were lost before the supervisor, and gets all their duplicate ACKs.
     #[test]
     fn duplicates_for_what_never_came_pass() {
         let mut play = Played::new(AnyAgent::MTcp(MTcp::default()));

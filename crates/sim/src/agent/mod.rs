@@ -1,9 +1,9 @@
-//! What nodes on the path of the literature do to the flows that pass them: caches that retransmit locally,
-//! supervisors that close the window, proxies that split a connection.
+//! Agents from the literature at nodes on the path: caches that retransmit locally, supervisors that close the window,
+//! proxies that split a connection.
 //!
-//! An agent is one file here and one line in the registry below. It is a state machine without I/O: it sees the packets
-//! that its nodes are about to hand to a link, lets them go on, keeps them back or changes them, and sends some by
-//! itself. One agent serves all nodes where it is deployed, so that a handover of state is a move within it.
+//! An agent is one file here and one line in the registry below. It is a state machine without I/O: it gets the packets
+//! that its nodes are about to hand to a link, forwards, drops or changes them, and sends packets itself. One agent
+//! serves all nodes where it is deployed, so that a handover of state needs no message.
 
 mod cache;
 mod elfn;
@@ -43,44 +43,44 @@ pub struct Site {
     pub down: Vec<LinkId>,
 }
 
-/// The kind of node that an agent is made for.
+/// The kind of node where an agent is deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Each base station.
     Stations,
-    /// The router that all of them are behind.
+    /// The router in front of all base stations.
     Router,
 }
 
-/// Where a mobile node has come to.
+/// Where a mobile node is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
     /// Nowhere: it has no link.
     No,
-    /// To the station that is this site.
+    /// At the station that is this site.
     At(usize),
-    /// To a station that is none.
+    /// At a node that is not one of the agent's stations.
     Elsewhere,
 }
 
 /// A packet that a node is about to hand to a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing {
-    /// When.
+    /// The current time.
     pub now: Instant,
     /// Number of the site.
     pub site: usize,
-    /// It goes towards the mobile node.
+    /// It is on its way to the mobile node.
     pub down: bool,
     /// Its flow.
     pub flow: FlowId,
-    /// The node that it comes from, and the one that it goes to.
+    /// The node that it comes from, and the node that it goes to.
     pub from: NodeId,
     /// See [`Self::from`].
     pub to: NodeId,
 }
 
-/// What an agent sends by itself.
+/// Collects the packets that an agent sends itself.
 #[derive(Debug)]
 pub struct Outbox<'a> {
     sites: &'a [Site],
@@ -88,7 +88,7 @@ pub struct Outbox<'a> {
 }
 
 impl Outbox<'_> {
-    /// A packet leaves a site now.
+    /// Sends a packet from a site now.
     pub fn send(&mut self, site: usize, flow: FlowId, to: NodeId, what: Carried) {
         let from = self.sites[site].node;
         self.emit.push(Emitted {
@@ -100,14 +100,14 @@ impl Outbox<'_> {
     }
 }
 
-/// What a node on the path does. Segments and ACKs of one flow are told apart by what they are.
+/// The behaviour of a node on the path. A flow's segments and ACKs are distinguished by their type.
 pub trait Agent: Debug {
-    /// The kind of node that it is made for.
+    /// The kind of node where it is deployed.
     fn place(&self) -> Place {
         Place::Stations
     }
 
-    /// The sender and receiver that it has for a flow, if it needs any.
+    /// Provides the sender and receiver for a flow, if it needs them.
     fn equip(&mut self, _flow: FlowId, _ends: &Ends) {}
 
     /// A segment of a flow passes.
@@ -126,13 +126,13 @@ pub trait Agent: Debug {
         out: &mut Outbox<'_>,
     ) -> Verdict;
 
-    /// A mobile node has left its link, or has come to one.
+    /// A mobile node has left its link, or has attached to one.
     fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, out: &mut Outbox<'_>);
 
-    /// When it wants to be woken.
+    /// When its next timer expires.
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// It is then.
+    /// Its timer has expired.
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>);
 }
 
@@ -156,7 +156,8 @@ pub struct Deployment {
     pub agent: AnyAgent,
     /// Its nodes.
     pub sites: Vec<Site>,
-    /// Of each flow its sender's and its receiver's node; none of those whose packets it cannot read, and lets pass.
+    /// For each flow the nodes of its sender and its receiver; none for flows whose packets it cannot read and lets
+    /// pass.
     pub flows: Vec<Option<(NodeId, NodeId)>>,
 }
 

@@ -1,9 +1,10 @@
-//! A performance-enhancing proxy as satellite networks have it (RFC 3135, sections 2.4 and 3; RFC 2488 for why): a gateway answers
-//! the SYN by itself, acknowledges by itself, and sends over the link with a window that suits that from the start.
+//! A performance-enhancing proxy as in satellite networks (RFC 3135, sections 2.4 and 3; RFC 2488 for the reasons): a
+//! gateway responds to the SYN itself, acknowledges itself, and sends over the satellite link with a suitable window
+//! from the start.
 //!
-//! The split is that of [`super::i_tcp`]. Differs: the SYN is answered here, the initial window is a knob, and at a handoff to
-//! another gateway the state is lost unless `pep_handover` says that it moves. A proxy at the other end of the satellite link, which
-//! acknowledges to the receiver's side, is not modelled: one gateway splits the path.
+//! The split is that of [`super::i_tcp`]. Differences: the gateway responds to the SYN, the initial window is a knob,
+//! and at a handoff to another gateway the state is lost unless `pep_handover` says that it moves. A proxy at the other
+//! end of the satellite link, which acknowledges to the receiver's side, is not modelled: one gateway splits the path.
 
 use midflight_control::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use midflight_units::Duration;
@@ -99,8 +100,8 @@ mod tests {
     use super::*;
     use crate::agent::AnyAgent;
 
-    /// The sender is answered at once, and may send before the receiver knows of the connection; the gateway's window
-    /// is 100 segments from the start.
+    /// The sender gets a response at once, and may send before the SYN reaches the receiver; the gateway's window is
+    /// 100 segments from the start.
     #[test]
     fn the_gateway_answers_the_syn() {
         let mut play = Played::new(AnyAgent::Pep(Pep::default()));

@@ -1,9 +1,9 @@
-//! Equalisation of the round-trip time at a base station (Rutagemwa et al. 2007, as ANCHORS describes it): the station of
-//! the fast link holds ACKs back, so that the sender's samples are those of the slower link that the mobile node will
-//! move to, and the move is no surprise to its timer.
+//! Equalisation of the round-trip time at a base station (Rutagemwa et al. 2007, as ANCHORS describes it): the station
+//! of the fast link delays ACKs, so that the sender's samples equal those of the slower link to which the mobile node
+//! will move, and its timer fits after the move.
 //!
-//! The paper's text was not to be had. There the stretching begins ahead of the move; here no node foresees a handoff,
-//! and the station stretches from the start, which costs what a longer round trip costs.
+//! The paper's text was not available. There the delay begins ahead of the move; here no node predicts a handoff, and
+//! the station delays ACKs from the start, at the cost of a longer round trip.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,12 +17,12 @@ use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
 
-/// When segments were handed over, and the ACKs that are held back.
+/// When segments were handed over, and the delayed ACKs.
 #[derive(Clone, Debug)]
 pub struct RttEqualiser {
     target: Duration,
     handed: BTreeMap<FlowId, VecDeque<(Edge, Instant)>>,
-    /// Until when, in the order in which they came.
+    /// Delayed ACKs with their release times, in order of arrival.
     held: VecDeque<(Instant, Held)>,
 }
 
@@ -75,7 +75,7 @@ impl Agent for RttEqualiser {
         if passing.down && segment.content == Content::Data {
             let handed = self.handed.entry(passing.flow).or_default();
             let begins = begins(segment);
-            // Of what passes again the first time counts.
+            // Only the first transmission counts.
             if handed.back().is_none_or(|(last, _)| *last < begins) {
                 handed.push_back((begins, passing.now));
             }
@@ -95,7 +95,7 @@ impl Agent for RttEqualiser {
                 handed.pop_front();
             }
         }
-        // None overtakes another.
+        // No ACK overtakes another.
         let last = self.held.back().map_or(passing.now, |(until, _)| *until);
         let until = latest.map_or(last, |at| (at + self.target).max(last));
         if until <= passing.now {
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::agent::AnyAgent;
 
-    /// An ACK after 20 ms leaves after 200 ms, the next one not before it.
+    /// An ACK after 20 ms is released after 200 ms, the next one not before it.
     #[test]
     fn acks_leave_when_the_target_is_over() {
         let mut play = Played::new(AnyAgent::RttEqualiser(RttEqualiser::default()));

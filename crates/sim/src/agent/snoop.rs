@@ -1,22 +1,23 @@
-//! Snoop (Balakrishnan, Seshan, Amir & Katz, MobiCom 1995): a base station keeps the segments that it hands to the radio
-//! link until the mobile node has acknowledged them, and retransmits what the radio has lost before the sender learns
-//! of it.
+//! Snoop (Balakrishnan, Seshan, Amir & Katz, MobiCom 1995): a base station keeps the segments that it hands to the
+//! radio link until the mobile node has acknowledged them, and retransmits losses of the radio link before the sender
+//! detects them.
 //!
-//! The two procedures are the paper's. *Data*: a new segment is kept and goes on; one that came before goes on too, as
-//! the sender's, unless it is acknowledged, and then the last ACK is sent for it; one behind a higher one was lost
-//! before the station, so its duplicate ACKs are the sender's. *ACKs*: a new one empties the cache, gives a sample of the
-//! round trip over the radio and goes on; an older one is dropped; at a duplicate the segment is retransmitted from the
-//! cache, and this and the duplicates that have to follow are dropped; if the segment is not in the cache, or is the
-//! sender's, they go on. A timer of the round trip over the radio retransmits the first segment that is kept.
+//! The two procedures are the paper's. *Data*: a new segment is cached and forwarded. A segment that passed before is
+//! forwarded too and left to the sender; if it is already acknowledged, the last ACK is sent for it instead. A segment
+//! after a higher one was lost before the station, so its duplicate ACKs are for the sender. *ACKs*: a new one empties
+//! the cache, gives a sample of the round trip over the radio and is forwarded; an older one is dropped; at a duplicate
+//! the segment is retransmitted from the cache, and this and the expected further duplicates are dropped; if the
+//! segment is not in the cache, or is left to the sender, they are forwarded. A timer of the round trip over the radio
+//! retransmits the first cached segment.
 //!
-//! The paper's text was not to be had; this is what I03 and ANCHORS describe, and the constants are those of ns-2.35's
-//! `tcp/snoop.h`: 100 segments, 100 ms, ten retransmissions. Differs from the paper because a link has one queue here:
-//! retransmissions do not pass what waits. Of flows from the mobile node, for which the paper has negative
-//! acknowledgements, nothing is kept.
+//! The paper's text was not available; this follows the descriptions in I03 and ANCHORS, and the constants are those of
+//! ns-2.35's `tcp/snoop.h`: 100 segments, 100 ms, ten retransmissions. Differs from the paper because a link has one
+//! queue here: retransmissions do not overtake waiting packets. Flows from the mobile node, for which the paper has
+//! negative acknowledgements, are not cached.
 //!
-//! At a handoff the paper's stations share what they keep (by multicast ahead of it). Here the cache moves to the next
-//! station, which sends what is in it at once if there was a time without a link. Without that
-//! (`snoop_handover=off`) the next station begins with nothing.
+//! At a handoff the paper's stations share their caches (by multicast ahead of it). Here the cache moves to the next
+//! station, which sends its content at once if there was a time without a link. With `snoop_handover=off` the next
+//! station begins with an empty cache.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
 
-/// What it keeps of each flow.
+/// The state of all flows.
 #[derive(Clone, Debug)]
 pub struct Snoop {
     cache: u32,
@@ -139,7 +140,7 @@ impl Agent for Snoop {
         }
         let handover = self.handover;
         let flow = self.flow(passing);
-        // A station without the flow's state knows nothing of it.
+        // A station without the flow's state lets the packet pass.
         if flow.site != passing.site && !handover {
             return Verdict::Forward;
         }
@@ -190,7 +191,7 @@ impl Agent for Snoop {
         // A duplicate.
         match flow.cache.get_mut(edge) {
             Some(kept) if !kept.by_sender => {
-                // Those that follow are for what was handed over before the retransmission.
+                // The further duplicates are caused by segments handed over before the retransmission.
                 if kept.resent == 0 && retries > 0 {
                     (kept.resent, kept.handed) = (1, now);
                     let what = Carried::Data(kept.segment);
@@ -277,8 +278,8 @@ mod tests {
         Played::new(AnyAgent::Snoop(Snoop::default()))
     }
 
-    /// Segments 1 to 5 pass, 1 and 2 are acknowledged, 3 is lost: the first duplicate is answered from the cache, and
-    /// none of them reaches the sender.
+    /// Segments 1 to 5 pass, 1 and 2 are acknowledged, 3 is lost: at the first duplicate it is retransmitted from the
+    /// cache, and no duplicate reaches the sender.
     #[test]
     fn a_duplicate_ack_is_answered_from_the_cache_and_dropped() {
         let mut play = snoop();
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(play.agent.next_timeout(), None);
     }
 
-    /// Segment 2 was lost before the station: it is not in the cache, and the sender is told.
+    /// Segment 2 was lost before the station: it is not in the cache, and the sender gets the duplicate ACKs.
     #[test]
     fn what_was_lost_before_the_station_is_the_senders() {
         let mut play = snoop();
@@ -303,12 +304,13 @@ mod tests {
         for ms in 21..24 {
             assert_eq!(play.ack(ms, 2), [Seen::Up(2)]);
         }
-        // Its retransmission is kept, but whoever misses it asks the sender.
+        // Its retransmission is cached, but the sender remains responsible for it.
         assert_eq!(play.data(60, 2), [Seen::Down(2)]);
         assert_eq!(play.ack(80, 2), [Seen::Up(2)]);
     }
 
-    /// What the sender retransmits because an ACK of the station's was lost is acknowledged by the station.
+    /// If the sender retransmits because an ACK was lost between the station and the sender, the station acknowledges
+    /// the segment.
     #[test]
     fn a_segment_that_is_acknowledged_gets_the_last_ack() {
         let mut play = snoop();
@@ -320,7 +322,7 @@ mod tests {
         assert_eq!(play.ack(301, 2), [], "an ACK that is older");
     }
 
-    /// The round trip over the radio is 20 ms, so its timeout is the least, 100 ms, and twice that the next time.
+    /// The round trip over the radio is 20 ms, so its timeout is the minimum, 100 ms, and twice that the next time.
     #[test]
     fn the_local_timer_retransmits_the_first_segment() {
         let mut play = snoop();
@@ -331,7 +333,8 @@ mod tests {
         assert_eq!(play.agent.next_timeout(), Some(at(130)));
         assert_eq!(play.wake(), [Seen::Down(2)]);
         assert_eq!(play.agent.next_timeout(), Some(at(330)));
-        // No sample of what was sent twice, as it is not known which copy it answers; but the back-off is over.
+        // There is no sample from a retransmitted segment, because it is unknown which copy the ACK is for; but the
+        // back-off is over.
         assert_eq!(play.ack(335, 4), [Seen::Up(4)]);
         play.data(400, 4);
         assert_eq!(play.agent.next_timeout(), Some(at(500)));
@@ -356,7 +359,7 @@ mod tests {
         }
     }
 
-    /// Without a time without a link what is on the old one still arrives.
+    /// If there is no time without a link, packets on the old link still arrive.
     #[test]
     fn nothing_is_sent_twice_where_the_old_link_delivers() {
         let mut play = snoop();

@@ -1,10 +1,11 @@
-//! A connection that is split at a node: one towards the sender, which the node acknowledges by itself, and one towards the
-//! receiver, with a sender and a window of its own. Both ends are the TCP of the flow's profile, as every other.
+//! A connection that is split at a node: one half towards the sender, which the node acknowledges itself, and one half
+//! towards the receiver, with its own sender and window. Both halves use the TCP of the flow's profile.
 //!
-//! What is acknowledged may not have arrived: it is in the node's buffer. The node's window is the room that is left there;
-//! it tells the sender of more when half of the buffer has become free. At a handoff the state moves to the next station, which takes
-//! a time in which the packets of the flow wait; then the node's sender goes on in slow start without waiting for its timer
-//! (`immediate-expiry`). Or the state is lost, with what was in the buffer; nobody sends that again.
+//! Acknowledged data may not have arrived yet: it is in the node's buffer. The node advertises the free room there as
+//! its window, and sends an update when half of the buffer has become free. At a handoff the state moves to the next
+//! station; the packets of the flow wait during the transfer, and then the node's sender continues in slow start
+//! without waiting for its timer (`immediate-expiry`). Otherwise the state is lost with the buffer contents, which are
+//! never retransmitted.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -23,25 +24,25 @@ use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
 
-/// The sender and the receiver that a node has for a flow: those of the flow's profile without a scheme.
+/// The sender and receiver of a node for a flow: those of the flow's profile without a scheme.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// Of the sender.
+    /// The sender's parameters.
     pub sender: SenderConfig,
-    /// Its parts.
+    /// The sender's parts.
     pub parts: SenderParts,
-    /// Of the receiver.
+    /// The receiver's parameters.
     pub receiver: ReceiverConfig,
 }
 
 /// How a connection is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// The node answers a SYN by itself; otherwise the receiver's answer passes.
+    /// The node responds to a SYN itself; otherwise the receiver's response passes.
     pub(super) answers_syn: bool,
-    /// Room for segments that are acknowledged and not delivered.
+    /// Room for segments that are acknowledged but not delivered.
     pub(super) buffer: u32,
-    /// The initial window of the node's sender; none for the profile's.
+    /// The initial window of the node's sender; none for the window of the profile.
     pub(super) window: Option<u32>,
     /// The state moves to the next station.
     pub(super) moves: bool,
@@ -61,21 +62,21 @@ pub(super) struct Split {
 #[derive(Clone, Debug)]
 struct Halves {
     site: usize,
-    /// Where the sender is, and the receiver.
+    /// The nodes of the sender and the receiver.
     source: NodeId,
     sink: NodeId,
-    /// The data go to the mobile node.
+    /// The data is sent to the mobile node.
     is_down: bool,
     receiver: Receiver,
     sender: Sender,
-    /// The receiver has answered the SYN.
+    /// The receiver has responded to the SYN.
     is_open: bool,
     /// Data bytes of a full segment.
     payload: u32,
-    /// The last ACK to the sender, and up to where its window went; nowhere if it was zero.
+    /// The last ACK to the sender, and the end of its window; none if that was zero.
     last: Option<Ack>,
     offered: Option<Seq>,
-    /// Until then the state moves, and this waits.
+    /// The end of a state transfer, and the packets that wait for it.
     until: Option<Instant>,
     waiting: Vec<Carried>,
 }
@@ -114,14 +115,14 @@ impl Halves {
         }
     }
 
-    /// Segments that are acknowledged and not delivered, as far as the node knows.
+    /// Segments that are acknowledged to the sender but not yet by the receiver.
     fn backlog(&self) -> Seq {
         self.receiver
             .next()
             .saturating_sub(self.sender.view().snd_una)
     }
 
-    /// An ACK with the window that the buffer has room for.
+    /// An ACK with the free room of the buffer as its window.
     fn with_window(&mut self, ack: &Ack, settings: &Settings) -> Ack {
         self.last = Some(*ack);
         if ack.option != AckOption::Nothing {
@@ -183,7 +184,8 @@ impl Halves {
         self.pump(now, id, out);
     }
 
-    /// Tells the sender when half of the buffer has become free, or of as much of a window that was zero.
+    /// Sends a window update when half of the buffer has become free since the last one; after a zero window, when half
+    /// of the whole buffer is free.
     fn update(&mut self, id: FlowId, settings: &Settings, out: &mut Outbox<'_>) {
         let Some(ack) = self.last else {
             return;
@@ -204,7 +206,7 @@ impl Halves {
     }
 }
 
-/// That the state has moved; nothing is known of links here, and nobody asks.
+/// A notice that the state has moved; its link data is unknown and unused here.
 fn moved() -> Notice {
     let link = LinkInfo {
         rate: Rate::from_mbps(1),
@@ -241,7 +243,7 @@ impl Split {
             };
             let mut halves = Halves::new(passing, ends, settings);
             if !settings.answers_syn {
-                // The sender's SYN stands for the node's.
+                // The sender's SYN replaces the node's own.
                 while halves.sender.poll_transmit(now).is_some() {}
             }
             self.flows.insert(id, halves);
@@ -250,7 +252,7 @@ impl Split {
             return Verdict::Forward;
         };
         if !settings.answers_syn && is_syn {
-            // Its answer is that of the receiver, which passes.
+            // The response to it is the receiver's, which passes.
             halves.receiver.on_segment(now, segment);
             return Verdict::Forward;
         }
@@ -325,7 +327,7 @@ impl Split {
     }
 }
 
-/// An agent that splits connections. Such agents differ in their settings only.
+/// An agent that splits connections. These agents differ in their settings only.
 pub(super) trait Splits: Debug {
     fn split(&self) -> &Split;
 

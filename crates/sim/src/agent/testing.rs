@@ -1,4 +1,4 @@
-//! An agent that is played by hand.
+//! An agent under the control of a test.
 
 use midflight_tcp::{Ack, AckOption, Content, EcnCodepoint, SackBlocks, Segment};
 use midflight_units::{Instant, Seq};
@@ -46,14 +46,14 @@ pub(super) fn ack(number: Seq) -> Ack {
     }
 }
 
-/// What leaves a node.
+/// A packet that leaves a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// A segment of this number.
     Down(Seq),
     /// An ACK of this number.
     Up(Seq),
-    /// One with a zero window.
+    /// An ACK with a zero window.
     Closed(Seq),
 }
 
@@ -69,7 +69,7 @@ fn seen(what: &Carried) -> Seen {
 pub(super) struct Played {
     pub(super) agent: AnyAgent,
     pub(super) site: usize,
-    /// What left last, in order.
+    /// The packets that left last, in order.
     pub(super) left: Vec<Carried>,
     sites: Vec<Site>,
 }
@@ -88,7 +88,7 @@ impl Played {
         }
     }
 
-    /// Gives it the ends of a profile.
+    /// Equips it with the endpoints of a profile.
     pub(super) fn equip(&mut self, profile: &str) {
         let Ok(profile) = midflight_tcp::profile(profile) else {
             unreachable!()
@@ -107,7 +107,7 @@ impl Played {
         self.left.iter().map(seen).collect()
     }
 
-    /// A packet passes: what leaves the node then.
+    /// A packet passes; returns what leaves the node then.
     pub(super) fn pass(&mut self, ms: u64, down: bool, what: Carried) -> Vec<Seen> {
         let passing = Passing {
             now: at(ms),
@@ -152,7 +152,7 @@ impl Played {
         self.seen(None, emit)
     }
 
-    /// Its timer rings.
+    /// Its timer expires.
     pub(super) fn wake(&mut self) -> Vec<Seen> {
         let (mut emit, sites) = (Vec::new(), &self.sites);
         let out = &mut Outbox {

@@ -1,14 +1,16 @@
-//! WTCP (Ratnam & Matta, ISCC 1998; not the rate-based protocol of Sinha et al. of that name): a base station keeps
-//! segments until the mobile node has acknowledged them, retransmits what the radio loses, and keeps the time that it
-//! took for that out of the sender's round-trip samples, so that losses of the radio do not make the sender's timer slow.
+//! WTCP (Ratnam & Matta, ISCC 1998; not the rate-based protocol of Sinha et al. of that name): a base station caches
+//! segments until the mobile node has acknowledged them, retransmits losses of the radio link, and keeps the time of
+//! this local recovery out of the sender's round-trip samples, so that losses on the radio link do not increase the
+//! sender's timeout.
 //!
-//! The station acknowledges nothing by itself, so the end-to-end semantics stay. After a local timeout, which stands for a
-//! burst of losses, it hands over one segment at a time; the next ACK opens its window again. Duplicate ACKs are answered
-//! from the cache and dropped, as with [`super::snoop`].
+//! The station does not acknowledge anything itself, so the end-to-end semantics are kept. After a local timeout, which
+//! indicates a burst of losses, it hands over one segment at a time; the next ACK opens its window again. At duplicate
+//! ACKs it retransmits from the cache and drops the ACK, as in [`super::snoop`].
 //!
-//! The paper's text was not to be had; this is what the description in ANCHORS and surveys say. The time that a segment
-//! stayed at the station is added to its timestamp when it goes again, so that the echo leaves that time out. Without timestamps, and
-//! with a sender that measures by its own clock (profile `linux`, but for ACKs behind retransmissions), that has no effect on samples.
+//! The paper's text was not available; this follows the description in ANCHORS and surveys. The time that a segment
+//! stayed at the station is added to its timestamp when it is retransmitted, so that the echo excludes that time.
+//! Without timestamps, and with a sender that measures by its own clock (profile `linux`, except for ACKs behind
+//! retransmissions), this has no effect on samples.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +24,7 @@ use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
 
-/// What it keeps of each flow.
+/// The state of all flows.
 #[derive(Clone, Debug)]
 pub struct Wtcp {
     buffer: u32,
@@ -38,7 +40,7 @@ struct Flow {
     cache: Cache,
     timer: LocalTimer,
     last: Option<Ack>,
-    /// One segment at a time.
+    /// Only one segment is sent at a time.
     is_slow: bool,
 }
 
@@ -84,7 +86,7 @@ impl Part for Wtcp {
     }
 }
 
-/// The segment as it goes again, its timestamp later by the time that it stayed.
+/// The segment to retransmit, with its timestamp increased by the time that it stayed.
 fn stamped(kept: &Kept, now: Instant) -> Segment {
     Segment {
         sent: kept.segment.sent + now.since(kept.came),
@@ -93,7 +95,7 @@ fn stamped(kept: &Kept, now: Instant) -> Segment {
 }
 
 impl Flow {
-    /// Hands over what was held back.
+    /// Hands over the segments that were held back.
     fn release(&mut self, now: Instant, id: FlowId, out: &mut Outbox<'_>) {
         self.is_slow = false;
         for kept in self.cache.values_mut().filter(|kept| kept.is_held) {
@@ -182,7 +184,7 @@ impl Agent for Wtcp {
         to: Attached,
         _out: &mut Outbox<'_>,
     ) {
-        // The paper has no handoff: the next station begins with nothing.
+        // The paper has no handoff: the next station begins with an empty cache.
         let here = match to {
             Attached::No => return,
             Attached::At(site) => Some(site),
@@ -225,7 +227,7 @@ mod tests {
         Played::new(AnyAgent::Wtcp(Wtcp::default()))
     }
 
-    /// Segment 2 came at 2 ms and went again at 22 ms: its timestamp, and so its echo, is 20 ms later.
+    /// Segment 2 came at 2 ms and was retransmitted at 22 ms: its timestamp, and so its echo, is 20 ms later.
     #[test]
     fn the_time_of_the_recovery_is_added_to_the_timestamp() {
         let mut play = station();
@@ -242,8 +244,8 @@ mod tests {
         assert_eq!(play.ack(42, 4), [Seen::Up(4)]);
     }
 
-    /// The sender sends segment 2 again at 50 ms: what the station adds at 120 ms counts from there, or a timestamp of the
-    /// future would have all later segments discarded (PAWS).
+    /// The sender retransmits segment 2 at 50 ms: the time that the station adds at 120 ms counts from there. Otherwise
+    /// the timestamp would lie in the future, and all later segments would be discarded (PAWS).
     #[test]
     fn what_the_sender_sends_again_has_come_then() {
         let mut play = station();
@@ -260,7 +262,7 @@ mod tests {
         assert_eq!(sent, at(70));
     }
 
-    /// After a local timeout one segment goes at a time, until an ACK comes.
+    /// After a local timeout one segment is sent at a time, until an ACK comes.
     #[test]
     fn a_burst_of_losses_closes_the_window_of_the_station() {
         let mut play = station();

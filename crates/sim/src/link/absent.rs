@@ -1,5 +1,5 @@
-//! Packets for a node that has left its link: the base station keeps them and forwards them to the
-//! next one (3GPP TS 36.300 section 10.1.2.3, data forwarding over X2).
+//! Packets for a node that has left its link: the base station buffers them and forwards them to
+//! the next one (3GPP TS 36.300 section 10.1.2.3, data forwarding over X2).
 
 use super::Link;
 use crate::config::NodeId;
@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::special::{Absent, Entry, Special};
 
 impl Link {
-    /// The fate of a packet for a node that has left the link; None for other packets.
+    /// What happens to a packet for a node that has left the link; None for other packets.
     pub(super) fn keep(&mut self, packet: &Packet) -> Option<Entry> {
         let most = self.limit.map_or(usize::MAX, |limit| limit as usize);
         let special = self.special.as_deref_mut()?;
@@ -26,7 +26,7 @@ impl Link {
         })
     }
 
-    /// A node leaves the link: these packets, which were on it, and later ones are kept.
+    /// A node leaves the link: its packets that were on the link and later ones are buffered.
     pub(crate) fn detain(&mut self, node: NodeId, packets: Vec<Packet>) {
         if let Some(special) = self.special.as_deref_mut() {
             special.absent.retain(|one| one.node != node);
@@ -39,7 +39,8 @@ impl Link {
         }
     }
 
-    /// Packets kept for a node, now and later, go to another link; to none if the node is back.
+    /// Returns the packets buffered for a node. They and later ones go to another link; to none if
+    /// the node is back.
     pub(crate) fn forward(&mut self, node: NodeId, to: Option<LinkId>) -> Vec<Packet> {
         let Some(special) = self.special.as_deref_mut() else {
             return Vec::new();

@@ -34,11 +34,11 @@ pub struct LinkConfig {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// Most packets at the link, the one in transmission included; none for no limit.
+    /// Maximum number of packets at the link, including the one in transmission; none for no limit.
     pub limit: Option<u32>,
     /// The timeline may take the link down.
     pub may_break: bool,
-    /// And up again: then nothing enters it ahead of time.
+    /// The timeline may also bring it up again: then nothing enters it ahead of time.
     pub may_return: bool,
     /// Its impairments, at its far end.
     pub impairments: Impairments,
@@ -52,7 +52,7 @@ pub struct LinkConfig {
     pub counted: bool,
     /// Packets that enter it are reported to observers, as [`crate::Event::Entered`].
     pub tapped: bool,
-    /// The node takes a random time over each packet before it transmits it.
+    /// The node takes a random processing time for each packet before it transmits it.
     pub overhead: Option<Overhead>,
     /// Rate, delay and loss over time, instead of those above.
     pub schedule: Option<LinkSchedule>,
@@ -60,26 +60,26 @@ pub struct LinkConfig {
     pub queue: Option<QueueConfig>,
 }
 
-/// Random processing time: each transmission takes a time longer that is drawn
-/// uniformly from zero to `most`. Where flows share a drop-tail queue, a time of
-/// one packet there breaks the phase that deterministic senders fall into
-/// (Floyd and Jacobson 1991, "Traffic phase effects in packet-switched gateways").
+/// Random processing time: each transmission takes longer by a time that is drawn uniformly from zero to
+/// `most`. If flows share a drop-tail queue, a time of one packet there breaks the phase effect of
+/// deterministic senders (Floyd and Jacobson 1991, "Traffic phase effects in packet-switched gateways").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
-    /// Longest time.
+    /// Maximum time.
     pub most: Duration,
-    /// Of the random stream; see [`crate::random::seed`].
+    /// Seed of the random stream; see [`crate::random::seed`].
     pub seed: u64,
 }
 
-/// A link at an instant.
+/// The state of a link at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Packets at it: those that wait, and the one in transmission.
+    /// Packets at the link: the waiting ones, and the one in transmission.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Rate of its transmitter in bit/s; where it sends at given instants, that of the last tenth of a second.
+    /// Rate of its transmitter in bit/s; if it sends at given instants, the rate of the last tenth of a
+    /// second.
     pub bps: u64,
     /// Its propagation delay.
     pub delay: Duration,
@@ -87,17 +87,17 @@ pub struct LinkState {
     pub is_up: bool,
 }
 
-/// Counts of the packets handed to a link so far. Packets that a pause held are not counted again.
+/// Counts of the packets handed to a link so far. Packets that a pause held are not counted twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
-    /// All of it.
+    /// All packets.
     pub offered: u64,
     /// Packets for which its queue had no room.
     pub dropped_queue: u64,
 }
 
 impl LinkConfig {
-    /// A link that is a queue, a transmitter and a delay, and nothing more.
+    /// A link with only a queue, a transmitter and a delay.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         (from, to): (NodeId, NodeId),
@@ -126,7 +126,7 @@ impl LinkConfig {
         }
     }
 
-    /// Whether it ever does something to packets at its far end.
+    /// Whether it may affect packets at its far end.
     #[inline]
     pub(crate) fn impairs(&self) -> bool {
         let mut later = self.settings.iter();
@@ -136,7 +136,7 @@ impl LinkConfig {
             || later.any(|setting| !setting.impairments.is_none())
     }
 
-    /// Whether it ever is more than a queue, a transmitter and a delay.
+    /// Whether it has anything besides a queue, a transmitter and a delay.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.entered_by_event() || self.impairs() || self.overhead.is_some()
@@ -154,7 +154,7 @@ impl LinkConfig {
             || self.cross.is_some()
     }
 
-    /// Whether outages of its schedule take packets.
+    /// Whether outages of its schedule drop packets.
     pub(crate) fn drops(&self) -> bool {
         let schedule = self.schedule.as_ref();
         schedule.is_some_and(|of| of.schedule.drops())
@@ -179,7 +179,7 @@ impl LinkConfig {
             .or_else(|| cross.find_map(|(_, cross)| cross.problem()))
     }
 
-    /// The cross traffic with the setting it belongs to, none for the one at the start.
+    /// The cross traffic with the setting it belongs to; none for the traffic at the start.
     pub(crate) fn cross_traffic(
         &self,
     ) -> impl Iterator<Item = (Option<u16>, CrossTraffic)> + use<'_> {
@@ -191,14 +191,14 @@ impl LinkConfig {
     }
 }
 
-/// Parameters that come into force when a paused link resumes with them, or when it changes.
+/// Parameters that apply after a paused link resumes with them, or after a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSetting {
     /// Rate of the transmitter.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// Most packets at the link, the one in transmission included; none for no limit.
+    /// Maximum number of packets at the link, including the one in transmission; none for no limit.
     pub limit: Option<u32>,
     /// Its impairments, at its far end.
     pub impairments: Impairments,

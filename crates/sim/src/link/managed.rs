@@ -1,5 +1,5 @@
-//! A link whose queue has a discipline: no packet waits in the ring, and the next packet is chosen
-//! when the transmitter is free.
+//! A link whose queue has a discipline: no waiting packet is in the ring, and the next packet is
+//! chosen when the transmitter is free.
 
 use super::Link;
 use crate::agenda::Key;
@@ -13,9 +13,9 @@ use crate::schedule::Following;
 pub(crate) enum Next {
     /// Nothing waits.
     Nothing,
-    /// A packet is on its way, the first to arrive or not.
+    /// A packet is sent; whether it is the first to arrive.
     Sent(bool),
-    /// There is an outage that has taken what waited.
+    /// There is an outage, in which the waiting packets are lost.
     Taken(Vec<Packet>),
 }
 
@@ -33,7 +33,7 @@ impl Link {
         now >= self.free_at
     }
 
-    /// When it will be, decided when the present transmission began.
+    /// When the transmitter will be free, which was decided when the present transmission began.
     pub(crate) fn free_key(&self) -> Key {
         let (at, by) = self.newest_start;
         Key {
@@ -42,7 +42,7 @@ impl Link {
         }
     }
 
-    /// The free transmitter takes the next packet, right at the end of the one before or not.
+    /// The free transmitter sends the next packet; `follows`: right at the end of the one before.
     pub(crate) fn send_next(
         &mut self,
         now: Moment,
@@ -77,7 +77,7 @@ impl Link {
         }
     }
 
-    /// Packets and bytes in the hands of a discipline.
+    /// Packets and bytes that a discipline holds.
     pub(super) fn managed_load(&self) -> (u64, u64) {
         let special = self.special.as_deref();
         let load = special.and_then(|special| special.queue.as_ref().map(|queue| queue.load()));

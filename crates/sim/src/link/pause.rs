@@ -8,11 +8,11 @@ use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 
 impl Link {
-    /// The reason why the link of this name cannot be changed without a pause, if there is one.
+    /// Returns an error if the link cannot be changed without a pause.
     pub(crate) fn check_change(&self, setting: u16, name: &str) -> Result<(), WorldError> {
         self.check_resume(Some(setting), name)?;
         match self.special.as_deref() {
-            // Waiting packets would lose the time that was drawn for them.
+            // Waiting packets would lose their drawn processing time.
             Some(special) if special.overhead.is_some() => Err(WorldError::UnpausableLink {
                 link: name.to_string(),
             }),
@@ -20,8 +20,7 @@ impl Link {
         }
     }
 
-    /// The reason why the link of this name cannot pause and resume with a setting, if there is
-    /// one.
+    /// Returns an error if the link cannot pause and resume with a setting.
     pub(crate) fn check_resume(&self, setting: Option<u16>, name: &str) -> Result<(), WorldError> {
         let link = name.to_string();
         let Some(special) = self.special.as_deref().filter(|s| s.may_pause) else {
@@ -42,8 +41,8 @@ impl Link {
         self.special.as_deref().is_some_and(|s| s.paused)
     }
 
-    /// Holds from `now` on what is on its way to the far end, late packets with
-    /// the others in the order in which they would have arrived.
+    /// Holds from `now` on the packets on their way to the far end; late packets are ordered with the others
+    /// as they would have arrived.
     pub(crate) fn pause(&mut self, now: FineTime, late: &[Announcement]) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
@@ -64,7 +63,7 @@ impl Link {
             };
             due.push((key, announcement.packet));
         }
-        // Stable: a packet that was to follow another does.
+        // A stable sort: a packet that follows another stays behind it.
         due.sort_by_key(|&(key, _)| key);
         let waits = |t: &&Transit| t.passage.start.at >= now;
         special.waiting = self.ring.iter().filter(waits).count();
@@ -81,7 +80,7 @@ impl Link {
         self.entries.clear();
     }
 
-    /// With a schedule the next packet arrives after the last one that is left on the link.
+    /// With a schedule the next packet arrives after the last one that is still on the link.
     fn follow_the_last(&mut self) {
         let last = self.ring.last().map(|transit| transit.passage.arrive);
         if let Some(following) = self.following.as_deref_mut() {
@@ -91,8 +90,8 @@ impl Link {
         }
     }
 
-    /// Sends what was held, as if handed to it at `now` while it is idle.
-    /// Calls `lose` with each packet if the link went down.
+    /// Sends the held packets, as if handed to it at `now` while it is idle. Calls `lose` with each packet if
+    /// the link went down.
     pub(crate) fn resume(
         &mut self,
         now: Moment,
@@ -121,14 +120,14 @@ impl Link {
         }
         self.room = room;
         if let Some(special) = self.special.as_deref_mut() {
-            // For the buffer.
+            // To reuse its buffer.
             special.held = held;
         }
     }
 
-    /// Takes other parameters at `now` without a pause. Packets that wait for transmission are sent
-    /// with them; packets that have begun before arrive as they would have, and no others before
-    /// them: a link is first in, first out.
+    /// Changes parameters at `now` without a pause. Packets that wait for transmission are sent with the new
+    /// ones; packets that have started before arrive as they would have, and no later ones before them: a
+    /// link is first in, first out.
     pub(crate) fn change(&mut self, now: Moment, setting: u16) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
@@ -136,7 +135,7 @@ impl Link {
         let Some(setting) = special.enter(setting, now.at) else {
             return;
         };
-        // As before a pause: a transmission that would start at this very instant has not.
+        // As before a pause: a transmission that would start at this very instant has not started.
         let has_begun = |t: &&Transit| t.passage.start.at < now.fine;
         let begun = self.ring.iter().take_while(has_begun).count();
         let waiting = self.unsent(begun);
@@ -155,8 +154,8 @@ impl Link {
         self.send_anew(now.fine, waiting);
     }
 
-    /// Takes the packets behind the first `begun` off the link, each with when it entered, where
-    /// that is known.
+    /// Removes the packets behind the first `begun` from the link, each with its entry time if that is
+    /// recorded.
     fn unsent(&mut self, begun: usize) -> Vec<(Transit, Option<FineTime>)> {
         let entries = self.entries.iter().copied().map(Some);
         let entries = entries.chain(std::iter::repeat(None));
@@ -167,7 +166,7 @@ impl Link {
         unsent
     }
 
-    /// Queues packets that [`Self::unsent`] took off again at `now`. They had room before.
+    /// Queues packets that [`Self::unsent`] removed again at `now`. They had room before.
     fn send_anew(&mut self, now: FineTime, packets: Vec<(Transit, Option<FineTime>)>) {
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for (transit, enter) in packets {
@@ -181,8 +180,8 @@ impl Link {
         self.room = room;
     }
 
-    /// Takes the packets of which `is_gone` says so off the link and returns them. The others
-    /// move up: a transmission that is cut short leaves the transmitter free.
+    /// Removes and returns the packets for which `is_gone` is true. The others move up: a transmission that
+    /// is cut short leaves the transmitter free.
     pub(crate) fn purge(
         &mut self,
         now: FineTime,
@@ -190,7 +189,7 @@ impl Link {
     ) -> Vec<Packet> {
         let mut gone = Vec::new();
         if let Some(special) = self.special.as_deref_mut() {
-            // Those that had gone out before the pause come first.
+            // Packets that had been transmitted before the pause come first.
             let mut sent = special.held.len().saturating_sub(special.waiting);
             special.held.retain(|packet| {
                 let had_gone_out = sent > 0;
@@ -204,7 +203,7 @@ impl Link {
             });
         }
         if self.passes_on() {
-            // A chain is not kept here, and what awaits its event has been sent.
+            // A link in a chain keeps no packets, and packets that await their event have been transmitted.
             let on_the_way = self.unsent(0);
             for (transit, enter) in on_the_way {
                 if is_gone(&transit.packet) {
@@ -242,7 +241,7 @@ impl Link {
         {
             self.newest_entry = self.newest_entry.min(now);
         }
-        // Behind what was on its way.
+        // Waiting packets come after those in transit.
         let at = self.clock.moment(now).at;
         if let Some(queue) = self.discipline() {
             gone.extend(queue.take(at, &mut is_gone));
@@ -253,8 +252,8 @@ impl Link {
         gone
     }
 
-    /// After a change to less delay: of what [`Self::hold_back`] keeps the order, only what is still
-    /// on the link counts.
+    /// After a change to less delay: [`Self::hold_back`] keeps only the order with packets that are still on
+    /// the link.
     fn hold_back_behind_the_rest(&mut self) {
         let last = self.ring.last().map(|transit| transit.passage.arrive);
         let Some(special) = self.special.as_deref_mut() else {
@@ -271,8 +270,8 @@ impl Link {
         self.closed = self.down || special.is_closed();
     }
 
-    /// After a change to less delay: a packet that enters at `enter` arrives behind
-    /// those that were on their way.
+    /// After a change to less delay: a packet that enters at `enter` arrives behind those that were in
+    /// transit.
     pub(super) fn hold_back(&mut self, enter: FineTime, bytes: u32) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
@@ -281,7 +280,8 @@ impl Link {
             return;
         };
         if self.clock == Clock::Picoseconds {
-            // Only what is on the link counts. In seconds what found no room does, too, by a nanosecond each.
+            // Only packets on the link count. With the clock in seconds, packets without room also count, by
+            // a nanosecond each.
             let newest = self.ring.last().map(|transit| transit.passage.arrive);
             last = newest.unwrap_or(FineTime::ZERO);
         }

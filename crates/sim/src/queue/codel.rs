@@ -1,9 +1,9 @@
-//! `CoDel` (RFC 8289): packets are dropped where the delay in the queue has stayed above a target for an interval, at
-//! times that come closer by the inverse square root of their number.
+//! `CoDel` (RFC 8289): packets are dropped after the delay in the queue has stayed above a target for an interval.
+//! The times between drops decrease with the inverse square root of the number of drops.
 //!
 //! The state and its changes are those of the pseudocode in section 5 of the RFC, in doubles. Marking instead of
-//! dropping, which the RFC leaves to implementations, is as in Linux: a mark takes the place of a drop in the law,
-//! and the marked packet leaves. What else Linux does otherwise is in `linux.rs`.
+//! dropping, which the RFC leaves to implementations, is as in Linux: a mark replaces a drop, and the marked packet
+//! is sent. The other differences of Linux are in `linux.rs`.
 
 use std::fmt::Debug;
 
@@ -32,14 +32,14 @@ pub(super) static CODEL: QueueKind = QueueKind {
     make: |config| Box::new(CoDel::<Control>::new(config)),
 };
 
-/// `CoDel`'s state of a queue, and how it changes.
+/// `CoDel`'s state for a queue, and how it changes.
 pub(super) trait Law: Clone + Debug + Default + Send + Sync + 'static {
-    /// What a flow of FQ-CoDel may send in its turn, in bytes.
+    /// How many bytes a flow of FQ-CoDel may send in its turn.
     const QUANTUM: i64;
-    /// A packet that finds all queues empty is the next that leaves, and is not seen by the discipline.
+    /// A packet that finds all queues empty is sent next, without the discipline.
     const BYPASS: bool;
 
-    /// The packet that leaves. `beside` is the largest packet so far, and the bytes in other queues of the link.
+    /// The packet to send. `beside` is the largest packet so far, and the bytes in other queues of the link.
     fn dequeue(
         &mut self,
         now: Instant,
@@ -49,7 +49,7 @@ pub(super) trait Law: Clone + Debug + Default + Send + Sync + 'static {
         effects: &mut Effects,
     ) -> Option<Waiting>;
 
-    /// The link had no room, and so many packets of the queue were dropped.
+    /// The link had no room, and this many packets of the queue were dropped.
     fn shed(&mut self, _packets: u32) {}
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Control {
     first_above: Option<Instant>,
     /// When the next packet is dropped, while dropping, or would have been.
     drop_next: Instant,
-    /// Packets dropped since dropping began, and what that was when it began.
+    /// Packets dropped since dropping began, and the value of that count when it began.
     count: u32,
     last_count: u32,
     dropping: bool,
@@ -139,7 +139,7 @@ impl Law for Control {
                 }
             }
             self.dropping = true;
-            // It begins where it left off, if that was not long ago.
+            // Dropping resumes at its last rate, if it ended not long ago.
             let delta = self.count.saturating_sub(self.last_count);
             let is_recent = now < self.drop_next + of.period * 16;
             self.count = if delta > 1 && is_recent { delta } else { 1 };
@@ -157,7 +157,7 @@ pub(super) struct CoDel<L> {
     control: L,
     /// The largest packet so far.
     most: u32,
-    /// What has bypassed the queue and waits for the transmitter.
+    /// The packet that has bypassed the queue and waits for the transmitter.
     first: Option<Packet>,
 }
 
@@ -231,8 +231,8 @@ mod tests {
     use super::super::tests::{at, config, packet};
     use super::*;
 
-    /// A queue into which packets come at the rate at which they leave, behind a standing queue of
-    /// this many: the drops and their times, in microseconds.
+    /// A queue with arrivals at the rate of departures, behind a standing queue of this many packets: the drops and
+    /// their times, in microseconds.
     fn standing(
         queue: &mut dyn Discipline,
         packets: u64,
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(drops, expected);
     }
 
-    /// A queue below the target, or with less than a packet behind, is left alone.
+    /// A queue below the target, or with less than a packet behind, is not affected.
     #[test]
     fn a_short_queue_is_left_alone() {
         let mut queue = config(&CODEL).make();
@@ -292,7 +292,7 @@ mod tests {
         assert!(effects.dropped.is_empty());
     }
 
-    /// Where the sender understands ECN marks come where drops would, and nothing is dropped.
+    /// If the sender supports ECN, packets are marked instead of dropped.
     #[test]
     fn marks_take_the_place_of_drops() {
         let mut with_marks = config(&CODEL);

@@ -1,8 +1,7 @@
-//! FQ-CoDel (RFC 8290): a queue for each flow with `CoDel` over it, served in turn by bytes, new flows first.
+//! FQ-CoDel (RFC 8290): each flow has a queue with `CoDel`; the queues are served in turn by bytes, new flows first.
 //!
-//! The queue of a flow follows from its number, not from a hash: flows share one only where there
-//! are more of them than queues (the RFC's hash lets two of ten flows share one of 1024 in 4 % of
-//! all cases). Cross traffic has a queue of its own.
+//! A flow's queue is given by its number, not by a hash: flows share a queue only if there are more flows than queues
+//! (the RFC's hash lets two of ten flows share one of 1024 in 4 % of all cases). Cross traffic has its own queue.
 
 use std::collections::VecDeque;
 
@@ -34,8 +33,8 @@ pub(super) static FQ_CODEL: QueueKind = QueueKind {
 
 /// Queues (section 5.2.2).
 const FLOWS: usize = 1024;
-/// Half of the fattest queue is dropped when the limit is reached, and at most this many packets (section
-/// 4.1 and Linux).
+/// When the limit is reached, half of the largest queue is dropped, but at most this many packets (section 4.1 and
+/// Linux).
 const BATCH: usize = 64;
 
 #[derive(Clone, Debug, Default)]
@@ -51,14 +50,14 @@ struct FlowQueue<L> {
 #[derive(Clone, Debug)]
 pub(super) struct FqCoDel<L> {
     of: QueueParameters,
-    /// Those that have had packets, by number; the first is of cross traffic.
+    /// The queues that have had packets, by number; the first is for cross traffic.
     flows: Vec<FlowQueue<L>>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     packets: usize,
     bytes: u64,
     most: u32,
-    /// What has bypassed the queues and waits for the transmitter; the packets and bytes above have it, too.
+    /// The packet that has bypassed the queues and waits for the transmitter; included in the packets and bytes above.
     first: Option<Packet>,
 }
 
@@ -81,7 +80,7 @@ impl<L: Law> FqCoDel<L> {
             || self.of.bytes.is_some_and(|most| self.bytes > most)
     }
 
-    /// From the head of the queue with most bytes (section 4.1).
+    /// Drops from the head of the queue with the most bytes (section 4.1).
     fn shed(&mut self, effects: &mut Effects) {
         let by_bytes = |&number: &usize| (self.flows[number].queue.bytes(), usize::MAX - number);
         let Some(fattest) = (0..self.flows.len()).max_by_key(by_bytes) else {
@@ -162,7 +161,8 @@ impl<L: Law> Discipline for FqCoDel<L> {
             self.bytes -= bytes - flow.queue.bytes();
             let Some(next) = next else {
                 list.pop_front();
-                // A new one that is empty goes behind the old ones once, so that it cannot come first again and again.
+                // A new queue that is empty goes behind the old ones once, so that it cannot come first again and
+                // again.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(number);
                 } else {
@@ -210,8 +210,8 @@ mod tests {
         flows.collect()
     }
 
-    /// Turns are by bytes: a quantum of 1514 lets a flow of 1500-byte packets send two in its first turn (14 bytes
-    /// of credit are left after one), and then one, two, one ... as the credit that is left decides.
+    /// Turns are by bytes: a quantum of 1514 lets a flow of 1500-byte packets send two in its first turn (14 bytes of
+    /// credit are left after one), and then one, two, one ... depending on the remaining credit.
     #[test]
     fn turns_are_by_bytes() {
         let mut queue = config(&FQ_CODEL).make();
@@ -248,7 +248,7 @@ mod tests {
             add(&mut *queue, 0);
         }
         assert_eq!(flows_of(&mut *queue, 2), [0, 0]);
-        // Its credit is used up: it becomes an old flow when it is looked at next.
+        // Its credit is used up: it becomes an old flow at the next check.
         add(&mut *queue, 1);
         assert_eq!(flows_of(&mut *queue, 1), [1]);
         // It has had its turn as a new flow, and is old when it is found empty.
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(flows_of(&mut *queue, 4), [1, 2, 0, 0]);
     }
 
-    /// What is too much is taken from the fattest flow's head, half of it at most and 64 packets at most.
+    /// The excess is dropped from the head of the largest flow, at most half of it and at most 64 packets.
     #[test]
     fn the_fattest_flow_pays() {
         let mut small = config(&FQ_CODEL);

@@ -1,18 +1,19 @@
-//! `CoDel` and FQ-CoDel as Linux 6.12 has them (`include/net/codel_impl.h`, `net/sched/sch_codel.c`, `sch_fq_codel.c`).
+//! `CoDel` and FQ-CoDel as in Linux 6.12 (`include/net/codel_impl.h`, `net/sched/sch_codel.c`, `sch_fq_codel.c`).
 //!
-//! What differs from the RFCs:
+//! Differences from the RFCs:
 //!
 //! - Time is counted in units of 1024 ns, and a drop is allowed once the delay has been above the target for *more*
 //!   than an interval.
 //! - The inverse square root of the count is a number of 16 bits that each drop improves by one step of Newton's method
-//!   (`codel_Newton_step()`): the second interval is half of the first, where the law says 0.71 of it.
-//! - A queue of no more than an MTU is left alone: all that waits at the link, in FQ-CoDel too, where other flows keep a short
-//!   queue from being so.
-//! - A packet that finds the link's queue empty while the transmitter is busy bypasses the discipline (`TCQ_F_CAN_BYPASS`,
-//!   `sch_direct_xmit()`): it goes next, without a place in a flow's queue and without taking from its turn.
-//! - What FQ-CoDel drops at its limit raises the count of that flow's `CoDel`.
+//!   (`codel_Newton_step()`): the second interval is half of the first, while the exact value is 0.71 of it.
+//! - Nothing is dropped while no more than an MTU waits at the link. In FQ-CoDel too this counts all queues, so other
+//!   flows prevent it for a short queue.
+//! - A packet that finds the link's queue empty while the transmitter is busy bypasses the discipline
+//!   (`TCQ_F_CAN_BYPASS`, `sch_direct_xmit()`): it is sent next, without a place in a flow's queue and without using
+//!   that flow's credit.
+//! - Packets that FQ-CoDel drops at its limit increase the count of that flow's `CoDel`.
 //!
-//! The sizes of packets are those of IP here; on an Ethernet the kernel adds the frame's header to MTU, quantum and packets.
+//! Packet sizes are those of IP here; on an Ethernet the kernel adds the frame's header to MTU, quantum and packets.
 
 use midflight_units::Instant;
 
@@ -199,7 +200,7 @@ mod tests {
         assert!((f64::from(found[1]) / 65_536.0 - expected).abs() < 1e-4);
     }
 
-    /// It has room beside it, goes first, and takes nothing from its flow's turn.
+    /// It needs no room in the queue, is sent first, and does not use its flow's credit.
     #[test]
     fn what_finds_the_queue_empty_bypasses_it() {
         for kind in [&CODEL, &FQ_CODEL] {

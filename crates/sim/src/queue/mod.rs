@@ -1,10 +1,10 @@
-//! Managed queues: a discipline manages the packets before a link's transmitter; it may drop or
-//! mark packets early, or serve flows in turn.
+//! Managed queues: a discipline manages the packets before a link's transmitter; it may drop or mark packets early,
+//! or serve flows in turn.
 //!
-//! A link without one is drop-tail, and there a packet's departure is known when it is accepted (`link.rs`). With a
+//! A link without one is drop-tail, and a packet's departure is known when it is accepted (`link.rs`). With a
 //! discipline it is not: a packet stays in the queue until the transmitter is free, which is an event.
 //!
-//! A discipline is one file beside the others and one line in [`QUEUES`].
+//! A discipline is one file in this folder and one line in [`QUEUES`].
 
 mod codel;
 mod fifo;
@@ -29,17 +29,17 @@ pub const QUEUES: &[&QueueKind] = &[
     &pie::PIE,
 ];
 
-/// A discipline: its name, what it does, and how it begins.
+/// A discipline: its name, a description, and its constructor.
 pub struct QueueKind {
     /// Its name.
     pub name: &'static str,
-    /// Its description, in a line.
+    /// Its description in one line.
     pub summary: &'static str,
     /// The RFC.
     pub source: &'static str,
     /// The defaults of the options.
     pub default: QueueParameters,
-    /// The name of the second time: `interval`, or what it is here.
+    /// The name of the option `period` here, for example `interval`.
     pub period: &'static str,
     /// Whether it draws random numbers.
     pub is_random: bool,
@@ -61,7 +61,7 @@ impl fmt::Debug for QueueKind {
 }
 
 impl QueueKind {
-    /// The one of this name.
+    /// The discipline with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         QUEUES.iter().copied().find(|kind| kind.name == name)
     }
@@ -70,18 +70,18 @@ impl QueueKind {
 /// The parameters of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueParameters {
-    /// Delay in the queue that it aims at.
+    /// Target delay in the queue.
     pub target: Duration,
-    /// Over how long it looks at the delay, or how often it decides.
+    /// The interval over which it observes the delay, or the interval between its decisions.
     pub period: Duration,
-    /// Most packets that wait, the one in transmission excluded.
+    /// Maximum number of waiting packets, excluding the one in transmission.
     pub packets: u32,
-    /// Most bytes that wait; none for no limit.
+    /// Maximum number of waiting bytes; none for no limit.
     pub bytes: Option<u64>,
-    /// Packets of senders that understand ECN are marked instead of dropped early.
+    /// Packets of senders that support ECN are marked instead of dropped early.
     pub ecn: bool,
-    /// Packets of such senders that have waited longer are marked at once, independent of other decisions: of all
-    /// such senders, or of L4S senders only.
+    /// Packets with ECT that have waited longer than this are marked at once, independent of other decisions: all
+    /// of them, or only those of L4S senders.
     pub threshold: Option<(Duration, Marked)>,
 }
 
@@ -90,7 +90,7 @@ pub struct QueueParameters {
 pub enum Marked {
     /// Packets with ECT(0) or ECT(1).
     All,
-    /// Packets with ECT(1), which L4S senders set (RFC 9331).
+    /// Packets with ECT(1), set by L4S senders (RFC 9331).
     LowLatency,
 }
 
@@ -99,9 +99,9 @@ pub enum Marked {
 pub struct QueueConfig {
     /// Which one.
     pub kind: &'static QueueKind,
-    /// How it is set.
+    /// Its parameters.
     pub parameters: QueueParameters,
-    /// Of its random stream; see [`crate::random::seed`].
+    /// Seed of its random stream; see [`crate::random::seed`].
     pub seed: u64,
 }
 
@@ -114,14 +114,14 @@ impl QueueConfig {
 /// What a discipline did to packets.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// It dropped them, and why.
+    /// The packets that it dropped, and why.
     pub(crate) dropped: Vec<(Packet, DropCause)>,
-    /// It marked them.
+    /// The packets that it marked.
     pub(crate) marked: Vec<Packet>,
 }
 
 impl Effects {
-    /// Marks a packet if its sender understands that and the discipline may; whether it did.
+    /// Marks a packet if its sender supports ECN and `may` is true; returns whether it did.
     fn mark(&mut self, may: bool, packet: &mut Packet) -> bool {
         let marks = may && packet.ecn() != EcnCodepoint::NotCapable;
         if marks {
@@ -131,7 +131,7 @@ impl Effects {
         marks
     }
 
-    /// Marks a packet that leaves after having `waited` longer than the threshold.
+    /// Marks a packet that is sent after having `waited` longer than the threshold.
     fn mark_late(&mut self, parameters: &QueueParameters, waited: Duration, packet: &mut Packet) {
         let Some((most, whom)) = parameters.threshold else {
             return;
@@ -148,15 +148,15 @@ impl Effects {
     }
 }
 
-/// The packets before a transmitter.
+/// The queue before a transmitter.
 pub(crate) trait Discipline: fmt::Debug + Send + Sync {
-    /// A packet comes.
+    /// A packet arrives.
     fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects);
 
-    /// The transmitter is free: the packet that it sends.
+    /// The transmitter is free; returns the packet that it sends.
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet>;
 
-    /// Takes those out of which `is_gone` says so.
+    /// Removes and returns the packets for which `is_gone` is true.
     fn take(&mut self, now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet>;
 
     /// Packets and bytes that wait.
@@ -212,7 +212,7 @@ mod tests {
         Instant::from_nanos(1_000 * us)
     }
 
-    /// Whatever comes goes, is dropped or waits, and a limit holds.
+    /// Every arriving packet is sent, dropped or waits, and a limit holds.
     #[test]
     fn nothing_is_lost_from_sight() {
         for kind in QUEUES {
@@ -227,7 +227,7 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
                 let (now, flow) = (at(500 * step), (state >> 40) % 5);
-                // More comes than goes for a while, then less.
+                // The load is above capacity for a while, then below.
                 if (state >> 60) % 8 < if step % 4_000 < 2_000 { 6 } else { 2 } {
                     let bytes = [40, 1500][(state >> 50) as usize % 2];
                     queue.enqueue(

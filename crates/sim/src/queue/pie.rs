@@ -1,11 +1,11 @@
 //! PIE (RFC 8033): an arriving packet is dropped with a probability that a controller sets every 15
 //! ms from the delay in the queue and its change.
 //!
-//! The delay is that of the packet that left last, by its time of arrival (section 4.3, the second way, which Linux has
-//! too), and zero while the queue is empty. With derandomization (5.4), the cap of an adjustment (5.5), the burst
+//! The delay is that of the packet sent last, measured from its arrival time (section 4.3, the second way, which Linux
+//! uses too), and zero while the queue is empty. With derandomization (5.4), the cap of an adjustment (5.5), the burst
 //! allowance (4.4) and ECN (5.1): above a probability of 10 % packets are dropped even if their senders support ECN.
 //!
-//! The controller needs no event: nothing that it reads changes between a packet that comes or leaves and the next.
+//! The controller needs no event: its inputs do not change between one arrival or departure and the next.
 
 use midflight_units::{Duration, Instant};
 
@@ -39,7 +39,8 @@ const BETA: f64 = 1.25;
 const MOST_BURST: Duration = Duration::from_millis(150);
 const MEAN_PACKET: u64 = 1024;
 const MOST_MARKED: f64 = 0.1;
-/// Derandomization: no drop before the probabilities add up to this, and one for certain from that on.
+/// Derandomization: no drop before the probabilities add up to this, and a certain drop once they add up to the second
+/// value.
 const NEVER_BEFORE: f64 = 0.85;
 const ALWAYS_FROM: f64 = 8.5;
 
@@ -50,7 +51,7 @@ struct Pie {
     stream: Stream,
     probability: f64,
     accumulated: f64,
-    /// Delay of the packet that left last, and what the controller last saw.
+    /// Delay of the packet sent last, and the last delay that the controller used.
     delay: Duration,
     delay_before: Duration,
     burst: Duration,
@@ -72,12 +73,12 @@ impl Pie {
         }
     }
 
-    /// The updates that were due before `now`.
+    /// Makes up for the updates that were due before `now`.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             self.next_update += self.of.period;
             self.update();
-            // From here on each would be the same.
+            // From here on every update has the same result.
             let rests = self.probability == 0.0
                 && self.delay == self.delay_before
                 && (self.burst == MOST_BURST || self.burst == Duration::ZERO);
@@ -88,7 +89,7 @@ impl Pie {
         }
     }
 
-    /// The delay that the controller sees: zero for a queue that has become empty.
+    /// The delay that the controller uses: zero if the queue has become empty.
     fn delay_behind(&self, delay: Duration) -> Duration {
         if self.queue.packets() == 0 {
             Duration::ZERO
@@ -213,7 +214,7 @@ mod tests {
         Pie::new(&config(&PIE))
     }
 
-    /// The table of section 4.2 by hand: from nothing, 35 ms after 15 ms add (0.125 x 0.020 + 1.25 x 0.020) / 2048.
+    /// The table of section 4.2 by hand: from zero, 35 ms after 15 ms add (0.125 x 0.020 + 1.25 x 0.020) / 2048.
     #[test]
     fn the_controller_is_that_of_the_table() {
         let ms = Duration::from_millis;
@@ -236,7 +237,7 @@ mod tests {
             let expected = probability + (0.125 * 0.020 + 1.25 * 0.020) / scale;
             assert!((pie.probability - expected).abs() < 1e-12, "{probability}");
         }
-        // From a tenth on at most 2 % at once.
+        // From a tenth on, at most 2 % per update.
         let mut high = Pie {
             probability: 0.5,
             delay: ms(300),
@@ -253,7 +254,7 @@ mod tests {
         assert!((calm.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
     }
 
-    /// Updates that are made up for later are those that would have been made at their times.
+    /// Updates that are made later have the same results as at their own times.
     #[test]
     fn updates_need_no_clock() {
         let begin = || Pie {
@@ -272,7 +273,8 @@ mod tests {
         }
     }
 
-    /// Not only when the transmitter asks it: it may send its last packet for long, or an outage takes all.
+    /// Not only when the transmitter requests a packet: it may take long to send its last packet, or an outage may drop
+    /// all.
     #[test]
     fn an_empty_queue_has_no_delay() {
         let mut effects = Effects::default();

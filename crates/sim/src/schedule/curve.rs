@@ -1,13 +1,13 @@
-//! A quantity over time: steps or straight lines between points, once or again and again.
+//! A quantity over time: steps or straight lines between points, once or periodically.
 
 use midflight_units::Duration;
 
 use super::ScheduleError;
 
-/// The value of a quantity between two of its points.
+/// The value between two points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// That of the point before.
+    /// The value of the point before.
     #[default]
     Step,
     /// On the straight line between them.
@@ -21,11 +21,11 @@ pub struct Curve {
     times: Box<[f64]>,
     values: Box<[f64]>,
     shape: Shape,
-    /// Seconds after which it begins again. Without that the last value holds.
+    /// Period in seconds. Without one the last value holds.
     period: Option<f64>,
     /// Integral over a period.
     whole: f64,
-    /// It is zero for a while.
+    /// It is zero for some time.
     rests: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Segment {
     pub(super) at_end: f64,
 }
 
-/// Where in a curve someone reads, and the segment there.
+/// A reading position in a curve, and the segment there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor {
     /// Number of the period.
@@ -47,7 +47,7 @@ pub(super) struct Cursor {
     pub(super) segment: Segment,
 }
 
-/// An instant that no run comes to, in seconds.
+/// An instant that no run reaches, in seconds.
 pub(super) const NEVER: f64 = 9e9;
 
 fn seconds(time: Duration) -> f64 {
@@ -58,8 +58,8 @@ impl Curve {
     /// A curve through these points.
     ///
     /// # Errors
-    /// [`ScheduleError`] for points that are not in the order of time from zero on, values that are
-    /// negative or no numbers, and a period that ends before the last point.
+    /// [`ScheduleError`] for points that are not in time order from zero on, values that are negative
+    /// or not numbers, and a period that ends before the last point.
     pub fn new(
         points: &[(Duration, f64)],
         shape: Shape,
@@ -104,18 +104,18 @@ impl Curve {
         self.whole
     }
 
-    /// Seconds of a period; without one up to the last point.
+    /// Length of the period in seconds; without one up to the last point.
     pub fn span(&self) -> f64 {
         let last = self.times.last().copied().unwrap_or_default();
         self.period.unwrap_or(last)
     }
 
-    /// Whether it is zero for a while, and not only at an instant.
+    /// Whether it is zero for some time, and not only at an instant.
     pub fn rests(&self) -> bool {
         self.rests
     }
 
-    /// The stretches up to an instant in which it is zero, in seconds.
+    /// The intervals up to an instant in which it is zero, in seconds.
     pub fn outages(&self, until: f64) -> Vec<(f64, f64)> {
         let mut outages: Vec<(f64, f64)> = Vec::new();
         let mut cursor = self.cursor();
@@ -142,7 +142,7 @@ impl Curve {
         self.period.is_some() && cursor.index + 1 == self.times.len()
     }
 
-    /// Everything that it is made of.
+    /// Feeds its whole content to `add`.
     pub(super) fn fold(&self, add: &mut impl FnMut(u64)) {
         add(u64::from(self.shape == Shape::Linear));
         add(self.period.unwrap_or_default().to_bits());
@@ -152,7 +152,7 @@ impl Curve {
         }
     }
 
-    /// The least and the greatest value.
+    /// The minimum and the maximum.
     pub fn range(&self) -> (f64, f64) {
         let values = || self.values.iter().copied();
         (
@@ -161,7 +161,8 @@ impl Curve {
         )
     }
 
-    /// The points up to an instant in seconds, through all periods: when, and the value from there on.
+    /// The points up to an instant in seconds, through all periods: the time, and the value from there
+    /// on.
     pub fn points(&self, until: f64) -> impl Iterator<Item = (f64, f64)> + '_ {
         let mut cursor = self.cursor();
         let mut is_over = false;
@@ -178,7 +179,7 @@ impl Curve {
         })
     }
 
-    /// Between two points the values are on a line.
+    /// Whether values between two points are on a line.
     pub fn is_linear(&self) -> bool {
         self.shape == Shape::Linear
     }
@@ -232,7 +233,7 @@ impl Curve {
         cursor.segment = self.segment(cursor.cycle, cursor.index);
     }
 
-    /// Goes to the segment of an instant.
+    /// Goes to the segment that contains an instant.
     #[inline]
     pub(super) fn seek(&self, cursor: &mut Cursor, at: f64) {
         let Segment { from, until, .. } = cursor.segment;
@@ -245,7 +246,7 @@ impl Curve {
         if let Some(period) = self.period {
             if at < self.begin(cursor.cycle) || at >= self.begin(cursor.cycle + 1.0) {
                 let mut cycle = (at / period).floor();
-                // The quotient is rounded.
+                // The quotient is rounded, so it may be too large by one.
                 if self.begin(cycle) > at {
                     cycle -= 1.0;
                 } else if self.begin(cycle + 1.0) <= at {
@@ -256,7 +257,7 @@ impl Curve {
         }
         let begin = self.begin(cursor.cycle);
         let begins_by = |index: usize| begin + self.times[index] <= at;
-        // The sought one is at `low` or behind it, and before `high`.
+        // The segment is at `low` or after it, and before `high`.
         let (mut low, mut high) = if begins_by(cursor.index) {
             let (mut low, mut step) = (cursor.index, 1);
             while low + step < self.times.len() && begins_by(low + step) {
@@ -316,20 +317,20 @@ impl Segment {
         self.integral_from(self.from)
     }
 
-    /// From an instant in it to its end.
+    /// The integral from an instant in the segment to its end.
     pub(super) fn integral_from(&self, at: f64) -> f64 {
         f64::midpoint(self.value(at), self.at_end) * (self.until - at)
     }
 
-    /// How many seconds after `at` the integral from there is `area`, which is not more than that to
-    /// the end of the segment.
+    /// How many seconds after `at` the integral from there reaches `area`, which is at most the
+    /// integral to the end of the segment.
     #[inline]
     pub(super) fn time_of(&self, at: f64, area: f64) -> f64 {
         let value = self.value(at);
         if self.is_level() {
             return area / value;
         }
-        // The root of value x + slope x^2 / 2 = area, without a difference of like numbers.
+        // The root of value x + slope x^2 / 2 = area, without a difference of nearly equal numbers.
         let slope = (self.at_end - self.at_start) / (self.until - self.from);
         let root = (value * value + 2.0 * slope * area).max(0.0).sqrt();
         2.0 * area / (value + root)

@@ -1,15 +1,15 @@
-//! Delivery opportunities at given instants, again and again: what Mahimahi's `mm-link` makes of a file.
+//! Delivery opportunities at given instants, periodically: how Mahimahi's `mm-link` uses a file.
 //!
 //! Each opportunity carries this many bytes of the queue, in order: the end of a packet, several packets,
-//! or the beginning of one. Unused bytes are lost, and a packet that comes at the instant of an
-//! opportunity does not get it (`LinkQueue::rationalize` of Mahimahi runs before a packet is queued).
+//! or the beginning of one. Unused bytes are lost, and a packet that arrives at the instant of an
+//! opportunity does not use it (`LinkQueue::rationalize` of Mahimahi runs before a packet is queued).
 
 use midflight_units::Duration;
 
 use super::curve::NEVER;
 use super::ScheduleError;
 
-/// Less than any two instants are apart, and more than a clock rounds, in seconds.
+/// Less than the distance of any two instants, and more than the rounding of a clock, in seconds.
 const ROUNDED: f64 = 1e-10;
 
 /// The interval before an instant over which its rate is computed, in seconds.
@@ -18,19 +18,19 @@ const RECENT: f64 = 0.1;
 /// When a link may send, and how much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
-    /// Seconds from the begin of a period, not descending.
+    /// Seconds from the start of a period, in non-descending order.
     times: Box<[f64]>,
     bytes: u32,
     period: f64,
 }
 
-/// The used ones.
+/// The opportunities used so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     /// Number of the period, and the next opportunity in it.
     cycle: f64,
     next: usize,
-    /// The transmission before ended at this instant, and left this many bytes of its opportunity.
+    /// When the previous transmission ended, and how many bytes of its opportunity it left.
     over: f64,
     left: u32,
 }
@@ -39,7 +39,7 @@ impl Opportunities {
     /// Opportunities of this many bytes at these instants of each period.
     ///
     /// # Errors
-    /// [`ScheduleError`] if there are none, if they are not in the order of time, or not in the period.
+    /// [`ScheduleError`] if there are none, if they are not in time order, or not within the period.
     pub fn new(times: &[Duration], bytes: u32, period: Duration) -> Result<Self, ScheduleError> {
         if times.is_empty() || bytes == 0 || period == Duration::ZERO {
             return Err(ScheduleError::NoOpportunity);
@@ -58,7 +58,7 @@ impl Opportunities {
         })
     }
 
-    /// Bits per second on the average.
+    /// Mean rate in bits per second.
     pub fn mean_bps(&self) -> f64 {
         8.0 * f64::from(self.bytes) * self.times.len() as f64 / self.period
     }
@@ -81,17 +81,17 @@ impl Opportunities {
         whole * self.times.len() as f64 + some as f64
     }
 
-    /// Seconds of a period.
+    /// Length of the period in seconds.
     pub fn period(&self) -> f64 {
         self.period
     }
 
-    /// Bytes of each.
+    /// Bytes per opportunity.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// The instants up to one, in seconds, through all periods.
+    /// The instants up to `until`, in seconds, through all periods.
     pub fn times(&self, until: f64) -> impl Iterator<Item = f64> + '_ {
         let mut used = Used::default();
         std::iter::from_fn(move || {
@@ -101,7 +101,7 @@ impl Opportunities {
         })
     }
 
-    /// Everything that they are made of.
+    /// Feeds its whole content to `add`.
     pub(super) fn fold(&self, add: &mut impl FnMut(u64)) {
         add(u64::from(self.bytes));
         add(self.period.to_bits());
@@ -125,7 +125,7 @@ impl Opportunities {
         if cycle * self.period > at {
             cycle -= 1.0;
         }
-        // One may be at the very end of the period before.
+        // An opportunity may be at the very end of the period before.
         cycle = (cycle - 1.0).max(0.0);
         (used.cycle, used.next) = (cycle, 0);
         loop {
@@ -139,15 +139,15 @@ impl Opportunities {
         }
     }
 
-    /// When a packet goes out that comes to the transmitter at `at`, where it has waited for the end of
-    /// the one before or not: when its first byte does, and its last.
+    /// When a packet is sent that reaches the transmitter at `at`, with `waited` if it has waited for the
+    /// end of the previous one: the time of its first byte, and of its last.
     pub(super) fn serve(&self, used: &mut Used, at: f64, waited: bool, bytes: u32) -> (f64, f64) {
-        // Of a clock that rounds them.
+        // Compared with a tolerance, for a clock that rounds.
         let follows = waited && (used.over - at).abs() < ROUNDED;
         let after = at + ROUNDED;
         if !follows {
             used.left = 0;
-            // Mostly the next one is it.
+            // Usually the next opportunity is the right one.
             let begin = used.cycle * self.period;
             let before = used
                 .next

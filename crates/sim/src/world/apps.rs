@@ -1,8 +1,8 @@
 //! Applications: which bytes of which flow are the messages of a workload, and when the other end has read them.
 //!
-//! A connection of TCP is two flows of segments, one for each way, whose SYNs answer each other: the request's flow
-//! is opened by the client, and its SYN's arrival opens the flow of the data. Each has its own sender, so what the
-//! receiver of the data sends is real too: it can be lost, wait in queues, and is sent again.
+//! A TCP connection is two flows of segments, one per direction, whose SYNs respond to each other: the client opens
+//! the request's flow, and the arrival of its SYN opens the data's flow. Each has its own sender, so the packets of
+//! the data's receiver are simulated too: they can be lost, wait in queues, and be retransmitted.
 
 use std::collections::VecDeque;
 
@@ -23,28 +23,28 @@ pub(super) struct Place {
     way: Way,
 }
 
-/// Messages that go one way over a connection.
+/// Messages in one direction of a connection.
 #[derive(Clone, Debug)]
 struct Lane {
     flow: FlowId,
     /// Bytes of a segment's data.
     payload: u64,
-    /// One past the last segment that is written, of which the SYN is the first; where each message is a stream, one
-    /// more than there are.
+    /// One past the last written segment, where the SYN is the first; if each message is a stream, one more than the
+    /// number of streams.
     written: Seq,
-    /// Those that are not read, each with that number after it.
+    /// Messages that have not been read, each with the value of `written` after it.
     under_way: VecDeque<(Message, Seq)>,
 }
 
 impl Lane {
-    /// Of a flow of segments. Every message begins with its own segment.
+    /// For a flow of segments. Every message begins with its own segment.
     fn write(&mut self, message: Message) -> Seq {
         self.written += message.bytes.div_ceil(self.payload).max(1);
         self.under_way.push_back((message, self.written));
         self.written
     }
 
-    /// The next message that has been read where all segments below this have.
+    /// The next message that has been read if all segments below this have been.
     fn read(&mut self, next: Seq) -> Option<Message> {
         let (_, end) = self.under_way.front()?;
         if *end > next {
@@ -54,7 +54,7 @@ impl Lane {
     }
 }
 
-/// A connection. A flow of datagrams carries both ways.
+/// A connection. A datagram flow carries both directions.
 #[derive(Clone, Debug)]
 struct Connection {
     data: Lane,
@@ -75,7 +75,7 @@ impl<O: Observer> World<O> {
         self.first_queue() + self.managed.len()
     }
 
-    /// Gives flows to applications.
+    /// Assigns flows to applications.
     pub(super) fn add_apps(&mut self, apps: Vec<AppConfig>) {
         let flows = self.flows.len();
         for config in apps {
@@ -96,7 +96,7 @@ impl<O: Observer> World<O> {
                         under_way: VecDeque::new(),
                     }
                 };
-                // A flow of datagrams carries both ways.
+                // A datagram flow carries both directions.
                 let is_stack = of.data.index() >= flows;
                 let back = if is_stack { Some(of.data) } else { of.back };
                 connections.push(Connection {
@@ -112,7 +112,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Gives a flow to an application; how many bytes a segment of it has.
+    /// Assigns a flow to an application; returns the data bytes of a segment.
     fn give(&mut self, flow: FlowId, place: Place) -> u64 {
         if self.is_of_stacks(flow) {
             let number = flow.index() - self.flows.len();
@@ -158,7 +158,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A flow has been opened from outside: its application begins with the first of them.
+    /// A flow has been opened by the timeline: its application begins with its first flow.
     pub(super) fn begin_app(&mut self, flow: FlowId) {
         if let Some(place) = self.place(flow) {
             let app = &mut self.apps[usize::from(place.app)];
@@ -176,7 +176,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Data of a flow have arrived: perhaps all of a message has been read now.
+    /// Data of a flow has arrived: a message may have been read completely.
     #[cold]
     pub(super) fn deliver_to_app(&mut self, flow: FlowId, sent: Instant) {
         let Some(place) = self.flows[flow.index()].app else {
@@ -192,8 +192,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A packet of a client has arrived: the SYN of the data answers the first, and a server of QUIC finds out by any
-    /// of them where the client is now (RFC 9000 section 9.3).
+    /// A packet of a client has arrived. The data's SYN responds to the first one, and a QUIC server detects the
+    /// client's present address from any of them (RFC 9000 section 9.3).
     fn answer_syn(&mut self, place: Place, sent: Instant) {
         let app = &self.apps[usize::from(place.app)];
         let flow = app.connections[usize::from(place.connection)].data.flow;
@@ -216,7 +216,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A message has been read, and is no longer under way.
+    /// A message has been read, and is no longer in transit.
     fn note_read(&mut self, place: Place) {
         let lane = self.lane(place).filter(|lane| lane.under_way.is_empty());
         if let Some(flow) = lane.map(|lane| lane.flow) {
@@ -225,7 +225,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A message is about to be under way.
+    /// A message is about to be in transit.
     fn note_written(&mut self, place: Place) {
         let lane = self.lane(place).filter(|lane| lane.under_way.is_empty());
         if let Some(flow) = lane.map(|lane| lane.flow) {
@@ -234,7 +234,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// All of a message has been read.
+    /// A message has been read completely.
     fn read(&mut self, app: u16, message: Message) {
         let now = self.moment.at;
         self.call(app, |workload, does| {
@@ -242,7 +242,7 @@ impl<O: Observer> World<O> {
         });
     }
 
-    /// An end of a flow of datagrams has read all of a stream of the other one, counted from 0.
+    /// An endpoint of a datagram flow has read all of a stream of the other one, counted from 0.
     pub(super) fn read_stream(&mut self, flow: FlowId, reader: End, stream: u64) {
         let number = flow.index() - self.flows.len();
         let Some(place) = self.stacks[number].app else {
@@ -265,7 +265,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// An end of a flow of datagrams has a message to send, on its own stream.
+    /// An endpoint of a datagram flow has a message to send, on its own stream.
     fn send_stream(&mut self, flow: FlowId, place: Place, message: Message) {
         let number = flow.index() - self.flows.len();
         let Some(sender) = self.stacks[number].sender_of_data() else {
@@ -294,7 +294,7 @@ impl<O: Observer> World<O> {
         self.call(app, |workload, does| workload.on_wake(now, does));
     }
 
-    /// Calls a workload, does what it says and plans when it is woken.
+    /// Calls a workload, carries out its requests and schedules its next timer.
     fn call(&mut self, app: u16, call: impl FnOnce(&mut AnyWorkload, &mut Does)) {
         let mut does = Does::default();
         let number = usize::from(app);

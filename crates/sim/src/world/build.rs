@@ -1,5 +1,5 @@
-//! How a world is made: which links packets go through without an event, and which source of the agenda
-//! each of the others and each timer is.
+//! How a world is built: which links packets traverse without an event, and which source of the agenda
+//! each other link and each timer is.
 
 use super::flows::Flow;
 use super::stacks::StackFlow;

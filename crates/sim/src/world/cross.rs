@@ -16,13 +16,13 @@ pub(super) struct CrossSource {
     link: LinkId,
     setting: Option<u16>,
     traffic: CrossTraffic,
-    /// While the setting is in force.
+    /// The traffic, while the setting is in effect.
     crossing: Option<ActiveCrossTraffic>,
-    /// How often it has begun.
+    /// How many times it has begun.
     begun: u64,
 }
 
-/// Those of all links.
+/// The sources of all links.
 pub(super) fn sources(links: &[LinkConfig]) -> Vec<CrossSource> {
     let mut sources = Vec::new();
     for (link, number) in links.iter().zip(0..) {
@@ -62,7 +62,7 @@ impl<O: Observer> World<O> {
             Some(crossing) => Key {
                 due: match self.clock {
                     Clock::Seconds => crossing.due,
-                    // Others act at whole nanoseconds, too.
+                    // In the lab, other hosts act at whole nanoseconds too.
                     Clock::Picoseconds => self.clock.written(crossing.due.at),
                 },
                 scheduled,
@@ -73,7 +73,7 @@ impl<O: Observer> World<O> {
         self.agenda.set_other(source, key);
     }
 
-    /// A packet of others comes to its link.
+    /// A cross-traffic packet arrives at its link.
     #[cold]
     pub(super) fn cross(&mut self, number: usize) {
         let source = &mut self.cross[number];

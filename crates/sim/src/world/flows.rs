@@ -1,4 +1,4 @@
-//! Flows of segments: our senders and receivers, and what reaches and leaves them.
+//! Flows of segments: our senders and receivers, and the packets that reach and leave them.
 
 use std::net::SocketAddrV4;
 
@@ -25,7 +25,7 @@ pub(super) struct Flow {
     pub(super) receiver: Receiver,
     pub(super) from: NodeId,
     pub(super) to: NodeId,
-    /// Of the sender and of the receiver.
+    /// The sender's and the receiver's timer.
     pub(super) timers: [Timer; 2],
     /// Timeouts not yet judged: when, and for which segment.
     pub(super) open_timeouts: Vec<(Instant, Seq)>,
@@ -34,18 +34,18 @@ pub(super) struct Flow {
     pub(super) migrates: bool,
     /// The number of the receiver's address.
     pub(super) has_address: u16,
-    /// Since when it has that.
+    /// Since when it has that address.
     pub(super) has_address_since: Instant,
-    /// A notice of a path that the sender does not know of yet.
+    /// A notice about a path that the sender has not detected yet.
     pub(super) postponed: Option<PathUpdate>,
     /// The application whose data it carries.
     pub(super) app: Option<Place>,
-    /// It has an application, or addresses: what it sends is looked at one by one.
+    /// It has an application or addresses: its segments need checks one by one.
     pub(super) is_special: bool,
 }
 
 impl Flow {
-    /// The node where a segment arrives that the sender has just handed out.
+    /// The node where the segment that the sender has just returned arrives.
     fn target(&self) -> NodeId {
         let number = usize::from(self.sender.destination());
         self.addresses
@@ -54,7 +54,7 @@ impl Flow {
     }
 }
 
-/// Events of a path of our own QUIC sender, in the form of a stack's.
+/// The path events of our own QUIC sender, in the form of a stack's.
 fn transport_event(event: PathEvent) -> TransportEvent {
     match event {
         PathEvent::Migrated { port_only } => TransportEvent::Migrated { port_only },
@@ -68,7 +68,7 @@ fn transport_event(event: PathEvent) -> TransportEvent {
     }
 }
 
-/// Passes on what a sender reports.
+/// Passes on the events of a sender.
 pub(super) struct SenderLog<'a, O> {
     pub(super) observer: &'a mut O,
     pub(super) flow: FlowId,
@@ -168,7 +168,8 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
+    /// Delivers the rare kinds of packets, so that they do not slow down the common ones; datagrams too. Cross traffic
+    /// ends here.
     #[cold]
     pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
         if packet.is_of_stack() {
@@ -183,7 +184,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// An observer that wants details gets what a signal does, in words.
+    /// Reports a description of what a signal does to an observer that requests details.
     pub(super) fn explain_signal(&mut self, flow: FlowId, notice: &Notice, is_over: bool) {
         if !O::DETAILED {
             return;
@@ -195,7 +196,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends ACKs by which a mobile node tells its sender something.
+    /// Sends the ACKs by which a mobile node signals to its sender.
     pub(super) fn signal(&mut self, flow: FlowId, acks: &[Ack]) {
         for &ack in acks {
             self.acknowledge(flow, Some(ack));
@@ -237,7 +238,7 @@ impl<O: Observer> World<O> {
         self.pump(flow);
     }
 
-    /// The receiver's node has another address.
+    /// The address of the receiver's node has changed.
     #[cold]
     pub(super) fn readdress(&mut self, flow: FlowId, number: u16) {
         let now = self.moment.at;
@@ -249,7 +250,7 @@ impl<O: Observer> World<O> {
         let port_only = ip(number) == ip(state.has_address);
         state.has_address = number;
         state.has_address_since = now;
-        // The client of an application has sent something before anything comes.
+        // If there is an application, the client has sent something before anything arrives.
         let has_sent = state.app.is_some() && state.sender.view().snd_max > 0;
         let has_begun = has_sent || state.receiver.next() > 0;
         let ack = state
@@ -262,7 +263,8 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The sender is notified of a handoff. Notices of another path than its current one wait until it learns of that path.
+    /// The sender gets a handoff notice. Notices about a path other than its current one wait until it detects that
+    /// path.
     pub(super) fn notify(&mut self, flow: FlowId, update: PathUpdate) {
         let state = &mut self.flows[flow.index()];
         if state.sender.epoch() != state.receiver.epoch() {
@@ -278,7 +280,7 @@ impl<O: Observer> World<O> {
         self.pump(flow);
     }
 
-    /// The sender may have found the path that a notice is about.
+    /// The sender may have detected the path of a waiting notice.
     #[cold]
     fn give_postponed(&mut self, flow: FlowId) {
         if let Some(update) = self.flows[flow.index()].postponed.take() {
@@ -286,9 +288,9 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends what the sender has to send, and notes when it must be woken.
+    /// Sends what the sender has to send, and schedules its timer.
     pub(super) fn pump(&mut self, flow: FlowId) {
-        // Apart, as a segment that is one or the other would have to lie in memory.
+        // Two functions, because a segment that may come from either path would have to be stored in memory.
         if self.flows[flow.index()].is_special {
             self.send_all_special(flow);
         } else {
@@ -322,7 +324,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends a segment that takes another course than most; whether there is one.
+    /// Sends a segment of the slow path; returns whether there is one.
     #[inline(never)]
     fn send_unusual(&mut self, flow: FlowId, unusual: Unusual) -> bool {
         let now = self.moment.at;

@@ -1,4 +1,4 @@
-//! Nodes that do more than forward.
+//! Nodes with functions besides forwarding.
 
 use midflight_units::Instant;
 
@@ -17,8 +17,8 @@ impl<O: Observer> World<O> {
         self.first_cross() + self.cross.len()
     }
 
-    /// A packet comes at `now` to a link of a node with a hook, which may change it; whether it is forwarded. That may be ahead of the
-    /// present where it is so for the hook to see.
+    /// Passes a packet that arrives at `now` at a link of a node with a hook to the hook, which may change it; returns
+    /// whether it is forwarded. `now` may be ahead of the present if the hook allows that.
     #[cold]
     pub(super) fn ask_hook(
         &mut self,
@@ -27,7 +27,7 @@ impl<O: Observer> World<O> {
         now: Instant,
         packet: &mut Packet,
     ) -> bool {
-        // A node does not inspect packets that it sends itself.
+        // A hook does not see packets that its node sends itself.
         if self.emitting == Some(number) {
             return true;
         }
@@ -59,7 +59,7 @@ impl<O: Observer> World<O> {
         match what {
             Carried::Data(segment) => {
                 let packet = Packet::data(flow, to, segment, &mut self.options);
-                // Packets that a node sends instead of the sender are waited for as well.
+                // An application also waits for packets that a node sends instead of the sender.
                 if self.flows[flow.index()].app.is_some() {
                     packet.for_app()
                 } else {
@@ -109,7 +109,7 @@ impl<O: Observer> World<O> {
             let packet = self.packet(one.flow, one.to, &one.what);
             self.announce(Announcement {
                 key,
-                // Of those of one instant the first was emitted first.
+                // Packets of one instant are sent in the order in which they were emitted.
                 link: LinkId(u16::MAX),
                 what: What::Emitted(number, one.from),
                 packet,
@@ -117,7 +117,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A packet that a node sends by itself leaves it.
+    /// A packet that a node sends itself leaves the node.
     #[cold]
     pub(super) fn send_emitted(&mut self, (number, node): (u16, NodeId), packet: Packet) {
         let event = Event::NodeSent {

@@ -1,5 +1,5 @@
-//! Queues with a discipline: a packet enters one by an event, and leaves it when the transmitter is free, which is
-//! one too.
+//! Queues with a discipline: a packet enters a queue by an event, and leaves it when the transmitter is free,
+//! which is an event too.
 
 use super::World;
 use crate::agenda::Key;
@@ -8,7 +8,7 @@ use crate::link::{LinkConfig, LinkId, Next};
 use crate::packet::Packet;
 use crate::queue::Effects;
 
-/// The links with such a queue.
+/// The links with a discipline.
 pub(super) fn managed(links: &[LinkConfig]) -> Vec<LinkId> {
     let numbered = links.iter().zip(0..);
     let managed = numbered.filter(|(link, _)| link.queue.is_some());
@@ -21,7 +21,7 @@ impl<O: Observer> World<O> {
         self.first_hook() + self.hooks.len()
     }
 
-    /// A packet comes to a queue.
+    /// A packet arrives at a queue.
     #[cold]
     pub(super) fn enqueue(&mut self, link: LinkId, packet: Packet) {
         let mut effects = Effects::default();
@@ -38,7 +38,7 @@ impl<O: Observer> World<O> {
         self.serve(link, true);
     }
 
-    /// Sends from a queue while the transmitter is free, and plans when it will be.
+    /// Sends from a queue while the transmitter is free, and schedules when it will be free.
     pub(super) fn serve(&mut self, link: LinkId, follows: bool) {
         let Some(number) = self.managed.iter().position(|&one| one == link) else {
             return;

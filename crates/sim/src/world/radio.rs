@@ -1,5 +1,5 @@
-//! Events on links that are paused or have impairments, and announced events, separate from the
-//! path of most packets.
+//! Events on links that are paused or have impairments, and announced events, apart from the path of
+//! most packets.
 
 use super::World;
 use crate::agenda::Key;
@@ -19,9 +19,9 @@ impl<O: Observer> World<O> {
         self.sync_announcements();
     }
 
-    /// A packet comes at `now` to a link that a hook of its node looks at, or that is watched;
-    /// whether it is forwarded. To a Quick-Start router that may be ahead of the present: what it
-    /// knows changes with what enters its link alone, which comes in order.
+    /// A packet arrives at `now` at a link that a hook of its node or an observer sees; returns
+    /// whether it is forwarded. For a Quick-Start router `now` may be ahead of the present: its state
+    /// changes only with the packets of each link, which come in order.
     #[cold]
     pub(super) fn look_at(
         &mut self,
@@ -61,7 +61,7 @@ impl<O: Observer> World<O> {
         true
     }
 
-    /// An announced event happens; returns the link if it is an arrival.
+    /// Processes an announced event; returns the link if it is an arrival.
     pub(super) fn announced(&mut self) -> Option<usize> {
         let announcement = self.announcements.pop()?;
         self.sync_announcements();
@@ -88,7 +88,8 @@ impl<O: Observer> World<O> {
         self.awaited.get(source).copied().unwrap_or_else(special)
     }
 
-    /// A packet is at the far end of a special link, which is a busy source; the link, if it arrives.
+    /// A packet is at the far end of a special link, which is a busy source; returns the link if the
+    /// packet arrives.
     #[cold]
     #[inline(never)]
     pub(super) fn special_arrival(&mut self, source: usize) -> Option<usize> {
@@ -99,7 +100,7 @@ impl<O: Observer> World<O> {
     /// Whether the packet at the far end of a special link is neither lost nor late.
     pub(super) fn is_on_time(&mut self, link: usize) -> bool {
         let (l, id) = (&mut self.links[link], LinkId(link as u16));
-        // Nobody would see it lost or late, and those of the flows keep their numbers.
+        // Its loss or delay would not be observed, and packets of flows keep their numbers.
         if l.brings_cross_traffic() {
             return true;
         }
@@ -130,7 +131,7 @@ impl<O: Observer> World<O> {
             Fate::Swapped(hold) => (hold, What::Swapped),
         };
         self.set_aside(link);
-        // It was decided when the packet was at the far end.
+        // This was decided when the packet was at the far end.
         let scheduled = Scheduled {
             at: arrive,
             by: start.at,
@@ -146,7 +147,7 @@ impl<O: Observer> World<O> {
         false
     }
 
-    /// The present is that of a packet at the far end of a link that does not arrive.
+    /// Sets the present to that of a packet at the far end of a link that does not arrive.
     fn set_aside(&mut self, link: usize) {
         if let Some(Transit { at, passage, .. }) = self.links[link].take() {
             self.moment = Moment {
@@ -158,7 +159,7 @@ impl<O: Observer> World<O> {
         self.sync_link(link);
     }
 
-    /// A link holds from now on what is on its way to the far end.
+    /// A link holds the packets on their way to the far end from now on.
     pub(super) fn pause(&mut self, link: LinkId) {
         if self.links[link.index()].is_paused() {
             return;
@@ -169,7 +170,7 @@ impl<O: Observer> World<O> {
         self.sync_announcements();
     }
 
-    /// A node leaves a link: what it has there, and what is there for it, is lost.
+    /// A node leaves a link: its packets there are lost.
     pub(super) fn purge(&mut self, link: LinkId, node: NodeId) {
         for packet in self.take_off(link, node) {
             self.lose(packet, link, DropCause::Break);
@@ -177,14 +178,15 @@ impl<O: Observer> World<O> {
         self.serve(link, false);
     }
 
-    /// A node leaves a link: what is there for it is kept.
+    /// A node leaves a link: the packets for it are buffered.
     pub(super) fn detain(&mut self, link: LinkId, node: NodeId) {
         let packets = self.take_off(link, node);
         self.links[link.index()].detain(node, packets);
         self.serve(link, false);
     }
 
-    /// Packets that a link keeps for a node go to another link, or over itself if the node is back.
+    /// Packets that a link has buffered for a node go to another link, or over the link itself if the
+    /// node is back.
     pub(super) fn forward_kept(&mut self, link: LinkId, node: NodeId, to: LinkId) {
         let onward = Some(to).filter(|to| *to != link);
         for packet in self.links[link.index()].forward(node, onward) {
@@ -192,7 +194,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Takes off a link what a node has there, and what is there for it, in the order of its arrival.
+    /// Removes the packets from and to a node from a link, in the order of their arrival.
     fn take_off(&mut self, link: LinkId, node: NodeId) -> Vec<Packet> {
         let of_stacks = self.stacks.iter().map(|stack| stack.nodes);
         let of_flows = self.flows.iter().map(|flow| [flow.from, flow.to]);
@@ -221,7 +223,7 @@ impl<O: Observer> World<O> {
         lost
     }
 
-    /// A paused link sends what it holds.
+    /// A paused link sends the packets that it holds.
     pub(super) fn resume(&mut self, link: LinkId, setting: Option<u16>) {
         let now = self.moment;
         let l = &mut self.links[link.index()];

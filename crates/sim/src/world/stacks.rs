@@ -1,4 +1,4 @@
-//! Flows of datagrams: the stacks at both ends, and what reaches and leaves them.
+//! Flows of datagrams: the stacks at both ends, and the datagrams that reach and leave them.
 
 use std::net::SocketAddrV4;
 
@@ -24,30 +24,31 @@ use crate::stack::{
 #[derive(Debug)]
 pub(super) struct StackFlow {
     pub(super) nodes: [NodeId; 2],
-    /// What runs there; none where it could not be copied.
+    /// The two stacks; none if a stack could not be copied.
     ends: [Option<Box<dyn Stack>>; 2],
-    /// Datagrams sent so far, by both.
+    /// Datagrams sent so far, by both ends.
     sent: u64,
-    /// When each must be woken.
+    /// When the timer of each expires.
     due: [Option<Instant>; 2],
     addresses: Vec<(SocketAddrV4, NodeId)>,
     data: Option<FlowData>,
-    /// The application whose data it carries, and the streams that an end has read and that has not been told.
+    /// The application whose data it carries, and the streams that an end has read and that have not been
+    /// reported to it.
     pub(super) app: Option<Place>,
     read: Vec<u64>,
 }
 
-/// The known state of the data of a flow of datagrams.
+/// The state of the data of a datagram flow.
 #[derive(Clone, Debug)]
 struct FlowData {
     config: DataConfig,
-    /// What has arrived.
+    /// The bytes that have arrived.
     arrived: ByteSet,
-    /// When what arrived last had been sent.
+    /// When the datagram that arrived last was sent.
     cause: Instant,
     /// First byte that is not acknowledged.
     acked: u64,
-    /// When some were sent last, which is what a probe timeout counts from (RFC 9002 section 6.2.1).
+    /// When data was last sent; a probe timeout counts from then (RFC 9002 section 6.2.1).
     last_sent: Instant,
     /// See [`judge_timeouts`].
     open_timeouts: Vec<(Instant, Seq)>,
@@ -112,7 +113,7 @@ impl StackFlow {
         self.data.as_ref().map(|data| data.config.sender)
     }
 
-    /// Where a datagram goes.
+    /// The destination node of a datagram.
     fn target(&self, from: End, bytes: &[u8]) -> NodeId {
         let to = destination(bytes);
         let is_it = |(address, _): &&(SocketAddrV4, NodeId)| Some(*address.ip()) == to;
@@ -152,15 +153,14 @@ impl<O: Observer> World<O> {
         FlowId(self.flows.len() as u32 + index)
     }
 
-    /// A stack at an end of a flow of datagrams; none for a flow of segments or one that could not be
-    /// copied.
+    /// A stack at an end of a datagram flow; none for a flow of segments or a stack that could not be copied.
     pub fn stack(&self, flow: FlowId, end: End) -> Option<&dyn Stack> {
         let number = flow.index().checked_sub(self.flows.len())?;
         self.stacks.get(number)?.ends[end.place()].as_deref()
     }
 
-    /// Wakes an end of a flow of datagrams at an instant, or now if that is over: it has something to
-    /// send of which nothing here could know.
+    /// Wakes an end of a datagram flow at an instant, or now if that has passed, because it has something to
+    /// send that is unknown here.
     pub fn wake(&mut self, flow: FlowId, end: End, at: Instant) {
         let place = end.place();
         let Some(number) = flow.index().checked_sub(self.flows.len()) else {
@@ -180,7 +180,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Whether it is one of datagrams.
+    /// Whether it is a datagram flow.
     pub(super) fn is_of_stacks(&self, flow: FlowId) -> bool {
         flow.index() >= self.flows.len()
     }
@@ -196,7 +196,7 @@ impl<O: Observer> World<O> {
             }
             Action::Notify(_, update) => {
                 self.observer.record(now, flow, &Event::Notice);
-                // Stacks have no use for a rate alone.
+                // Stacks do not use throughput advice.
                 let PathUpdate::Notice(notice) = update else {
                     return;
                 };
@@ -212,24 +212,24 @@ impl<O: Observer> World<O> {
                     self.ask(flow, End::Client, |stack| stack.on_address(now, address));
                 }
             }
-            // There is no SYN to report and no ACK to forge, as in TCP.
+            // Unlike in TCP there is no SYN to report and no ACK to forge.
             _ => {}
         }
     }
 
-    /// The timer of a stack is due, or was.
+    /// The timer of a stack may be due.
     pub(super) fn stack_timer(&mut self, source: usize) {
         self.reach_end();
         let place = source - self.first_stack();
         let (flow, end) = (self.stack_id((place / 2) as u32), End::BOTH[place % 2]);
         self.stacks[place / 2].due[place % 2] = None;
-        // It may have to be woken no more.
+        // There may be no timer any more.
         self.agenda.set_other(source, Key::NEVER);
         let now = self.moment.at;
         self.ask(flow, end, |stack| stack.on_timeout(now));
     }
 
-    /// A datagram is at the end that it goes to.
+    /// A datagram has reached its destination.
     pub(super) fn deliver_datagram(&mut self, packet: &Packet, link: LinkId) {
         let Some(mut datagram) = packet.open_datagram(&mut self.options) else {
             return;
@@ -364,7 +364,7 @@ impl<O: Observer> World<O> {
         self.forward(from, packet);
     }
 
-    /// Calls a stack, sends what it has to send and notes when it must be woken.
+    /// Calls a stack, sends its datagrams and schedules its timer.
     pub(super) fn ask(&mut self, flow: FlowId, end: End, call: impl FnOnce(&mut dyn Stack)) {
         let (now, place) = (self.moment.at, end.place());
         let number = flow.index() - self.flows.len();
@@ -378,7 +378,7 @@ impl<O: Observer> World<O> {
             self.send_datagram(flow, end, outgoing);
             self.record_reports(flow, stack.as_mut());
         }
-        // It may have found that there is nothing to send.
+        // The last poll may have returned nothing and still caused events.
         self.record_reports(flow, stack.as_mut());
         let due = stack.next_timeout().map(|due| due.max(now));
         self.stacks[number].ends[place] = Some(stack);

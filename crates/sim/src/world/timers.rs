@@ -8,7 +8,7 @@ use crate::config::FlowId;
 use crate::event::Observer;
 use crate::moment::{Clock, Moment, Scheduled};
 
-/// Places of a flow's timers.
+/// Indices of a flow's timers.
 pub(super) const SENDER: usize = 0;
 pub(super) const RECEIVER: usize = 1;
 
@@ -17,7 +17,7 @@ pub(super) const RECEIVER: usize = 1;
 pub(super) struct Timer {
     deadline: Instant,
     armed: Moment,
-    /// When the agenda has it.
+    /// When the agenda wakes it.
     planned: Instant,
 }
 
@@ -35,8 +35,8 @@ impl<O: Observer> World<O> {
         FIRST_SELDOM_AWAITED + self.seldom_awaited.len()
     }
 
-    /// The end of a flow acts now. In the lab that is at a whole nanosecond, and what it sends comes to a link
-    /// before anything that was decided during the run.
+    /// An endpoint of a flow acts now. In the lab that is at a whole nanosecond, and its packets reach a link
+    /// before anything that was scheduled during the run.
     #[inline(always)]
     pub(super) fn reach_end(&mut self) {
         if self.clock == Clock::Picoseconds {
@@ -45,7 +45,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// The timer of a sender (even) or a receiver (odd) is due, or was.
+    /// The timer of a sender (even) or a receiver (odd) may be due.
     pub(super) fn timer(&mut self, timer: usize) {
         self.reach_end();
         let flow = FlowId((timer / 2) as u32);
@@ -76,9 +76,8 @@ impl<O: Observer> World<O> {
         self.pump(flow);
     }
 
-    /// A timer as its owner has it now: its deadline, and when it was armed. A
-    /// deadline that moved back is left where it was on the agenda: the early
-    /// call does nothing and puts the timer right.
+    /// Sets a timer to its owner's deadline and arming time. A deadline that moved back is not changed on the
+    /// agenda: the early call does nothing and corrects the timer.
     #[inline(always)]
     pub(super) fn set_timer(&mut self, flow: FlowId, which: usize, set: (Instant, Instant)) {
         let (deadline, armed) = set;
