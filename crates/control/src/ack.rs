@@ -5,7 +5,7 @@ use crate::signal::HandoffMark;
 
 /// The content of an ACK that a sender has processed. Sequence numbers are in segments.
 ///
-/// A sender makes it once for an ACK, and only if a part listens to ACKs.
+/// A sender builds it once per ACK, and only if a part is called for ACKs.
 #[derive(Clone, Copy, Debug)]
 pub struct AckNews<'a> {
     /// Next segment expected.
@@ -18,15 +18,15 @@ pub struct AckNews<'a> {
     pub advanced: u64,
     /// It repeats SND.UNA while data is outstanding (RFC 5681 section 2).
     pub duplicate: bool,
-    /// Echo of the timestamp of the segment that it answers, where timestamps are in use.
+    /// Echo of the timestamp of the segment that caused the ACK, if timestamps are in use.
     pub echo: Option<Instant>,
-    /// Blocks above the ACK number, each up to but without its right edge.
+    /// Blocks above the ACK number, each excluding its right edge.
     pub blocks: &'a [(Seq, Seq)],
     /// A segment that arrived twice (RFC 2883).
     pub dsack: Option<Seq>,
     /// A handoff mark.
     pub mark: Option<HandoffMark>,
-    /// How fast data is delivered, if a part listens to that.
+    /// The delivery rate, if a part uses it.
     pub rate: Option<RateSample>,
 }
 

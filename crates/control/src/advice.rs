@@ -1,11 +1,12 @@
 //! Throughput advice of the network: SCONE (draft-ietf-scone-protocol, version of March 2026).
 //!
-//! A network element on the path writes a rate into packets of a QUIC flow. The rate is a ceiling for the flow's sustained
-//! throughput, not a signal of congestion. It says nothing of the delay, applies to one path, and expires.
+//! A network element on the path writes a rate into packets of a QUIC flow. The rate is a ceiling for the flow's
+//! sustained throughput, not a signal of congestion. It contains no information about delay, applies to one path, and
+//! expires.
 
 use midflight_units::{Duration, Instant, Rate};
 
-/// The largest rate signal that is a rate; 127 is no advice (section "Rate Signals").
+/// The largest rate signal that carries a rate; 127 means no advice (section "Rate Signals").
 const LARGEST: u32 = 126;
 /// `10^(n / 20)` for the first signals, times `10^12`.
 const STEPS: [u64; 20] = [
@@ -31,23 +32,23 @@ const STEPS: [u64; 20] = [
     8_912_509_381_337,
 ];
 
-/// What a sender is told.
+/// Advice that a sender receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// The most that the network expects to carry of the flow.
+    /// The maximum sustained rate that the network expects to carry for the flow.
     pub rate: Rate,
     /// When it expires.
     pub until: Instant,
-    /// It is the first on its path, as after a handoff: advice of another path does not apply.
+    /// It is the first advice on its path, as after a handoff: advice of another path no longer applies.
     pub anew: bool,
 }
 
 impl Advice {
-    /// How long advice lasts without other advice (section "Monitoring Period").
+    /// How long advice is valid without newer advice (section "Monitoring Period").
     pub const LIFE: Duration = Duration::from_secs(67);
 
-    /// The advice of a network that allows a rate, at an instant: the largest rate of a signal that is not above it. None if
-    /// the rate is below that of the smallest signal.
+    /// The advice of a network that allows a rate, at an instant: the largest signal rate that is not above it. None if
+    /// the rate is below the smallest signal rate.
     pub fn of(rate: Rate, now: Instant, anew: bool) -> Option<Self> {
         let known = (0..=LARGEST).rev().map(rate_of);
         let rate = known.flatten().find(|known| *known <= rate)?;
@@ -56,12 +57,13 @@ impl Advice {
     }
 }
 
-/// The advice that has come on the path in use and has not expired.
+/// The advice received on the current path that has not expired.
 #[derive(Clone, Debug, Default)]
 pub struct AdviceInForce(Vec<Advice>);
 
 impl AdviceInForce {
-    /// Advice has come; what applies now is the lowest (section "Following Throughput Advice"), until it expires.
+    /// Adds received advice; returns the advice that now applies: the lowest that has not expired (section "Following
+    /// Throughput Advice").
     pub fn take(&mut self, advice: Advice, now: Instant) -> Advice {
         if advice.anew {
             self.0.clear();
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_rates_are_those_of_the_draft() {
-        // Its table of examples, in kbit/s, with three digits.
+        // The draft's table of examples, in kbit/s, with three digits.
         let table = [
             (0, 100),
             (1, 112),

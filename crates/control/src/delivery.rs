@@ -1,11 +1,10 @@
-//! The delivery rate, measured at each ACK: Linux's rate sample (tcp_rate.c) and that of
-//! draft-ietf-ccwg-bbr, section 4.1, which is the same.
+//! The delivery rate, measured at each ACK: Linux's rate sample (tcp_rate.c) and the identical one of
+//! draft-ietf-ccwg-bbr, section 4.1.
 //!
-//! Each segment stores how much had been delivered when it was sent, when the last of that was
-//! delivered, and when the newest segment of that was sent. When the segment itself is delivered,
-//! the difference is the number of segments delivered in that time. The time is the longer one of
-//! sending the segments and receiving their ACKs, so that delayed ACKs that arrive together do not
-//! give a high rate.
+//! Each segment stores how much had been delivered when it was sent, when the last of that was delivered, and when the
+//! newest segment of that was sent. When the segment itself is delivered, the difference is the number of segments
+//! delivered in that time. The time is the longer one of sending the segments and receiving their ACKs, so that delayed
+//! ACKs that arrive together do not give a high rate.
 //!
 //! It tracks the segments itself, from the numbers of each ACK, so it works with every kind of
 //! recovery. A sender has one only if a part needs it.
@@ -17,32 +16,32 @@ use crate::congestion::LostSegment;
 /// The rate sample of an ACK (struct rate_sample). Counts are in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
-    /// Delivered by this ACK: acknowledged, or SACKed for the first time.
+    /// Delivered by this ACK: newly acknowledged or newly SACKed.
     pub newly: u64,
-    /// Found to be lost at this ACK.
+    /// Detected as lost at this ACK.
     pub lost: u64,
     /// In flight before the ACK.
     pub in_flight_before: u64,
-    /// Delivered since the connection opened, the SYN included.
+    /// Delivered since the connection opened, including the SYN.
     pub total: u64,
-    /// The same when the newest segment of this ACK was sent; 0 if the ACK delivers none.
+    /// The same count when the newest segment of this ACK was sent; 0 if the ACK delivers none.
     pub prior: u64,
     /// Delivered since then; none if the ACK delivers nothing.
     pub delivered: Option<u64>,
-    /// The time for that, in whole microseconds; none if it is shorter than the minimum round trip.
+    /// The time in which they were delivered, in whole microseconds; none if it is shorter than the minimum round trip.
     pub interval: Option<Duration>,
     /// The application had too little to send when that segment was sent.
     pub app_limited: bool,
-    /// In flight when that segment was sent, itself included, and found to be lost since.
+    /// In flight when that segment was sent, including itself.
     pub tx_in_flight: u64,
-    /// See there.
+    /// Detected as lost since then.
     pub lost_since: u64,
-    /// Round trip of the newest segment that was sent only once; none if the ACK delivers none.
+    /// RTT of the newest segment that was sent only once; none if the ACK delivers none.
     pub rtt: Option<Duration>,
 }
 
 impl RateSample {
-    /// Segments a second; none if the ACK gives no valid sample.
+    /// Segments per second; none if the ACK gives no valid sample.
     pub fn per_second(&self) -> Option<f64> {
         let (delivered, interval) = (self.delivered?, self.interval?);
         (interval > Duration::ZERO).then(|| delivered as f64 * 1e9 / interval.as_nanos() as f64)
@@ -82,7 +81,7 @@ struct Newest {
 pub struct Deliveries {
     una: Seq,
     sent: Ring<Sent>,
-    /// Blocks of the last ACK: what is in them has been looked at.
+    /// Blocks of the last ACK: their contents have been processed.
     known: [(Seq, Seq); 4],
     total: u64,
     lost: u64,
@@ -93,20 +92,20 @@ pub struct Deliveries {
     newest: Newest,
     rtt: Option<Duration>,
     before: u64,
-    /// The least round trip, where no other part measures it.
+    /// The minimum round trip, if no other part measures it.
     least: Option<u64>,
 }
 
-/// Whole microseconds between two instants, by a clock of microseconds.
+/// Whole microseconds between two instants, on a clock that counts microseconds.
 fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
 
 impl Deliveries {
-    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`, and this many segments are
-    /// with it (tcp_rate_skb_sent()).
+    /// Segment `seq` is sent, for the first time or again; `idle` if nothing else is in flight; `in_flight` includes
+    /// the segment (tcp_rate_skb_sent()).
     pub fn sent(&mut self, seq: Seq, at: Instant, idle: bool, in_flight: u64) {
-        // The SYN counts as in flight before it is sent, and is no sample.
+        // The SYN counts as in flight before it is sent, and gives no sample.
         if idle && seq > 0 {
             self.first_tx = at;
             self.at = Some(at);
@@ -123,7 +122,7 @@ impl Deliveries {
             sacked: false,
         };
         if self.sent.is_empty() {
-            // It is the first, or what went before was sent before anybody asked.
+            // It is the first segment, or tracking began only now.
             self.una = seq;
         }
         let Some(index) = seq.checked_sub(self.una) else {
@@ -139,7 +138,7 @@ impl Deliveries {
         }
     }
 
-    /// An ACK has arrived, with these blocks above its number, each up to but without its right edge.
+    /// An ACK has arrived, with these blocks above its number, each excluding its right edge.
     pub fn take(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
         self.newest = Newest::default();
         self.rtt = None;
@@ -209,7 +208,7 @@ impl Deliveries {
         }
     }
 
-    /// Segment `seq` is found to be lost.
+    /// Segment `seq` is detected as lost.
     pub fn lose(&mut self, seq: Seq) -> Option<LostSegment> {
         self.lost += 1;
         let sent = self.sent.get(seq.checked_sub(self.una)? as usize)?;
@@ -221,8 +220,8 @@ impl Deliveries {
         })
     }
 
-    /// The sample of the current ACK, at which `lost` segments were found to be lost; a time below the least
-    /// round trip, `min_rtt` in microseconds or what was measured here, is none (tcp_rate_gen()).
+    /// The sample of the current ACK, at which `lost` segments were detected as lost. An interval below the minimum
+    /// round trip, `min_rtt` in microseconds or the value measured here, gives no sample (tcp_rate_gen()).
     pub fn sample(
         &mut self,
         now: Instant,
@@ -258,8 +257,8 @@ impl Deliveries {
         sample
     }
 
-    /// The application has too little to send: what is sent from now until what is in flight has been delivered
-    /// says nothing of the path (tcp_rate_check_app_limited()).
+    /// The application has too little to send: segments sent from now until the data in flight is delivered give
+    /// application-limited samples (tcp_rate_check_app_limited()).
     pub fn limit_by_application(&mut self, in_flight: u64) {
         self.app_limited = (self.total + in_flight).max(1);
     }
@@ -274,7 +273,7 @@ impl Deliveries {
         self.total
     }
 
-    /// When the last of them was.
+    /// When the last of them was delivered.
     pub fn at(&self) -> Option<Instant> {
         self.at
     }
@@ -288,7 +287,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// The SYN is delivered at 40 ms; ten segments go at once, and their ACKs come 10 ms apart from 80 ms on.
+    /// The SYN is delivered at 40 ms; ten segments are sent at once, and their ACKs arrive 10 ms apart from 80 ms on.
     fn ten() -> Deliveries {
         let mut d = Deliveries::default();
         d.sent(0, ms(0), true, 1);
@@ -316,7 +315,7 @@ mod tests {
             d.take(n, &[], ms(80 + 10 * (n - 2)));
             d.sample(ms(80 + 10 * (n - 2)), 0, 10, Some(40_000));
         }
-        // Segment 11 was sent when 2 had been delivered, at 80 ms; 10 more are until 180 ms.
+        // Segment 11 was sent when 2 had been delivered, at 80 ms; 10 more are delivered until 180 ms.
         d.take(12, &[], ms(180));
         let last = d.sample(ms(180), 0, 1, Some(40_000));
         assert_eq!((last.delivered, last.app_limited), (Some(10), false));
@@ -324,8 +323,8 @@ mod tests {
         assert_eq!(last.rtt, Some(Duration::from_millis(100)));
     }
 
-    /// Data delivered by a SACK are not counted again at the ACK; an ACK that comes sooner than a round trip can
-    /// take gives no rate.
+    /// Data delivered by a SACK is not counted again at the ACK; an ACK that arrives earlier than a round trip allows
+    /// gives no rate.
     #[test]
     fn sacked_segments_count_once() {
         let mut d = ten();
@@ -341,12 +340,12 @@ mod tests {
         d.take(6, &[], ms(120));
         let sample = d.sample(ms(120), 0, 7, Some(40_000));
         assert_eq!((sample.newly, sample.total), (2, 6));
-        // The newest is what was sent again at 80 ms, when four had been delivered.
+        // The newest is the segment retransmitted at 80 ms, when four had been delivered.
         assert_eq!((sample.prior, sample.delivered), (4, Some(2)));
         assert_eq!(sample.interval, Some(Duration::from_millis(40)));
     }
 
-    /// Ten segments are sent over 90 ms, and all ACKs come together: the rate is that of sending.
+    /// Ten segments are sent over 90 ms, and all ACKs arrive together: the rate is the sending rate.
     #[test]
     fn acks_that_come_together_do_not_make_a_rate() {
         let mut d = Deliveries::default();

@@ -14,27 +14,26 @@ impl Interests {
     pub const START: Self = Self(1);
     /// Every ACK, after it has been processed.
     pub const ACKS: Self = Self(1 << 1);
-    /// Handoff marks of ACKs.
+    /// Handoff marks on ACKs.
     pub const MARKS: Self = Self(1 << 2);
     /// Recoveries that DSACKs show to be unneeded.
     pub const UNNEEDED: Self = Self(1 << 3);
-    /// Segments that are sent again, and then every ACK.
+    /// Retransmitted segments, and then every ACK.
     pub const RETRANSMISSIONS: Self = Self(1 << 4);
     /// RTT samples of segments.
     pub const SAMPLES: Self = Self(1 << 5);
     /// The rate sample of every ACK.
     pub const RATES: Self = Self(1 << 6);
-    /// The calls of a congestion controller: the policy is its sender's controller, from the start
-    /// on.
+    /// The calls of a congestion controller: the policy is its sender's controller from the start.
     pub const CONTROL: Self = Self(1 << 7);
 
-    /// Timeouts and recoveries before its first notice, at which other policies are not called.
+    /// Timeouts and recoveries before its first notice, for which other policies are not called.
     pub const PAST: Self = Self(1 << 8);
 
     /// Throughput advice.
     pub const ADVICE: Self = Self(1 << 9);
 
-    /// This set where it holds, and else none.
+    /// This set if `holds`, otherwise the empty set.
     #[must_use]
     pub const fn when(self, holds: bool) -> Self {
         if holds {

@@ -7,12 +7,12 @@
 
 use midflight_units::{Duration, Instant};
 
-/// Ticks of a kernel's clock; exact where HZ is zero.
+/// A kernel's tick clock; exact if HZ is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jiffies {
-    /// Ticks a second; 0 for timers that expire exactly when due.
+    /// Ticks per second; 0 for timers that expire exactly when due.
     pub hz: u32,
-    /// The clock's value at time zero, counted from tick number zero.
+    /// The clock's value at time zero, counted from tick zero.
     pub phase: Duration,
 }
 
@@ -21,10 +21,10 @@ const MICROS: u64 = 1_000_000;
 /// The clock of the profile `linux`.
 const USUAL_HZ: u32 = 250;
 const USUAL_TICK: u64 = NANOS / USUAL_HZ as u64;
-/// Buckets of a level less one, and how much coarser each level is, as powers of two.
+/// Buckets per level minus one, and the ratio of the levels' granularities as a power of two.
 const LEVEL: u64 = 63;
 const COARSER: u32 = 3;
-/// Levels of the wheel where HZ is above 100.
+/// Levels of the wheel for HZ above 100.
 const LEVELS: u32 = 9;
 
 impl Jiffies {
@@ -34,7 +34,7 @@ impl Jiffies {
         phase: Duration::ZERO,
     };
 
-    /// Ticks a second. A clock without ticks counts microseconds.
+    /// Ticks per second. A clock without ticks counts microseconds.
     pub fn per_second(self) -> u64 {
         match self.hz {
             0 => MICROS,
@@ -50,12 +50,12 @@ impl Jiffies {
         }
     }
 
-    /// The tick that has begun last.
+    /// The number of the tick that has begun last.
     #[inline]
     pub fn count(self, now: Instant) -> u64 {
         let shown = now.as_nanos() + self.phase.as_nanos();
         match self.hz {
-            // By a constant the compiler multiplies instead.
+            // For a constant the compiler multiplies instead.
             USUAL_HZ => shown / USUAL_TICK,
             _ => shown / self.tick(),
         }
@@ -75,7 +75,7 @@ impl Jiffies {
         Duration::from_nanos(ticks * self.tick())
     }
 
-    /// The time in whole microseconds, and that in whole ticks, rounded up; unchanged without ticks.
+    /// The time in whole microseconds, and then in whole ticks, rounded up; unchanged without ticks.
     #[inline]
     pub fn round_up(self, time: Duration) -> Duration {
         if self.hz == 0 {
@@ -90,8 +90,8 @@ impl Jiffies {
         self.rings_beyond(now, after, 0)
     }
 
-    /// The same in a tick in which a timer has expired: the wheel has turned to the next one then, from which the
-    /// width of the bucket goes (`clk` of `struct timer_base` while and after __run_timers()).
+    /// The same in a tick in which a timer has expired: by then the wheel has advanced to the next tick, which
+    /// determines the width of the bucket (`clk` of `struct timer_base` while and after __run_timers()).
     #[inline]
     pub fn rings_after_another(self, now: Instant, after: Duration) -> Instant {
         self.rings_beyond(now, after, 1)
@@ -106,7 +106,7 @@ impl Jiffies {
         self.edge(self.count(now), ticks(), turned)
     }
 
-    /// When a timer that is set in tick `begun` expires, after this many ticks, where the wheel has turned by `turned`
+    /// When a timer that is set in tick `begun` for this many ticks expires, if the wheel has advanced by `turned`
     /// since.
     #[inline]
     fn edge(self, begun: u64, ticks: u64, turned: u64) -> Instant {
@@ -123,7 +123,7 @@ impl Jiffies {
         Instant::from_nanos(at.saturating_sub(self.phase.as_nanos()))
     }
 
-    /// As [`Self::rings`], in this many ticks from `begun`, in which `now` is.
+    /// As [`Self::rings`], for this many ticks from `begun`, the tick that contains `now`.
     #[inline]
     pub fn rings_in(self, now: Instant, begun: u64, ticks: u64) -> Instant {
         match self.hz {
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(HZ_250.of_micros(1), 1);
         assert_eq!(HZ_250.of_micros(4000), 1);
         assert_eq!(HZ_250.of_micros(4001), 2);
-        // 40.096 ms + 200 ms are 61 ticks: the 244 ms that a kernel with HZ 250 shows.
+        // 40.096 ms + 200 ms are 61 ticks: the 244 ms that a kernel with HZ 250 reports.
         let rto = HZ_250.round_up(Duration::from_micros(240_096));
         assert_eq!(rto, ms(244));
         assert_eq!(
@@ -165,8 +165,8 @@ mod tests {
         );
     }
 
-    /// Measured on a kernel with HZ 250: the RTO of 228 ms is 57 ticks and comes 232 ms, 58 edges,
-    /// after a probe that left at an edge.
+    /// Measured on a kernel with HZ 250: the RTO of 228 ms is 57 ticks and expires 232 ms, 58 edges, after a probe
+    /// that was sent at an edge.
     #[test]
     fn a_near_timer_rings_at_the_edge_after_its_tick() {
         assert_eq!(HZ_250.rings(at(400), ms(228)), at(632));
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(HZ_250.rings(at(403), Duration::ZERO), at(404));
     }
 
-    /// Measured on a kernel with HZ 250: after a probe at tick 39 the RTO of 252 ms, 63 ticks, comes at tick 103
-    /// and not at 104, the end of its bucket of 8.
+    /// Measured on a kernel with HZ 250: after a probe at tick 39 the RTO of 252 ms, 63 ticks, expires at tick 103 and
+    /// not at 104, the end of its bucket of 8.
     #[test]
     fn a_timer_that_is_set_by_another_is_a_tick_nearer() {
         assert_eq!(HZ_250.rings_after_another(at(156), ms(252)), at(412));
@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(HZ_250.rings_after_another(at(156), ms(256)), at(416));
     }
 
-    /// 63 ticks ahead is the second level: by hand, tick 100 + 63 = 163 is in the bucket of ticks
-    /// 160 to 167 and rings at 168; 100 + 504 = 604, third level, in 576 to 639, at 640.
+    /// 63 ticks ahead is the second level: by hand, tick 100 + 63 = 163 is in the bucket of ticks 160 to 167 and
+    /// expires at 168; 100 + 504 = 604, third level, in 576 to 639, at 640.
     #[test]
     fn a_far_timer_rings_at_the_end_of_a_wider_bucket() {
         assert_eq!(HZ_250.rings(at(400), ms(62 * 4)), at(163 * 4));

@@ -1,4 +1,4 @@
-//! The parts of a sender that make decisions, separate from those that transmit.
+//! The parts of a sender that make decisions, separate from the parts that transmit.
 //!
 //! A sender exposes its state as a [`SenderView`] to a congestion controller and any number of
 //! handoff policies. Policies return [`Order`]s. Only the sender applies an order, and it reports

@@ -61,7 +61,7 @@ pub struct StartNotice {
     pub flows: u32,
 }
 
-/// Information on the path that reaches a sender.
+/// Information about the path for a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathUpdate {
     /// A handoff.

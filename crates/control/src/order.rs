@@ -11,7 +11,7 @@ use crate::train::Train;
 pub enum Order {
     /// Set the lower bound of the retransmission timeout.
     SetMinRto(Duration),
-    /// Re-arm the retransmission timer from now with the timeout now in force.
+    /// Re-arm the retransmission timer from now with the current timeout.
     RestartTimer,
     /// Set the congestion window, in segments.
     SetCwnd(f64),
@@ -28,11 +28,11 @@ pub enum Order {
         initial_rto: Duration,
         /// Segments sent before this give no sample of the new path.
         sample_since: Instant,
-        /// A segment that was sent before as well gives a sample too, counted
-        /// from its last transmission: for a policy that knows the earlier ones to be lost.
+        /// A segment that was also sent before gives a sample too, counted from its last
+        /// transmission: for a policy for which the earlier copies are known to be lost.
         sample_retransmitted: bool,
     },
-    /// Answer to entering fast recovery: retransmit, but do not change `cwnd` and `ssthresh`.
+    /// Response to entering fast recovery: retransmit, but do not change `cwnd` and `ssthresh`.
     KeepWindow,
     /// After a timeout: send at most this number of new segments, beyond the highest one sent, and
     /// nothing else until another order; with 0, first retransmit the first unacknowledged segment.
@@ -40,9 +40,8 @@ pub enum Order {
     /// Retransmit everything from the first unacknowledged segment, as after a
     /// timeout; ends a probe.
     GoBack,
-    /// Everything outstanding is lost, but not by congestion: send it again from
-    /// the first unacknowledged segment, with an unchanged window and a restarted timer. Ends every
-    /// recovery.
+    /// Everything outstanding is lost, but not because of congestion: retransmit from the first
+    /// unacknowledged segment, with an unchanged window and a restarted timer. Ends every recovery.
     Rewind,
     /// The last timeout was spurious: continue with new data; ends a probe.
     Resume,
@@ -71,27 +70,27 @@ pub enum Order {
     /// requests another train. A train without segments ends the active one.
     SendTrain(Train),
     /// Request a rate from the routers of the path, with the next segment sent for the first time
-    /// (RFC 4782 section 4.1); no effect while an answer is awaited.
+    /// (RFC 4782 section 4.1); no effect while a response is outstanding.
     AskForRate(RateCode),
     /// Report the approved rate to the routers of the path with the next segment (RFC 4782 section
     /// 4.4).
     ReportRate(RateCode),
-    /// Duplicate ACKs to come may mean reordering: wait for more of them than usual.
+    /// Coming duplicate ACKs may mean reordering: wait for more of them than usual.
     ExpectReordering(Reordering),
     /// Duplicate ACKs have their usual meaning again.
     EndReordering,
-    /// Send segments no faster than this, in place of an earlier order of this kind;
-    /// retransmissions after a timeout and trains are not delayed.
+    /// Send segments no faster than this; replaces an earlier order of this kind. Retransmissions
+    /// after a timeout and trains are not delayed.
     Pace(Pacing),
 }
 
-/// The rate at which segments are sent. If a controller or a setting paces at a lower rate, that
-/// applies.
+/// The rate at which segments are sent. If a controller or a setting paces at a lower rate, the
+/// lower rate applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
     /// At most this rate, counted in bits on the wire, until a further order.
     At(Rate),
-    /// The current window in this time, at equal gaps, and then as before.
+    /// The current window evenly spaced over this time, and then as before.
     Window {
         /// The time, such as a round trip.
         over: Duration,
@@ -100,25 +99,25 @@ pub enum Pacing {
     Off,
 }
 
-/// How to take duplicate ACKs while segments overtake others.
+/// How to treat duplicate ACKs while segments overtake others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reordering {
     /// Duplicate ACKs that start fast retransmit.
     pub duplicates: u32,
-    /// Segments SACKed above one after which it counts as lost, with a recovery
-    /// that goes by that (RFC 6675 IsLost).
+    /// Segments SACKed above one after which it counts as lost, for a recovery that uses this (RFC
+    /// 6675 IsLost).
     pub sacked: u32,
-    /// Segments sent before this keep their order among themselves: one of them is lost as
-    /// soon as the usual number of others of them is SACKed above it.
+    /// Segments sent before this keep their order among themselves: one of them is lost as soon as
+    /// the usual number of the others is SACKed above it.
     pub in_order_before: Instant,
-    /// Extended limited transmit: until then each duplicate may send a new segment,
-    /// while no more than this many windows are outstanding.
+    /// Extended limited transmit: until then each duplicate may send a new segment, while at most
+    /// this many windows are outstanding.
     pub windows: f64,
-    /// A segment sent longer ago than this would have been acknowledged by now, had
-    /// it arrived: duplicates mean of it what they usually do, and if enough have
-    /// come it is retransmitted at once.
+    /// A segment sent longer ago than this would have been acknowledged by now if it had arrived:
+    /// for it duplicates have their usual meaning, and if enough have arrived it is retransmitted
+    /// at once.
     pub overdue: Option<Duration>,
-    /// From here on duplicates mean that of every segment.
+    /// From then on duplicates have their usual meaning for every segment.
     pub until: Option<Instant>,
 }
 
@@ -219,8 +218,7 @@ impl fmt::Display for Order {
     }
 }
 
-/// The orders of one policy at one occasion, in the order of application, each
-/// with its reason.
+/// The orders of one policy at one event, in the order of application, each with its reason.
 #[derive(Clone, Debug, Default)]
 pub struct Orders(SmallVec<[(Order, String); 4]>);
 
@@ -242,17 +240,17 @@ impl Orders {
         self
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no orders.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this very order is among them.
+    /// Whether it contains exactly this order.
     pub fn contains(&self, order: &Order) -> bool {
         self.0.iter().any(|(o, _)| o == order)
     }
 
-    /// The orders, first to be applied first.
+    /// The orders, in the order of application.
     pub fn iter(&self) -> impl Iterator<Item = (&Order, &str)> {
         self.0.iter().map(|(o, r)| (o, r.as_str()))
     }

@@ -1,20 +1,19 @@
 //! The parts of senders. Each has a name, a source and knobs, and is found by its name in the
 //! registry of its kind.
 //!
-//! A part is one file beside others of its kind and one line in their registry
-//! ([`crate::policy`], [`crate::dupack`], [`crate::loss`], [`crate::spurious`],
-//! [`crate::congestion`]).
+//! A part is one file in the folder of its kind and one line in its registry ([`crate::policy`],
+//! [`crate::dupack`], [`crate::loss`], [`crate::spurious`], [`crate::congestion`]).
 
 /// A parameter of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knob {
-    /// Name as written on the command line, with the part's name in front.
+    /// Name on the command line, which begins with the part's name.
     pub name: &'static str,
-    /// Value when not set.
+    /// Default value.
     pub default: &'static str,
     /// Values that are accepted.
     pub accepts: &'static str,
-    /// What it chooses.
+    /// What it controls.
     pub summary: &'static str,
 }
 
@@ -23,9 +22,9 @@ pub struct Knob {
 pub struct PartInfo {
     /// Name in the registry.
     pub name: &'static str,
-    /// Its effect, in a line.
+    /// A description in one line.
     pub summary: &'static str,
-    /// Paper or RFC and the place in it.
+    /// Paper or RFC, with section.
     pub source: &'static str,
     /// Parameters.
     pub knobs: &'static [Knob],
@@ -43,22 +42,22 @@ pub struct KnobError {
     pub accepts: &'static str,
 }
 
-/// Something with a name, a source and knobs.
+/// A type with a name, a source and knobs.
 pub trait Part {
     /// Name, source and knobs.
     const INFO: PartInfo;
 
-    /// Sets the knob of this full name.
+    /// Sets the knob with this full name.
     ///
     /// # Errors
-    /// [`KnobError`] when the value is not accepted. Names are checked before.
+    /// [`KnobError`] when the value is not accepted. The caller checks names.
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
         Err(refuse(&Self::INFO, name, value))
     }
 }
 
-/// Builds an enum of all parts of a kind, which dereferences to the trait object of the one it
-/// holds, and the list of their names. One `beside` the list has no name there: the caller passes
+/// Generates an enum of all parts of a kind, which dereferences to the trait object of the one it
+/// holds, and the list of their names. A part after `beside` is not in that list: the caller passes
 /// it in.
 #[macro_export]
 #[doc(hidden)]
@@ -75,12 +74,12 @@ macro_rules! registry {
             $(#[doc = concat!("`", stringify!($foreign), "`.")] $other($foreign),)?
         }
 
-        /// All of this kind, in the order of the registry.
+        /// All parts of this kind, in the order of the registry.
         pub const $list: &[$crate::part::PartInfo] =
             &[$(<$part as $crate::part::Part>::INFO),+];
 
         impl $any {
-            /// The one of this name with default knobs.
+            /// The part with this name, with default knobs.
             pub fn named(name: &str) -> Option<Self> {
                 $(if name == <$part as $crate::part::Part>::INFO.name {
                     return Some(Self::$variant(<$part>::default()));
@@ -145,7 +144,7 @@ pub const fn joined_length(parts: &[PartInfo]) -> usize {
     length
 }
 
-/// Writes `bytes` into `text` at `at`; where they end.
+/// Writes `bytes` into `text` at `at`; returns where they end.
 const fn written(text: &mut [u8], mut at: usize, mut bytes: &[u8]) -> usize {
     while let [byte, rest @ ..] = bytes {
         text[at] = *byte;
@@ -155,8 +154,8 @@ const fn written(text: &mut [u8], mut at: usize, mut bytes: &[u8]) -> usize {
     at
 }
 
-/// The names of parts, with a comma and a space between them, as a constant: what a setting
-/// accepts. `N` is their [`joined_length`].
+/// The names of parts, separated by a comma and a space, as a constant: the accepted values of a
+/// setting. `N` is their [`joined_length`].
 pub const fn joined<const N: usize>(parts: &[PartInfo]) -> [u8; N] {
     let mut text = [0; N];
     let (mut at, mut rest) = (0, parts);
@@ -170,10 +169,10 @@ pub const fn joined<const N: usize>(parts: &[PartInfo]) -> [u8; N] {
     text
 }
 
-/// The value among `choices` that `text` names.
+/// The value among `choices` with the name `text`.
 ///
 /// # Errors
-/// [`KnobError`] when it names none.
+/// [`KnobError`] when there is none.
 pub fn choose<T: Copy>(
     info: &PartInfo,
     knob: &str,
@@ -187,7 +186,7 @@ pub fn choose<T: Copy>(
         .ok_or_else(|| refuse(info, knob, text))
 }
 
-/// A whole number within bounds.
+/// An integer within bounds.
 ///
 /// # Errors
 /// [`KnobError`] for anything else.
@@ -215,7 +214,7 @@ pub fn refuse(info: &PartInfo, knob: &str, text: &str) -> KnobError {
 pub(crate) mod testing {
     use super::{KnobError, PartInfo};
 
-    /// A part takes the defaults it documents and refuses nonsense.
+    /// Checks that a part accepts its documented defaults and refuses invalid values.
     pub(crate) fn check_knobs(
         info: &PartInfo,
         mut set: impl FnMut(&str, &str) -> Result<(), KnobError>,

@@ -1,10 +1,10 @@
-//! Quick-Start (RFC 4782): what a sender, the routers of a path and a receiver
-//! say to each other about a rate.
+//! Quick-Start (RFC 4782): the messages about a rate between a sender, the routers of a path and a
+//! receiver.
 //!
-//! A request travels in an IP option of a data packet. Every router that takes
-//! part lowers the rate to what it can give and counts down a TTL of the
-//! option's own, as it does that of the packet; if all did, their difference is
-//! what it was at the sender. The receiver returns both with its ACK.
+//! A request is an IP option of a data packet. Every router that takes part lowers the rate to what
+//! it can grant and decrements the option's own TTL together with that of the packet; if all
+//! routers did, the difference of the TTLs is the same as at the sender. The receiver returns both
+//! with its ACK.
 
 use std::fmt;
 
@@ -16,15 +16,15 @@ const RATE_UNIT: u64 = 40_000;
 const NONCE_BITS: u32 = 30;
 const NONCE_MASK: u32 = (1 << NONCE_BITS) - 1;
 
-/// A rate as the option says it: 40 kbit/s x 2^N, and 0 for none (RFC 4782
-/// section 3.1, table 1).
+/// A rate as encoded in the option: 40 kbit/s x 2^N, and 0 for none (RFC 4782 section 3.1, table
+/// 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateCode(u8);
 
 impl RateCode {
     /// No rate.
     pub const ZERO: Self = Self(0);
-    /// The highest, 1,310,720 kbit/s.
+    /// The highest rate, 1,310,720 kbit/s.
     pub const MOST: Self = Self(15);
 
     /// The code of this number; none above 15.
@@ -44,14 +44,14 @@ impl RateCode {
             .and_then(Rate::from_bps)
     }
 
-    /// The highest that is not above this many bit/s (RFC 4782 appendix D rounds down).
+    /// The highest rate that is not above this many bit/s (RFC 4782 appendix D rounds down).
     pub fn at_most(bps: u64) -> Self {
         let fits = |code: &u8| RATE_UNIT << code <= bps;
         Self((1..=Self::MOST.0).rev().find(fits).unwrap_or(0))
     }
 
-    /// The lowest that is not below a rate, or the highest there is (RFC 4782
-    /// section 4.1: a desired rate is rounded up).
+    /// The lowest rate that is not below a rate, or the highest there is (RFC 4782 section 4.1: a
+    /// desired rate is rounded up).
     pub fn at_least(rate: Rate) -> Self {
         let enough = |code: &u8| RATE_UNIT << code >= rate.as_bps();
         (1..=Self::MOST.0).find(enough).map_or(Self::MOST, Self)
@@ -67,13 +67,13 @@ impl fmt::Display for RateCode {
     }
 }
 
-/// Thirty bits that a receiver cannot guess: it who would say that a rate was not
-/// lowered has to know bits that the router changed (RFC 4782 section 3.4).
+/// Thirty bits that a receiver cannot guess: to claim that a rate was not lowered, it would need
+/// the bits that the router changed (RFC 4782 section 3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nonce(u32);
 
 impl Nonce {
-    /// Of the lowest 30 bits of `random`.
+    /// From the lowest 30 bits of `random`.
     pub fn new(random: u64) -> Self {
         Self(random as u32 & NONCE_MASK)
     }
@@ -83,9 +83,9 @@ impl Nonce {
         self.0
     }
 
-    /// The nonce after a router has lowered the rate: the two bits of each step
-    /// are drawn again. Bits 0 and 1 are those of the step from 15 to 14, and the
-    /// most significant (RFC 4782 table 2).
+    /// The nonce after a router has lowered the rate: the two bits of each step are drawn again.
+    /// Bits 0 and 1, the most significant ones, are those of the step from 15 to 14 (RFC 4782 table
+    /// 2).
     #[must_use]
     fn lowered(self, from: RateCode, to: RateCode, random: u64) -> Self {
         let below = |code: RateCode| (1_u32 << (2 * u32::from(code.0))) - 1;
@@ -93,15 +93,15 @@ impl Nonce {
         Self(self.0 & !steps | random as u32 & steps)
     }
 
-    /// Whether the bits of the steps from `rate` down to zero are the same, the
-    /// rightmost 2K of a rate K (RFC 4782 section 4.4).
+    /// Whether the bits of the steps from `rate` down to zero are equal, the rightmost 2K for a
+    /// rate K (RFC 4782 section 4.4).
     fn agrees(self, other: Self, rate: RateCode) -> bool {
         let mask = (1_u32 << (2 * u32::from(rate.0))) - 1;
         (self.0 ^ other.0) & mask == 0
     }
 }
 
-/// A rate request on its way (RFC 4782 section 3.1), with the IP TTL of its packet.
+/// A rate request in transit (RFC 4782 section 3.1), with the IP TTL of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The requested rate, lowered by routers.
@@ -115,20 +115,20 @@ pub struct Request {
 }
 
 impl Request {
-    /// A router that knows nothing of Quick-Start forwards the packet.
+    /// A router without Quick-Start support forwards the packet.
     pub fn pass_unaware(&mut self) {
         self.ip_ttl = self.ip_ttl.wrapping_sub(1);
     }
 
-    /// A router that takes part forwards the packet, and gives at most this
-    /// rate (RFC 4782 section 3.3); with none it puts an end to the request.
+    /// A router that takes part forwards the packet, and grants at most this rate (RFC 4782 section
+    /// 3.3); a grant of zero ends the request.
     pub fn pass(&mut self, granted: RateCode, random: u64) {
         self.ip_ttl = self.ip_ttl.wrapping_sub(1);
         self.qs_ttl = self.qs_ttl.wrapping_sub(1);
         self.grant(granted, random);
     }
 
-    /// The same at the sender's own IP layer, which counts no TTL down.
+    /// The same at the sender's own IP layer, which does not decrement the TTL.
     pub fn grant(&mut self, granted: RateCode, random: u64) {
         if granted == RateCode::ZERO || self.rate == RateCode::ZERO {
             self.rate = RateCode::ZERO;
@@ -147,7 +147,7 @@ impl Request {
         self.ip_ttl.wrapping_sub(self.qs_ttl)
     }
 
-    /// The receiver's response; none to a rate of zero (RFC 4782 section 4.3).
+    /// The receiver's response; none for a rate of zero (RFC 4782 section 4.3).
     pub fn response(&self) -> Option<Response> {
         (self.rate > RateCode::ZERO).then(|| Response {
             rate: self.rate,
@@ -157,7 +157,7 @@ impl Request {
     }
 }
 
-/// A receiver's answer (RFC 4782 section 4.2).
+/// A receiver's response (RFC 4782 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
     /// The rate as it arrived.
@@ -168,19 +168,19 @@ pub struct Response {
     pub nonce: Nonce,
 }
 
-/// How the routers of a path go about requests.
+/// How the routers of a path handle requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Routers {
     /// They take part; otherwise they forward requests as they are.
     pub take_part: bool,
-    /// Share of a link's rate that use and grants together may reach (`qs_thresh`, RFC
+    /// Fraction of a link's rate that utilisation and grants together may reach (`qs_thresh`, RFC
     /// 4782 appendix D).
     pub threshold: f64,
-    /// Interval over which use is measured and grants are summed; those of the
-    /// present one and the one before count.
+    /// Interval over which utilisation is measured and grants are summed; the current one and the
+    /// previous one count.
     pub interval: Duration,
-    /// What is taken off for later requests is the room there was before rounding to
-    /// the encoding (ns-2), in place of the rate approved (RFC 4782 appendix D).
+    /// The amount reserved from later requests is the available rate before rounding to the
+    /// encoding (ns-2), instead of the approved rate (RFC 4782 appendix D).
     pub book_unrounded: bool,
 }
 
@@ -199,18 +199,18 @@ impl Default for Routers {
 /// Why a request is treated as denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
-    /// The packet was acknowledged without an answer, or was lost.
+    /// The packet was acknowledged without a response, or was lost.
     NoResponse,
     /// A router on the path does not take part.
     TtlDiff,
-    /// More came back than was asked for.
+    /// The returned rate is higher than the requested one.
     Raised,
-    /// The receiver says that a rate was given which was not.
+    /// The nonce does not match: the receiver claims a rate that was not granted.
     Nonce,
 }
 
 impl Denial {
-    /// In words.
+    /// A description.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NoResponse => "no router's answer came back",
@@ -221,8 +221,7 @@ impl Denial {
     }
 }
 
-/// The rate that a sender may use after this answer to what it sent (RFC 4782
-/// section 4.4).
+/// The rate that a sender may use after this response to its request (RFC 4782 section 4.4).
 ///
 /// # Errors
 /// [`Denial`] when the request failed.
@@ -240,8 +239,8 @@ pub fn approved(sent: &Request, answer: Option<&Response>) -> Result<RateCode, D
     Ok(answer.rate)
 }
 
-/// `QS-cwnd` in segments of this many bytes on the wire: what a round trip holds
-/// at the rate (RFC 4782 section 4.4, equation 3).
+/// `QS-cwnd` in segments of this many bytes on the wire: the amount sent in a round trip at the
+/// rate (RFC 4782 section 4.4, equation 3).
 pub fn window(rate: Rate, round_trip: Duration, segment_bytes: u32) -> u64 {
     rate.bits_in(round_trip) / (8 * u64::from(segment_bytes))
 }
@@ -296,7 +295,7 @@ mod tests {
         assert_eq!(approved(&sent, answer.as_ref()), Ok(code(9)));
     }
 
-    /// RFC 4782 figure 2: a router that does not take part, or that denies.
+    /// RFC 4782 figure 2: a router that does not take part, or that denies the request.
     #[test]
     fn a_request_that_a_router_does_not_approve() {
         let sent = request(9);
@@ -316,7 +315,7 @@ mod tests {
         assert_eq!(approved(&sent, None), Err(Denial::NoResponse));
     }
 
-    /// RFC 4782 table 2: lowering from K to K-1 draws the two bits of that step anew and no other.
+    /// RFC 4782 table 2: lowering from K to K-1 changes the two bits of that step and no others.
     #[test]
     fn the_nonce_changes_in_the_bits_of_the_steps() {
         for from in 1..=15 {

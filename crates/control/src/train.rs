@@ -1,7 +1,7 @@
-//! Trains: segments that leave one after the other at stated gaps instead of
-//! in a burst. A packet pair (Keshav 1991) is a train without gaps, a chirp
-//! (Ribeiro et al. 2003, pathChirp) one whose gaps shrink geometrically, and a window
-//! that is paced over a round trip (RFC 4782 section 4.4) one with equal gaps.
+//! Trains: segments that are sent at given gaps instead of in a burst. A packet pair (Keshav 1991)
+//! is a train without gaps, a chirp (Ribeiro et al. 2003, pathChirp) has gaps that shrink
+//! geometrically, and a window that is paced over a round trip (RFC 4782 section 4.4) has equal
+//! gaps.
 
 use std::fmt;
 
@@ -9,64 +9,64 @@ use midflight_units::{Duration, Rate};
 
 use crate::estimate::ChirpRule;
 
-/// Segments never sent before that leave at stated gaps.
+/// New segments that are sent at given gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Train {
     /// Number that identifies the report; the policy that orders trains counts them.
     pub number: u16,
-    /// How many; fewer if there is less to send, or if the window never has room for them.
+    /// Number of segments; fewer if there is less to send, or if the window never has room for
+    /// them.
     pub segments: u16,
-    /// How they follow each other.
+    /// The gaps between them.
     pub spacing: Spacing,
     /// What follows its last segment.
     pub then: Then,
 }
 
-/// What follows the last segment of a train.
+/// What happens after the last segment of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Sending takes its usual course. If the receiver measures the train, its report is
-    /// still awaited, but nothing is withheld for it.
+    /// Normal sending continues. If the receiver measures the train, its report is still expected,
+    /// but nothing is held back for it.
     GoOn,
-    /// Nothing new goes until the receiver has reported, or everything is acknowledged.
+    /// No new segment is sent until the receiver has reported, or everything is acknowledged.
     AwaitReport,
-    /// Nothing new goes for this time, and then the policies are asked for the next
-    /// train. Only a recovery, a closed window or another train ends it before: its
-    /// sender has no other course.
+    /// No new segment is sent for this time, and then the policies are called for the next train.
+    /// Only a recovery, a closed window or another train ends this earlier.
     NextAfter(Duration),
 }
 
-/// How the segments of a train follow each other.
+/// The gaps between the segments of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
     /// Without a gap.
     BackToBack,
     /// With this gap.
     Even(Duration),
-    /// With gaps that take the instantaneous rate, a segment a gap, from `low`
-    /// to `high` by a constant factor. Two segments are at `low`.
+    /// With gaps by which the instantaneous rate, one segment per gap, rises from `low` to `high`
+    /// by a constant factor. Two segments are at `low`.
     Chirp {
         /// Rate of the first gap.
         low: Rate,
         /// Rate of the last gap.
         high: Rate,
-        /// The rule by which the receiver reads it; its own if none is named.
+        /// The receiver's rule of evaluation; its own default if there is none.
         rule: Option<ChirpRule>,
     },
 }
 
-/// A receiver's estimate from a train.
+/// What a receiver estimates from a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The capacity of the bottleneck, from the dispersion of packet pairs.
     Capacity,
-    /// The available bandwidth, from where queueing delay rises in a chirp, by this
+    /// The available bandwidth, from the position in a chirp where queueing delay rises, by this
     /// rule or the receiver's own.
     Available(Option<ChirpRule>),
 }
 
 impl Spacing {
-    /// The receiver's measurement; none where the train only paces.
+    /// The receiver's measurement; none if the train only paces.
     pub fn measures(self) -> Option<Measure> {
         match self {
             Self::BackToBack => Some(Measure::Capacity),
@@ -77,9 +77,8 @@ impl Spacing {
 }
 
 impl Train {
-    /// The gaps between its segments, of this many bytes each. The rates of a
-    /// chirp are rounded to the nearest bit/s, its first and last are exact; a
-    /// gap is rounded down to a nanosecond.
+    /// The gaps between its segments, each with this many bytes. The rates of a chirp are rounded
+    /// to the nearest bit/s, its first and last are exact; a gap is rounded down to a nanosecond.
     pub fn gaps(&self, bytes: u32) -> Gaps {
         let left = self.segments.saturating_sub(1);
         let (rate, factor) = match self.spacing {
@@ -106,7 +105,7 @@ impl Train {
 pub struct Gaps {
     spacing: Spacing,
     bytes: u64,
-    /// There is one gap in all.
+    /// There is only one gap.
     only: bool,
     left: u16,
     /// Rate of the next gap of a chirp, in bit/s.
@@ -115,7 +114,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Takes the next gap.
+    /// Removes and returns the next gap.
     pub fn take(&mut self) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         Some(match self.spacing {
@@ -203,7 +202,7 @@ mod tests {
         assert_eq!(gaps(3, chirp, 1000), [8_000_000, 1_000_000]);
     }
 
-    /// 12,000 bits at 54 Mbit/s take 222,222.2 ns: down to 222,222.
+    /// 12,000 bits at 54 Mbit/s take 222,222.2 ns, rounded down to 222,222.
     #[test]
     fn a_gap_is_rounded_down_to_a_nanosecond() {
         let high = Rate::from_mbps(54);

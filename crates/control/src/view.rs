@@ -6,7 +6,7 @@ use crate::{RateSample, Reordering};
 /// segments.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderView {
-    /// The present.
+    /// The current time.
     pub now: Instant,
     /// First unacknowledged segment (RFC 9293 SND.UNA).
     pub snd_una: Seq,
@@ -14,13 +14,13 @@ pub struct SenderView {
     pub snd_nxt: Seq,
     /// One past the highest segment ever sent.
     pub snd_max: Seq,
-    /// When the first unacknowledged segment was sent last, if one is outstanding.
+    /// When the first unacknowledged segment was last sent, if one is outstanding.
     pub una_sent: Option<Instant>,
     /// Congestion window.
     pub cwnd: f64,
     /// Slow-start threshold.
     pub ssthresh: f64,
-    /// Estimated bandwidth in segments a second, if the congestion controller estimates it.
+    /// Estimated bandwidth in segments per second, if the congestion controller estimates it.
     pub bandwidth: Option<f64>,
     /// Window at the start of a connection.
     pub initial_window: f64,
@@ -35,12 +35,12 @@ pub struct SenderView {
     /// The segment for which the timer last expired, and the threshold after
     /// the first expiry for it.
     pub first_timeout: Option<(Seq, f64)>,
-    /// Retransmission timeout with back-off, as the timer would be armed now.
+    /// Retransmission timeout with back-off, as if the timer were armed now.
     pub rto: Duration,
-    /// Lower bound of the retransmission timeout in force.
+    /// Current lower bound of the retransmission timeout.
     pub min_rto: Duration,
-    /// Retransmission timeout of a connection that has no sample: that of RFC 2988 (2.1), 3 s, which is what "as for
-    /// a new connection" refers to in Daniel & Kojo 2008, or the sender's own where that is less (RFC 6298: 1 s).
+    /// Retransmission timeout of a connection without a sample: that of RFC 2988 (2.1), 3 s, to which "as for a new
+    /// connection" refers in Daniel & Kojo 2008, or the sender's own if that is smaller (RFC 6298: 1 s).
     pub new_connection_rto: Duration,
     /// Smoothed round-trip time, if there has been a sample.
     pub srtt: Option<Duration>,
@@ -52,24 +52,24 @@ pub struct SenderView {
     pub dupacks: u32,
     /// New segments that limited transmit has sent since SND.UNA last advanced.
     pub limited_sent: u64,
-    /// A segment never sent before may go: there is one, within the receiver's window.
+    /// A new segment may be sent: there is one, and it is within the receiver's window.
     pub new_data: bool,
     /// Segments available to send that were never sent before, independent of the windows.
     pub unsent: u64,
-    /// Number of the train under way; one that awaits its report is.
+    /// Number of the current train, which may be waiting for its report.
     pub train: Option<u16>,
-    /// An order to send a train has an effect now: nothing is resent or probed, the SYN
-    /// is acknowledged and the window open.
+    /// An order to send a train would take effect now: nothing is being retransmitted or probed, the SYN is
+    /// acknowledged and the window is open.
     pub may_train: bool,
-    /// An order to pace segments has an effect now: what a timeout has resent is paced
-    /// too, but no fast recovery or probe is under way.
+    /// An order to pace segments would take effect now: retransmissions after a timeout are paced too, but no fast
+    /// recovery or probe is in progress.
     pub may_pace: bool,
-    /// When the next segment may leave, if one waits for that because sending is paced.
+    /// When the next segment may be sent, if one waits because of pacing.
     pub paced_until: Option<Instant>,
-    /// How fast the last ACK shows data to be delivered, if a part listens to that.
+    /// The delivery rate at the last ACK, if a part uses it.
     pub rate: Option<RateSample>,
-    /// The congestion window is what limits the sender, as Linux judges it (tcp_is_cwnd_limited()); other kinds
-    /// of recovery do not judge it, and it is true.
+    /// The congestion window limits the sender, by the test of Linux (tcp_is_cwnd_limited()); other kinds of
+    /// recovery do not test it, and it is true.
     pub window_limited: bool,
     /// Setting: size of a data segment on the wire, in bytes.
     pub segment_bytes: u32,
@@ -77,13 +77,12 @@ pub struct SenderView {
     pub receiver_window: u64,
     /// Setting: recovery uses SACK.
     pub sack: bool,
-    /// Duplicate ACKs that start fast retransmit: the setting (RFC 5681: 3), or
-    /// what an order has put in its place, if the first unacknowledged segment may
-    /// still be on its way.
+    /// Duplicate ACKs that start fast retransmit: the setting (RFC 5681: 3), or the value of an order if the first
+    /// unacknowledged segment may still be in flight.
     pub dup_threshold: u32,
-    /// An order's announcement of reordering.
+    /// The expected reordering of an order.
     pub reordering: Option<Reordering>,
-    /// Setting: a new segment goes with the first duplicate ACKs (RFC 3042).
+    /// Setting: a new segment is sent with the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
 }
 
@@ -93,13 +92,13 @@ impl SenderView {
         self.snd_max - self.snd_una
     }
 
-    /// Segments SACKed above one after which it counts as lost (RFC 6675 DupThresh).
+    /// Number of segments SACKed above a segment after which it counts as lost (RFC 6675 DupThresh).
     pub fn lost_threshold(&self) -> u32 {
         self.reordering.map_or(self.dup_threshold, |r| r.sacked)
     }
 
-    /// Segments sent since the window was last rewound: while the sender goes
-    /// back after a timeout, `snd_max` overstates what is in flight.
+    /// Segments sent since the window was last rewound: while the sender goes back after a timeout, `snd_max`
+    /// overstates the data in flight.
     pub fn flight_since_rewind(&self) -> u64 {
         self.snd_nxt.min(self.snd_max).saturating_sub(self.snd_una)
     }

@@ -1,12 +1,12 @@
-//! The best of a window of time, by three samples (lib/win_minmax.c): the best, the best after it, and the
-//! best after that. The best is the least or the greatest.
+//! The minimum or maximum over a time window, from three samples (lib/win_minmax.c): the best one, the
+//! best after that, and the best after the second.
 
-/// Samples with the time of each, in any unit.
+/// Samples with their times, in any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Three(Option<[(u64, u64); 3]>);
 
 impl Three {
-    /// Takes a sample; one as good as an earlier one takes its place.
+    /// Takes a sample; one that is at least as good as an earlier one replaces it.
     fn sample(&mut self, now: u64, window: u64, value: u64, as_good: impl Fn(u64, u64) -> bool) {
         let new = (now, value);
         let Some(best) = &mut self.0 else {
@@ -40,23 +40,23 @@ impl Three {
     }
 }
 
-/// The least of a window of time.
+/// The minimum over a time window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowedMin(Three);
 
 impl WindowedMin {
-    /// The least, if there was a sample.
+    /// The minimum, if there was a sample.
     pub fn get(&self) -> Option<u64> {
         self.0.get()
     }
 
-    /// Takes a sample; time does not run backwards.
+    /// Takes a sample; time never decreases.
     pub fn sample(&mut self, now: u64, window: u64, value: u64) {
         self.0.sample(now, window, value, |new, old| new <= old);
     }
 }
 
-/// The greatest of a window of time.
+/// The maximum over a time window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowedMax(Three);
 
@@ -64,12 +64,12 @@ impl WindowedMax {
     /// No sample yet.
     pub const NONE: Self = Self(Three(None));
 
-    /// The greatest, if there was a sample.
+    /// The maximum, if there was a sample.
     pub fn get(&self) -> Option<u64> {
         self.0.get()
     }
 
-    /// Takes a sample; time does not run backwards.
+    /// Takes a sample; time never decreases.
     pub fn sample(&mut self, now: u64, window: u64, value: u64) {
         self.0.sample(now, window, value, |new, old| new >= old);
     }
@@ -92,7 +92,8 @@ mod tests {
         assert_eq!(min.get(), Some(30));
     }
 
-    /// A maximum of ten rounds: the 9 of round 0 is kept to round 10, and then the best of later ones.
+    /// A maximum over ten rounds: the 9 of round 0 is kept until round 10, and then the best of later
+    /// ones.
     #[test]
     fn a_maximum_is_forgotten_after_its_window() {
         let mut max = WindowedMax::default();

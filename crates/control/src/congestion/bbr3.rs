@@ -1,5 +1,5 @@
-//! BBR version 3 as draft-ietf-ccwg-bbr describes it (the text of August 2026): a model of the path from the delivery
-//! rate and the round-trip time, and bounds from losses.
+//! BBR version 3 according to draft-ietf-ccwg-bbr (the text of August 2026): a model of the path from the delivery rate
+//! and the round-trip time, and bounds from losses.
 //!
 //! ```text
 //! max_bw    = the greatest delivery rate of this cycle and the last      min_rtt = the least of 10 s
@@ -15,12 +15,12 @@
 //! ProbeRTT  1    / 0.5   200 ms and a round, when no round trip was as short for 5 s
 //! ```
 //!
-//! Functions have the names of the draft in their comments; numbers of sections are its own. Windows and rates are in
-//! segments. The two random numbers of a cycle are drawn from a stream of the run.
+//! Comments give the draft's name of each function; section numbers are the draft's. Windows and rates are in segments.
+//! The two random numbers of a cycle are drawn from a stream of the run.
 //!
-//! Differs from the draft in two things, both as Linux has it (tcp_bbr.c of the branch v3). The phase in which samples of a
-//! probe are awaited ends with its round: as the text stands, the filter of the bandwidth would forget a
-//! cycle each round. And discontiguous losses of a round are counted as they are found, not by their numbers alone.
+//! Differs from the draft in two things, both as in Linux (tcp_bbr.c of the branch v3). The phase that waits for the
+//! samples of a probe ends with its round: as the text stands, the bandwidth filter would forget a cycle each round.
+//! And discontiguous losses of a round are counted as they are detected, not by their numbers alone.
 
 mod probe_bw;
 mod probe_rtt;
@@ -100,7 +100,7 @@ impl State {
     }
 }
 
-/// BBR.ack_phase: which samples an ACK brings.
+/// BBR.ack_phase: which samples an ACK carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Acks {
     #[default]
@@ -111,7 +111,7 @@ enum Acks {
     Stopping,
 }
 
-/// The state that is restored if a recovery proves unneeded (section 5.5.11).
+/// The state that is restored if a recovery was unneeded (section 5.5.11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Saved {
     state: State,
@@ -120,7 +120,7 @@ struct Saved {
     inflight_longterm: f64,
 }
 
-/// Its state.
+/// State of BBR.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bbr3 {
     draws: Draws,
@@ -171,13 +171,13 @@ pub struct Bbr3 {
     idle_restart: bool,
     prior_cwnd: f64,
     before: LossPhase,
-    /// Segments a second.
+    /// Segments per second.
     rate: f64,
     initial_window: f64,
 }
 
 impl Bbr3 {
-    /// Without any knowledge of a path.
+    /// The initial state.
     pub const DEFAULT: Self = Self {
         draws: Draws::NEW,
         state: State::Startup,
@@ -246,7 +246,7 @@ impl Part for Bbr3 {
     };
 }
 
-/// RS.delivery_rate in segments a second; 0 without a valid sample.
+/// RS.delivery_rate in segments per second; 0 without a valid sample.
 fn rate_of(sample: &RateSample) -> f64 {
     sample.per_second().unwrap_or(0.0)
 }
@@ -303,7 +303,7 @@ impl Bbr3 {
     /// BBRInflightWithHeadroom().
     fn with_headroom(&self) -> f64 {
         let headroom = (HEADROOM * self.inflight_longterm).max(1.0);
-        // Infinity less infinity is no number.
+        // Infinity minus infinity is NaN.
         if self.inflight_longterm.is_infinite() {
             return f64::INFINITY;
         }
@@ -450,7 +450,7 @@ impl Bbr3 {
             .sample(self.round_count, rounds, extra as u64);
     }
 
-    /// BBRResetFullBW(), from a rate on.
+    /// BBRResetFullBW(), with `bw` as the new base.
     fn reset_full(&mut self, bw: f64) {
         self.full_bw = bw;
         self.full_rounds = 0;
@@ -515,7 +515,7 @@ impl Bbr3 {
         };
     }
 
-    /// BBRInflightAtLoss(): at what volume the losses crossed the threshold.
+    /// BBRInflightAtLoss(): the volume in flight at which the losses crossed the threshold.
     fn inflight_at_loss(lost: &LostSegment) -> f64 {
         let before = lost.tx_in_flight.saturating_sub(1) as f64;
         let lost_before = lost.lost_since.saturating_sub(1) as f64;
@@ -649,7 +649,7 @@ impl Congestion for Bbr3 {
         }
     }
 
-    /// BBRUpdateOffloadBudget() counts with three bursts.
+    /// BBRUpdateOffloadBudget() assumes three bursts.
     fn buffer_factor(&self) -> u64 {
         3
     }
@@ -662,7 +662,7 @@ impl Congestion for Bbr3 {
         self.draws.seed(seed);
     }
 
-    /// Where no recovery leaves the window to it: that of Reno.
+    /// Used if the recovery does not leave the window to the controller: as in Reno.
     fn ssthresh_after_loss(&mut self, _now: Instant, load: f64) -> f64 {
         (load / 2.0).max(2.0)
     }

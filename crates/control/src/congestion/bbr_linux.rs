@@ -1,5 +1,5 @@
-//! BBR version 1 as Linux computes it (tcp_bbr.c), in its integers: bandwidth in segments a microsecond, times
-//! 2^24; gains times 2^8; time in microseconds, and in ticks where the kernel counts jiffies.
+//! BBR version 1 as in Linux (tcp_bbr.c), with its integers: bandwidth in segments per microsecond times 2^24;
+//! gains times 2^8; time in microseconds, and in ticks where the kernel counts jiffies.
 //!
 //! ```text
 //! bandwidth = the greatest delivery rate of 10 round trips
@@ -12,9 +12,9 @@
 //! ProbeRTT  1 / 1, at most 4 segments for 200 ms and a round trip, when the min RTT is 10 s old
 //! ```
 //!
-//! Losses do not change the model. In the first round trip of a recovery it sends as much as is
-//! delivered. A loss ratio of 20 % in intervals of equal rate is treated as the effect of a policer
-//! (lt_bw), whose rate is kept for 48 round trips.
+//! Losses do not change the model. In the first round trip of a recovery the sender sends as much as is
+//! delivered. A loss ratio of 20 % in intervals of equal rate is treated as the effect of a policer (lt_bw),
+//! whose rate is kept for 48 round trips.
 //!
 //! The kernel draws the first phase of ProbeBW from its random pool. Here it is drawn from a stream of the
 //! run, or given: `bbr_linux_phases`.
@@ -46,19 +46,19 @@ const CYCLE: [u64; 8] = [
     UNIT,
     UNIT,
 ];
-/// Phases from which a cycle may begin.
+/// Number of phases in which a cycle may begin.
 const RANDOM_PHASES: u64 = 7;
 
-/// Rounds of the bandwidth filter, and seconds of that of the round-trip time.
+/// Length of the bandwidth filter in rounds, and of the round-trip time filter in seconds.
 const BW_ROUNDS: u64 = 10;
 const MIN_RTT_SECONDS: u64 = 10;
 const PROBE_RTT_MICROS: u64 = 200_000;
 const LEAST_WINDOW: u64 = 4;
 const INITIAL_WINDOW: u64 = 10;
 const MARGIN_PERCENT: u64 = 1;
-/// Below this rate, in bytes a second, a burst may be one segment.
+/// Below this rate, in bytes per second, a burst may be one segment.
 const LEAST_RATE_OF_BURSTS: u64 = 1_200_000 >> 3;
-/// sk_pacing_shift, the most bytes of a burst, and the most segments that BBR counts with.
+/// sk_pacing_shift, the maximum burst in bytes, and the maximum burst in segments that BBR assumes.
 const BURST_RATE_SHIFT: u32 = 10;
 const BURST_BYTES: u64 = 65_215;
 const BURST_SEGMENTS: u64 = 0x7f;
@@ -76,7 +76,7 @@ const EXTRA_ROUNDS: u8 = 5;
 const EXTRA_MICROS: u64 = 100_000;
 const EPOCH_SEGMENTS: u64 = 1 << 20;
 
-/// How it sends.
+/// The sending mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -86,7 +86,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// The rate over long intervals, which shows a policer.
+/// The rate over long intervals, which detects a policer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct LongTerm {
     is_sampling: bool,
@@ -94,7 +94,7 @@ struct LongTerm {
     /// The rate is in use.
     in_use: bool,
     bw: u64,
-    /// What had been delivered and lost when the interval began, and when, in milliseconds.
+    /// The delivered and lost counts at the start of the interval, and when it began, in milliseconds.
     delivered: u64,
     lost: u64,
     since: u64,
@@ -106,16 +106,16 @@ struct Aggregation {
     since: Instant,
     acked: u32,
     rounds: u8,
-    /// Which of the two counts now.
+    /// Which of the two is current.
     second: bool,
     extra: [u32; 2],
 }
 
-/// Where the phases of ProbeBW come from.
+/// The source of the phases of ProbeBW.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Phases {
     draws: Draws,
-    /// Base 8, the first in the lowest digits, each with its place plus one; nothing where they are drawn.
+    /// The given phases as a base-8 number, first in the lowest digits, each plus one; zero if they are drawn.
     given: u64,
 }
 
@@ -131,12 +131,12 @@ impl Phases {
     }
 }
 
-/// State and knobs.
+/// State and knobs of BBR.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BbrLinux {
     phases: Phases,
     mode: Mode,
-    /// Microseconds, and the tick of when it was measured.
+    /// In microseconds, and the tick in which it was measured.
     min_rtt: u64,
     min_rtt_at: u64,
     /// The tick at which ProbeRTT ends, and whether its round trip is over.
@@ -160,12 +160,12 @@ pub struct BbrLinux {
     has_rtt: bool,
     prior_cwnd: u64,
     aggregation: Aggregation,
-    /// Bytes a second.
+    /// Bytes per second.
     rate: u64,
 }
 
 impl BbrLinux {
-    /// Without any knowledge of a path.
+    /// The initial state.
     pub const DEFAULT: Self = Self {
         phases: Phases {
             draws: Draws::NEW,
@@ -249,7 +249,7 @@ impl Part for BbrLinux {
     }
 }
 
-/// Whole microseconds between two instants, by a clock of microseconds.
+/// Whole microseconds between two instants, on a clock that counts microseconds.
 fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
@@ -270,8 +270,8 @@ impl BbrLinux {
 
     // ---- rate -----------------------------------------------------------
 
-    /// bbr_rate_bytes_per_sec(). Differs from the kernel, whose product of 64 bits wraps from some
-    /// terabits per second on, because no such rate is meant.
+    /// bbr_rate_bytes_per_sec(). Differs from the kernel, whose 64-bit product wraps above some terabits per
+    /// second: that is not an intended rate.
     fn bytes_per_second(bw: u64, gain: u64, mss: u64) -> u64 {
         let rate = (u128::from(bw) * u128::from(mss * gain)) >> SCALE;
         let in_seconds = rate * u128::from(1_000_000 / 100 * (100 - MARGIN_PERCENT));
@@ -322,7 +322,7 @@ impl BbrLinux {
         }
         let product = u128::from(bw) * u128::from(self.min_rtt) * u128::from(gain);
         let segments = (product >> SCALE).div_ceil(u128::from(BW_UNIT));
-        // The kernel's windows have 32 bits.
+        // The kernel's windows are 32-bit.
         u32::try_from(segments).unwrap_or(u32::MAX).into()
     }
 
@@ -360,7 +360,7 @@ impl BbrLinux {
         u64::from(first.max(second)).min(most)
     }
 
-    /// bbr_set_cwnd_to_recover_or_restore(): whether as much is sent as is delivered.
+    /// bbr_set_cwnd_to_recover_or_restore(): returns whether packet conservation applies.
     fn recover(&mut self, cwnd: &mut u64, sample: &RateSample, at: &Standing) -> bool {
         if sample.lost > 0 {
             *cwnd = cwnd.saturating_sub(sample.lost).max(1);
@@ -535,7 +535,7 @@ impl BbrLinux {
             self.conserves = false;
         }
         self.sample_long_term(sample.lost > 0, sample.app_limited, at);
-        // The kernel's filter keeps 32 bits.
+        // The kernel's filter stores 32 bits.
         let bw = (delivered * BW_UNIT / interval).min(u32::MAX.into());
         if !sample.app_limited || bw >= self.max_bw() {
             self.bw.sample(self.rounds, BW_ROUNDS, bw);
@@ -612,7 +612,7 @@ impl BbrLinux {
         }
     }
 
-    /// bbr_update_min_rtt(); whether samples must be ignored.
+    /// bbr_update_min_rtt(); returns whether samples must be ignored.
     fn update_min_rtt(&mut self, cwnd: &mut u64, sample: &RateSample, at: &Standing) -> bool {
         let tick = at.clock.count(at.now);
         let is_old = tick > self.min_rtt_at + MIN_RTT_SECONDS * at.clock.per_second();
@@ -657,7 +657,7 @@ impl BbrLinux {
         };
     }
 
-    /// The same of the window.
+    /// The window's gain in the current mode.
     fn window_gain(&self) -> u64 {
         match self.mode {
             Mode::Startup | Mode::Drain => HIGH_GAIN,
@@ -674,7 +674,7 @@ impl BbrLinux {
     }
 }
 
-/// What was delivered, and the time in microseconds, if the sample is valid.
+/// The number of segments delivered and the interval in microseconds, if the sample is valid.
 fn valid(sample: &RateSample) -> Option<(u64, u64)> {
     let interval = sample.interval?.as_nanos() / 1000;
     Some((sample.delivered?, interval)).filter(|_| interval > 0)
@@ -778,7 +778,7 @@ impl Congestion for BbrLinux {
         self.phases.draws.seed(seed);
     }
 
-    /// Where no recovery leaves the window to it: that of Reno.
+    /// Used if the recovery does not leave the window to the controller: as in Reno.
     fn ssthresh_after_loss(&mut self, _now: Instant, load: f64) -> f64 {
         (load / 2.0).max(2.0)
     }

@@ -1,5 +1,5 @@
-//! CUBIC (RFC 9438): in congestion avoidance the window follows a cubic function
-//! of the time since the last loss, flat around the window at which that came.
+//! CUBIC (RFC 9438): in congestion avoidance the window follows a cubic function of the time since the last loss,
+//! which is flat around the window at which that loss occurred.
 //!
 //! ```text
 //! W_cubic(t) = C (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C)
@@ -7,22 +7,20 @@
 //! W_est     += alpha acked / cwnd,    alpha = 3 (1 - beta) / (1 + beta), 1 from cwnd_prior on
 //! ```
 //!
-//! The window is W_est where that is more (the Reno-friendly region, section
-//! 4.3), else it grows by `(target - cwnd) / cwnd` for each segment acknowledged
-//! (4.4, 4.5). After a loss `ssthresh = beta load`, and W_max is the load, or
-//! with fast convergence `(1 + beta) / 2` of it where it is below the last W_max
-//! (4.6, 4.7). After a timeout, and after a slow start that ends without a loss,
-//! K is zero and W_max the window at which congestion avoidance begins (4.8,
-//! 4.2); after a timeout cwnd_prior is still the load before it, so that W_est grows by
-//! alpha up to there. Idle time is not part of t (4.2). Slow start is Reno's: no HyStart++ (4.10 recommends one).
+//! The window is W_est if that is larger (the Reno-friendly region, section 4.3); otherwise it grows by
+//! `(target - cwnd) / cwnd` for each segment acknowledged (4.4, 4.5). After a loss `ssthresh = beta load`, and
+//! W_max is the load, or with fast convergence `(1 + beta) / 2` of it if it is below the last W_max (4.6, 4.7).
+//! After a timeout, and after a slow start that ends without a loss, K is zero and W_max the window at which
+//! congestion avoidance begins (4.8, 4.2); after a timeout cwnd_prior is still the load before it, so that
+//! W_est grows by alpha up to that. Idle time is not part of t (4.2). Slow start is Reno's: no HyStart++ (4.10
+//! recommends one).
 //!
-//! Differs from the RFC in these points. W_max is the data in flight (the sender's load) and not
-//! cwnd, so that an unused window is not stored; if the window limits the sender they are equal.
-//! And a window set by another part, such as a policy after a handoff or the Eifel response, begins
-//! a new epoch as after a slow start, because the old path's W_max does not apply to it. (4.9
-//! restores the epoch after a spurious loss.) The window grows also while the receiver limits the
-//! sender, and that time counts (5.8 leaves both out); the RTT is smoothed over samples, not over
-//! windows.
+//! Differs from the RFC in these points. W_max is the data in flight (the sender's load) and not cwnd, so that an
+//! unused window is not stored; if the window limits the sender they are equal. A window set by another part,
+//! such as a policy after a handoff or the Eifel response, begins a new epoch as after a slow start, because the
+//! old path's W_max does not apply to it. (4.9 restores the epoch after a spurious loss.) The window also grows
+//! while the receiver limits the sender, and that time counts (5.8 excludes both); the RTT is smoothed over
+//! samples, not over windows.
 
 use midflight_units::Instant;
 
@@ -42,44 +40,45 @@ pub struct Cubic {
     fast_convergence: bool,
     /// The window around which growth is slow; none before a loss.
     w_max: Option<f64>,
-    /// cwnd_prior: what was in flight at the last loss.
+    /// cwnd_prior: the data in flight at the last loss.
     prior: f64,
     /// The last reduction, if congestion avoidance has not begun since.
     reduced: Option<Reduced>,
     epoch: Option<Epoch>,
-    /// The window increase by the last ACK of slow start, which may end that much above the threshold.
+    /// How much the last ACK of slow start increased the window, which may exceed the threshold by that much at
+    /// the end.
     step: f64,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,
-    /// When the current ACK came.
+    /// When the current ACK arrived.
     now: Instant,
 }
 
-/// What the window was reduced for, and the threshold that it got.
+/// The cause of a reduction, and the resulting threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reduced {
-    /// A loss that duplicate ACKs reported.
+    /// A loss reported by duplicate ACKs.
     Loss(f64),
     /// A timeout.
     Timeout(f64),
 }
 
-/// A stretch of congestion avoidance without a loss.
+/// A period of congestion avoidance without a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
     begun: Instant,
     /// Seconds until the plateau.
     k: f64,
     w_max: f64,
-    /// From here on W_est grows by a segment a round trip.
+    /// From this window on, W_est grows by one segment per round trip.
     prior: f64,
     w_est: f64,
-    /// The window that this controller set last; another value is from another part.
+    /// The window that this controller set last; a different value was set by another part.
     cwnd: f64,
 }
 
 impl Cubic {
-    /// One without measurements of a path, with the default knobs.
+    /// The initial state with the default knobs.
     pub const DEFAULT: Self = Self {
         fast_convergence: true,
         w_max: None,
@@ -120,7 +119,7 @@ impl Part for Cubic {
 
 impl Cubic {
     fn begin(&mut self, Window { cwnd, ssthresh }: Window) -> Epoch {
-        // A policy may have set another window since.
+        // A policy may have set another window since then.
         let step = self.step;
         let is_own = |own: f64| own == ssthresh && cwnd <= own + step;
         let (w_max, prior) = match self.reduced.take() {
@@ -135,7 +134,7 @@ impl Cubic {
         self.w_max = Some(w_max);
         Epoch {
             begun: self.now,
-            // In software, so that it is the same number on every machine.
+            // In software, so that the result is the same on every machine.
             k: libm::cbrt((w_max - cwnd) / C),
             w_max,
             prior,
@@ -199,13 +198,13 @@ impl Congestion for Cubic {
 
     fn ssthresh_after_timeout(&mut self, _now: Instant, load: f64) -> f64 {
         let ssthresh = self.reduce(load);
-        // Section 4.8: W_max is what congestion avoidance will begin with.
+        // Section 4.8: W_max is the window at which congestion avoidance will begin.
         self.w_max = None;
         self.reduced = Some(Reduced::Timeout(ssthresh));
         ssthresh
     }
 
-    /// Section 4.2: t leaves the idle time out.
+    /// Section 4.2: t excludes idle time.
     fn on_idle_end(&mut self, now: Instant, _last_sent: Instant) {
         if let Some(epoch) = &mut self.epoch {
             epoch.begun += now.since(self.now);
@@ -231,7 +230,8 @@ mod tests {
 
     const COUNTING: AckCounting = AckCounting::AppropriateBytes { limit: 1 };
 
-    /// Acknowledges a window each `rtt` for this many seconds from `from` on; the window at each end.
+    /// Acknowledges one window per `rtt` for this many seconds from `from` on; returns the window at the end of
+    /// each.
     fn windows(cubic: &mut Cubic, w: &mut Window, rtt: f64, (from, to): (f64, f64)) -> Vec<f64> {
         let mut all = Vec::new();
         let mut t = from;
@@ -256,7 +256,7 @@ mod tests {
         (cubic, Window { cwnd, ssthresh })
     }
 
-    /// Section 5.1: from 0.7 of 1000 back to 1000 in K = cbrt(300 / 0.4) = 9.09 s, flat there, then beyond.
+    /// Section 5.1: from 0.7 of 1000 back to 1000 in K = cbrt(300 / 0.4) = 9.09 s, flat there, then above it.
     #[test]
     fn the_window_is_restored_after_k_seconds_for_any_rtt() {
         for rtt in [0.05, 0.1] {
@@ -273,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Section 4.3: with a short RTT and a small window it is as Reno, 0.53 of a segment an
-    /// RTT up to W_max and one beyond.
+    /// Section 4.3: with a short RTT and a small window growth is like Reno's, 0.53 of a segment per RTT up to
+    /// W_max and one above it.
     #[test]
     fn a_small_window_grows_as_renos() {
         let (mut cubic, mut w) = after_loss(20.0);
@@ -284,8 +284,8 @@ mod tests {
         assert!((step(30) - 1.0).abs() < 0.05, "{all:?}");
     }
 
-    /// Section 4.3: W_est grows by a segment a round trip from the window of before the loss on,
-    /// also where fast convergence has put W_max below that.
+    /// Section 4.3: W_est grows by one segment per round trip from the window before the loss on, even if fast
+    /// convergence has set W_max below that.
     #[test]
     fn a_sender_that_yields_does_not_speed_up_before_its_old_window() {
         let (mut cubic, _) = after_loss(24.0);
@@ -305,7 +305,7 @@ mod tests {
         assert!(w.cwnd > 22.0);
     }
 
-    /// Section 4.2: no more than half as much again in a round trip.
+    /// Section 4.2: at most half as much again in a round trip.
     #[test]
     fn growth_is_bounded() {
         let (mut cubic, mut w) = after_loss(10_000.0);
@@ -313,7 +313,7 @@ mod tests {
         w.ssthresh = 100.0;
         windows(&mut cubic, &mut w, 1.0, (0.0, 60.0));
         let all = windows(&mut cubic, &mut w, 1.0, (60.0, 90.0));
-        // Half a segment for each of them is exp(0.5) in a round trip.
+        // Half a segment for each of them gives a factor of exp(0.5) in a round trip.
         assert!(all.windows(2).all(|p| p[1] <= 1.66 * p[0]), "{all:?}");
     }
 
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// Section 4.8, and what a policy sets: nothing is remembered, and growth begins flat.
+    /// Section 4.8, and windows set by a policy: nothing is remembered, and growth begins flat.
     #[test]
     fn a_timeout_and_a_window_of_somebody_else_begin_an_epoch_of_their_own() {
         let (mut cubic, mut w) = after_loss(1000.0);
@@ -337,10 +337,10 @@ mod tests {
             ssthresh: 100.0,
         };
         windows(&mut cubic, &mut w, 0.1, (3.0, 3.9));
-        // A segment a round trip, as Reno, and not half as much again.
+        // One segment per round trip, as in Reno, and not half as much again.
         assert!(w.cwnd < 110.0, "{}", w.cwnd);
         assert_eq!(cubic.epoch.map(|e| (e.w_max, e.k)), Some((100.0, 0.0)));
-        // Set while the recovery was under way.
+        // The window was set during the recovery.
         let (mut cubic, _) = after_loss(1000.0);
         let mut w = Window {
             cwnd: 50.0,
@@ -360,8 +360,8 @@ mod tests {
         assert!(w.cwnd > ssthresh && w.cwnd < ssthresh + 10.0, "{}", w.cwnd);
     }
 
-    /// Sections 4.3 and 4.8: after a timeout W_est grows by alpha a round trip up to the window of
-    /// before, and by a segment beyond.
+    /// Sections 4.3 and 4.8: after a timeout W_est grows by alpha per round trip up to the window before it, and
+    /// by one segment above that.
     #[test]
     fn after_a_timeout_growth_is_alpha_up_to_the_old_window() {
         let mut cubic = Cubic::default();
@@ -377,11 +377,11 @@ mod tests {
             let step = pair[1] - pair[0];
             assert!(near || (step - expected).abs() < 0.05, "{pair:?}");
         }
-        // A further loss is compared with the window of after the timeout, not of before.
+        // A further loss is compared with the window after the timeout, not before it.
         assert_eq!(cubic.w_max, Some(14.0));
     }
 
-    /// Section 4.2: an idle time of five seconds leaves growth where it was.
+    /// Section 4.2: an idle time of five seconds does not change growth.
     #[test]
     fn idle_time_is_not_counted() {
         let grown = |idle: f64, is_notified: bool| {
@@ -398,7 +398,7 @@ mod tests {
         assert!(grown(5.0, false) > grown(5.0, true) + 2.0);
     }
 
-    /// Slow start by two segments may end above the threshold: the epoch is still its own.
+    /// Slow start by two segments may end above the threshold: the window still belongs to the controller.
     #[test]
     fn an_overshoot_of_slow_start_is_not_somebody_elses_window() {
         let (mut cubic, mut w) = after_loss(15.0);

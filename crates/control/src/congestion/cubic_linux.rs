@@ -1,5 +1,5 @@
-//! CUBIC as Linux computes it (tcp_cubic.c), in integers: C is 410/1024, beta 717/1024, time counts
-//! in 1/1024 s of ticks.
+//! CUBIC as in Linux (tcp_cubic.c), in integers: C is 410/1024, beta 717/1024, time counts in 1/1024 s
+//! of ticks.
 //!
 //! ```text
 //! K      = cbrt(2^40 / 410 x (W_max - cwnd))
@@ -7,13 +7,13 @@
 //! one packet for each cwnd / (target - cwnd) delivered, or for each 100 cwnd
 //! ```
 //!
-//! A window of Reno's is kept beside it, which grows by one for each 15/8 cwnd delivered; where it
-//! is larger, growth is no slower than towards that. No more than one for each 2 delivered. Slow
-//! start has HyStart: [`super::hystart`].
+//! A Reno window is maintained in parallel, which grows by one for each 15/8 cwnd delivered; if it is
+//! larger, growth is at least as fast as towards that window. Growth is at most one for each 2
+//! delivered. Slow start has HyStart: [`super::hystart`].
 //!
-//! Differs from RFC 9438 in what Linux does not do: alpha does not become 1 beyond the old window
-//! (4.3), a spurious loss does not restore W_max and K (4.9), and what was reduced is the window and
-//! not what was in flight (4.6). A timeout resets everything (cubictcp_state()).
+//! Differs from RFC 9438 where Linux does: alpha does not become 1 above the old window (4.3), a
+//! spurious loss does not restore W_max and K (4.9), and the reduction applies to the window and not
+//! to the data in flight (4.6). A timeout resets everything (cubictcp_state()).
 
 use midflight_units::Instant;
 
@@ -31,20 +31,20 @@ const RENO: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 /// 2^10 for C and 2^30 for the cube of the time.
 const CUBE_SHIFT: u32 = 40;
 
-/// State and knobs.
+/// State and knobs of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicLinux {
     hystart: bool,
     packets: Packets,
-    /// One packet more for this many delivered.
+    /// Growth by one packet for this many delivered.
     per: u64,
-    /// W_max; 0 if not known.
+    /// W_max; 0 if unknown.
     last_max: u64,
     last_cwnd: u64,
     /// The tick of the last computation.
     last_time: u64,
     epoch: Option<Epoch>,
-    /// Packets delivered that have not yet made Reno's window larger.
+    /// Delivered packets that have not yet increased the Reno window.
     reno_acked: u64,
     reno_cwnd: u64,
     start: HyStart,
@@ -54,7 +54,7 @@ pub struct CubicLinux {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
-    /// The tick when it began.
+    /// The tick in which it began.
     begun: u64,
     /// In 1/1024 s.
     k: u64,
@@ -62,7 +62,7 @@ struct Epoch {
 }
 
 impl CubicLinux {
-    /// Without measurements of a path.
+    /// The initial state.
     pub const DEFAULT: Self = Self {
         hystart: true,
         packets: Packets { count: 0 },
@@ -105,8 +105,8 @@ impl Part for CubicLinux {
     }
 }
 
-/// Where Newton's step for the cube root starts, for the six leading bits of a number from 8 on:
-/// 64 times the root of 2^18 times it, as in the kernel less 10. The first eight are of numbers
+/// Initial value of Newton's step for the cube root, for the six leading bits of a number from 8 on:
+/// 64 times the root of 2^18 times it, as in the kernel minus 10. The first eight are for numbers
 /// below 64, which have no step.
 const STARTS: [u8; 64] = [
     0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168,
@@ -115,7 +115,7 @@ const STARTS: [u8; 64] = [
     246, 248, 250, 251, 252, 254,
 ];
 
-/// cubic_root(): within a percent.
+/// cubic_root(): accurate to a percent.
 fn cubic_root(a: u64) -> u64 {
     let bits = u64::BITS - a.leading_zeros();
     if bits < 7 {
@@ -144,7 +144,7 @@ impl CubicLinux {
         self.start.begin_round(news.now, news.nxt);
     }
 
-    /// The ticks since the epoch began, if there is one.
+    /// The ticks since the epoch began, if there is an epoch.
     fn age(&self) -> Option<u64> {
         let begun = self.epoch?.begun;
         Some(self.clock.count(self.now).saturating_sub(begun))
@@ -195,7 +195,7 @@ impl CubicLinux {
         self.per = self.per.max(2);
     }
 
-    /// How slowly to grow towards the cubic function.
+    /// Sets how slowly the window grows towards the cubic function.
     fn follow(&mut self, epoch: Epoch, cwnd: u64, tick: u64) {
         let ticks = tick.saturating_sub(epoch.begun) + self.clock.of_micros(self.start.delay_min());
         let t = (ticks << 10) / self.clock.per_second();
@@ -213,7 +213,7 @@ impl CubicLinux {
             100 * cwnd
         };
         if self.last_max == 0 {
-            // No loss yet: no slower than 5 % a round trip.
+            // No loss yet: at least 5 % per round trip.
             self.per = self.per.min(20);
         }
     }
@@ -250,7 +250,7 @@ impl Congestion for CubicLinux {
     }
 
     /// The kernel has no such order. The epoch would continue and restore the old path's window within
-    /// a round trip; a new one begins at the ordered window instead, as in RFC 9438's controller.
+    /// a round trip; instead a new epoch begins at the ordered window, as in the RFC 9438 controller.
     fn on_window_order(&mut self, window: Window) {
         self.packets.count = 0;
         self.epoch = None;
@@ -261,7 +261,7 @@ impl Congestion for CubicLinux {
         self.hystart = false;
     }
 
-    /// cubictcp_cwnd_event(): the time in which nothing was sent does not count for the epoch.
+    /// cubictcp_cwnd_event(): idle time does not count in the epoch.
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let tick = self.clock.count(now);
         let idle = tick.saturating_sub(self.clock.count(last_sent));
@@ -313,9 +313,9 @@ mod tests {
         }
     }
 
-    /// Within a percent of the true root, and what the kernel's arithmetic gives by hand:
-    /// 2681735677 x 30 has 37 bits, thirds = 11, 9 leading: (129 + 10) << 11 >> 6 = 4448;
-    /// (2 x 4448 + 80452070310 / (4448 x 4447)) x 341 >> 10 = (8896 + 4067) x 341 >> 10 = 4316.
+    /// Within a percent of the true root, and equal to the kernel's arithmetic by hand: 2681735677 x
+    /// 30 has 37 bits, thirds = 11, 9 leading: (129 + 10) << 11 >> 6 = 4448; (2 x 4448 + 80452070310 /
+    /// (4448 x 4447)) x 341 >> 10 = (8896 + 4067) x 341 >> 10 = 4316.
     #[test]
     fn the_cube_root_is_the_kernels() {
         assert_eq!((1_u64 << CUBE_SHIFT) / C, 2_681_735_677);
@@ -326,13 +326,13 @@ mod tests {
         for a in (7..63).map(|bits| (1_u64 << bits) + (1 << (bits / 2))) {
             let root = libm::cbrt(a as f64);
             let error = (cubic_root(a) as f64 - root).abs() / root;
-            // And a whole number.
+            // Plus the rounding to an integer.
             assert!(error < 0.01 + 1.0 / root, "{a}: {error}");
         }
         assert_eq!(RENO, 15);
     }
 
-    /// 100 x 717 / 1024 = 70; W_max is 100. A loss at 80 then remembers 80 x 1741 / 2048 = 68.
+    /// 100 x 717 / 1024 = 70; W_max is 100. A loss at 80 then sets W_max to 80 x 1741 / 2048 = 68.
     #[test]
     fn a_loss_keeps_seven_tenths_of_the_window() {
         let mut cubic = CubicLinux::default();
@@ -365,17 +365,17 @@ mod tests {
             Some((500, 4316, 100))
         );
         assert_eq!(cubic.per, 70);
-        // Four seconds on, near the origin: t = 1010 ticks = 4136/1024 s, off = 180,
-        // 410 x 180^3 / 2^40 = 0.002: target 100, one for each 70 / 30 = 2.
+        // Four seconds later, near the origin: t = 1010 ticks = 4136/1024 s, off = 180, 410 x 180^3 /
+        // 2^40 = 0.002: target 100, one for each 70 / 30 = 2.
         cubic.on_arrival(Instant::from_nanos(6_000_000_000), 2);
         cubic.on_ack(&mut w, 2, COUNTING);
         assert_eq!(cubic.per, 2);
     }
 
-    /// Reno's window grows by one for each 15/8 of itself delivered: after 1000 packets from 14 on it
-    /// is the root of 14^2 + 2 x 1000 x 8 / 15, 35.5. The cubic function has hardly moved in 70 ms.
-    /// Where it is behind by one, growth is one a window until the next tick: at most the root of
-    /// 14^2 + 2 x 1000, 46.9.
+    /// The Reno window grows by one for each 15/8 of itself delivered: after 1000 packets from 14 on
+    /// it is the root of 14^2 + 2 x 1000 x 8 / 15, 35.5. The cubic function has hardly moved in 70 ms.
+    /// If the window is behind by one, growth is one per window until the next tick: at most the root
+    /// of 14^2 + 2 x 1000, 46.9.
     #[test]
     fn growth_is_no_slower_than_renos() {
         let mut cubic = CubicLinux {
@@ -394,7 +394,7 @@ mod tests {
         assert!((35.0..=47.0).contains(&w.cwnd), "{}", w.cwnd);
     }
 
-    /// bictcp_reset(): nothing is left, and growth without a known maximum is 5 % a round trip.
+    /// bictcp_reset(): all state is cleared, and growth without a known maximum is 5 % per round trip.
     /// The threshold of a policy is kept, and growth is flat from there.
     #[test]
     fn an_ordered_window_begins_a_new_epoch() {

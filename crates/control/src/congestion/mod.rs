@@ -49,10 +49,9 @@ pub struct Window {
 pub enum AckCounting {
     /// One segment for each ACK that advances (ns-2; RFC 5681 without ABC on delayed ACKs).
     PerAck,
-    /// RFC 3465: in slow start one segment for each segment acknowledged, at
-    /// most `L` for an ACK (1 is RFC 5681's `min(N, SMSS)`; more is
-    /// experimental, and not allowed after a timeout); in congestion avoidance
-    /// as much as was acknowledged, a segment a window.
+    /// RFC 3465: in slow start one segment for each segment acknowledged, at most `L` per ACK (1 is RFC 5681's
+    /// `min(N, SMSS)`; more is experimental, and not allowed after a timeout); in congestion avoidance by the
+    /// amount acknowledged, one segment per window.
     AppropriateBytes {
         /// The limit `L` in segments.
         limit: u32,
@@ -62,24 +61,25 @@ pub enum AckCounting {
 /// An RTT sample, and the sender's state at its ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttNews {
-    /// The present.
+    /// The current time.
     pub now: Instant,
     /// The clock of the sender's timers.
     pub clock: Jiffies,
-    /// The round-trip time; where a sender tells an ACK's samples apart, that of what was sent last.
+    /// The round-trip time; if a sender distinguishes the samples of an ACK, the sample of the segment sent
+    /// last.
     pub rtt: Duration,
-    /// SND.UNA, by this ACK.
+    /// SND.UNA after this ACK.
     pub una: Seq,
     /// One past the highest segment sent.
     pub nxt: Seq,
-    /// Bytes a second at which bursts leave; 0 if the sender has no such rate.
+    /// Pacing rate in bytes per second; 0 if the sender has no such rate.
     pub pacing_rate: u64,
-    /// They wait for their time.
+    /// Whether segments are paced.
     pub is_paced: bool,
 }
 
 impl RttNews {
-    /// The round-trip time in microseconds, by a clock of microseconds at both ends.
+    /// The round-trip time in microseconds, on clocks that count microseconds.
     fn micros(&self) -> u64 {
         let now = self.now.as_nanos();
         let sent = now.saturating_sub(self.rtt.as_nanos());
@@ -89,15 +89,14 @@ impl RttNews {
 
 /// A congestion controller.
 pub trait Congestion {
-    /// New data was acknowledged outside fast recovery; `segments` were covered.
-    /// Slow start and congestion avoidance are Reno's unless it says otherwise.
+    /// New data was acknowledged outside fast recovery; the ACK covered `segments`. The default is Reno's slow
+    /// start and congestion avoidance.
     fn on_ack(&mut self, window: &mut Window, segments: u64, counting: AckCounting) {
         reno::grow(window, segments, counting);
     }
 
-    /// The threshold after a loss that duplicate ACKs have reported, from the
-    /// `load`, the sender's measure of what was in flight (FlightSize or the
-    /// window in use).
+    /// The threshold after a loss reported by duplicate ACKs, from the `load`, the sender's measure of the data
+    /// in flight (FlightSize or the window in use).
     fn ssthresh_after_loss(&mut self, now: Instant, load: f64) -> f64;
 
     /// The threshold after a timeout.
@@ -105,44 +104,41 @@ pub trait Congestion {
         self.ssthresh_after_loss(now, load)
     }
 
-    /// The window that fast recovery starts with and at most ends with, from
-    /// the window before and the threshold after the loss; none to leave it to
-    /// the kind of recovery, which takes the threshold.
+    /// The window at the start of fast recovery, and its maximum at the end, from the window before and the
+    /// threshold after the loss; none to leave it to the recovery, which uses the threshold.
     fn recovery_window(&self, _window: Window) -> Option<f64> {
         None
     }
 
-    /// An ACK has arrived and is not processed yet: SND.UNA will advance
-    /// by this many segments, or by none at a duplicate.
+    /// An ACK has arrived and is not processed yet: SND.UNA will advance by this many segments, or by none at a
+    /// duplicate.
     fn on_arrival(&mut self, _now: Instant, _segments: u64) {}
 
-    /// The sender has nothing in flight, had nothing to send since it last sent, and sends again
-    /// now.
+    /// The sender has nothing in flight, has been idle since it last sent, and sends again now.
     fn on_idle_end(&mut self, _now: Instant, _last_sent: Instant) {}
 
-    /// An RTT was measured; that of the SYN is the first. The window has not yet grown by the ACK
-    /// that gave it; only the threshold may be changed.
+    /// An RTT sample was taken; the SYN's is the first. The window has not yet grown by the ACK that gave the
+    /// sample; only the threshold may be changed.
     fn on_rtt_sample(&mut self, _window: &mut Window, _news: &RttNews) {}
 
-    /// The timer has expired, and the threshold is set if it had to be. There is no round-trip time in the news.
+    /// The timer has expired, and the threshold has been set if required. `_news` has no round-trip time.
     fn on_timeout(&mut self, _news: &RttNews) {}
 
-    /// A policy has ordered this window: what the controller remembers of another path or load does
-    /// not apply to it.
+    /// A policy has ordered this window: stored values of another path or load do not apply to it.
     fn on_window_order(&mut self, _window: Window) {}
 
     /// Another part decides when slow start ends ([`HyStartPlus`]).
     fn leave_slow_start(&mut self) {}
 
-    /// The estimate of the bandwidth in segments per second, if it makes one.
+    /// The estimated bandwidth in segments per second, if it estimates one.
     fn bandwidth(&self, _now: Instant) -> Option<f64> {
         None
     }
 
-    // ---- for one that sets the window and the rate of sending by itself -------
+    // ---- for a controller that sets the window and the sending rate itself ----
 
-    /// Whether it does: then it is asked as below, by a recovery that leaves the window to it, and segments
-    /// leave at its rate.
+    /// Whether it does that: then the methods below are called by a recovery that leaves the window to it, and
+    /// segments are sent at its rate.
     fn controls(&self) -> bool {
         false
     }
@@ -152,12 +148,12 @@ pub trait Congestion {
         Steer::default()
     }
 
-    /// An ACK has been processed; lost segments are found and not yet sent again.
+    /// An ACK has been processed; lost segments are detected and not yet retransmitted.
     fn on_delivery(&mut self, _window: &mut Window, _sample: &RateSample, _at: &Standing) -> Steer {
         Steer::default()
     }
 
-    /// Nothing is in flight, and a segment is sent.
+    /// A segment is sent while nothing was in flight.
     fn on_restart(&mut self, _window: &mut Window, _at: &Standing) -> Steer {
         Steer::default()
     }
@@ -168,23 +164,23 @@ pub trait Congestion {
     /// The retransmission timer has expired, and the segments in flight count as lost.
     fn on_loss_state(&mut self, _at: &Standing) {}
 
-    /// Whether it is called for each segment that is found to be lost.
+    /// Whether it is called for each segment that is detected as lost.
     fn hears_losses(&self) -> bool {
         false
     }
 
-    /// A segment is found to be lost, which is not processed yet.
+    /// A segment is detected as lost; the loss is not processed yet.
     fn on_lost(&mut self, _window: Window, _lost: &LostSegment, _at: &Standing) {}
 
-    /// A recovery or a timeout has proved to be unneeded.
+    /// A recovery or a timeout was unneeded.
     fn on_undo(&mut self, _at: &Standing) {}
 
-    /// Segments of the smallest burst, at this many bytes a second.
+    /// Minimum burst in segments, at this many bytes per second.
     fn least_burst(&self, _rate: u64) -> u64 {
         2
     }
 
-    /// How many windows the send buffer holds.
+    /// How many windows of data the send buffer holds.
     fn buffer_factor(&self) -> u64 {
         2
     }
@@ -194,7 +190,7 @@ pub trait Congestion {
         false
     }
 
-    /// What it draws is drawn from this on; the seed is of the flow and the run.
+    /// Sets the seed of its random numbers; it depends on the flow and the run.
     fn seed(&mut self, _seed: u64) {}
 }
 
@@ -213,8 +209,8 @@ registry! {
 }
 
 impl AnyCongestion {
-    /// Whether it is Reno, which keeps nothing and measures nothing, so that a
-    /// sender need tell it of no ACK and can have its growth compiled in place.
+    /// Whether it is Reno. Reno keeps no state and measures nothing, so the sender need not pass it every ACK,
+    /// and its growth can be inlined.
     pub fn is_reno(&self) -> bool {
         matches!(self, Self::Reno(_))
     }
@@ -224,7 +220,7 @@ impl AnyCongestion {
 pub(super) mod testing {
     use super::*;
 
-    /// Hands a controller an RTT sample.
+    /// Passes an RTT sample to a controller.
     pub(super) fn sampled(controller: &mut impl Congestion, rtt: Duration) {
         let mut window = Window {
             cwnd: 10.0,
@@ -258,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Whatever a controller knows or not, its threshold is at least two segments.
+    /// Whatever the state of a controller, its threshold is at least two segments.
     #[test]
     fn no_threshold_is_below_two_segments() {
         for info in CONGESTION_CONTROLLERS {

@@ -5,7 +5,7 @@ use midflight_units::Instant;
 use super::{AckCounting, Congestion, Window};
 use crate::part::{Part, PartInfo};
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reno;
 
@@ -39,8 +39,8 @@ impl Congestion for Reno {
     }
 
     fn ssthresh_after_loss(&mut self, _now: Instant, load: f64) -> f64 {
-        // RFC 5681 (4) takes half of FlightSize and no less than two segments,
-        // ns-2 half of the window in use, cut to a whole segment.
+        // RFC 5681 (4) takes half of FlightSize but at least two segments; ns-2 takes half of the
+        // window in use, rounded down to a whole segment.
         (load / 2.0).floor().max(2.0)
     }
 }

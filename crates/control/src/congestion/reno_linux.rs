@@ -1,4 +1,4 @@
-//! Reno as Linux counts it: whole packets, and every packet delivered (tcp_reno_cong_avoid(),
+//! Reno as in Linux: it counts whole packets, and every packet delivered (tcp_reno_cong_avoid(),
 //! tcp_reno_ssthresh()).
 
 use midflight_units::Instant;
@@ -56,7 +56,7 @@ mod tests {
             cwnd: 10.0,
             ssthresh: 16.0,
         };
-        // 6 of the 9 take the window to the threshold, 3 are kept.
+        // 6 of the 9 raise the window to the threshold, 3 are kept.
         reno.on_ack(&mut w, 9, COUNTING);
         assert_eq!(w.cwnd, 16.0);
         reno.on_ack(&mut w, 12, COUNTING);

@@ -2,76 +2,73 @@
 //! Casetti et al., Wireless Networks 8, 2002): Reno's growth, and after a loss a threshold of
 //! measured bandwidth times minimum RTT instead of half the window.
 //!
-//! Each ACK gives a sample `b_k = d_k / (t_k - t_{k-1})`, with `d_k` the segments
-//! that have been delivered since the ACK before ([`Delivered`]), and the
-//! samples go through a low-pass filter, Tustin's discretisation of one with a
-//! cut-off of `1 / tau`:
+//! Each ACK gives a sample `b_k = d_k / (t_k - t_{k-1})`, where `d_k` is the number of segments
+//! delivered since the previous ACK ([`Delivered`]). The samples go through a low-pass filter,
+//! Tustin's discretisation of one with a cut-off of `1 / tau`:
 //!
 //! ```text
 //! bwe_k = a_k bwe_{k-1} + (1 - a_k) (b_k + b_{k-1}) / 2
 //! a_k   = (2 tau - dt) / (2 tau + dt),  dt = t_k - t_{k-1}
 //! ```
 //!
-//! If no ACK arrives for `tau / 2` the filter takes a virtual sample of zero. That is a lower bound
-//! for `tau`, because the ACKs of a working link must arrive more often: with 200 kbit/s and
-//! delayed ACKs they are 120 ms apart. The upper bound is how fast the estimate has to follow a
-//! changing path. The default is 0.5 s, which leaves a factor of two to the first; the authors'
-//! ns-2 code has 1 s. After three duplicate ACKs
+//! If no ACK arrives for `tau / 2` the filter takes a virtual sample of zero. That gives a lower
+//! bound for `tau`, because the ACKs of a working link must arrive more often: with 200 kbit/s and
+//! delayed ACKs they are 120 ms apart. The upper bound follows from how fast the estimate must
+//! adapt to a changing path. The default is 0.5 s, a factor of two above the lower bound; the
+//! authors' ns-2 code has 1 s. After three duplicate ACKs
 //!
 //! ```text
 //! ssthresh = bwe RTTmin  (in whole segments, 2 at least),  cwnd = min(cwnd, ssthresh)
 //! ```
 //!
-//! so a window below the path's capacity does not change; after a timeout
-//! `ssthresh` likewise, and `cwnd = 1`. RTTmin is the least RTT sample of the
-//! connection, the SYN's included as in the authors' ns-2 code.
+//! so a window below the path's capacity does not change; after a timeout `ssthresh` is set in the
+//! same way, and `cwnd = 1`. RTTmin is the minimum RTT sample of the connection, including the
+//! SYN's, as in the authors' ns-2 code.
 //!
-//! Before any sample bandwidth and RTTmin are zero, and the threshold is two
-//! segments. The filter starts at zero, so that it takes some `tau` to trust a
-//! new path; and an ACK that comes right after another gives a high sample, which
-//! makes compressed ACKs look like bandwidth. Both are the paper's;
-//! [`super::WestwoodPlus`] is the authors' answer to the second.
+//! Before any sample, bandwidth and RTTmin are zero, and the threshold is two segments. The filter
+//! starts at zero, so it takes about `tau` to adapt to a new path. An ACK that arrives right after
+//! another gives a high sample, so that compressed ACKs look like bandwidth. Both are properties of
+//! the paper; [`super::WestwoodPlus`] is the authors' solution for the second.
 //!
-//! Differs from the authors' ns-2 code (`tcp-westwood.cc` 1.3) because that is
-//! not what the paper says: there an ACK counts for two segments at most, the
-//! threshold after a timeout is divided by up to four in slow start, and virtual
-//! samples are taken only when the next ACK comes, too late for a timeout.
+//! Differs from the authors' ns-2 code (`tcp-westwood.cc` 1.3) where that differs from the paper:
+//! there an ACK counts for at most two segments, the threshold after a timeout is divided by up to
+//! four in slow start, and virtual samples are taken only when the next ACK arrives, too late for a
+//! timeout.
 
 use midflight_units::{Duration, Instant};
 
 use super::{Congestion, RttNews, Window};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 
-/// A real sample that would follow a virtual one by less than this takes its
-/// place (the authors' ns-2 code): a segment or two over next to no time would
-/// be no bandwidth at all.
+/// A real sample that follows a virtual one by less than this replaces it (the authors' ns-2 code):
+/// one or two segments in almost no time would give a meaningless bandwidth.
 const LEAST_REMAINDER: Duration = Duration::from_millis(10);
 
-/// The least threshold in segments (the authors' ns-2 code; RFC 5681 (4)).
+/// The minimum threshold in segments (the authors' ns-2 code; RFC 5681 (4)).
 pub(super) const LEAST_SSTHRESH: f64 = 2.0;
 
 pub(super) fn seconds(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e9
 }
 
-/// How many segments an ACK says have been delivered (MobiCom 2001, procedure
-/// AckedCount): one at a duplicate, and of what a cumulative ACK covers those
-/// that no duplicate has counted before, but one at least.
+/// How many delivered segments an ACK indicates (MobiCom 2001, procedure AckedCount): one for a
+/// duplicate; for a cumulative ACK, the covered segments that no duplicate has counted before, but
+/// at least one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Delivered {
-    /// Segments that duplicates have counted and no cumulative ACK has covered.
+    /// Segments that duplicates have counted and that no cumulative ACK has covered.
     accounted_for: u64,
 }
 
 impl Delivered {
-    /// Counts an ACK that advances by this many segments, none at a duplicate.
+    /// Counts an ACK that advances by this many segments; zero for a duplicate.
     pub(super) fn count(&mut self, advance: u64) -> u64 {
         match advance {
             0 => {
                 self.accounted_for += 1;
                 1
             }
-            // As in the procedure, an ACK of one segment is not looked up.
+            // As in the procedure, an ACK of one segment is not corrected.
             1 => 1,
             _ if self.accounted_for >= advance => {
                 self.accounted_for -= advance;
@@ -91,7 +88,7 @@ struct Tustin {
 }
 
 impl Tustin {
-    /// Takes a sample over the last `dt`.
+    /// Filters a sample over the last `dt`.
     fn take(&mut self, sample: f64, dt: Duration, tau: Duration) {
         let (two_tau, dt) = (2.0 * seconds(tau), seconds(dt));
         let a = (two_tau - dt) / (two_tau + dt);
@@ -99,7 +96,7 @@ impl Tustin {
         self.sample = sample;
     }
 
-    /// Takes this many virtual samples.
+    /// Filters this many virtual samples.
     fn take_virtual(&mut self, count: u64, tau: Duration) {
         for _ in 0..count {
             self.take(0.0, half(tau), tau);
@@ -112,7 +109,7 @@ impl Tustin {
     }
 }
 
-/// How long no ACK must have come for a virtual sample.
+/// The time without an ACK after which a virtual sample is taken.
 fn half(tau: Duration) -> Duration {
     Duration::from_nanos(tau.as_nanos() / 2)
 }
@@ -123,9 +120,9 @@ pub struct Westwood {
     tau: Duration,
     delivered: Delivered,
     filter: Tustin,
-    /// When the last ACK came; the first one starts the clock.
+    /// When the last ACK arrived; the first one starts the clock.
     last: Option<Instant>,
-    /// Segments of ACKs that came at the same instant as the one before.
+    /// Segments of ACKs that arrived at the same instant as the previous one.
     held: u64,
     least_rtt: Option<Duration>,
 }
@@ -171,7 +168,7 @@ impl Part for Westwood {
 }
 
 impl Westwood {
-    /// The estimate now: with the virtual samples since the last ACK.
+    /// The current estimate, including the virtual samples since the last ACK.
     fn estimate(&self, now: Instant) -> f64 {
         let mut filter = self.filter;
         let idle = self.last.map_or(Duration::ZERO, |last| now.since(last));
@@ -192,14 +189,14 @@ impl Congestion for Westwood {
 
     fn on_arrival(&mut self, now: Instant, segments: u64) {
         let Some(last) = self.last else {
-            // The ACK of the SYN, which is no data.
+            // The ACK of the SYN, which acknowledges no data.
             self.last = Some(now);
             return;
         };
         self.held += self.delivered.count(segments);
         if now <= last {
-            // Differs from the paper because there time is continuous: ACKs of one
-            // instant are one sample with the next.
+            // Differs from the paper, where time is continuous: ACKs of one instant are merged with
+            // the next one into one sample.
             return;
         }
         let (passed, step) = (now.since(last), half(self.tau));
@@ -234,7 +231,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// A controller whose first ACK came at zero, with the default tau of 0.5 s.
+    /// A controller with its first ACK at zero, with the default tau of 0.5 s.
     fn opened() -> Westwood {
         let mut westwood = Westwood::default();
         westwood.on_arrival(at(0), 1);
@@ -278,31 +275,30 @@ mod tests {
         assert_near(estimate(&westwood, 349), 10.0 / 11.0);
         assert_near(estimate(&westwood, 350), 28.0 / 11.0);
         assert_near(estimate(&westwood, 600), 84.0 / 55.0);
-        // Looking has changed nothing. An ACK 0.1 s after the second virtual
-        // sample: b = 10, 9/11 84/55 + 1/11 10 = 756/605 + 550/605 = 1306/605.
+        // Reading the estimate has changed nothing. An ACK 0.1 s after the second virtual sample: b
+        // = 10, 9/11 84/55 + 1/11 10 = 756/605 + 550/605 = 1306/605.
         westwood.on_arrival(at(700), 1);
         assert_near(estimate(&westwood, 700), 1306.0 / 605.0);
-        // Nothing for an hour is no bandwidth.
+        // After an hour of silence the bandwidth is zero.
         assert_eq!(estimate(&westwood, 3_600_000), 0.0);
     }
 
-    /// 255 ms of silence would be a virtual sample and 5 ms; it is one of 255 ms:
-    /// b = 1 / 0.255, a = 0.745 / 1.255, (1 - a) / 2 = 0.255 / 1.255, and so
-    /// the estimate is 1 / 1.255.
+    /// 255 ms of silence would be a virtual sample and 5 ms; they count as one sample of 255 ms: b
+    /// = 1 / 0.255, a = 0.745 / 1.255, (1 - a) / 2 = 0.255 / 1.255, so the estimate is 1 / 1.255.
     #[test]
     fn an_ack_right_after_a_virtual_sample_takes_its_place() {
         let mut westwood = opened();
         westwood.on_arrival(at(255), 1);
         assert_near(estimate(&westwood, 255), 1.0 / 1.255);
-        // 260 ms are a virtual sample of nothing and 10 ms: b = 100,
-        // a = 0.99 / 1.01, (1 - a) / 2 = 0.01 / 1.01: 100 / 101.
+        // 260 ms are a virtual sample of zero and 10 ms: b = 100, a = 0.99 / 1.01, (1 - a) / 2 =
+        // 0.01 / 1.01: 100 / 101.
         let mut westwood = opened();
         westwood.on_arrival(at(260), 1);
         assert_near(estimate(&westwood, 260), 100.0 / 101.0);
     }
 
-    /// Three at one instant and one 0.1 s later: the three count with the one,
-    /// b = 4 / 0.1 = 40, the estimate 40/11.
+    /// Three at one instant and one 0.1 s later: the three count with the last one, b = 4 / 0.1 =
+    /// 40, the estimate 40/11.
     #[test]
     fn acks_of_one_instant_are_one_sample() {
         let mut westwood = opened();
@@ -317,23 +313,23 @@ mod tests {
         let mut delivered = Delivered::default();
         // In order, and delayed ACKs.
         assert_eq!([1, 2, 2].map(|n| delivered.count(n)), [1, 2, 2]);
-        // One segment is missing, four behind it arrive, then it does: five in all.
+        // One segment is missing, four after it arrive, then it arrives: five in all.
         assert_eq!([0, 0, 0, 0].map(|n| delivered.count(n)), [1; 4]);
         assert_eq!(delivered.count(5), 1);
         assert_eq!(delivered.accounted_for, 0);
-        // Two are missing, three arrive; a partial ACK covers the first missing one
-        // and two of the three: one more.
+        // Two are missing, three arrive; a partial ACK covers the first missing one and two of the
+        // three: it counts one more.
         assert_eq!([0, 0, 0].map(|n| delivered.count(n)), [1; 3]);
         assert_eq!(delivered.count(3), 1);
-        // The third is forgotten, as in the procedure: the ACK of the second missing one
-        // and of this one counts both.
+        // The third is forgotten, as in the procedure: the ACK of the second missing segment and of
+        // the third counts both.
         assert_eq!(delivered.accounted_for, 0);
         assert_eq!(delivered.count(2), 2);
-        // An ACK is lost among three duplicates: four segments behind the missing
-        // one have arrived, of which three were counted.
+        // One of four duplicate ACKs is lost: four segments after the missing one have arrived, of
+        // which three were counted.
         assert_eq!([0, 0, 0].map(|n| delivered.count(n)), [1; 3]);
         assert_eq!(delivered.count(5), 2);
-        // More counted than covered: the rest waits for the next.
+        // More segments counted than covered: the rest is kept for the next ACK.
         assert_eq!([0, 0, 0, 0].map(|n| delivered.count(n)), [1; 4]);
         assert_eq!(delivered.count(2), 1);
         assert_eq!(delivered.accounted_for, 2);
@@ -353,8 +349,8 @@ mod tests {
         assert!((99.9..100.0).contains(&estimate(&westwood, 5000)));
         // 99.99 x 0.2 s = 19.99.
         assert_eq!(westwood.ssthresh_after_loss(at(5000), 1000.0), 19.0);
-        // A second later there have been four virtual samples: the first leaves
-        // 3/5 100 + 1/5 100 = 80, three more 80 (3/5)^3 = 17.28; x 0.2 s = 3.4.
+        // A second later there have been four virtual samples: the first gives 3/5 100 + 1/5 100 =
+        // 80, three more 80 (3/5)^3 = 17.28; x 0.2 s = 3.4.
         assert_eq!(westwood.ssthresh_after_timeout(at(6000), 1000.0), 3.0);
         let window = |cwnd, ssthresh| westwood.recovery_window(Window { cwnd, ssthresh });
         assert_eq!(window(30.0, 19.0), Some(19.0));

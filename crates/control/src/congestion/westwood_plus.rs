@@ -1,24 +1,22 @@
-//! TCP Westwood+ (Grieco & Mascolo, CCR 34(2), 2004; Dell'Aera, Grieco &
-//! Mascolo, ICC 2004) as Linux has it (`net/ipv4/tcp_westwood.c`): one
-//! bandwidth sample for each RTT, so that compressed ACKs do not look like
-//! bandwidth.
+//! TCP Westwood+ (Grieco & Mascolo, CCR 34(2), 2004; Dell'Aera, Grieco & Mascolo, ICC 2004) as in
+//! Linux (`net/ipv4/tcp_westwood.c`): one bandwidth sample per RTT, so that compressed ACKs do not
+//! look like bandwidth.
 //!
-//! A sample is what was delivered in an interval, divided by its length: the
-//! first ACK that comes later than max(RTT, 50 ms) after the interval's start
-//! ends it, with RTT the last sample, and counts in the next. Two filters in a
-//! row, each 7/8 of the old and 1/8 of the new, smooth the samples; the first
-//! sample fills both. After a loss `ssthresh = bandwidth RTTmin`, in whole
-//! segments, two at least. RTTmin is the least RTT sample since the last timeout,
-//! starting with the RTT measured last before.
+//! A sample is the amount delivered in an interval, divided by the length of the interval. The
+//! first ACK that arrives later than max(RTT, 50 ms) after the interval's start ends it, where RTT
+//! is the last sample, and counts in the next interval. Two filters in series, each with 7/8 of the
+//! old and 1/8 of the new value, smooth the samples; the first sample initialises both. After a
+//! loss `ssthresh = bandwidth RTTmin`, in whole segments, at least two. RTTmin is the minimum RTT
+//! sample since the last timeout, starting with the last RTT sample before it.
 //!
-//! Differs from Linux because
-//! - `ssthresh` and `cwnd` are set when fast recovery starts, as the papers say;
-//!   Linux halves `ssthresh` then and sets both at its end;
-//! - `cwnd` is not raised to `ssthresh` by a loss: the window grows there by slow
-//!   start, where Linux may jump;
-//! - segments that duplicates have counted are never counted again; Linux's fast
-//!   path for ACKs without options does;
-//! - the RTT of the SYN counts; Linux starts behind it with a guess;
+//! Differences from Linux:
+//! - `ssthresh` and `cwnd` are set when fast recovery starts, as in the papers; Linux halves
+//!   `ssthresh` then and sets both at its end;
+//! - a loss does not raise `cwnd` to `ssthresh`: the window grows there by slow start, while Linux
+//!   may jump;
+//! - segments that duplicates have counted are never counted again; Linux's fast path for ACKs
+//!   without options counts them again;
+//! - the RTT of the SYN counts; Linux starts after it with a guess;
 //! - bandwidths are doubles in segments per second, not whole bytes per jiffy.
 
 use midflight_units::{Duration, Instant};
@@ -39,13 +37,13 @@ fn smooth(old: f64, new: f64) -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WestwoodPlus {
     delivered: Delivered,
-    /// When the present interval started; the first ACK starts the first one.
+    /// When the current interval started; the first ACK starts the first one.
     start: Option<Instant>,
     /// Segments delivered in it.
     segments: u64,
     /// After the first filter, and after both.
     bandwidth: Option<(f64, f64)>,
-    /// RTT measured last.
+    /// The last RTT sample.
     rtt: Option<Duration>,
     least_rtt: Option<Duration>,
 }
@@ -75,7 +73,7 @@ impl Congestion for WestwoodPlus {
 
     fn ssthresh_after_timeout(&mut self, _now: Instant, _load: f64) -> f64 {
         let ssthresh = self.threshold();
-        // The path may be another: RTTmin is measured again.
+        // The path may have changed: RTTmin is measured again.
         self.least_rtt = self.rtt;
         ssthresh
     }
@@ -86,7 +84,7 @@ impl Congestion for WestwoodPlus {
 
     fn on_arrival(&mut self, now: Instant, segments: u64) {
         let Some(start) = self.start else {
-            // The ACK of the SYN, which is no data.
+            // The ACK of the SYN, which acknowledges no data.
             self.start = Some(now);
             return;
         };
@@ -132,7 +130,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A controller whose first ACK came at zero and gave this RTT.
+    /// A controller with its first ACK at zero, which gave this RTT.
     fn opened(rtt: Duration) -> WestwoodPlus {
         let mut plus = WestwoodPlus::default();
         plus.on_arrival(at(0), 1);
@@ -149,19 +147,18 @@ mod tests {
         let mut plus = opened(ms(100));
         plus.on_arrival(at(40), 2);
         plus.on_arrival(at(100), 2);
-        // 100 ms are not later than the RTT.
+        // 100 ms is not later than the RTT.
         assert_eq!(estimate(&plus), 0.0);
-        // The interval of 125 ms has 4 segments, 32 a second; the 2 of this ACK are
-        // in the next.
+        // The interval of 125 ms has 4 segments, 32 per second; the 2 of this ACK count in the next
+        // one.
         plus.on_arrival(at(125), 2);
         assert_eq!(estimate(&plus), 32.0);
-        // Of 125 ms again, with those 2 and 10 more: 96 a second. The first filter
-        // gives (7 x 32 + 96) / 8 = 40, the second (7 x 32 + 40) / 8 = 33.
+        // Another 125 ms, with those 2 and 10 more: 96 per second. The first filter gives (7 x
+        // 32 + 96) / 8 = 40, the second (7 x 32 + 40) / 8 = 33.
         plus.on_arrival(at(200), 10);
         plus.on_arrival(at(250), 1);
         assert_eq!(estimate(&plus), 33.0);
-        // 1 segment in 125 ms, 8 a second: (7 x 40 + 8) / 8 = 36, and
-        // (7 x 33 + 36) / 8 = 33.375.
+        // 1 segment in 125 ms, 8 per second: (7 x 40 + 8) / 8 = 36, and (7 x 33 + 36) / 8 = 33.375.
         plus.on_arrival(at(375), 1);
         assert_eq!(estimate(&plus), 33.375);
     }
@@ -194,7 +191,7 @@ mod tests {
         let mut plus = opened(ms(250));
         sampled(&mut plus, ms(500));
         plus.on_arrival(at(10), 50);
-        // 50 in 625 ms are 80 a second.
+        // 50 in 625 ms are 80 per second.
         plus.on_arrival(at(625), 1);
         // 80 x 0.25 s, then 80 x 0.5 s: RTTmin starts with the last RTT before the timeout.
         assert_eq!(plus.ssthresh_after_loss(at(625), 1000.0), 20.0);

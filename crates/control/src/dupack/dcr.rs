@@ -1,12 +1,11 @@
 //! Delayed congestion response, TCP-DCR (Bhandarkar, Sadry, Reddy, Vaidya,
 //! IEEE TMC 4(5), 2005), as Lim & Jang 2009, sections 3 and 4.3, use it.
 //!
-//! A duplicate ACK may mean a loss or a segment that the radio link is still
-//! resending. The sender waits for one round-trip time, counted from the third
-//! duplicate ACK (the original counts from the first: a knob). Meanwhile each
-//! duplicate sends one new segment and the window stays. An ACK of new data
-//! within the wait ends it; otherwise the segment is retransmitted and the loss
-//! is answered.
+//! A duplicate ACK may mean a loss or a segment that the radio link is still retransmitting. The
+//! sender waits for one round-trip time, counted from the third duplicate ACK (the original counts
+//! from the first: a knob). Meanwhile each duplicate sends one new segment and the window does not
+//! change. An ACK of new data within the wait ends it; otherwise the segment is retransmitted and
+//! the window is reduced for the loss.
 
 use midflight_units::{Duration, Instant};
 
@@ -74,7 +73,7 @@ impl DupackResponse for Dcr {
             view.dup_threshold
         };
         if self.deadline.is_none() && view.dupacks >= start {
-            // Without any sample the RTO is all that is known of the round trip.
+            // Without any sample the RTO is the only estimate of the round trip.
             let rtt = view.srtt.unwrap_or(view.rto);
             let hundredths = rtt * u64::from(self.wait_percent);
             let wait = Duration::from_nanos(hundredths.as_nanos() / 100);
@@ -87,7 +86,7 @@ impl DupackResponse for Dcr {
         Some(view.cwnd)
     }
 
-    /// While it waits nothing counts as lost.
+    /// While it waits no segment counts as lost.
     fn dup_threshold(&self, view: &SenderView) -> u32 {
         if view.in_fast_recovery {
             view.lost_threshold()

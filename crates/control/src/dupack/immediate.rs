@@ -1,13 +1,12 @@
-//! Fast retransmit at once: the third duplicate ACK indicates a loss (RFC 5681
-//! section 3.2), and the ones before may each send a new segment (RFC 3042).
-//! Threshold and limited transmit are settings of the sender; where reordering
-//! is expected they are those of the order.
+//! Fast retransmit at once: the third duplicate ACK indicates a loss (RFC 5681 section 3.2), and
+//! the earlier ones may each send a new segment (RFC 3042). Threshold and limited transmit are
+//! settings of the sender; while reordering is expected they are set by the order.
 
 use super::{Answer, DupackResponse};
 use crate::part::{Part, PartInfo};
 use crate::SenderView;
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Immediate;
 
@@ -22,7 +21,7 @@ impl Part for Immediate {
 
 impl DupackResponse for Immediate {
     fn on_duplicate(&mut self, view: &SenderView) -> Answer {
-        // Where reordering is expected the threshold falls when a segment is overdue.
+        // While reordering is expected the threshold falls when a segment is overdue.
         let fallen = view.reordering.is_some() && view.dupacks > view.dup_threshold;
         if view.dupacks == view.dup_threshold || fallen {
             Answer::Retransmit
@@ -35,7 +34,7 @@ impl DupackResponse for Immediate {
         let early = view.dupacks < view.dup_threshold;
         match view.reordering {
             Some(r) if early => {
-                // The duplicates come on top of this window.
+                // The duplicates are added to this window.
                 let most = r.windows * view.cwnd - f64::from(view.dupacks);
                 (most >= 0.0).then_some(view.cwnd.min(most))
             }

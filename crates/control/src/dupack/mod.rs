@@ -2,8 +2,8 @@
 //!
 //! A response is one file here and one line in the registry below. It gets each duplicate ACK
 //! outside fast recovery and decides whether to wait or to retransmit, how much limited transmit
-//! may send in the meantime, and the window if the wait ends without a loss. Fast recovery itself
-//! is done by the recovery and the loss classifier.
+//! may send in the meantime, and the window if the wait ends without a loss. The recovery and the
+//! loss classifier handle fast recovery itself.
 
 mod dcr;
 mod immediate;
@@ -18,10 +18,10 @@ pub use ncr::Ncr;
 use crate::part::registry;
 use crate::{Orders, SenderView};
 
-/// The effect of a duplicate ACK.
+/// The decision at a duplicate ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing yet.
+    /// Wait for more.
     Wait,
     /// Fast retransmit.
     Retransmit,
@@ -32,11 +32,11 @@ pub trait DupackResponse {
     /// A duplicate ACK outside fast recovery, already counted in `view.dupacks`.
     fn on_duplicate(&mut self, view: &SenderView) -> Answer;
 
-    /// The window that new segments may fill for the present duplicate ACK,
-    /// the segments that have left the network not counted; none to send nothing.
+    /// The window that new segments may fill at this duplicate ACK, without the segments that have
+    /// left the network; none to send nothing.
     fn limited_window(&self, view: &SenderView) -> Option<f64>;
 
-    /// Duplicate ACKs after which a segment counts as lost (RFC 6675 DupThresh).
+    /// Number of duplicate ACKs after which a segment counts as lost (RFC 6675 DupThresh).
     fn dup_threshold(&self, view: &SenderView) -> u32 {
         view.lost_threshold()
     }
@@ -46,24 +46,23 @@ pub trait DupackResponse {
         false
     }
 
-    /// SND.UNA has advanced after duplicate ACKs that led to nothing;
+    /// SND.UNA has advanced after duplicate ACKs that did not lead to a retransmission;
     /// `more_above` if the same ACK reports segments above it.
     fn on_advance(&mut self, _view: &SenderView, _more_above: bool) -> Orders {
         Orders::none()
     }
 
-    /// Its deadline, and when that was decided.
+    /// Its deadline, and when that was set.
     fn deadline(&self) -> Option<(Instant, Instant)> {
         None
     }
 
-    /// FlightSize before limited transmit added to it, where the response keeps it.
+    /// FlightSize before limited transmit added to it, if the response stores it.
     fn flight_before(&self) -> Option<u64> {
         None
     }
 
-    /// A recovery or a timeout has begun, or SND.UNA has advanced: the duplicates do not count any
-    /// more.
+    /// A recovery or a timeout has begun, or SND.UNA has advanced: the duplicates no longer count.
     fn end(&mut self) {}
 }
 

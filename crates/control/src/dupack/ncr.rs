@@ -1,7 +1,6 @@
-//! Non-congestion robustness, TCP-NCR (RFC 4653), the standards-track relative
-//! of DCR: a segment counts as lost once about a window of data has left the
-//! network after it, and until then Extended Limited Transmit keeps the ACKs
-//! coming.
+//! Non-congestion robustness, TCP-NCR (RFC 4653), an experimental RFC related to DCR: a segment counts as
+//! lost once about a window of data has left the network after it, and until then Extended Limited
+//! Transmit keeps ACKs arriving.
 //!
 //! Careful Limited Transmit sends one new segment for every two that have left
 //! the network, Aggressive one for each. FlightSize is in segments.
@@ -15,7 +14,7 @@ use crate::{Order, Orders, SenderView};
 pub struct Ncr<const CAREFUL: bool> {
     /// FlightSizePrev; none outside Extended Limited Transmit.
     flight_prev: Option<u64>,
-    /// DupThresh in force; held while fast recovery lasts (section 3.4).
+    /// The current DupThresh; constant during fast recovery (section 3.4).
     threshold: u32,
 }
 
@@ -79,8 +78,8 @@ impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
         }
     }
 
-    /// (E.2): pipe + Skipped <= FlightSizePrev - SMSS. Careful counts every
-    /// segment sent so as Skipped (E.4).
+    /// (E.2): pipe + Skipped <= FlightSizePrev - SMSS. Careful counts every segment sent this way as
+    /// Skipped (E.4).
     fn limited_window(&self, view: &SenderView) -> Option<f64> {
         let skipped = if CAREFUL { view.limited_sent } else { 0 };
         let window = self.flight_prev?.saturating_sub(skipped);
@@ -96,7 +95,7 @@ impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
         let Some(before) = self.flight_prev else {
             return Orders::none();
         };
-        // (T.4) restarts with the FlightSizePrev that there is.
+        // (T.4) restarts with the present FlightSizePrev.
         if !more_above {
             self.flight_prev = None;
         }
@@ -108,7 +107,7 @@ impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
                 "the duplicates were reordering: no burst (T.1)",
             )
             .with(
-                // A threshold has two segments at least (RFC 5681 (4)).
+                // A threshold is at least two segments (RFC 5681 (4)).
                 Order::SetSsthresh(before.max(2) as f64),
                 "back to the window before them in slow start (T.2)",
             )
@@ -135,7 +134,7 @@ mod tests {
         }
     }
 
-    /// RFC 4653 section 3: LT_F is 2/3 or 1/2 of what is outstanding, at least three.
+    /// RFC 4653 section 3: LT_F is 2/3 or 1/2 of the outstanding data, at least three.
     #[test]
     fn thresholds() {
         assert_eq!([3, 4, 12, 13].map(Ncr::<true>::threshold_for), [3, 3, 8, 9]);
@@ -179,7 +178,8 @@ mod tests {
         assert_eq!(with, [1, 3, 5]);
     }
 
-    /// After a timeout nothing is in flight until something goes again: there is no window to go back to.
+    /// After a timeout nothing is in flight until something is retransmitted: there is no window to
+    /// restore.
     #[test]
     fn duplicates_with_nothing_in_flight_order_no_window() {
         let mut ncr = Ncr::<true>::default();

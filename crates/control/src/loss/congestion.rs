@@ -4,7 +4,7 @@ use super::{LossCause, LossClassifier};
 use crate::part::{Part, PartInfo};
 use crate::SenderView;
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Congestion;
 

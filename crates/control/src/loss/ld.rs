@@ -1,25 +1,25 @@
 //! Loss differentiation (Lim & Jang, IET Communications 2(2), 2008; Lim & Jang
 //! 2009, section 4.1), and its modification for handoffs.
 //!
-//! A loss is congestion if
+//! A loss is attributed to congestion if
 //!
 //! ```text
 //! (T_cur - T_avg) / T_dev > 2 (T_min / T_cur)^k - 1          (1)
 //! ```
 //!
-//! with T_cur the RTT measured last before the loss, T_avg and T_dev its mean
-//! and mean deviation (gains 1/8 and 1/4, the deviation from the new mean) and
-//! T_min the least RTT since the last timeout. The papers leave `k` open.
+//! where T_cur is the last RTT before the loss, T_avg and T_dev its mean and mean deviation (gains 1/8 and
+//! 1/4, the deviation from the new mean) and T_min the minimum RTT since the last timeout. The papers do not
+//! specify `k`.
 //!
-//! The modification (section 4.2) treats a spurious timeout as a handoff: the first RTT of a
-//! segment sent after that timeout becomes T_avg and T_min, half of it T_dev, and for `n` round
-//! trips (1 in the paper) losses are not judged but treated as congestion. Section 4.1.2 resets to
-//! the initial values instead: a knob.
+//! The modification (section 4.2) treats a spurious timeout as a handoff: the first RTT of a segment sent
+//! after that timeout becomes T_avg and T_min, half of it T_dev, and for `n` round trips (1 in the paper)
+//! losses are not classified but treated as congestion. Section 4.1.2 resets to the initial values instead: a
+//! knob.
 //!
-//! RTTs come from every ACK of new data whose first segment was not retransmitted, as with the
-//! timestamps option; the SYN, which has another size, gives none. T_dev can reach zero on a
-//! constant path; it counts as one clock tick at least. A loss before any RTT since the last
-//! timeout is not judged: it counts as congestion.
+//! RTTs come from every ACK of new data whose first segment was not retransmitted, as with the timestamps
+//! option; the SYN, which has another size, gives none. T_dev can reach zero on a constant path; it counts as
+//! at least one clock tick. A loss before any RTT since the last timeout is not classified: it counts as
+//! congestion.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -30,7 +30,7 @@ use crate::{Interests, SenderView};
 /// Initial T_dev in seconds (section 4.1.1).
 const INITIAL_DEVIATION: f64 = 0.5;
 
-/// State and knobs of LD; with `HANDOFF` the modification.
+/// State and knobs of LD; with `HANDOFF` the modified version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ld<const HANDOFF: bool> {
     k: u32,
@@ -43,11 +43,11 @@ pub struct Ld<const HANDOFF: bool> {
     mean: f64,
     deviation: f64,
     least: f64,
-    /// When the timer last expired: what was sent before belongs to the old path.
+    /// When the timer last expired: segments sent before belong to the old path.
     timeout: Instant,
-    /// A handoff was found and its first RTT is awaited.
+    /// A handoff was detected and its first RTT has not arrived yet.
     awaits_first: bool,
-    /// Round trips that are left without a judgement, and the segment whose ACK ends the present one.
+    /// Round trips left without classification, and the segment whose ACK ends the current one.
     pause: Option<(u32, Seq)>,
 }
 
@@ -167,7 +167,7 @@ impl<const HANDOFF: bool> Ld<HANDOFF> {
         self.mean + self.deviation.max(seconds(self.tick)) * (2.0 * power - 1.0)
     }
 
-    /// Whether the first RTT of the new path is being awaited; if this is it, takes it.
+    /// Whether the first RTT of the new path is missing; if this sample is it, uses it.
     fn starts_afresh(&mut self, sample: &RttSample) -> bool {
         if !self.awaits_first {
             return false;
@@ -236,7 +236,7 @@ impl<const HANDOFF: bool> LossClassifier for Ld<HANDOFF> {
     }
 
     fn indicators(&self) -> Option<Indicators> {
-        // Its values are those of the old path.
+        // Its present values are those of the old path.
         if self.awaits_first {
             return None;
         }
@@ -284,7 +284,8 @@ mod tests {
     fn an_rtt_at_its_least_is_wireless_and_one_above_a_full_buffer_congestion() {
         let judge = |ld: &Ld<false>| ld.judge(&view(20, 1000));
         assert_eq!(judge(&fed(vec![400; 100])), LossCause::Wireless);
-        // A buffer of 20 % of the BDP: 1.2 times the least RTT, long enough for mean and deviation to settle.
+        // A buffer of 20 % of the BDP: 1.2 times the minimum RTT, long enough for mean and deviation to
+        // settle.
         let full = || (0..100).map(|_| 400).chain(vec![480; 200]);
         assert_eq!(judge(&fed(full())), LossCause::Congestion);
         // 2 / 1.2^3 - 1 is above zero: a settled RTT is never above the threshold.
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(judge(&k3), LossCause::Wireless);
     }
 
-    /// Section 4.2: what the old path left behind does not count on the new one.
+    /// Section 4.2: values of the old path do not count on the new one.
     #[test]
     fn after_a_handoff_the_first_new_rtt_sets_everything() {
         let mut ld = fed::<true>(vec![42; 100]);

@@ -1,8 +1,8 @@
-//! Loss classifiers: was a lost segment dropped by a full queue, or by the radio?
+//! Loss classifiers: was a lost segment dropped by a full queue, or lost on the radio link?
 //!
 //! A classifier is one file here and one line in the registry below. It gets the RTT of every ACK
 //! of new data and is called at the duplicate ACK that would start fast retransmit. If it
-//! attributes the loss to the radio, the segment is retransmitted without reducing the window.
+//! attributes the loss to the radio link, the segment is retransmitted without reducing the window.
 
 mod congestion;
 mod ld;
@@ -20,7 +20,7 @@ use crate::{Interests, SenderView};
 pub enum LossCause {
     /// A queue was full: reduce the window.
     Congestion,
-    /// The radio lost it: keep the window.
+    /// It was lost on the radio link: keep the window.
     Wireless,
 }
 
@@ -29,7 +29,7 @@ pub enum LossCause {
 pub struct RttSample {
     /// The round-trip time.
     pub rtt: Duration,
-    /// When the segment that gives it was sent.
+    /// When the segment that gave it was sent.
     pub sent: Instant,
     /// First unacknowledged segment after the ACK.
     pub snd_una: Seq,
@@ -40,13 +40,13 @@ pub struct RttSample {
 /// The indicators of a classifier, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Indicators {
-    /// The RTT measured last.
+    /// The last RTT.
     pub current: f64,
     /// Mean RTT.
     pub mean: f64,
     /// Mean deviation of the RTT.
     pub deviation: f64,
-    /// Smallest RTT; infinite before any.
+    /// Minimum RTT; infinite before any.
     pub least: f64,
     /// An RTT above this means congestion.
     pub threshold: f64,
@@ -54,10 +54,10 @@ pub struct Indicators {
 
 /// A loss classifier.
 pub trait LossClassifier {
-    /// The cause of the loss that is suspected now.
+    /// The cause of the suspected loss.
     fn judge(&self, view: &SenderView) -> LossCause;
 
-    /// [`Interests::SAMPLES`] if it wants to see RTT samples; this does not change.
+    /// [`Interests::SAMPLES`] if it uses RTT samples; this does not change.
     fn interests(&self) -> Interests {
         Interests::NOTHING
     }
@@ -68,7 +68,7 @@ pub trait LossClassifier {
     /// The retransmission timer has expired.
     fn on_timeout(&mut self, _view: &SenderView) {}
 
-    /// The timeout was found to be spurious: the path may have changed.
+    /// The timeout was spurious: the path may have changed.
     fn on_spurious_timeout(&mut self, _view: &SenderView) {}
 
     /// Its measurements, if it has any.

@@ -1,24 +1,22 @@
 //! A1: avoid spurious retransmission timeouts (Daniel & Kojo 2008, section
 //! 5.2, figure 11).
 //!
-//! On a notice of more delay the minimum RTO is raised to what the ACK of the
-//! next segment may take, so that the old link's timeout does not fire for a
-//! segment whose ACK is only late:
+//! On a notice of more delay the minimum RTO is raised to the time that the ACK of the next segment
+//! may take, so that the old link's timeout does not expire for a segment whose ACK is only late:
 //!
 //! 1. `RTT_old_newlink` exceeds the RTO: `RTT_old_newlink + FlightSize x SDpkt_old + 200 ms`;
-//! 2. fast recovery is under way: `RTT_newlink + FlightSize x SDpkt_old + 200 ms`;
+//! 2. fast recovery is in progress: `RTT_newlink + FlightSize x SDpkt_old + 200 ms`;
 //! 3. fast recovery starts before everything sent before the handoff is
 //!    acknowledged: `RTT_newlink + pipe x SDpkt_new + 200 ms`.
 //!
-//! The paper's listing uses `RTT_newlink` in case 1 too, but its worked number
-//! (552 ms) needs `RTT_old_newlink`; in case 3 its 2.12 s needs the pipe after
-//! three duplicate ACKs. Section 5.2 invokes A1 when "an increase in the link
-//! delay" is indicated; the listing also names a decrease in bandwidth. The
-//! other readings are knobs.
+//! The paper's listing uses `RTT_newlink` in case 1 too, but its worked number (552 ms) needs
+//! `RTT_old_newlink`; in case 3 its 2.12 s needs the pipe after three duplicate ACKs. Section 5.2
+//! invokes A1 when "an increase in the link delay" is indicated; the listing also mentions a
+//! decrease in bandwidth. The other readings are knobs.
 //!
-//! A1 protects against growing delay only. While it holds, the RTO is as long as
-//! the new round trip, a full queue and 200 ms, so a genuine loss that needs a
-//! timeout is noticed that much later.
+//! A1 only protects against growing delay. While it is active, the RTO is as long as the new round
+//! trip, a full queue and 200 ms, so a genuine loss that needs a timeout is detected that much
+//! later.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -132,7 +130,7 @@ impl Part for A1 {
 
 impl HandoffPolicy for A1 {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        // An earlier handoff says nothing of this one.
+        // An earlier handoff gives no information about this one.
         let mut orders = Orders::none();
         let mut min_rto_before = view.min_rto;
         if let Some(earlier) = self.active.take() {

@@ -1,16 +1,14 @@
-//! A2: reduce congestion losses after a handoff to a smaller path (Daniel &
-//! Kojo 2008, section 5.3, figure 13), and A5, its modification for a large
-//! fall of bandwidth (section 6.3, figure 25).
+//! A2: reduce congestion losses after a handoff to a path with a smaller BDP (Daniel & Kojo 2008,
+//! section 5.3, figure 13), and A5, its modification for a large decrease of bandwidth (section
+//! 6.3, figure 25).
 //!
-//! On a notice, outside RTO recovery, when FlightSize exceeds twice the new
-//! link's BDP (A5: 1.5 times if the bandwidth falls by a factor of 8 or more),
-//! `cwnd` and `ssthresh` become the BDP of the new link. A fast recovery for a
-//! segment sent before the handoff then does not reduce them again. With
-//! several flows the BDP is divided among them.
+//! On a notice, outside RTO recovery, when FlightSize exceeds twice the new link's BDP (A5: 1.5
+//! times if the bandwidth decreases by a factor of 8 or more), `cwnd` and `ssthresh` become the BDP
+//! of the new link. A fast recovery for a segment sent before the handoff then does not reduce them
+//! again. With several flows the BDP is divided among them.
 //!
-//! A2 never raises `cwnd`, and while the sender goes back after a timeout it
-//! counts only what was sent since the rewind: FlightSize by the highest
-//! segment would overstate what is in flight.
+//! A2 never raises `cwnd`. While the sender goes back after a timeout, A2 counts only segments sent
+//! since the rewind: FlightSize by the highest segment would overstate the data in flight.
 
 use midflight_units::Seq;
 
@@ -21,11 +19,11 @@ use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 /// Smallest window that A2 sets, in segments (figure 13).
 const LEAST_WINDOW: u64 = 2;
 
-/// What A2 and A5 share.
+/// The common part of A2 and A5.
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
     by_highest: bool,
-    /// Everything below this is from before the handoff that reduced `cwnd`.
+    /// Segments below this were sent before the handoff that reduced `cwnd`.
     reduced_below: Option<Seq>,
 }
 
@@ -267,13 +265,13 @@ mod tests {
         n.flows = 4;
         let orders = A2::default().on_notice(&n, &view(9, 200));
         assert!(orders.contains(&Order::SetCwnd(2.0)));
-        // Each has 2 of the 11 packets, and the threshold is 4 of its own.
+        // Each flow has 2 of the 11 packets, and the threshold is 4 for each.
         assert!(A2::default().on_notice(&n, &view(4, 200)).is_empty());
         assert!(!A2::default().on_notice(&n, &view(5, 200)).is_empty());
         // A5: 3, the bandwidth falling by a factor of 16.
         assert!(A5::default().on_notice(&n, &view(3, 200)).is_empty());
         assert!(!A5::default().on_notice(&n, &view(4, 200)).is_empty());
-        // Never less than two segments, however many share.
+        // Never less than two segments, however many flows share.
         n.flows = 64;
         let orders = A5::default().on_notice(&n, &view(9, 200));
         let two = [Order::SetCwnd(2.0), Order::SetSsthresh(2.0)];

@@ -1,14 +1,13 @@
 //! A3: use a link as soon as it is back (Daniel & Kojo 2008, section 5.4,
 //! figure 15).
 //!
-//! The threshold is saved after the first timeout of a segment. If the sender
-//! is in RTO recovery when the notice comes, it retransmits the first
-//! unacknowledged segment at once instead of waiting for the backed-off timer,
-//! and takes the saved threshold back: the later timeouts were caused by the
-//! disconnection, not by congestion. After a significant change of delay the
-//! RTT estimate is reset, and the ACK of the first segment of the new path
-//! gives a sample. The ACK of the retransmission does not: after a
-//! make-before-break handoff it may answer a copy sent before (a knob).
+//! The threshold is saved after the first timeout of a segment. If the sender is in RTO recovery
+//! when the notice comes, it retransmits the first unacknowledged segment at once instead of
+//! waiting for the backed-off timer, and restores the saved threshold: the later timeouts were
+//! caused by the disconnection, not by congestion. After a significant change of delay the RTT
+//! estimate is reset, and the ACK of the first segment of the new path gives a sample. The ACK of
+//! the retransmission does not: after a make-before-break handoff it may acknowledge an earlier
+//! copy (a knob).
 //!
 //! The paper does not define "significant"; a factor of two either way holds
 //! for every pair it uses. The bandwidth-estimation report of the same authors
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
     use crate::policy::testing::{notice, view};
 
-    /// Stalled at segment 100 with this threshold, after a first timeout that left `first`.
+    /// Stalled at segment 100 with this threshold, after a first timeout that set it to `first`.
     fn timed_out(first: f64, ssthresh: f64) -> SenderView {
         SenderView {
             in_rto_recovery: true,

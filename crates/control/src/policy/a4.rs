@@ -1,9 +1,8 @@
 //! A4: fast convergence of the RTO after a handoff to less delay (Daniel &
 //! Kojo 2008, section 5.5, figure 16).
 //!
-//! Outside RTO recovery: when everything sent before the handoff is
-//! acknowledged, the RTT estimate of the old path is dropped and the first
-//! segment of the new path gives the new one.
+//! Outside RTO recovery: when everything sent before the handoff is acknowledged, the RTT estimate
+//! of the old path is discarded and the first segment of the new path gives the new one.
 
 use midflight_units::{Instant, Seq};
 
@@ -14,7 +13,7 @@ use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 /// State of A4.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct A4 {
-    /// When the notice came, and one past the highest segment sent before it.
+    /// When the notice arrived, and one past the highest segment sent before it.
     handoff: Option<(Instant, Seq)>,
 }
 

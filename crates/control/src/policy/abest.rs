@@ -1,49 +1,47 @@
 //! Available bandwidth by measurement (Daniel & Kojo, report on available
 //! bandwidth, section 3, figure 1), at the start of a connection and after a handoff:
 //!
-//! 1. Capacity: min(4, BDP/flows) segments back to back, from whose dispersion
-//!    the receiver tells the rate of the bottleneck, at most that of the access link.
-//! 2. Cycles: a chirp of as many segments as the window and the path hold, at most 16,
-//!    from a low to a high rate, from whose queueing delay it tells the available
-//!    bandwidth; ssthresh becomes that times the RTT. The first chirp goes up to the
-//!    flow's share of the capacity, from half of it; the second from two segments a round
-//!    trip to twice what the first found; further ones double both rates. It ends when the
-//!    estimate is below the highest rate or twice the window exceeds the threshold.
+//! 1. Capacity: min(4, BDP/flows) segments back to back; from their dispersion the receiver estimates the
+//!    rate of the bottleneck, limited to the rate of the access link.
+//! 2. Cycles: a chirp from a low to a high rate, with as many segments as the window and the path hold,
+//!    at most 16. From its queueing delay the receiver estimates the available bandwidth; ssthresh
+//!    becomes that times the RTT. The first chirp goes up to the flow's share of the capacity, from half
+//!    of it; the second from two segments per round trip to twice the result of the first; further ones
+//!    double both rates. The cycles end when the estimate is below the highest rate or twice the window
+//!    exceeds the threshold.
 //!
-//! The listing divides by `pkt_count` in the exponent of the spread, compares a rate
-//! with a BDP, and leaves the factor 2 out of it. Taken is what makes the report's own
-//! numbers come out: the first and the last gap have exactly the two rates, the
-//! capacity is cut to the link's rate, the BDP is rate x 2 delay (125 packets for LTE).
-//! The text has the second chirp end at what the first found, the listing at twice
-//! that: the listing, as the test for an end could not fail otherwise (a knob).
+//! The listing divides by `pkt_count` in the exponent of the spread, compares a rate with a BDP, and
+//! omits the factor 2 from it. The reading here gives the report's own numbers: the first and the last
+//! gap have exactly the two rates, the capacity is limited to the link's rate, the BDP is rate x 2 delay
+//! (125 packets for LTE). In the text the second chirp ends at the result of the first, in the listing at
+//! twice that: the listing is used, because otherwise the test for an end could never fail (a knob).
 //!
-//! A train is the next segments of the data, and nothing else is withheld for it: "the
-//! growth rate of the window is similar to that of regular TCP", and "cwnd is incremented
-//! as in slow start" in every cycle. So a chirp has no more segments than the largest window
-//! that the report names for a cycle, 12 to 16 (a knob).
+//! A train is the next segments of the data, and nothing else is held back for it: "the growth rate of
+//! the window is similar to that of regular TCP", and "cwnd is incremented as in slow start" in every
+//! cycle. So a chirp has at most as many segments as the largest window that the report names for a
+//! cycle, 12 to 16 (a knob).
 //!
-//! What the report leaves open, and what is done here:
+//! Points that the report does not specify, and the choice here:
 //!
-//! - A train waits until the window has room for all of it, for as long as it takes. It is
-//!   shorter where there is less to send; a chirp of fewer than three segments says nothing
-//!   and ends the cycles. The next train is ordered at the report of the one before.
-//! - At the start nothing follows the packet pairs until their report is here: their ACKs
-//!   come with it, and the window they open is what the first chirp is made of. Nothing is
-//!   withheld after any other train. `abest_withhold` has the reverse, which was the reading
-//!   here before: nothing new between any train and its report, and what the last wait has
-//!   withheld leaves at the estimated rate or at once (`abest_release`).
-//! - The cycles go on until one of the report's two conditions ends them, or after so many
+//! - A train waits until the window has room for all of it, for as long as it takes. It is shorter if
+//!   there is less to send; a chirp of fewer than three segments gives no estimate and ends the cycles.
+//!   The next train is ordered at the report of the previous one.
+//! - At the start nothing is sent after the packet pairs until their report arrives: their ACKs arrive
+//!   with it, and the window that they open is used for the first chirp. Nothing is held back after any
+//!   other train. `abest_withhold` has the reverse, an earlier reading: nothing new between any train and
+//!   its report, and the segments held back by the last wait are sent at the estimated rate or at once
+//!   (`abest_release`).
+//! - The cycles continue until one of the report's two conditions ends them, or after a maximum number
 //!   (`abest_cycles`): with one, only the first chirp is sent.
-//! - The RTT is the last segment's: from its departure to the report, which is
-//!   not delayed. So a timestamp would tell.
-//! - A segment that is missing, a timeout, a fast recovery or a lost report end the
-//!   cycles; the threshold stays as it is. But a timeout or a fast recovery for what
-//!   was sent before the handoff says nothing of the new path: the first train goes after it,
-//!   as it does for a notice during a recovery, when the window is as large as that train.
-//!   A new notice restarts the measurement.
-//! - After a handoff a link too small to measure leaves the window alone; at the
-//!   start the window is one segment, as the report says. Up to the first estimate the window
-//!   grows as the threshold in force has it.
+//! - The RTT is that of the last segment: from its departure to the report, which is not delayed, as with
+//!   a timestamp.
+//! - A missing segment, a timeout, a fast recovery or a lost report ends the cycles; the threshold does
+//!   not change. But a timeout or a fast recovery for segments sent before the handoff gives no
+//!   information about the new path: the first train is sent after it, as for a notice during a recovery,
+//!   when the window is as large as that train. A new notice restarts the measurement.
+//! - After a handoff to a link that is too small to measure, the window does not change; at the start the
+//!   window is one segment, as in the report. Up to the first estimate the window grows with the current
+//!   threshold.
 
 use midflight_units::{Duration, Rate, Seq};
 
@@ -54,27 +52,27 @@ use crate::{
     Train, DATA_BYTES,
 };
 
-/// Most segments of the first train: the largest initial window of RFC 3390.
+/// Maximum number of segments of the first train: the largest initial window of RFC 3390.
 const MOST_PAIRS: u64 = 4;
-/// Two gaps: with one the only rate would be the answer to every path.
+/// Two gaps: with one gap the only rate would be the result on every path.
 const LEAST_CHIRP: u64 = 3;
 /// The largest window that the report names for a cycle.
 const LONGEST_CHIRP: u64 = 16;
 /// RFC 5681 (4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
-/// How far it has come.
+/// The phase of the measurement.
 #[derive(Clone, Copy, Debug)]
 enum AbestState {
     /// Nothing to measure.
     Idle,
     /// The SYN is not yet acknowledged.
     Opening,
-    /// A recovery is under way, or the window too small.
+    /// A recovery is in progress, or the window is too small.
     Waiting,
-    /// The first train is out.
+    /// The first train has been sent.
     Capacity,
-    /// A chirp is out.
+    /// A chirp has been sent.
     Cycle { number: u32, low: Rate, high: Rate },
 }
 
@@ -84,25 +82,25 @@ pub struct Abest {
     phase: AbestState,
     link: LinkInfo,
     flows: u64,
-    /// One past what was sent before the notice.
+    /// One past the highest segment sent before the notice.
     since: Seq,
     /// Number of the last train.
     train: u16,
     /// The bottleneck's rate.
     capacity: Rate,
-    /// The second cycle goes up to so many times what the first found.
+    /// The second cycle goes up to this many times the result of the first.
     second: u64,
-    /// The last train withholds what follows it until its report.
+    /// The last train holds back new segments until its report.
     withholds: bool,
     /// Every train does, not only the packet pairs at the start.
     always_withholds: bool,
-    /// The packet pairs to come are those of the start.
+    /// The next packet pairs are those at the start.
     starting: bool,
-    /// What was withheld leaves at the estimated rate.
+    /// Segments held back are sent at the estimated rate.
     paced: bool,
-    /// Most segments of a chirp.
+    /// Maximum number of segments of a chirp.
     longest: u64,
-    /// Most chirps of a measurement.
+    /// Maximum number of chirps of a measurement.
     cycles: u32,
 }
 
@@ -189,7 +187,7 @@ impl Part for Abest {
     }
 }
 
-/// Segments of so many bytes that pass at a rate in a time.
+/// How many segments of this size pass at a rate in a time.
 fn segments(rate: Rate, time: Duration, view: &SenderView) -> u64 {
     rate.bits_in(time) / (8 * u64::from(view.segment_bytes))
 }
@@ -223,7 +221,7 @@ impl Abest {
         }
     }
 
-    /// What the link holds, in words.
+    /// A description of the BDP of the link.
     fn holds(&self) -> String {
         let bdp = self.bdp();
         match self.flows {
@@ -232,7 +230,7 @@ impl Abest {
         }
     }
 
-    /// Segments that the access link holds.
+    /// The BDP of the access link, in segments.
     fn bdp(&self) -> u64 {
         self.link.rate.bits_in(self.link.delay * 2) / (8 * DATA_BYTES)
     }
@@ -261,7 +259,7 @@ impl Abest {
         })
     }
 
-    /// The first train, as soon as it can go.
+    /// Sends the first train as soon as possible.
     fn measure_capacity(&mut self, view: &SenderView) -> Orders {
         let pairs = self.pairs();
         let recovering = view.in_fast_recovery || view.in_rto_recovery;
@@ -280,8 +278,8 @@ impl Abest {
         Orders::none().with(order, why)
     }
 
-    /// A chirp of what the path holds at `rate` in a round trip, or the end if
-    /// that is too little.
+    /// A chirp with as many segments as the path holds at `rate` in a round trip, or the end if that is
+    /// too few.
     fn chirp(
         &mut self,
         number: u32,
@@ -313,7 +311,7 @@ impl Abest {
         Orders::none().with(order, why)
     }
 
-    /// The end: sending takes its usual course, after what was withheld if anything was.
+    /// Ends the measurement: normal sending continues, after the segments that were held back, if any.
     fn release(&mut self, mut orders: Orders, rate: Rate, view: &SenderView) -> Orders {
         self.phase = AbestState::Idle;
         let room = (view.cwnd as u64).saturating_sub(view.flight_size());
@@ -361,7 +359,7 @@ impl Abest {
             return self.release(Orders::none().with(set, why), available, view);
         }
         let rates = if number == 1 {
-            // Two segments a round trip.
+            // Two segments per round trip.
             let two = 16_000_000_000 * u64::from(view.segment_bytes) / rtt.as_nanos().max(1);
             let low = Rate::from_bps(two).unwrap_or(low);
             (low, scaled(available, self.second, 1))
@@ -376,7 +374,7 @@ impl Abest {
         orders
     }
 
-    /// What follows an ACK in the present phase.
+    /// The next step at an ACK in the current phase.
     fn go_on(&mut self, view: &SenderView) -> Orders {
         match self.phase {
             AbestState::Idle => {}
@@ -384,7 +382,7 @@ impl Abest {
             AbestState::Opening => {
                 self.phase = AbestState::Waiting;
                 let pairs = self.pairs();
-                // After a lost SYN the window is smaller, and stays so.
+                // After a lost SYN the window is smaller, and is not raised.
                 if view.cwnd < view.initial_window {
                     return self.go_on(view);
                 }
@@ -405,7 +403,7 @@ impl Abest {
             AbestState::Waiting => return self.measure_capacity(view),
             AbestState::Capacity | AbestState::Cycle { .. } => {
                 if view.train != Some(self.train) {
-                    // It was lost, or its report was.
+                    // The train or its report was lost.
                     self.phase = AbestState::Idle;
                 }
             }
@@ -471,7 +469,7 @@ mod tests {
     use crate::estimate::Estimate;
     use crate::policy::testing::{link, notice, view};
 
-    /// Nothing in flight, the SYN acknowledged, this window.
+    /// Nothing is in flight, the SYN is acknowledged, and the window is `cwnd`.
     fn open(cwnd: f64) -> SenderView {
         SenderView {
             snd_una: 1,
@@ -586,8 +584,8 @@ mod tests {
         assert!(!abest.interests().includes(Interests::ACKS));
     }
 
-    /// The same where every train withholds: what was withheld, 24 segments, leaves at the estimated
-    /// rate; 12,000 bits at 50 Mbit/s take 240 us.
+    /// The same if every train holds back: the segments held back, 24, are sent at the estimated rate;
+    /// 12,000 bits at 50 Mbit/s take 240 us.
     #[test]
     fn every_train_withholds_what_follows_if_so_set() {
         let (mut abest, _) = start(50_000, 15, 1);
@@ -621,7 +619,8 @@ mod tests {
 
     /// Four flows share: cycle 1 from 50/8 = 6.25 to 12.5 Mbit/s, cycle 2 up to 25, cycle 3 doubles both
     /// rates of cycle 2: 0.4 to 50 Mbit/s. Each finds its highest rate: ssthresh 12.5 Mbit/s x 120 ms =
-    /// 125 segments, then 250, and at the end 2 x 250 exceeds 50 Mbit/s x 120 ms = 500 not, 2 x 251 does.
+    /// 125 segments, then 250. At the end 2 x 250 does not exceed 50 Mbit/s x 120 ms = 500, but 2 x 251
+    /// does.
     #[test]
     fn the_cycles_of_four_flows_double_from_the_third_on() {
         let (mut abest, _) = start(50_000, 15, 4);
@@ -683,7 +682,7 @@ mod tests {
             lost.on_ack(&duplicate(100), &sender).is_empty()
                 && !lost.interests().includes(Interests::ACKS)
         );
-        // What comes too late, or is of another train, is not heeded.
+        // A report that is late or belongs to another train is ignored.
         assert!(lost
             .on_estimate(&report(1, Some(50.0), 120), &open(6.0))
             .is_empty());
@@ -722,8 +721,8 @@ mod tests {
             .is_empty());
     }
 
-    /// Segments 1 to 9 were sent before the notice. A timeout for one of them says nothing of the new
-    /// path, one for a later segment does.
+    /// Segments 1 to 9 were sent before the notice. A timeout for one of them gives no information about
+    /// the new path, one for a later segment does.
     #[test]
     fn a_loss_from_before_the_handoff_defers_the_measurement_and_a_later_one_ends_it() {
         let handoff = notice((6000, 50), (50_000, 15));

@@ -6,8 +6,8 @@
 //! using the bandwidth and the RTT of the new path".
 //!
 //! The notice starts slow start as in the first scheme, [`super::immediate_expiry`]. A pair needs two new
-//! segments, so that it goes when everything sent before is acknowledged or known to be lost. Its own
-//! round trip is the RTT.
+//! segments, so it is sent when everything sent before is acknowledged or known to be lost. Its own round
+//! trip is the RTT.
 
 use super::immediate_expiry::{half_of_flight, slow_start};
 use super::pair::{bdp_segments, Pair};
@@ -15,7 +15,7 @@ use super::{HandoffPolicy, TrainReport};
 use crate::part::{Part, PartInfo};
 use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
-/// The pair under way.
+/// The pair in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BandwidthAware {
     pair: Pair,

@@ -1,6 +1,5 @@
-//! Careful Resume (RFC 9959): a sender that knows the capacity of a path from earlier, or from a
-//! notice, increases its window to half of that after the path has been confirmed, and retreats at
-//! once if that was too much.
+//! Careful Resume (RFC 9959): a sender with a known path capacity, from an earlier connection or from a notice,
+//! increases its window to half of that after the path has been confirmed, and retreats at once if that was too much.
 //!
 //! | phase | from | what it does |
 //! |---|---|---|
@@ -10,11 +9,11 @@
 //! | safe retreat | a loss in one of these two | half of PipeSize, and no growth until the last unvalidated segment is acknowledged; then the threshold is beta PipeSize |
 //! | normal | the end of any | nothing |
 //!
-//! What is known is the bandwidth-delay product of the link in the notice, at the start or of a handoff: known exactly, so that it has no
-//! lifetime. Knobs replace it by another window and round trip, as saved by an earlier connection. With several
-//! flows that move together it is a flow's share. Throughput advice (SCONE) is a rate without a round trip: the window is then the rate
-//! times the round trip that the reconnaissance measures, if the advice has not expired. Packets of another path are ignored: the round
-//! trip is that of segments sent after the notice.
+//! The known capacity is the bandwidth-delay product of the link in the notice, at the start or at a handoff: it is
+//! exact, so it has no lifetime. Knobs replace it by another window and round trip, as saved by an earlier connection.
+//! With several flows that move together it is a flow's share. Throughput advice (SCONE) is a rate without a round
+//! trip: the window is then the rate times the round trip that the reconnaissance measures, if the advice has not
+//! expired. Packets of another path are ignored: the round trip is that of segments sent after the notice.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -25,30 +24,30 @@ use crate::{
     AckNews, Advice, Interests, LinkInfo, Notice, Order, Orders, Pacing, SenderView, StartNotice,
 };
 
-/// Section 4.2: a round trip outside these bounds is of another path.
+/// Section 4.2: a round trip outside these bounds belongs to another path.
 const SHORTEST: u64 = 2;
 const LONGEST: u64 = 10;
-/// A saved window of less than this number of initial windows is not used (section 4.1).
+/// A saved window of less than this many initial windows is not used (section 4.1).
 const LEAST: f64 = 4.0;
 
-/// What is known of the path.
+/// What is known about the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
     what: Capacity,
-    /// Since when segments take it.
+    /// Since when segments use it.
     since: Instant,
 }
 
-/// What a path holds.
+/// The capacity of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Capacity {
     /// A window, and the round trip that it belongs to.
     Window { segments: f64, rtt: Duration },
-    /// What throughput advice says, until it expires. The round trip is the one that the reconnaissance measures.
+    /// Throughput advice, until it expires. The round trip is the one that the reconnaissance measures.
     Rate(Advice),
 }
 
-/// See above.
+/// The phases of the RFC; see the module documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
     #[default]
@@ -58,7 +57,7 @@ enum Phase {
     },
     Unvalidated {
         pipe_size: u64,
-        /// The first segment that would not have left without the jump.
+        /// The first segment that would not have been sent without the jump.
         first: Seq,
         until: Instant,
     },
@@ -72,8 +71,8 @@ enum Phase {
     },
 }
 
-/// The last unvalidated segment: one past it, and when what was sent later left. What is acknowledged of either ends a phase;
-/// segments before it may be missing then.
+/// The last unvalidated segment: one past it, and when later segments were sent. An ACK of either ends a phase; in the
+/// second case earlier segments may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Last {
     end: Seq,
@@ -94,7 +93,7 @@ impl Last {
 }
 
 impl Phase {
-    /// The order that ends what a safe retreat holds back.
+    /// The order that ends the growth hold of a safe retreat.
     fn let_grow(self, because: &'static str) -> Orders {
         match self {
             Self::Retreat { .. } => Orders::none().with(Order::HoldGrowth(Instant::ZERO), because),
@@ -108,9 +107,9 @@ impl Phase {
 pub struct CarefulResume {
     saved_window: Option<u64>,
     saved_rtt: Option<Duration>,
-    /// One sample of the round trip ends the reconnaissance, not the initial window: picoquic's way.
+    /// One RTT sample ends the reconnaissance, not the ACK of the initial window, as in picoquic.
     after_a_sample: bool,
-    /// Hundredths of what is known.
+    /// Percentage of the known capacity.
     jump: u64,
     beta: f64,
     known: Option<Known>,
@@ -193,7 +192,7 @@ impl Part for CarefulResume {
 }
 
 impl CarefulResume {
-    /// A path of which this is known is in use from now on.
+    /// A path with this link is in use from now on.
     fn begin(&mut self, link: LinkInfo, flows: u32, view: &SenderView) {
         let share = link.bdp_packets() as f64 / f64::from(flows.max(1));
         let segments = self.saved_window.map_or(share, |saved| saved as f64);
@@ -230,7 +229,7 @@ impl CarefulResume {
             )
     }
 
-    /// The round trip of a packet sent since the path came into use, if the ACK covers one.
+    /// The round trip of a packet sent since the path is in use, if the ACK covers one.
     fn round_trip(known: Known, ack: &AckNews, view: &SenderView) -> Option<Duration> {
         let echo = ack.echo.filter(|&echo| echo >= known.since)?;
         Some(view.now.since(echo))
@@ -333,7 +332,7 @@ impl HandoffPolicy for CarefulResume {
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
         match self.phase {
-            // The handshake has no data: its ACK is none of the initial window.
+            // The handshake has no data: its ACK does not count for the initial window.
             Phase::Reconnaissance { acked }
                 if self.after_a_sample || view.snd_una > 1 || ack.una_before > 0 =>
             {
@@ -379,7 +378,7 @@ impl HandoffPolicy for CarefulResume {
             Phase::Unvalidated { pipe_size, .. } => (pipe_size, Last::sent(view)),
             Phase::Validating { pipe_size, last } => (pipe_size, last),
             Phase::Reconnaissance { .. } => {
-                // Congestion before the jump: there is none.
+                // Congestion before the jump: there will be no jump.
                 (self.phase, self.known) = (Phase::Normal, None);
                 return Orders::none();
             }
@@ -420,8 +419,8 @@ mod tests {
         Instant::from_nanos(ms * MS)
     }
 
-    /// A sender whose saved window is 300 packets, with a round trip of 100 ms, that has got all of its initial window
-    /// acknowledged with 29 packets in flight: appendix B of RFC 9959.
+    /// A sender with a saved window of 300 packets and a round trip of 100 ms, with all of its initial window
+    /// acknowledged and 29 packets in flight: appendix B of RFC 9959.
     fn jumped() -> (CarefulResume, SenderView, Orders) {
         let mut resume = CarefulResume {
             saved_window: Some(300),
@@ -473,7 +472,7 @@ mod tests {
                 last
             }
         );
-        // Each that is acknowledged is part of the pipe.
+        // Each acknowledged packet adds to the pipe size.
         sender.snd_una = 41;
         assert!(resume.on_ack(&advance(41, 29), &sender).is_empty());
         assert_eq!(
@@ -483,7 +482,7 @@ mod tests {
                 last
             }
         );
-        // What was sent later is acknowledged first if the last one is missing.
+        // Later segments are acknowledged first if the last one is missing.
         let mut other = resume;
         let later = AckNews {
             echo: Some(at(290)),
@@ -512,7 +511,8 @@ mod tests {
         assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
     }
 
-    /// Throughput advice has no round trip: the window is the rate times what the path shows, unless the advice has expired.
+    /// Throughput advice has no round trip: the window is the rate times the measured round trip, unless the advice has
+    /// expired.
     #[test]
     fn advice_is_a_rate_over_the_round_trip_that_the_path_shows() {
         let rate = link(10_000, 1).rate;
@@ -586,7 +586,7 @@ mod tests {
         }
     }
 
-    /// The sample of the handshake is enough where the reconnaissance ends with one.
+    /// The sample of the handshake is enough if one sample ends the reconnaissance.
     #[test]
     fn a_sample_is_enough_if_it_is_said_to_be() {
         for (after_a_sample, saved_ms, jumps) in

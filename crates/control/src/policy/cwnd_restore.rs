@@ -11,16 +11,16 @@ use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Interests, Notice, Order, Orders, SenderView};
 
-/// A window that was reduced.
+/// A reduction of the window.
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
-    /// What was in flight then.
+    /// The segments in flight at that time.
     flight: (Seq, Seq),
     cwnd: f64,
     ssthresh: f64,
 }
 
-/// The last reduction, and what was in flight at the notice.
+/// The last reduction, and the segments in flight at the notice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CwndRestore {
     before: Option<Reduction>,
@@ -37,7 +37,7 @@ impl Part for CwndRestore {
 }
 
 impl CwndRestore {
-    /// The first reduction for what is in flight from `una` on.
+    /// The first reduction for segments in flight from `una` on.
     fn reduced(&self, una: Seq) -> Option<Reduction> {
         let is_in = |before: &Reduction| (before.flight.0..before.flight.1).contains(&una);
         self.before.filter(is_in)
@@ -134,7 +134,7 @@ mod tests {
         assert!(orders.contains(&Order::RetransmitNow));
     }
 
-    /// A partial ACK between the reduction and the notice is of the same flight.
+    /// A partial ACK between the reduction and the notice belongs to the same flight.
     #[test]
     fn what_a_fading_link_has_taken_comes_back_too() {
         let mut part = CwndRestore::default();

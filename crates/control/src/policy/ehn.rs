@@ -1,20 +1,17 @@
-//! Explicit Handover Notification, the sender's side (Izumikawa, Yamaguchi &
-//! Katto, section 3): an ACK with the handoff mark says that what is in flight
-//! went to the old base station. The sender restarts its timer and sends
-//! everything from the first unacknowledged segment again, with the window as
-//! it was: if a timeout has reduced it meanwhile, the stored pair comes back.
+//! Explicit Handover Notification, the sender's side (Izumikawa, Yamaguchi & Katto, section 3): an
+//! ACK with the handoff mark means that the data in flight went to the old base station. The sender
+//! restarts its timer and retransmits everything from the first unacknowledged segment with its
+//! previous window: if a timeout has reduced the window since, the stored pair is restored.
 //!
-//! The paper stores window and threshold "whenever they are changed". After
-//! several reductions the pair in force before the first of them counts, since
-//! SND.UNA last advanced. It speaks of timeouts only; a fast recovery is taken
-//! back as well if what it retransmitted was lost by the handoff: sent within
-//! one round-trip time before the mark was.
+//! The paper stores window and threshold "whenever they are changed". After several reductions the
+//! pair before the first of them since SND.UNA last advanced is used. The paper mentions timeouts
+//! only; a fast recovery is undone as well if the handoff lost the segment that it retransmitted,
+//! that is, if this was sent within one round-trip time before the mark.
 //!
-//! A mark counts once: repeats have its number, and one that says nothing new
-//! (an ACK below SND.UNA, a segment never sent, another mark within a
-//! round-trip time) is an ACK like any other, so that forged marks make a
-//! sender resend its window once a round trip at most, never more than a window
-//! that it had.
+//! A mark counts once. Repeats have its number. A mark without new information (an ACK below
+//! SND.UNA, a segment never sent, another mark within a round-trip time) is treated as a plain ACK,
+//! so forged marks make a sender retransmit its window at most once per round trip, and never more
+//! than an earlier window.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -23,7 +20,7 @@ use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::signal::HandoffMark;
 use crate::{AckNews, Interests, Notice, Order, Orders, SenderView};
 
-/// The window with which a sender goes on.
+/// The window after the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResumeWindow {
     Previous,
@@ -34,7 +31,7 @@ enum ResumeWindow {
 /// Window and threshold before a reduction.
 #[derive(Clone, Copy, Debug)]
 struct Stored {
-    /// SND.UNA at the time.
+    /// SND.UNA at that time.
     una: Seq,
     cwnd: f64,
     ssthresh: f64,
@@ -50,17 +47,16 @@ impl Stored {
     }
 }
 
-/// State and knobs of the sender's half of EHN.
+/// State and knobs of the sender's side of EHN.
 #[derive(Clone, Copy, Debug)]
 pub struct Ehn {
     onward: ResumeWindow,
     estimate_rtt: bool,
-    /// The pair before the last fast recovery, and when the segment that it is
-    /// about had been sent.
+    /// The pair before the last fast recovery, and when the retransmitted segment had been sent.
     before_recovery: Option<(Option<Instant>, Stored)>,
     /// The pair before the first timeout since SND.UNA last advanced.
     before_timeout: Option<Stored>,
-    /// The number of the last mark that counted, and when it came.
+    /// The number of the last mark that counted, and when it arrived.
     last: Option<(u32, Instant)>,
 }
 
@@ -123,9 +119,8 @@ impl Ehn {
         !nothing && !again
     }
 
-    /// The pair before a reduction since SND.UNA last advanced that the handoff
-    /// caused: a fast recovery for what was sent within a round-trip time before
-    /// the mark, else a timeout.
+    /// The pair before a reduction that the handoff caused since SND.UNA last advanced: a fast
+    /// recovery for a segment sent within a round-trip time before the mark, otherwise a timeout.
     fn restored(
         &self,
         mark: &HandoffMark,
@@ -146,8 +141,8 @@ impl Ehn {
     }
 }
 
-/// The window without what duplicates have added to it. ns-2's Sack1 may have one of nothing, which
-/// must not be restored.
+/// The window without the segments that duplicates have added. ns-2's Sack1 may have a window of
+/// zero, which must not be restored.
 fn deflated(view: &SenderView) -> f64 {
     let cwnd = if view.in_fast_recovery {
         view.cwnd.min(view.ssthresh)
@@ -178,9 +173,9 @@ impl HandoffPolicy for Ehn {
     }
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
-        // Entered, but not reduced or inflated yet.
+        // Fast recovery was entered, but the window is not reduced or inflated yet.
         let pair = Stored::of(view, view.cwnd.max(1.0));
-        // What reduces after a timeout reduces what that has left.
+        // A reduction after a timeout starts from the window that the timeout left.
         let reduced = |first: Stored| first.una == pair.una;
         if !self.before_timeout.is_some_and(reduced) {
             self.before_recovery = Some((view.una_sent, pair));
@@ -204,7 +199,7 @@ impl HandoffPolicy for Ehn {
         let mut orders = Orders::none();
         match (self.onward, view.bandwidth) {
             (ResumeWindow::SlowStart, _) => {
-                // The fast retransmission of Caceres & Iftode 1995, which the paper refers to.
+                // The fast retransmission of Caceres & Iftode 1995, cited by the paper.
                 let used = cwnd.min(view.receiver_window as f64);
                 let half = (used / 2.0).floor().max(2.0);
                 orders.push(
@@ -239,7 +234,7 @@ impl HandoffPolicy for Ehn {
         if self.estimate_rtt {
             orders.push(
                 Order::RestartRtt {
-                    // RFC 6298 (2.2): RTO after a first sample.
+                    // RFC 6298 (2.2): the RTO after a first sample.
                     initial_rto: rtt * 3,
                     sample_since: view.now,
                     sample_retransmitted: true,

@@ -11,20 +11,20 @@ use crate::{AckNews, Advice, Interests, Notice, Orders, SenderView, StartNotice}
 
 /// Name, copies and kind of a foreign policy.
 pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
-    /// Its name, what it does and where it is from.
+    /// Its name, summary and source.
     fn info(&self) -> PartInfo;
 
-    /// A copy with the state it has now, for a run that forks.
+    /// A copy with its current state, for a run that forks.
     fn copied(&self) -> Box<dyn ForeignPolicy>;
 
-    /// The congestion controller that it is, if it is interested in [`Interests::CONTROL`].
+    /// Its congestion controller, if it is interested in [`Interests::CONTROL`].
     fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
         None
     }
 }
 
 /// Any foreign policy. It is not called before its first notice, so without a notice the sender
-/// behaves like the plain one.
+/// behaves like the plain sender.
 #[derive(Debug)]
 pub struct Foreign {
     policy: Box<dyn ForeignPolicy>,
@@ -49,12 +49,12 @@ impl Foreign {
         }
     }
 
-    /// Its name, what it does and where it is from.
+    /// Its name, summary and source.
     pub(super) fn info(&self) -> PartInfo {
         self.policy.info()
     }
 
-    /// The congestion controller that it is, if it is one.
+    /// Its congestion controller, if it is one.
     pub fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
         self.policy.controller()
     }

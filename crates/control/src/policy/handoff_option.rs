@@ -5,9 +5,9 @@
 //! data transfer and initiates a slow-start after the handoff", which after a make-before-break handoff
 //! "unnecessarily retransmits many packets".
 //!
-//! The mobile node's side, [`crate::signal::HoNotify`], begins with a zero window, which
-//! stops the timer and sending (RFC 9293 section 3.8.6.1), and ends with a mark. Then the window is
-//! one segment and everything outstanding is retransmitted; the threshold does not change.
+//! The mobile node's side, [`crate::signal::HoNotify`], begins with a zero window, which stops the
+//! timer and sending (RFC 9293 section 3.8.6.1), and ends with a mark. Then the window is one segment
+//! and everything outstanding is retransmitted; the threshold does not change.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};

@@ -4,15 +4,15 @@
 //! slow-start as soon as the interface change is detected", which "may
 //! unnecessarily retransmit the segments whose ACKs are delayed".
 //!
-//! The notice has the effect of a timeout (RFC 5681 section 3.1, equation 4): the
-//! threshold is half of what is in flight, the window one segment, and everything outstanding is
+//! The notice has the same effect as a timeout (RFC 5681 section 3.1, equation 4): the threshold is
+//! half of the data in flight, the window is one segment, and everything outstanding is
 //! retransmitted. There is no back-off.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImmediateExpiry;
 
@@ -47,7 +47,7 @@ pub(super) fn half_of_flight(view: &SenderView) -> f64 {
 
 impl HandoffPolicy for ImmediateExpiry {
     fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
-        // A timeout that has come already has halved it.
+        // An earlier timeout has already halved it.
         let ssthresh = if view.in_rto_recovery {
             view.ssthresh
         } else {

@@ -3,11 +3,11 @@
 //! notice of the link, and after every handoff.
 //!
 //! The report writes "bandwidth and delay" and computes the BDP of its links as rate x 2 delay; so
-//! does this policy at the start (a knob). It does not say whether flows that start together share
-//! the threshold. After a handoff their overview (Daniel, Jarvinen & Kojo) has them share it, so
-//! here too (a knob). After a handoff the BDP is that of A2 and A3: where one of these has set the
-//! threshold to it this changes nothing, and placed after A3 this is A3's variant of the report,
-//! which takes the BDP instead of the threshold saved.
+//! does this policy at the start (a knob). It does not specify whether flows that start together
+//! share the threshold. After a handoff they share it in their overview (Daniel, Jarvinen & Kojo),
+//! so they do here too (a knob). After a handoff the BDP is that of A2 and A3: if one of these has
+//! set the threshold to it, this changes nothing, and placed after A3 this is the report's variant
+//! of A3, which uses the BDP instead of the saved threshold.
 
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(at_start(&[], link(200, 1), 1), set(2.0));
     }
 
-    /// As A2 and A3 have it: 400 kbit/s and 150 ms are 11 packets.
+    /// As in A2 and A3: 400 kbit/s and 150 ms are 11 packets.
     #[test]
     fn after_a_handoff_it_is_the_bdp_of_a2() {
         let mut policy = InitialSsthresh::default();

@@ -1,9 +1,10 @@
-//! An initial window of ten segments (RFC 6928), the "Iw10" that Daniel & Kojo,
-//! report on available bandwidth, section 4, compare with. After a lost SYN the
-//! window is what it is without (RFC 6928 section 2).
+//! An initial window of ten segments (RFC 6928), the "Iw10" in the comparison of Daniel & Kojo,
+//! report on available bandwidth, section 4. After a lost SYN the window is the same as without it
+//! (RFC 6928 section 2).
 //!
 //! The notice at the start of the connection only triggers the policy; the values of the link are
-//! not used. With the setting `initial_window` every scheme of a comparison starts so.
+//! not used. With the setting `initial_window` every scheme of a comparison starts with such a
+//! window.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};

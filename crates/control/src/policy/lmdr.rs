@@ -2,11 +2,10 @@
 //! draft-swami-tcp-lmdr-07, 2006, of which the abstract and summaries were
 //! available).
 //!
-//! The two ends find out from an option of TCP, without their networks, that
-//! one of them is attached elsewhere. The sender then probes the path again
-//! instead of keeping the window and the RTT of the old one. Here the mobile node's mark
-//! stands for the option; the response is that of RLCI, which came after it. A mark
-//! counts once, whatever its repeats.
+//! The two ends detect by a TCP option, without help from their networks, that one of them has
+//! changed its attachment. The sender then probes the path again instead of keeping the window and
+//! the RTT of the old one. Here the mobile node's mark replaces the option; the response is that of
+//! RLCI, its successor. A mark counts once, even if repeated.
 
 use super::rlci::probe_again;
 use super::HandoffPolicy;

@@ -1,11 +1,10 @@
-//! Handoff policies: the reaction of a sender to a notice of a handoff.
+//! Handoff policies: how a sender reacts to a notice of a handoff.
 //!
-//! A policy is one file here and one line in the registry below. The registry
-//! gives it a name, a scheme of its own, its place in the command line, in the
-//! generated documentation and in the property tests.
+//! A policy is one file here and one line in the registry below. The registry gives it a name, its own scheme, and its
+//! place on the command line, in the generated documentation and in the property tests.
 //!
-//! Before its first notice a policy may observe, but it gives no orders, so without a notice every
-//! scheme behaves like the plain sender.
+//! Before its first notice a policy may observe, but it gives no orders, so without a notice every scheme behaves like
+//! the plain sender.
 
 mod a1;
 mod a2;
@@ -48,20 +47,19 @@ use crate::{AckNews, Advice, Interests, Notice, Orders, SenderView, StartNotice}
 /// The receiver's report of a train, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainReport {
-    /// What the receiver has found out.
+    /// The receiver's estimate.
     pub estimate: Estimate,
-    /// From when the last segment of the train left to when its report came, which the
-    /// receiver does not delay: what a timestamp would tell. Known for the train
-    /// under way.
+    /// The time from the departure of the train's last segment to the arrival of its report, which the receiver does
+    /// not delay: as measured with a timestamp. Only known for the current train.
     pub rtt: Option<Duration>,
 }
 
-/// The answer to a rate request, as a policy sees it.
+/// The response to a rate request, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateAnswer {
     /// The rate that every router of the path has approved, which is not zero.
     pub approved: Result<RateCode, Denial>,
-    /// From when the segment that asked was sent to the answer.
+    /// The time from sending the request to the response.
     pub round_trip: Duration,
 }
 
@@ -77,7 +75,7 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// Throughput advice has come, in place of a notice. It is the lowest of what has come on this path and not expired. Called only
+    /// Throughput advice has arrived, without a notice. It is the lowest of the valid advice on this path. Called only
     /// if it is interested in [`Interests::ADVICE`].
     fn on_advice(&mut self, _advice: &Advice, _view: &SenderView) -> Orders {
         Orders::none()
@@ -88,8 +86,8 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// The retransmission timer has expired; window and threshold are already
-    /// reduced. `before` is what the sender was before that.
+    /// The retransmission timer has expired; window and threshold are already reduced. `before` is the state before
+    /// that.
     fn on_timeout(&mut self, _before: &SenderView, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -105,46 +103,43 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// An ACK with the receiver's report of a train has been processed. Of the
-    /// train under way, if it awaited that, it is the end.
+    /// An ACK with the receiver's report of a train has been processed. If the current train waited for the report,
+    /// this ends it.
     fn on_estimate(&mut self, _report: &TrainReport, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
-    /// A train that asks for the next one is over, and its last gap too
-    /// ([`crate::Then::NextAfter`]).
+    /// A train that requests the next one is over, including its last gap ([`crate::Then::NextAfter`]).
     fn on_train_over(&mut self, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
-    /// DSACKs have shown every retransmission of the last recovery to be unneeded.
-    /// Called when that is known and again after a notice, until a policy answers.
-    /// Called only if it is interested in [`Interests::UNNEEDED`].
+    /// DSACKs have shown that every retransmission of the last recovery was unneeded. Called when that is known and
+    /// again after a notice, until a policy responds. Called only if it is interested in [`Interests::UNNEEDED`].
     fn on_unneeded(&mut self, _what: &Unneeded, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
-    /// How the routers of the path answer it, if the policy asks them for rates.
+    /// How the routers of the path handle requests, if the policy requests rates.
     fn routers(&self) -> Option<Routers> {
         None
     }
 
-    /// There is an answer to a rate request, or it failed.
+    /// The response to a rate request has arrived, or the request failed.
     fn on_rate(&mut self, _answer: &RateAnswer, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
-    /// The events for which it is called. It is interested in [`Interests::ACKS`] while it waits for something
-    /// that an ACK may bring. The others do not change. Where one listens to
-    /// [`Interests::MARKS`] an ACK with a mark that repeats the last one does not count as a
-    /// duplicate. It is interested in [`Interests::UNNEEDED`] from the start of the connection on: the
-    /// recovery that a handoff causes may be over before the notice comes.
+    /// The events for which it is called. It is interested in [`Interests::ACKS`] while it waits for something that an
+    /// ACK may carry. The others do not change. If a policy is interested in [`Interests::MARKS`], an ACK whose mark
+    /// repeats the last one does not count as a duplicate. It is interested in [`Interests::UNNEEDED`] from the start
+    /// of the connection: the recovery that a handoff causes may be over before the notice arrives.
     fn interests(&self) -> Interests {
         Interests::NOTHING
     }
 }
 
-/// Whether the ACK has a mark with another number than the `last` one, which it becomes.
+/// Whether the ACK has a mark with another number than `last`, which is then updated.
 fn is_first(last: &mut u32, ack: &AckNews) -> bool {
     let number = ack.mark.map(|mark| mark.number);
     let is_first = number.is_some_and(|number| number > *last);
@@ -155,7 +150,7 @@ fn is_first(last: &mut u32, ack: &AckNews) -> bool {
 }
 
 registry! {
-    /// Any registered policy, or one from elsewhere.
+    /// Any registered policy, or a foreign one.
     #[derive(Clone, Debug)]
     Policy of HandoffPolicy, listed in POLICIES:
     A1: a1::A1,
@@ -196,7 +191,7 @@ pub(crate) mod testing {
     use crate::signal::HandoffMark;
     use crate::{AckNews, LinkInfo, Notice, SenderView};
 
-    /// An ACK with the mark of this number, sent at the start.
+    /// An ACK with a mark of this number, sent at the start.
     pub(crate) fn marked(number: u32) -> AckNews<'static> {
         let sent = Instant::ZERO;
         AckNews {

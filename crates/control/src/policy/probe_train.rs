@@ -1,7 +1,7 @@
-//! One train at the start of a connection, whose report has no effect: it compares the receiver's
-//! estimate with the truth.
+//! Sends one train at the start of a connection. Its report has no effect: it serves to compare the
+//! receiver's estimate with the true rate.
 //!
-//! The window becomes the train's length for it, so that all of it may go.
+//! The window becomes the train's length, so that all of it may be sent.
 
 use midflight_units::Rate;
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeTrain {
     segments: u16,
-    /// Rates of a chirp; packet pairs if there is no high one.
+    /// Rates of a chirp; packet pairs if there is no high rate.
     low: Rate,
     high: Option<Rate>,
     opening: bool,

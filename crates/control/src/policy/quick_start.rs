@@ -2,23 +2,23 @@
 //! (Sarolahti, Korhonen, Daniel & Kojo 2006; the "QS" of Daniel & Kojo, report on
 //! available bandwidth, section 4).
 //!
-//! After a notice of a link the sender requests a rate from the routers of the path. If all
-//! approve, it sends the window for a round trip at that rate, paced (section 4.4). When the first
-//! of these segments is acknowledged the window becomes what was used of it. If one of them is
-//! lost, the window is what it would be without Quick-Start and there are no more requests
-//! (sections 4.6 and 4.8).
+//! After a notice of a link the sender requests a rate from the routers of the path. If all approve,
+//! it sends a window for one round trip at that rate, paced (section 4.4). When the first of these
+//! segments is acknowledged the window becomes the part that was used. If one of them is lost, the
+//! window is set to its value without Quick-Start and there are no more requests (sections 4.6 and
+//! 4.8).
 //!
 //! After a notice of a handoff or of the end of an outage, the first segment carries the request.
 //! After an outage that is a retransmission; the RFC forbids only a second request with a
-//! retransmitted SYN (section 4.7.2). If the answer arrives during retransmission after a timeout,
+//! retransmitted SYN (section 4.7.2). If the response arrives during retransmission after a timeout,
 //! the retransmissions are paced, and new segments after them.
 //!
-//! The RFC advises against requests after a handoff "at the current time", for want
-//! of a notice of it; here there is one. The threshold is set to the approved window,
-//! which section 4.4 allows at the start and the paper of 2006 has after a handoff
-//! too; so slow start ends there, and Limited Slow-Start (RFC 3742), which the RFC
-//! asks for, would not act. It is not there for the knob that leaves the threshold alone.
-//! The timeout of a SYN that asks is that of any SYN, where section 4.7.2 advises 3 s.
+//! The RFC advises against requests after a handoff "at the current time", because there is no
+//! notice of it; here there is one. The threshold is set to the approved window, which section 4.4
+//! allows at the start and the paper of 2006 also does after a handoff; so slow start ends there,
+//! and Limited Slow-Start (RFC 3742), which the RFC requires, would have no effect. It is also
+//! missing with the knob that does not change the threshold. The timeout of a SYN with a request is
+//! that of any SYN, while section 4.7.2 advises 3 s.
 
 use midflight_units::{Duration, Instant, Rate, Seq};
 
@@ -33,7 +33,7 @@ use crate::{
 /// Smallest threshold, in segments (RFC 5681 (4)).
 const LEAST: f64 = 2.0;
 
-/// Longest time for which an approved rate waits for its use (RFC 4782 section 4.4).
+/// Maximum time between the approval of a rate and its use (RFC 4782 section 4.4).
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 /// A rate that the path has approved.
@@ -41,31 +41,31 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3);
 struct Grant {
     rate: Rate,
     round_trip: Duration,
-    /// When it is too late to begin.
+    /// When it expires.
     until: Instant,
 }
 
 /// A window sent at an approved rate.
 #[derive(Clone, Copy, Debug)]
 struct Used {
-    /// The first segment of it.
+    /// Its first segment.
     first: Seq,
     /// SND.UNA when it began.
     una: Seq,
     /// One past the last segment, once the first is acknowledged.
     end: Option<Seq>,
     window: f64,
-    /// The window that the connection would have had.
+    /// The window without Quick-Start.
     before: f64,
     at_start: bool,
 }
 
-/// Knobs and state.
+/// Knobs and state of Quick-Start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QuickStart {
     ask_for_most: bool,
     keep_ssthresh: bool,
-    /// The approved window is for new segments only.
+    /// The approved window is used for new segments only.
     new_only: bool,
     routers: Routers,
     grant: Option<Grant>,
@@ -185,10 +185,10 @@ impl QuickStart {
         orders
     }
 
-    /// Takes the approved window as soon as it can be paced: not in a fast recovery, nor
-    /// while duplicate ACKs may indicate a loss. After a timeout what is resent is paced
-    /// first, unless set otherwise: an approved rate is of the path as it is now. It is to be
-    /// used within a round trip, or not at all (RFC 4782 section 4.4).
+    /// Uses the approved window as soon as it can be paced: not in a fast recovery, nor while
+    /// duplicate ACKs may indicate a loss. After a timeout retransmissions are paced first, unless
+    /// set otherwise: an approved rate applies to the present path. It must be used within a round
+    /// trip, or not at all (RFC 4782 section 4.4).
     fn use_grant(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
         let Some(grant) = self.grant else {
             return orders;
@@ -206,9 +206,9 @@ impl QuickStart {
             rate, round_trip, ..
         } = grant;
         let segments = window(rate, round_trip, view.segment_bytes);
-        // After a timeout what was sent before it and not again is not on its way.
+        // After a timeout, segments sent before it and not retransmitted are not in flight.
         let flight = view.snd_nxt - view.snd_una;
-        // What is ignored unless it is more than the window (RFC 4782 section 4.4).
+        // It is ignored unless it is larger than the window (RFC 4782 section 4.4).
         if segments as f64 <= view.cwnd || segments <= flight {
             return orders;
         }
@@ -237,8 +237,7 @@ impl QuickStart {
         orders
     }
 
-    /// The paced window is over: what has not gone of it is not sent (RFC 4782
-    /// section 4.4).
+    /// The paced window is over: its unsent rest is not sent (RFC 4782 section 4.4).
     fn stop(&mut self, view: &SenderView, why: &str) -> Orders {
         let Some(used) = &mut self.used else {
             return Orders::none();
@@ -263,7 +262,8 @@ impl QuickStart {
         )
     }
 
-    /// What is left when a segment of the window is lost, of which so many arrived.
+    /// Window and threshold after a segment of the window is lost and `arrived` of them have
+    /// arrived.
     fn give_up(&mut self, used: Used, arrived: u64) -> (f64, f64) {
         self.used = None;
         self.barred = true;
@@ -276,8 +276,8 @@ impl QuickStart {
         (cwnd, ssthresh)
     }
 
-    /// The window at an approved rate, if one of its segments is the first
-    /// unacknowledged. After the loss of an earlier one it is no more than any other.
+    /// The window at an approved rate, if one of its segments is the first unacknowledged. After the
+    /// loss of an earlier segment it is treated as a normal window.
     fn lost(&mut self, una: Seq) -> Option<Used> {
         self.used = self.used.filter(|used| una >= used.first);
         self.used
@@ -482,7 +482,8 @@ mod tests {
         }
     }
 
-    /// RFC 4782 section 4.4's example: acknowledged after half the time, half the window was used.
+    /// RFC 4782 section 4.4's example: acknowledged after half the time, so half of the window was
+    /// used.
     #[test]
     fn what_was_not_used_is_given_back() {
         let (mut policy, _) = started(&[]);
@@ -510,8 +511,9 @@ mod tests {
         );
     }
 
-    /// Segments 1 to 100 were sent before an outage, 20 are acknowledged, and the first one that was
-    /// sent again: the window is that of the approved rate at once, one segment of it on its way.
+    /// Segments 1 to 100 were sent before an outage, 20 are acknowledged, and so is the first
+    /// retransmission: the window becomes that of the approved rate at once, with one segment of it
+    /// in flight.
     #[test]
     fn what_a_timeout_resends_is_paced_first() {
         let mut policy = QuickStart::default();
@@ -531,7 +533,7 @@ mod tests {
             _ => None,
         });
         assert_eq!(paced, Some(241));
-        // The receiver had all but three of them: what was used is from there on.
+        // The receiver had all but three of them: the used part counts from there.
         let jumped = SenderView {
             snd_una: 101,
             snd_nxt: 101,
@@ -539,7 +541,7 @@ mod tests {
         };
         let used = policy.on_ack(&duplicate(100), &jumped);
         assert!(used.contains(&Order::SetCwnd(2.0)), "no more than it is");
-        // In a fast recovery, or while something is probed, it waits.
+        // It waits during a fast recovery or a probe.
         let mut waits = QuickStart::default();
         let _ = waits.on_notice(&notice((50_000, 50), (50_000, 50)), &view(5, 1000));
         let busy = SenderView {
@@ -615,7 +617,7 @@ mod tests {
         );
     }
 
-    /// RFC 4782 sections 4.6 and 4.8 (3): 20 acknowledged and 3 duplicates, 23 arrived.
+    /// RFC 4782 sections 4.6 and 4.8 (3): 20 acknowledged and 3 duplicates, so 23 arrived.
     #[test]
     fn a_lost_segment_of_the_window_takes_the_window_back() {
         let lost = SenderView {

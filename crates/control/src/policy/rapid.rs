@@ -1,52 +1,50 @@
-//! RAPID (Konda & Kaur, "RAPID: Shrinking the Congestion-Control Timescale", INFOCOM
-//! 2009): a sender without a window. It sends chirps, one right after the other, whose average rate
-//! is R; the receiver reports the result of pathChirp for each, AB, and R follows.
+//! RAPID (Konda & Kaur, "RAPID: Shrinking the Congestion-Control Timescale", INFOCOM 2009): a sender
+//! without a window. It sends chirps one right after the other with an average rate of R; the
+//! receiver reports the result of pathChirp for each, AB, and R follows.
 //!
-//! The paper was not available. From the comparison of schemes by Daniel & Kojo (report on
-//! available bandwidth, section 2): the rates within a chirp rise exponentially, its
-//! average rate is what was estimated before, the estimate is pathChirp's, and a gigabit
-//! path is reached in four round trips. As the paper is cited elsewhere, and not checked:
-//! N = 30 segments, each gap 1.2 times shorter than the one before; R + (l/tau)(AB - R) if
-//! AB >= R, with the duration l of the chirp and tau = 200 ms; R - (R - AB)/eta with eta
-//! = 3 otherwise; a start-up from 100 kbit/s with chirps of two segments, twice as many
-//! each round trip up to N, in which R becomes AB; and half the rate after a loss. These
-//! are defaults of knobs.
+//! The paper was not available. From the comparison of schemes by Daniel & Kojo (report on available
+//! bandwidth, section 2): the rates within a chirp rise exponentially, its average rate is the
+//! previous estimate, the estimate is pathChirp's, and a gigabit path is reached in four round trips.
+//! From other citations of the paper, not checked: N = 30 segments, each gap 1.2 times shorter than
+//! the previous one; R + (l/tau)(AB - R) if AB >= R, with the duration l of the chirp and tau = 200
+//! ms; R - (R - AB)/eta with eta = 3 otherwise; a start-up from 100 kbit/s with chirps of two
+//! segments, twice as many each round trip up to N, in which R becomes AB; and half the rate after a
+//! loss. These are defaults of knobs.
 //!
-//! Decided here:
+//! Choices made here:
 //!
-//! - The average rate is N - 1 segments over the sum of the gaps: with N = 30 and 1.2 the
-//!   gaps go from 0.206 R to 33.9 R. From the last segment of a chirp to the first of the
-//!   next is a gap at R, so that the load is R, too. A chirp that has begun goes on as
-//!   it is; the next one is made when it is due, with what is known by then.
-//! - Chirps of fewer segments cover the range of rates of a whole one (`rapid_startup`).
-//!   With its spread they cover less: from 100 kbit/s on, chirps of 2, 4, 8 and 16 ask
-//!   for no more than 100, 121, 224 and 1075 kbit/s, one after the other, which is no
-//!   gigabit in four round trips; with the range it is 100 kbit/s, 6 Mbit/s, 244 Mbit/s
-//!   and 8.7 Gbit/s. The same goes for the end of a flow.
-//! - The report is taken as it is, although pathChirp names the first rate at which the delay
-//!   rose, which is above what is available by up to the spread; the last rate at
-//!   which it did not is a choice (`rapid_estimate`).
+//! - The average rate is N - 1 segments over the sum of the gaps: with N = 30 and 1.2 the gaps go
+//!   from 0.206 R to 33.9 R. The gap from the last segment of a chirp to the first of the next is at
+//!   rate R, so that the load is R, too. A chirp that has begun is not changed; the next one is
+//!   computed when it is due, from the state at that time.
+//! - Chirps of fewer segments cover the range of rates of a whole one (`rapid_startup`). With its
+//!   spread they would cover less: from 100 kbit/s on, chirps of 2, 4, 8 and 16 reach no more than
+//!   100, 121, 224 and 1075 kbit/s, one after the other, which is no gigabit in four round trips;
+//!   with the range it is 100 kbit/s, 6 Mbit/s, 244 Mbit/s and 8.7 Gbit/s. The same applies to the
+//!   end of a flow.
+//! - The report is used unchanged, although pathChirp reports the first rate at which the delay rose,
+//!   which exceeds the available bandwidth by up to the spread; the last rate at which it did not
+//!   rise is an option (`rapid_estimate`).
 //! - The gain l/tau is at most 1: below 1.74 Mbit/s a chirp takes longer than tau.
-//! - R becomes AB up to the report of the first whole chirp, or a loss. Chirps grow up to that
-//!   size in any case: whole ones at the low rate of a start-up, or half of it, take seconds.
-//! - R halves once for what was outstanding, when fast retransmit or a timeout tells of a
-//!   loss, which may be of a later segment than the current chirp. After a timeout, too: it
-//!   is the one response that is told of, and after a short outage the rate is known; or
-//!   the start-up restarts (`rapid_timeout`).
-//! - Resending is TCP's, and chirps go on when it is over: in fast recovery from half of what
-//!   was outstanding on, after a timeout in slow start up to what the halved R makes in a
-//!   round trip. TCP's own threshold, halved again by each timeout of an outage, is of
-//!   a window, and would resend what was sent without one for many round trips.
-//! - R is at least a segment a second, as the least a retransmission timer asks of a path
-//!   (RFC 6298 (2.4)), and no more than 1 Tbit/s.
-//! - The window is the receiver's, and the threshold plays no part. What the window holds
-//!   back waits.
-//! - It begins with the notice at the start of a connection, of which it takes nothing else, and
-//!   is a plain sender without one. Other notices have no effect, unless `rapid_notice` makes it
-//!   restart its start-up, or lets the next whole chirp set its rate as in the start-up.
+//! - R becomes AB up to the report of the first whole chirp, or a loss. Chirps grow up to that size
+//!   in any case: whole chirps at the low rate of a start-up, or half of it, take seconds.
+//! - R is halved once for the outstanding data, when fast retransmit or a timeout indicates a loss,
+//!   which may be of a later segment than the current chirp. This applies to a timeout too, because
+//!   halving is the only response described, and after a short outage the rate is known;
+//!   alternatively the start-up restarts (`rapid_timeout`).
+//! - Retransmission is TCP's, and chirps continue when it is over: in fast recovery from half of the
+//!   outstanding data on, after a timeout in slow start up to the amount that the halved R sends in a
+//!   round trip. TCP's own threshold, halved again by each timeout of an outage, is that of a window;
+//!   retransmission of data sent without a window would take many round trips with it.
+//! - R is at least one segment per second, the minimum that a retransmission timer expects of a path
+//!   (RFC 6298 (2.4)), and at most 1 Tbit/s.
+//! - The window is the receiver's, and the threshold has no effect. Segments beyond the window wait.
+//! - It begins with the notice at the start of a connection, of which it uses no values, and is a
+//!   plain sender without one. Other notices have no effect, unless `rapid_notice` makes it restart
+//!   its start-up, or lets the next whole chirp set its rate as in the start-up.
 //!
-//! What follows for short queues: a chirp whose average is the link's rate needs 16 places, as
-//! most of its segments come at higher rates, one after the other, at its end.
+//! Consequence for short queues: a chirp whose average is the link's rate needs 16 places, because
+//! most of its segments are sent at higher rates, close together, at its end.
 
 use midflight_units::{Duration, Rate, Ring, Seq};
 
@@ -59,36 +57,36 @@ use crate::{
 
 /// Segments of the first chirp.
 const FIRST: u16 = 2;
-/// Bits a second.
+/// In bit/s.
 const MOST: f64 = 1e12;
 /// RFC 5681 (4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
-/// How far it has come.
+/// The phase of the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RapidState {
-    /// It has not got its notice.
+    /// No start notice has arrived.
     Idle,
     /// The SYN is not yet acknowledged.
     Opening,
-    /// Chirps go, or a recovery is under way.
+    /// Chirps are sent, or a recovery is in progress.
     Running,
 }
 
-/// A chirp of which no report has come yet.
+/// A chirp without a report so far.
 #[derive(Clone, Copy, Debug)]
 struct Chirp {
     number: u16,
-    /// Segments, if there had been enough to send.
+    /// Intended number of segments, if there had been enough to send.
     size: u16,
-    /// From the first segment to the last.
+    /// Time from the first segment to the last.
     lasts: Duration,
-    /// Highest rate, and by how much it is above the one before.
+    /// Highest rate, and its ratio to the previous one.
     high: Rate,
     factor: f64,
 }
 
-/// What a notice is good for.
+/// The effect of a notice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AtNotice {
     Ignore,
@@ -102,14 +100,14 @@ pub struct Rapid {
     phase: RapidState,
     /// R, in bit/s.
     rate: f64,
-    /// Segments of a chirp at present.
+    /// Current number of segments per chirp.
     size: u16,
-    /// R becomes what a chirp tells, up to the first whole one.
+    /// R becomes the result of a chirp, up to the first whole one.
     jumps: bool,
     /// Number of the last chirp.
     number: u16,
     chirps: Ring<Chirp>,
-    /// A loss below is of the same episode as the last.
+    /// A loss below this belongs to the same episode as the last.
     recover: Seq,
     segments: u16,
     spread: f64,
@@ -118,7 +116,7 @@ pub struct Rapid {
     eta: f64,
     /// Shorter chirps cover the range of a whole one.
     whole_range: bool,
-    /// The rate below the one reported.
+    /// The estimate is the rate below the reported one.
     below: bool,
     restart_after_timeout: bool,
     at_notice: AtNotice,
@@ -272,7 +270,7 @@ impl Rapid {
         self.rate = bps.clamp(least, MOST.max(least));
     }
 
-    /// By what factor the gaps of a chirp of so many segments shrink.
+    /// The factor by which the gaps of a chirp with this many segments shrink.
     fn factor(&self, segments: u16) -> f64 {
         if self.whole_range && segments > 2 {
             let steps = f64::from(self.segments - 2) / f64::from(segments - 2);
@@ -282,8 +280,8 @@ impl Rapid {
         }
     }
 
-    /// Lowest and highest rate of a chirp of so many segments whose average rate is R. The
-    /// gaps are 1, 1/f, 1/f^2 ... of the first; their sum is a geometric series.
+    /// Lowest and highest rate of a chirp with this many segments and average rate R. The gaps are 1,
+    /// 1/f, 1/f^2 ... of the first; their sum is a geometric series.
     fn rates(&self, segments: u16) -> (f64, f64) {
         if segments <= 2 {
             return (self.rate, self.rate);
@@ -295,7 +293,7 @@ impl Rapid {
         (low, low * libm::pow(factor, gaps - 1.0))
     }
 
-    /// The next chirp, with as many segments as there are.
+    /// The next chirp, with as many segments as are available.
     fn chirp(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
         let size = self.size;
         let most = view.unsent.min(view.receiver_window).max(1);
@@ -325,13 +323,13 @@ impl Rapid {
         orders
     }
 
-    /// Chirps begin, or go on after a recovery.
+    /// Chirps begin, or continue after a recovery.
     fn begin(&mut self, view: &SenderView) -> Orders {
         let window = view.receiver_window as f64;
         let mut orders = Orders::none();
         let why = "what goes at a rate needs no window";
         if (view.cwnd..=window).contains(&view.ssthresh) && view.cwnd < view.ssthresh {
-            // Slow start or not makes no difference, and this is no reason for a change.
+            // Slow start makes no difference here, so the threshold keeps the sender in it.
             orders.push(Order::SetSsthresh(window + 1.0), why);
         }
         if view.cwnd < window {
@@ -349,10 +347,10 @@ impl Rapid {
         }
     }
 
-    /// What a chirp has told.
+    /// Processes the result of a chirp.
     fn on_report_of(&mut self, chirp: &Chirp, reported: Rate, view: &SenderView) {
         let mut available = reported.as_bps() as f64;
-        // Without a rise it is the highest rate, but for the rounding of the last gap.
+        // Without a rise it is the highest rate, apart from the rounding of the last gap.
         let risen = available < 0.999 * chirp.high.as_bps() as f64;
         if self.below && risen {
             available /= chirp.factor;
@@ -386,7 +384,7 @@ impl HandoffPolicy for Rapid {
             self.jumps = true;
             self.chirps.clear();
         }
-        // Losses of before say nothing of the new path.
+        // Losses from before the notice give no information about the new path.
         self.recover = view.snd_max;
         if view.may_train && view.unsent > 0 {
             return self.begin(view);
@@ -416,8 +414,9 @@ impl HandoffPolicy for Rapid {
             }
             return self.begin(view);
         }
-        // The window that is left from before is for chirps. In congestion avoidance the threshold is
-        // left, so that this is no reason for slow start; some new segments may go by that.
+        // The unused part of the window is reserved for chirps. In congestion avoidance the window
+        // stays at least at the threshold, so that this does not start slow start; some new segments
+        // may be sent because of that.
         let mut enough = view.flight_size() as f64;
         if view.cwnd >= view.ssthresh {
             enough = enough.max(view.ssthresh);

@@ -4,9 +4,9 @@
 //! event, and the sender initialises congestion window, slow-start threshold
 //! and retransmission timer.
 //!
-//! This is read as: window, threshold and timer of a new connection, and nothing
-//! else. Data in flight is not retransmitted, and ACKs of the old path grow the window. A mark
-//! counts once, whatever its repeats.
+//! This is read as: window, threshold and timer of a new connection, and nothing else. Data in
+//! flight is not retransmitted, and ACKs of the old path grow the window. A mark counts once, even
+//! if repeated.
 
 use super::rlci::as_new;
 use super::HandoffPolicy;

@@ -6,27 +6,26 @@
 //!
 //! At the notice the policy orders how many duplicates to wait for, while each of them sends a new
 //! segment, up to two windows in flight. This ends when everything sent before the notice is
-//! acknowledged, or the timer expires. A fast retransmit up to then, or up to one RTO before the
-//! notice, that DSACKs show to be unneeded is undone, but to at most the flow's share of the new
-//! link.
+//! acknowledged, or the timer expires. If DSACKs show that a fast retransmit since one RTO before
+//! the notice and before that end was unneeded, it is undone, but to at most the flow's share of
+//! the new link.
 //!
-//! The paper that defines the algorithm (WiMob 2008) was not available. The `derived` rule is made
-//! from its abstract: as many duplicates as segments can overtake. The `improved` rule uses more of
+//! The paper that defines the algorithm (WiMob 2008) was not available. The `derived` rule is based
+//! on its abstract: as many duplicates as segments can overtake. The `improved` rule uses more of
 //! the sender's information (`docs/reordering.md` derives and measures both):
 //!
-//! - Time. The ACK of a segment must have come one round trip of the old path
-//!   after it was sent, with the way back over the new link; of a segment without
-//!   it, duplicates mean what they usually do, and so they do of all when it is
-//!   that long after the notice.
-//! - Order. The old link keeps the order of its segments, so that SACKed ones
-//!   among them indicate a loss as ever; those on the new link tell nothing.
-//! - Pace. While the old link is busy it delivers a segment every `SDpkt_old`,
-//!   each of which ends the duplicates before; in between the new link delivers
-//!   no more than the ratio of the rates, and one. More are a loss.
+//! - Time. The ACK of a segment must arrive one round trip of the old path after it was sent, with
+//!   the ACK's way over the new link. For an overdue segment duplicates have their usual meaning,
+//!   and for all segments once that time has passed since the notice.
+//! - Order. The old link keeps the order of its segments, so SACKed ones among them indicate a loss
+//!   as usual; those on the new link give no information.
+//! - Pace. While the old link is busy it delivers a segment every `SDpkt_old`, and each of these
+//!   ends the previous duplicates; in between the new link delivers at most as many segments as the
+//!   ratio of the rates, plus one. More duplicates indicate a loss.
 //!
-//! A notice does not tell whether the handoff was make-before-break. After a
-//! break what was sent long enough before it is overdue when the notice comes, and
-//! the rest waits in vain for no longer than that.
+//! A notice does not indicate whether the handoff was make-before-break. After a break, segments
+//! sent long enough before it are overdue when the notice arrives, and the others wait in vain for
+//! at most that time.
 
 use midflight_units::{Instant, Seq};
 
@@ -37,8 +36,8 @@ use crate::{AckNews, Interests, Notice, Order, Orders, Reordering, SenderView, D
 
 /// Windows that extended limited transmit may have in flight.
 const WINDOWS: f64 = 2.0;
-/// Least queue of an access link, in packets, where the derived rule guesses it
-/// (Daniel & Kojo 2008, section 4).
+/// Minimum queue of an access link, in packets, where the derived rule guesses it (Daniel & Kojo
+/// 2008, section 4).
 const LEAST_BUFFER: u64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +51,9 @@ enum Rule {
 struct Handoff {
     /// One past the highest segment sent before the notice.
     edge: Seq,
-    /// When reordering had ended, if it has.
+    /// When reordering ended, if it has.
     over: Option<Instant>,
-    /// Fast retransmits before this are not due to the handoff.
+    /// Fast retransmits before this were not caused by the handoff.
     since: Instant,
     /// The flow's share of the new link's BDP, in segments.
     share: f64,
@@ -111,10 +110,9 @@ impl Part for ExpectReordering {
     }
 }
 
-/// `n`: segments on the new link that can overtake the last one on the old link,
-/// with so many outstanding. It leaves the old link after its queue, `gap` later
-/// than the first one leaves the new link; until then segments come at the pace
-/// of the slower link.
+/// `n`: how many segments on the new link can overtake the last one on the old link, with this many
+/// outstanding. The last one leaves the old link after its queue, `gap` later than the first one
+/// leaves the new link; until then segments arrive at the pace of the slower link.
 fn overtaking(notice: &Notice, flight: u64, count_queue: bool) -> u64 {
     let (old, new) = (&notice.old, &notice.new);
     let queued = if count_queue {
@@ -130,7 +128,7 @@ fn overtaking(notice: &Notice, flight: u64, count_queue: bool) -> u64 {
     pace.bits_in(gap).div_ceil(8 * DATA_BYTES)
 }
 
-/// As many duplicates as segments can overtake, and one more; no more than can come.
+/// As many duplicates as segments can overtake, plus one; at most as many as can arrive.
 fn derived(notice: &Notice, view: &SenderView, count_queue: bool) -> Reordering {
     let flight = view.flight_since_rewind();
     let wanted = (overtaking(notice, flight, count_queue) + 1).min(flight);
@@ -145,17 +143,17 @@ fn derived(notice: &Notice, view: &SenderView, count_queue: bool) -> Reordering 
     }
 }
 
-/// By time, order and pace; see the head of the file.
+/// By time, order and pace; see the module documentation.
 fn improved(notice: &Notice, view: &SenderView) -> Reordering {
     let (old, new) = (&notice.old, &notice.new);
-    // A busy link takes this time over what is outstanding (Little's law), which is then
-    // the round-trip time; of an idle one the estimate tells.
+    // A busy link needs this time for the outstanding segments (Little's law), and that is then the
+    // round-trip time; for an idle link the estimate applies.
     let drain = old.data_time().saturating_mul(view.flight_since_rewind());
     let srtt = view.srtt.unwrap_or(view.rto);
     let round_trip = srtt.max(drain) + view.rttvar.unwrap_or_default();
     let saved = old.delay.saturating_sub(new.delay);
     let overdue = round_trip.saturating_sub(saved);
-    // Between two arrivals over the busy old link: the ratio of the rates, rounded up, and one.
+    // Between two arrivals over the busy old link: the ratio of the rates, rounded up, plus one.
     let busy = drain + old.data_time() >= srtt;
     let pace = new.rate.as_bps().div_ceil(old.rate.as_bps()) + 2;
     let duplicates = if busy {
@@ -163,8 +161,8 @@ fn improved(notice: &Notice, view: &SenderView) -> Reordering {
     } else {
         u32::MAX
     };
-    // The notice has come over the new link and the path behind it. What was sent since, or
-    // was then on that path, may have gone over the new link.
+    // The notice has come over the new link and the path behind it. Segments that were sent since,
+    // or were on that path then, may have gone over the new link.
     let behind = srtt.saturating_sub(old.round_trip());
     Reordering {
         duplicates: duplicates.max(view.dup_threshold),
@@ -177,7 +175,8 @@ fn improved(notice: &Notice, view: &SenderView) -> Reordering {
 }
 
 impl ExpectReordering {
-    /// Notes the end; the order that tells the sender, unless it has seen the end itself.
+    /// Records the end; returns the order that ends reordering at the sender, unless the sender has
+    /// detected the end itself.
     fn end(&mut self, view: &SenderView, why: &str) -> Orders {
         if let Some(handoff) = &mut self.handoff {
             handoff.over = Some(view.now);
@@ -292,7 +291,7 @@ mod tests {
             (31, "yes", 19),
             (31, "no", 9),
             (60, "yes", 29),
-            // No more than FlightSize can come; at least the usual three.
+            // At most FlightSize duplicates can arrive; at least the usual three.
             (8, "no", 8),
             (2, "yes", 3),
         ] {
@@ -311,14 +310,15 @@ mod tests {
     fn the_derived_rule_at_equal_rates() {
         let n = notice((200, 300), (200, 150));
         assert_eq!(overtaking(&n, 8, true), 3);
-        // And where nothing can overtake: a faster, but slower sending link.
+        // A case in which nothing can overtake: the new link has less delay, but a longer
+        // transmission time.
         assert_eq!(overtaking(&notice((6400, 60), (200, 10)), 8, false), 0);
     }
 
-    /// 31 outstanding take a busy link 31 x 15 = 465 ms. With SRTT 400 ms and a
-    /// deviation of 10 ms: 475 ms, of which the way back saves 100. Twice the rate:
-    /// two between two arrivals, and one, and the one that is too many. The path
-    /// behind the link is 400 - 315.4 = 84.6 ms, the new link's delay 50.
+    /// 31 outstanding segments take a busy link 31 x 15 = 465 ms. With SRTT 400 ms and a deviation
+    /// of 10 ms: 475 ms, of which the ACK's way saves 100. Twice the rate: two between two
+    /// arrivals, plus one, plus the one that is too many. The path behind the link is 400 - 315.4 =
+    /// 84.6 ms, the new link's delay 50.
     #[test]
     fn the_improved_rule_at_a_busy_link() {
         let sender = SenderView {
@@ -336,8 +336,8 @@ mod tests {
         assert_eq!(back, Duration::from_micros(134_600));
     }
 
-    /// 10 outstanding take 150 ms: there are pauses in which any number may come.
-    /// Round trip 400 + 10 ms.
+    /// 10 outstanding segments take 150 ms: there are pauses in which any number may arrive. Round
+    /// trip 400 + 10 ms.
     #[test]
     fn the_improved_rule_at_a_link_with_pauses() {
         let sender = SenderView {
@@ -403,7 +403,7 @@ mod tests {
         let at_timeout = policy.on_timeout(&sender, &sender);
         assert!(at_timeout.contains(&Order::EndReordering));
         assert!(policy.on_timeout(&sender, &sender).is_empty());
-        // Time was up: nothing to order.
+        // The time had passed: nothing to order.
         assert!(other.on_ack(&duplicate(100), &view(20, 1000)).is_empty());
         assert!(!other.interests().includes(Interests::ACKS));
     }
@@ -421,8 +421,8 @@ mod tests {
         }
     }
 
-    /// 1600 kbit/s x (2 x 50 + 7.5 + 0.2 ms) = 14.4 packets, for two flows 7 each,
-    /// for ten the least window of two.
+    /// 1600 kbit/s x (2 x 50 + 7.5 + 0.2 ms) = 14.4 packets, for two flows 7 each, for ten the
+    /// minimum window of two.
     #[test]
     fn an_unneeded_fast_retransmit_is_taken_back_up_to_the_share_of_the_new_link() {
         for (flows, share) in [(1, 14.0), (2, 7.0), (10, 2.0)] {
@@ -438,7 +438,7 @@ mod tests {
             assert!(orders.contains(&Order::SetSsthresh(share)), "{flows}");
             assert!(orders.contains(&Order::LeaveRecovery), "{flows}");
         }
-        // A larger link gives no more than there was.
+        // A larger link gives no more than the previous window.
         let mut policy = ExpectReordering::default();
         let _ = policy.on_notice(&notice((800, 150), (54_000, 50)), &view(40, 1000));
         let sender = view(40, 1000);

@@ -6,7 +6,7 @@ use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
-/// The trigger keeps no state.
+/// The trigger has no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RetransmissionTrigger;
 

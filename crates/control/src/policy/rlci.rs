@@ -2,16 +2,15 @@
 //! al., draft-schuetz-tcpm-tcp-rlci, 2008; as described in Daniel & Kojo 2008,
 //! section 2).
 //!
-//! The notice restarts the connection's control as if it were new: initial
-//! window, initial threshold, no RTT estimate. ACKs of data sent before the
-//! notice do not grow the window. A connection that is stalled in back-off
-//! retransmits its first unacknowledged segment.
+//! The notice resets the congestion control state as for a new connection: initial window, initial
+//! threshold, no RTT estimate. ACKs of data sent before the notice do not grow the window. A connection
+//! that is stalled in back-off retransmits its first unacknowledged segment.
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
-/// RLCI keeps no state.
+/// RLCI has no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rlci;
 
@@ -24,7 +23,7 @@ impl Part for Rlci {
     };
 }
 
-/// The control of a new connection: initial window and threshold, no RTT estimate.
+/// The state of a new connection: initial window and threshold, no RTT estimate.
 pub(super) fn as_new(view: &SenderView, why: &str) -> Orders {
     Orders::none()
         .with(Order::SetCwnd(view.initial_window), why)
@@ -39,7 +38,7 @@ pub(super) fn as_new(view: &SenderView, why: &str) -> Orders {
         )
 }
 
-/// The same, for a path of which ACKs of what was sent before say nothing; a connection that is stalled in
+/// The same, for a path on which ACKs of earlier segments do not count; a connection that is stalled in
 /// back-off retransmits.
 pub(super) fn probe_again(view: &SenderView, why: &str) -> Orders {
     let orders = as_new(view, why).with(

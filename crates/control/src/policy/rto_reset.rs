@@ -12,7 +12,7 @@ use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RtoReset;
 

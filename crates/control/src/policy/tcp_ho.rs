@@ -1,10 +1,9 @@
-//! TCP-HO (Wu, Chan & Ananda, ICC 2007; by its abstract and by papers that cite
-//! it). The mobile node tells the bandwidth of its new link by an option of two
-//! duplicate ACKs, and the sender sets its threshold to bandwidth times RTT at
-//! each of the next four RTT samples.
+//! TCP-HO (Wu, Chan & Ananda, ICC 2007; according to its abstract and to papers that cite it). The mobile node
+//! reports the bandwidth of its new link in an option of two duplicate ACKs, and the sender sets its threshold to
+//! bandwidth times RTT at each of the next four RTT samples.
 //!
-//! Here the notice stands for the two ACKs. A sample that a timestamp of before the notice
-//! gives is of the old path and does not count. Throughput advice does as well as a notice: only the rate is used.
+//! Here the notice replaces the two ACKs. A sample whose timestamp is from before the notice belongs to the old
+//! path and does not count. Throughput advice works like a notice: only the rate is used.
 
 use midflight_units::{Instant, Rate};
 
@@ -17,9 +16,9 @@ use crate::{AckNews, Advice, Interests, Notice, Order, Orders, SenderView};
 #[derive(Clone, Copy, Debug)]
 pub struct TcpHo {
     samples: u32,
-    /// When the notice came, the flow's share of the new link's rate, and samples to come.
+    /// When the notice arrived, the flow's share of the new link's rate, and the number of samples left.
     handoff: Option<(Instant, Rate, u32)>,
-    /// When that rate does not hold any more.
+    /// When that rate expires.
     expires: Instant,
 }
 

@@ -1,13 +1,12 @@
-//! VA-TCP, a vertical-handoff-aware TCP (Lin & Chang, SAC 2007, a short paper).
-//! Daniel & Kojo 2008, section 2: the sender is told of the handoff by the
-//! mobile node. When it "detects that a packet sent over the old access network is
-//! lost, it only retransmits the missing segment but does not invoke any
-//! congestion control actions. After the handoff, [it] estimates the bandwidth and
-//! RTT using the packet-pair scheme and sets the cwnd and ssthresh to the BDP".
+//! VA-TCP, a vertical-handoff-aware TCP (Lin & Chang, SAC 2007, a short paper). Daniel & Kojo 2008, section
+//! 2: the mobile node notifies the sender of the handoff. When it "detects that a packet sent over the old
+//! access network is lost, it only retransmits the missing segment but does not invoke any congestion control
+//! actions. After the handoff, [it] estimates the bandwidth and RTT using the packet-pair scheme and sets the
+//! cwnd and ssthresh to the BDP".
 //!
-//! The paper's pair is of ICMP, beside the connection; this one is of new
-//! segments, so that it goes when nothing is being resent. The timeout is that after a first
-//! sample of the pair's round trip, R + 4 R/2 (RFC 6298 (2.2)); the RTT estimate starts with the next sample.
+//! The paper's pair consists of ICMP packets, outside the connection; this one consists of new segments, so
+//! it is sent when nothing is being retransmitted. The timeout is that after a first sample of the pair's
+//! round trip, R + 4 R/2 (RFC 6298 (2.2)); the RTT estimate starts with the next sample.
 
 use midflight_units::Seq;
 
@@ -45,7 +44,7 @@ impl HandoffPolicy for VaTcp {
     fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
         self.pair.request();
         self.edge = Some(view.snd_max);
-        // What the timer has taken while the link was away comes back: those were losses of the old link.
+        // Reductions by timeouts while the link was away are undone: those were losses of the old link.
         let mine = self.before_timeout.filter(|&(una, ..)| una == view.snd_una);
         match mine {
             Some((_, cwnd, ssthresh)) if view.in_rto_recovery => {

@@ -1,11 +1,11 @@
-//! The estimator of Linux (tcp_rtt_estimator(), __tcp_set_rto() and usecs_to_jiffies()): integers of
-//! microseconds, the mean scaled by 8, the deviation by 4.
+//! The RTT estimator of Linux (tcp_rtt_estimator(), __tcp_set_rto() and usecs_to_jiffies()): integers
+//! of microseconds, the mean scaled by 8, the deviation by 4.
 //!
-//! The timeout is the mean plus `rttvar`, the largest deviation of lately, which is no less than the
-//! smallest timeout: so 200 ms are added to the round trip, where RFC 6298 takes the larger of the
-//! two. A deviation that grows counts at once. Once a window, `rttvar` moves a quarter of the way
-//! down to the largest of that window. A sample below the mean moves the deviation by a
-//! thirty-second only.
+//! The timeout is the mean plus `rttvar`, the largest recent deviation, which is at least the minimum
+//! timeout: so 200 ms are added to the round trip, while RFC 6298 takes the larger of the two. A
+//! deviation that grows counts at once. Once per window, `rttvar` moves a quarter of the way down to
+//! the largest deviation of that window. A sample below the mean changes the deviation by only a
+//! thirty-second.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -21,7 +21,7 @@ pub struct Linux {
     mdev_x4: i64,
     mdev_max: i64,
     rttvar: i64,
-    /// SND.NXT when the present window began.
+    /// SND.NXT when the current window began.
     window: Seq,
 }
 
@@ -30,7 +30,7 @@ fn micros(of: Duration) -> i64 {
 }
 
 impl Linux {
-    /// No sample yet; `min` is the least that is added to the mean.
+    /// No sample yet; `min` is the minimum that is added to the mean.
     pub fn new(clock: Jiffies, min: Duration) -> Self {
         Self {
             clock,
@@ -43,9 +43,9 @@ impl Linux {
         }
     }
 
-    /// Takes a sample of a segment sent at `sent`. SND.UNA is `una` by the ACK that gave it.
+    /// Takes a sample of a segment sent at `sent`. `una` is SND.UNA after the ACK that gave it.
     pub fn sample(&mut self, rtt: Duration, sent: Instant, una: Seq, nxt: Seq) {
-        // Both ends are read in whole microseconds.
+        // Both times are read in whole microseconds.
         let from = sent.as_nanos() / 1000;
         let m = ((sent + rtt).as_nanos() / 1000 - from) as i64;
         if self.srtt_x8 == 0 {
@@ -101,19 +101,19 @@ impl Linux {
         (self.srtt_x8 > 0).then(|| self.clock.round_up(exact))
     }
 
-    /// Changes the least that is added to the mean.
+    /// Changes the minimum that is added to the mean.
     pub fn set_min(&mut self, min: Duration) {
         let was = self.min;
         self.min = micros(min);
         if self.srtt_x8 > 0 {
-            // What only the old bound had set goes with it.
+            // Values that only the old bound had set change with it.
             let at_bound = |value: i64| if value == was { self.min } else { value };
             self.rttvar = at_bound(self.rttvar).max(self.min);
             self.mdev_max = at_bound(self.mdev_max).max(self.min);
         }
     }
 
-    /// Forgets everything.
+    /// Clears all state.
     pub fn restart(&mut self) {
         *self = Self::new(self.clock, Duration::from_micros(self.min as u64));
     }
@@ -142,8 +142,8 @@ mod tests {
         Linux::new(HZ_250, Duration::from_millis(200))
     }
 
-    /// Seen on a kernel 6.12 with HZ 250: a handshake of 40,096 us, then ten ACKs of a burst, each
-    /// 1200 us later than the one before.
+    /// Observed on a kernel 6.12 with HZ 250: a handshake of 40,096 us, then ten ACKs of a burst, each
+    /// 1200 us later than the previous one.
     #[test]
     fn the_samples_of_a_first_window_are_the_kernels() {
         let mut e = linux();
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(e.srtt(), Some(us(40_096)));
         assert_eq!(e.rttvar(), Some(us(20_048)));
         assert_eq!(e.timeout(), Some(Duration::from_millis(244)));
-        // From the record: 40.096004 to 81.379203 ms, and so on; SND.NXT is one window on.
+        // From the record: 40.096004 to 81.379203 ms, and so on; SND.NXT has advanced by one window.
         let seen = [
             (40_244, 15_332, 244),
             (40_524, 12_059, 244),
@@ -189,7 +189,7 @@ mod tests {
         // Within the first window nothing decays.
         e.sample(rtt, Instant::ZERO, 10, 20);
         assert_eq!(e.rttvar, 600_000);
-        // The window ends; the largest deviation of it was that of the first sample.
+        // The window ends; its largest deviation was that of the first sample.
         e.sample(rtt, Instant::ZERO, 11, 20);
         assert_eq!((e.rttvar, e.mdev_max), (600_000, 200_000));
         assert_eq!(e.mdev_x4, 337_500);
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(e.rttvar, 600_000 - (600_000 - 253_125) / 4);
     }
 
-    /// A drop of the RTT moves the deviation by an eighth of what a rise would.
+    /// A decrease of the RTT changes the deviation by an eighth of what an increase would.
     #[test]
     fn a_shorter_round_trip_moves_the_deviation_little() {
         let mut e = linux();

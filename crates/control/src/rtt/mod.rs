@@ -1,7 +1,7 @@
 //! Round-trip time estimation and the retransmission timeout.
 //!
-//! [`Rto`] owns the clamps and the back-off, which every estimator shares; an
-//! `Estimator` turns samples into the unclamped timeout.
+//! [`Rto`] owns the bounds and the back-off, which every estimator shares; an `Estimator` turns samples
+//! into the unbounded timeout.
 
 mod linux;
 mod rfc6298;
@@ -15,14 +15,14 @@ pub use linux::Linux;
 pub use rfc6298::Rfc6298;
 pub use ticks::Ticks;
 
-/// Which estimator, with its parameters.
+/// The estimator and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EstimatorKind {
-    /// The BSD integer filter over clock ticks, as ns-2 runs it.
+    /// The BSD integer filter over clock ticks, as in ns-2.
     Ticks {
         /// Length of a tick.
         tick: Duration,
-        /// Phase of the tick clock against simulated time.
+        /// Phase of the tick clock relative to simulated time.
         phase: Duration,
         /// How much later the phase of each further flow of a run is.
         step: Duration,
@@ -32,8 +32,8 @@ pub enum EstimatorKind {
         /// Clock granularity `G`.
         granularity: Duration,
     },
-    /// Linux's, in microseconds and the ticks of [`RtoConfig::clock`]. The lower bound is that of
-    /// what is added to the mean, not of the sum.
+    /// The Linux estimator, in microseconds and the ticks of [`RtoConfig::clock`]. The lower bound
+    /// applies to the term that is added to the mean, not to the sum.
     Linux,
 }
 
@@ -52,16 +52,16 @@ pub struct RtoConfig {
     pub clock: Jiffies,
 }
 
-/// An RTT sample, and where the sender stands.
+/// An RTT sample, and the sender's state at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampled {
     /// The round-trip time.
     pub rtt: Duration,
     /// When the segment was sent.
     pub sent: Instant,
-    /// How many samples a window gives (1 unless timestamps sample every ACK).
+    /// How many samples a window gives (1 unless timestamps give a sample at every ACK).
     pub per_window: u32,
-    /// SND.UNA, by the ACK that gave the sample.
+    /// SND.UNA after the ACK that gave the sample.
     pub una: Seq,
     /// One past the highest segment sent.
     pub nxt: Seq,
@@ -74,7 +74,7 @@ enum Estimator {
     Linux(Linux),
 }
 
-/// The retransmission timeout of one sender: estimate, clamps and back-off.
+/// The retransmission timeout of one sender: estimate, bounds and back-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Rto {
     estimator: Estimator,
@@ -133,14 +133,14 @@ impl Rto {
         self.update();
     }
 
-    /// The timeout as the timer would be armed with it: the estimate, raised
-    /// to the minimum, times the back-off, cut to the maximum.
+    /// The timeout for arming the timer now: the estimate, raised to the minimum, times the back-off,
+    /// limited to the maximum.
     #[inline]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Works the timeout out again, after anything that it depends on has changed.
+    /// Computes the timeout again, after any of its inputs has changed.
     fn update(&mut self) {
         let base = match &self.estimator {
             Estimator::Ticks(e) => e.timeout(),
@@ -158,9 +158,8 @@ impl Rto {
             .max(floor);
     }
 
-    /// Doubles the timeout (RFC 6298 (5.5)). The factor stops growing once the
-    /// timeout is at its maximum. After more than three doublings the tick
-    /// estimator distrusts its mean, as BSD does.
+    /// Doubles the timeout (RFC 6298 (5.5)). The factor stops growing once the timeout is at its
+    /// maximum. After more than three doublings the tick estimator distrusts its mean, as in BSD.
     pub fn back_off(&mut self) {
         if self.backoff < 64 || self.timeout() < self.config.max {
             self.backoff = self.backoff.saturating_mul(2);
@@ -175,14 +174,14 @@ impl Rto {
         self.update();
     }
 
-    /// Ends the back-off. By Karn's algorithm that takes an ACK with a valid
-    /// sample; ns-2 does it on a partial ACK too, and a policy may order it.
+    /// Ends the back-off. Karn's algorithm requires an ACK with a valid sample; ns-2 does it on a
+    /// partial ACK too, and a policy may order it.
     pub fn end_back_off(&mut self) {
         self.backoff = 1;
         self.update();
     }
 
-    /// Forgets all samples; `initial` holds until the next one.
+    /// Clears all samples; `initial` applies until the next one.
     pub fn restart(&mut self, initial: Duration) {
         match &mut self.estimator {
             Estimator::Ticks(e) => e.restart(),
@@ -199,7 +198,7 @@ impl Rto {
         self.backoff
     }
 
-    /// The lower bound in force.
+    /// The current lower bound.
     pub fn min(&self) -> Duration {
         self.min
     }

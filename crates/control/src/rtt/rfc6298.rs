@@ -35,8 +35,8 @@ impl Rfc6298 {
         });
     }
 
-    /// Starts from this sample, with at least this mean and deviation; the mean
-    /// that is kept is two clock ticks longer (RFC 4015 section 3.1, steps 0 and 11).
+    /// Starts from this sample, with at least this mean and deviation; the stored mean is two clock
+    /// ticks longer (RFC 4015 section 3.1, steps 0 and 11).
     pub fn sample_with_at_least(&mut self, rtt: Duration, srtt: Duration, rttvar: Duration) {
         let kept = srtt + self.granularity * 2;
         let half = Duration::from_nanos(rtt.as_nanos() / 2);
@@ -50,7 +50,7 @@ impl Rfc6298 {
         })
     }
 
-    /// Forgets everything.
+    /// Clears all state.
     pub fn restart(&mut self) {
         self.estimate = None;
     }

@@ -1,6 +1,5 @@
-//! The BSD integer RTT filter over clock ticks (Jacobson 1988, appendix A), in
-//! the form ns-2 runs it: the mean scaled by 8, the mean deviation by 4, and a
-//! sample that counts how many tick boundaries passed.
+//! The BSD integer RTT filter over clock ticks (Jacobson 1988, appendix A), as in ns-2: the mean scaled by
+//! 8, the mean deviation by 4, and a sample that counts how many tick boundaries passed.
 
 use midflight_units::{Duration, Instant};
 
@@ -46,8 +45,8 @@ impl Ticks {
         self.unclamped_rto = Some(((self.rttvar_x4 << 3) + self.srtt_x8) >> 3);
     }
 
-    /// Starts from this sample, with at least this mean and deviation; the mean
-    /// that is kept is two ticks longer (RFC 4015 section 3.1, steps 0 and 11).
+    /// Starts from this sample, with at least this mean and deviation; the stored mean is two ticks longer
+    /// (RFC 4015 section 3.1, steps 0 and 11).
     pub fn sample_with_at_least(
         &mut self,
         rtt: Duration,
@@ -70,14 +69,14 @@ impl Ticks {
             .map(|ticks| Duration::from_nanos(ticks as u64 * self.tick))
     }
 
-    /// Moves the mean into the deviation, so that the next sample starts a new estimate while the timeout in
-    /// force stays.
+    /// Moves the mean into the deviation, so that the next sample starts a new estimate while the current
+    /// timeout stays.
     pub fn distrust(&mut self) {
         self.rttvar_x4 += self.srtt_x8 >> 3;
         self.srtt_x8 = 0;
     }
 
-    /// Forgets everything.
+    /// Clears all state.
     pub fn restart(&mut self) {
         self.srtt_x8 = 0;
         self.rttvar_x4 = 0;

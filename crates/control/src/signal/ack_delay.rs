@@ -1,10 +1,10 @@
-//! ACK delaying (Huang & Cai, "Improving TCP performance during soft vertical handoff", AINA 2005; the text was
-//! not available). Before a predicted handoff to a link with more delay the receiver delays its ACKs, so that the sender's
-//! timer knows the longer round trip before it comes.
+//! ACK delaying (Huang & Cai, "Improving TCP performance during soft vertical handoff", AINA 2005; the text was not
+//! available). Before a predicted handoff to a link with more delay the receiver delays its ACKs, so that the sender's
+//! timer adapts to the longer round trip in advance.
 //!
-//! How the delay grows is not known. Here it grows evenly, from the warning on, to the difference of the two links' round
-//! trips at the handoff: one that comes at once would be a spurious timeout itself. What waits at the
-//! handoff leaves with it.
+//! How the delay grows is not known. Here it grows linearly, from the warning on, to the difference of the two links'
+//! round trips at the handoff: a sudden increase would itself cause a spurious timeout. ACKs that are held at the
+//! handoff are sent then.
 
 use midflight_units::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use super::{HandoffSignal, OwnAck, Reshaped, Signal};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 use crate::Notice;
 
-/// The warning, and the delay under way.
+/// The warning, and the delay in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckDelay {
     warning: Duration,
-    /// Since when, and how long the delay becomes.
+    /// Since when it grows, and its final value.
     growing: Option<(Instant, Duration)>,
 }
 

@@ -6,12 +6,12 @@
 //! ACKs are sent until the transmission rate increases to the bandwidth of the new link." Lim & Jang 2009, section 2: the
 //! duplicates are three at a time.
 //!
-//! What the texts that cite it leave open, and how it is here: the bandwidth-delay products are those of the access
-//! links. The node sees that a sender has responded to three duplicates when a segment comes that it had already,
-//! which those texts note as the scheme's cost; the time from the duplicates to this segment is the round trip over which it then
-//! measures whether the rate is still too high. Without a response it does not ask again. A handoff
-//! that was not predicted has its first duplicates when it is over. The number of partial ACKs, the length of the
-//! warning, and from which share of the new bandwidth on the rate is high enough are knobs.
+//! Choices for points that the citing texts do not specify: the bandwidth-delay products are those of the access links.
+//! The node detects that a sender has responded to three duplicates when a segment arrives that it already had, which
+//! those texts mention as the scheme's cost; the time from the duplicates to this segment is the round trip over which
+//! it then measures whether the rate is still too high. Without a response it sends no more duplicates. For a handoff
+//! that was not predicted the first duplicates are sent when it is over. The number of partial ACKs, the length of the
+//! warning, and the fraction of the new bandwidth from which the rate is high enough are knobs.
 
 use midflight_units::{Duration, Instant, Rate};
 
@@ -19,10 +19,10 @@ use super::{HandoffSignal, OwnAck, Received, Reshaped, Signal};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::Notice;
 
-/// Duplicates that a sender takes for a loss.
+/// Number of duplicates that a sender treats as a loss.
 const DUPLICATES: u8 = 3;
 
-/// Bytes that have come since an instant.
+/// Bytes that have arrived since an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     since: Instant,
@@ -45,14 +45,14 @@ impl Span {
         now.since(self.since) >= self.length
     }
 
-    /// Whether more than this share of a rate has come in it, in per cent.
+    /// Whether more than this percentage of a rate has arrived in it.
     fn exceeds(&self, now: Instant, rate: Rate, percent: u64) -> bool {
         let all = rate.bits_in(now.since(self.since));
         u128::from(self.bytes) * 8 * 100 > u128::from(all) * u128::from(percent)
     }
 }
 
-/// The sender is to become slower than a rate.
+/// Slowing the sender down below a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slowing {
     /// Duplicates have been sent.
@@ -61,19 +61,19 @@ enum Slowing {
     Watching(Span),
 }
 
-/// ACKs have a rate.
+/// ACKs are paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pacing {
     rate: Rate,
-    /// When the next may leave.
+    /// When the next ACK may be sent.
     next: Instant,
-    /// Bytes that have arrived since the last.
+    /// Bytes that have arrived since the last ACK.
     pending: u64,
-    /// They are split until the rate is high enough.
+    /// ACKs are split until the rate is high enough.
     splits: Option<Span>,
 }
 
-/// What it does at present.
+/// Its current state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -82,21 +82,21 @@ enum State {
     Paces(Pacing),
 }
 
-/// The knobs and the state.
+/// Knobs and state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPacing {
     warning: Duration,
     parts: u8,
     enough: u8,
     state: State,
-    /// Duplicates go with the signal that comes next.
+    /// The next signal carries duplicates.
     asks: bool,
 }
 
 impl Default for AckPacing {
     fn default() -> Self {
         Self {
-            // As those of other schemes that predict, so that they differ in nothing else.
+            // As in other schemes that predict, so that they differ in nothing else.
             warning: Duration::from_millis(150),
             parts: 2,
             enough: 90,
@@ -337,7 +337,7 @@ mod tests {
             let shaped = part.on_ack(&ack(ms));
             assert_eq!((shaped.at, shaped.parts), (at(leaves), 1));
         }
-        // An ACK of two segments leaves the link twice the time.
+        // An ACK of two segments takes the link twice the time.
         part.on_received(&received(100, false));
         part.on_received(&received(101, false));
         assert_eq!(part.on_ack(&ack(101)).at, at(101));

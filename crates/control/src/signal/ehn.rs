@@ -6,7 +6,7 @@
 use super::{HandoffSignal, Signal};
 use crate::part::{Part, PartInfo};
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EhnSignal;
 

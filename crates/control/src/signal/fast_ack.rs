@@ -2,10 +2,10 @@
 //! not available). Lim & Jang 2009, section 2: at a handoff from a fast link to a slow one "the ACKs of the first few
 //! slow-link packets are routed to the old fast link to reduce the gap between old RTT and new RTT".
 //!
-//! The first round trips on the new path are those of the slow link in one direction only, so the timer grows
-//! before the whole round trip comes. "One should be able to determine a proper value for the duration" (Daniel & Kojo
-//! 2008, section 2): a knob. Works at a handoff without a gap, to a link with more delay. At one to less
-//! delay "similar procedure is performed" (Lim & Jang), of which nothing more is known: not here.
+//! The first round trips on the new path include the slow link in one direction only, so the timer grows before the
+//! whole round trip applies. "One should be able to determine a proper value for the duration" (Daniel & Kojo 2008,
+//! section 2): a knob. Works at a handoff without a gap, to a link with more delay. At a handoff to less delay
+//! "similar procedure is performed" (Lim & Jang), of which nothing more is known: not implemented.
 
 use midflight_units::Duration;
 
@@ -13,7 +13,7 @@ use super::{AckRoute, HandoffSignal, Signal};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 use crate::Notice;
 
-/// For how long; none for the new link's round trip.
+/// Its duration; none for the new link's round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FastAck {
     time: Option<Duration>,
@@ -39,7 +39,7 @@ impl Part for FastAck {
     }
 }
 
-/// A time, or none for a round trip.
+/// A duration, or none for a round trip.
 pub(super) fn duration_or_round_trip(
     info: &PartInfo,
     name: &str,

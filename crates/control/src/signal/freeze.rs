@@ -4,9 +4,8 @@
 //! section 3.8.6.1). Back on a network it repeats its last ACK three times with
 //! the whole window.
 //!
-//! The paper's best warning is one round-trip time: what is in flight arrives,
-//! and nothing more is sent. A longer one is idle time, a shorter one loses
-//! what is in flight.
+//! The paper's best warning is one round-trip time: the data in flight arrives, and nothing more is
+//! sent. A longer warning is idle time, a shorter one loses data in flight.
 
 use midflight_units::Duration;
 

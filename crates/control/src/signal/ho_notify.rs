@@ -2,8 +2,8 @@
 //! as Daniel & Kojo 2008, section 2, describe it): ACKs mark the beginning and the
 //! end of a handoff. The sender's side is the policy `ho-resume`.
 //!
-//! At the beginning the sender stops its timer and sending, which is what a zero
-//! window does; at the end the ACK has the whole window and a mark.
+//! At the beginning the sender must stop its timer and sending, which is the effect of a zero
+//! window; at the end the ACK has the whole window and a mark.
 
 use midflight_units::Duration;
 
@@ -19,7 +19,7 @@ pub struct HoNotify {
 impl Default for HoNotify {
     fn default() -> Self {
         Self {
-            // As that of Freeze-TCP, so that the two differ in nothing else.
+            // As in Freeze-TCP, so that the two differ in nothing else.
             warning: Duration::from_millis(150),
         }
     }

@@ -1,11 +1,10 @@
 //! Signals of a mobile node's TCP to its sender around a handoff.
 //!
-//! A signal is one file here and one line in the registry below. It belongs to
-//! the receiver, so that any sender can face it: what goes out are repeats of
-//! the last ACK with a window, a handoff mark or nothing special, and what the
-//! sender makes of them is TCP's affair (persist mode, fast retransmit) or that
-//! of a policy that uses marks. A signal may also change the ACKs of the receiver for some time: when each of
-//! them leaves, in how many parts, with which window, and over which link.
+//! A signal is one file here and one line in the registry below. It belongs to the receiver, so it works with
+//! any sender: it sends repeats of the last ACK with a window, a handoff mark or nothing special. The
+//! sender's reaction is that of TCP (persist mode, fast retransmit) or of a policy that uses marks. A signal
+//! may also change the ACKs of the receiver for some time: when each of them is sent, in how many parts, with
+//! which window, and over which link.
 
 mod ack_delay;
 mod ack_pacing;
@@ -38,20 +37,20 @@ pub use tr_acks::TrAcks;
 use crate::part::registry;
 use crate::Notice;
 
-/// Repeats of the last ACK, and what ACKs say from now on.
+/// Repeats of the last ACK, and changes to later ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
     /// How many.
     pub copies: u8,
-    /// From now on every ACK advertises no window, or the whole one again.
+    /// From now on every ACK advertises a zero window, or the whole window again.
     pub window: Option<Advertised>,
     /// They carry the handoff mark.
     pub marked: bool,
-    /// For this time no segment above a gap is answered.
+    /// During this time segments above a gap are not acknowledged.
     pub quiet: Option<Duration>,
 }
 
-/// What a receiver advertises.
+/// The window that a receiver advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advertised {
     /// A zero window.
@@ -64,57 +63,56 @@ pub enum Advertised {
 /// of the TCP header, or an option).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoffMark {
-    /// Number of the handoff, from 1, by which repeats of a mark are recognised.
+    /// Number of the handoff, from 1; repeats of a mark have the same number.
     pub number: u32,
-    /// When it left the mobile node, which a timestamp option would tell a
-    /// sender whose clock agrees with the node's.
+    /// When the mobile node sent it, as in a timestamp option between synchronised clocks.
     pub sent: Instant,
 }
 
-/// The window that takes back what a signal has advertised: the sender uses its setting again.
+/// The window that ends what a signal has advertised: the sender uses its setting again.
 pub const WHOLE_WINDOW: NonZeroU32 = NonZeroU32::MAX;
 
 /// A segment that has reached the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// When.
+    /// The current time.
     pub now: Instant,
     /// Its size on the wire in bytes.
     pub bytes: u32,
     /// All of its data had arrived before.
     pub again: bool,
-    /// The timestamp of the receiver that it echoes, in milliseconds; 0 for none.
+    /// The receiver's timestamp that it echoes, in milliseconds; 0 for none.
     pub echo_ms: u32,
 }
 
-/// An ACK that is about to leave the receiver.
+/// An ACK that the receiver is about to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnAck {
-    /// Now.
+    /// The current time.
     pub now: Instant,
-    /// It acknowledges something new.
+    /// It acknowledges new data.
     pub advances: bool,
     /// Its timestamp in milliseconds of the receiver's clock; 0 for none.
     pub stamp_ms: u32,
 }
 
-/// What becomes of an ACK. By default it leaves at once as it is.
+/// The changes to an ACK. By default it is sent at once and unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reshaped {
-    /// When it leaves. ACKs do not overtake each other.
+    /// When it is sent. ACKs do not overtake each other.
     pub at: Instant,
-    /// In how many ACKs, of equal parts of what it acknowledges.
+    /// The number of ACKs into which it is split, each acknowledging an equal part.
     pub parts: u8,
-    /// How often it is repeated.
+    /// How many times it is repeated.
     pub copies: u8,
     /// The largest window that it advertises, in bytes, or [`WHOLE_WINDOW`].
     pub window: Option<NonZeroU32>,
-    /// The timestamp that it carries, in milliseconds, unless the receiver has timestamps itself.
+    /// Its timestamp in milliseconds, unless the receiver uses timestamps itself.
     pub stamp_ms: u32,
 }
 
 impl OwnAck {
-    /// It leaves at once as it is.
+    /// The ACK sent at once and unchanged.
     pub fn unchanged(&self) -> Reshaped {
         Reshaped {
             at: self.now,
@@ -126,35 +124,35 @@ impl OwnAck {
     }
 }
 
-/// How long the ACKs take another link than the data, around a handoff without a gap.
+/// How long ACKs take another link than the data, around a handoff without a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckRoute {
-    /// They take the new link so long before the data do.
+    /// ACKs take the new link this long before the data does.
     pub early: Duration,
-    /// They take the old link so long after.
+    /// ACKs take the old link this long after the handoff.
     pub late: Duration,
 }
 
 /// The signals of a mobile node to its sender, and their times.
 pub trait HandoffSignal {
-    /// The node knows the links of a handoff: one that it predicts, or one that is over. Comes before
+    /// The node has the link data of a handoff, either a predicted or a completed one. Called before
     /// [`Self::on_warning`] and [`Self::on_attached`].
     fn on_links(&mut self, _now: Instant, _notice: &Notice, _is_over: bool) {}
 
-    /// What it does from now on, in words, after [`Self::on_links`]; none if its ACKs tell that themselves.
+    /// A description of what it does from now on, after [`Self::on_links`]; none if its ACKs show that.
     fn explain(&self, _notice: &Notice, _is_over: bool) -> Option<String> {
         None
     }
 
-    /// Whether it is asked about each segment and ACK, at present.
+    /// Whether it currently needs a call for each segment and ACK.
     fn reshapes(&self) -> bool {
         false
     }
 
-    /// A segment has arrived, before its ACK is made.
+    /// A segment has arrived; its ACK is not built yet.
     fn on_received(&mut self, _segment: &Received) {}
 
-    /// An ACK is about to leave.
+    /// An ACK is about to be sent.
     fn on_ack(&mut self, ack: &OwnAck) -> Reshaped {
         ack.unchanged()
     }
@@ -164,8 +162,7 @@ pub trait HandoffSignal {
         AckRoute::default()
     }
 
-    /// How long before the node leaves its link it wants to warn the sender;
-    /// none if it predicts nothing.
+    /// How long before the node leaves its link the signal needs its warning; none if it predicts nothing.
     fn warning(&self) -> Option<Duration> {
         None
     }
@@ -175,7 +172,7 @@ pub trait HandoffSignal {
         Signal::default()
     }
 
-    /// The node has found out that it is on another link, and can send.
+    /// The node has detected that it is on another link, and can send.
     fn on_attached(&mut self) -> Signal;
 }
 

@@ -3,9 +3,9 @@
 //! the transmission of dupacks during the handoff", against the reordering of a
 //! handoff to less delay.
 //!
-//! How long a handoff lasts for a receiver is not said there: a knob. It begins when the node finds out that
-//! it is on another link. Only ACKs of segments above a gap are withheld; the first segment after
-//! that time reports what was lost.
+//! The duration of a handoff for a receiver is not specified: a knob. It begins when the node detects that
+//! it is on another link. Only ACKs of segments above a gap are suppressed; the first segment after that
+//! time reports the gap.
 
 use midflight_units::Duration;
 
@@ -13,7 +13,7 @@ use super::{HandoffSignal, Signal};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 use crate::Notice;
 
-/// For how long.
+/// Its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodupack {
     time: Duration,

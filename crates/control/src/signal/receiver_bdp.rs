@@ -6,11 +6,10 @@
 //! received".
 //!
 //! The estimate belongs to the slower of the two networks, GPRS: here it is measured from a handoff to a lower rate on,
-//! and is the most that came in a round trip since then. After a handoff to a higher rate the receiver
-//! advertises its own window again. As a window of the receiver limits what it measures, an estimate
-//! that begins with a timeout would stay at one segment: it counts from the access link's own bandwidth-delay
-//! product on, which the node knows (a knob). Segments echo timestamps of the receiver wherever an ACK has
-//! one; receivers that have no timestamps themselves add one.
+//! and is the maximum received in a round trip since then. After a handoff to a higher rate the receiver advertises its
+//! own window again. Because the receiver's window limits the measured amount, an estimate that begins with a timeout
+//! would stay at one segment: it starts from the access link's own bandwidth-delay product, which is known to the node
+//! (a knob). Segments echo the receiver's timestamp if the ACK has one; receivers without timestamps add one.
 
 use std::num::NonZeroU32;
 
@@ -23,28 +22,28 @@ use crate::{Notice, DATA_BYTES};
 /// Bytes of the headers of a segment without options.
 const HEADERS: u32 = 40;
 
-/// What it has measured.
+/// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Measuring {
     /// Bytes of data that have arrived.
     arrived: u64,
-    /// The timestamp that waits for its echo, and what had arrived when it left.
+    /// The timestamp whose echo is outstanding, and the amount received when it was sent.
     waits: Option<(u32, u64)>,
-    /// The most that has come in a round trip, or what it starts from.
+    /// The maximum received in a round trip, or the initial value.
     most: u64,
 }
 
-/// What it does at present.
+/// Its current state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Idle,
     Limits(Measuring),
-    /// It advertises the whole window again; in every ACK, as any of them may be lost.
+    /// It advertises the whole window again; in every ACK, because any of them may be lost.
     Lifts,
 }
 
-/// The least window, and the measurement.
+/// The minimum window, and the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverBdp {
     /// In segments; none for the link's bandwidth-delay product.
@@ -74,7 +73,7 @@ impl Part for ReceiverBdp {
     }
 }
 
-/// A receiver's clock of timestamps for one that has none; not 0, which is none.
+/// A timestamp for a receiver without timestamps; never 0, which means none.
 fn stamp(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32 | 1
 }
@@ -122,7 +121,7 @@ impl HandoffSignal for ReceiverBdp {
         };
         let data = u64::from(segment.bytes.saturating_sub(HEADERS));
         measuring.arrived += data;
-        // A window that no segment fits into would be a closed one.
+        // A window smaller than a segment would act as a closed one.
         measuring.most = measuring.most.max(data);
         if let Some((stamp, before)) = measuring.waits {
             if segment.echo_ms >= stamp {
@@ -189,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Lim & Jang 2009, section 2: what arrives from an ACK with a timestamp to the packet that echoes it.
+    /// Lim & Jang 2009, section 2: the amount received between an ACK with a timestamp and the packet that echoes it.
     #[test]
     fn it_advertises_what_came_in_a_round_trip() {
         let mut part = ReceiverBdp::default();

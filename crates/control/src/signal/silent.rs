@@ -1,9 +1,9 @@
-//! No signal: the node continues acknowledging what arrives (plain TCP).
+//! No signal: the node acknowledges as usual (plain TCP).
 
 use super::{HandoffSignal, Signal};
 use crate::part::{Part, PartInfo};
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Silent;
 

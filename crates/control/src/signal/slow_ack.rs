@@ -1,9 +1,9 @@
-//! Slow ACK (Huang & Cai, "Improving TCP performance during soft vertical handoff", AINA 2005; the text was
-//! not available). Before a handoff from a fast link to a slow one some ACKs go over the slow link, so
-//! that the sender's timer knows more delay before the data take that link. Daniel & Kojo 2008, section 2: "sending a few
+//! Slow ACK (Huang & Cai, "Improving TCP performance during soft vertical handoff", AINA 2005; the text was not
+//! available). Before a handoff from a fast link to a slow one some ACKs are sent over the slow link, so that the
+//! sender's timer adapts to more delay before the data takes that link. Daniel & Kojo 2008, section 2: "sending a few
 //! packets through the new slow link", for a duration that has to be determined: a knob.
 //!
-//! Works at a handoff without a gap, to a link with more delay, and needs to predict it.
+//! Works at a handoff without a gap to a link with more delay, which must be predicted.
 
 use midflight_units::Duration;
 
@@ -12,7 +12,7 @@ use super::{AckRoute, HandoffSignal, Signal};
 use crate::part::{Knob, KnobError, Part, PartInfo};
 use crate::Notice;
 
-/// For how long; none for the new link's round trip.
+/// Its duration; none for the new link's round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowAck {
     time: Option<Duration>,

@@ -6,7 +6,7 @@
 use super::{HandoffSignal, Signal};
 use crate::part::{whole, Knob, KnobError, Part, PartInfo};
 
-/// How many copies.
+/// Number of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrAcks {
     copies: u8,

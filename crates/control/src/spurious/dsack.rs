@@ -1,11 +1,11 @@
-//! Undo by DSACK (RFC 3708): if every retransmission of a recovery is reported
-//! to have arrived twice, nothing was lost and the window is taken back (RFC
-//! 4015 section 3.1, step 9, as for a timeout that is found spurious late).
+//! Undo by DSACK (RFC 3708): if every retransmission of a recovery is reported to have arrived
+//! twice, nothing was lost and the window is restored (RFC 4015 section 3.1, step 9, as for a
+//! timeout that is detected as spurious late).
 //!
-//! The algorithm gives up for the current window when a segment was resent more
-//! than once (A.3) or when the report could mean that all ACKs were lost (A.1),
-//! and permanently when a segment arrived twice that was sent once (A.4). It needs
-//! a receiver that reports duplicates (RFC 2883).
+//! The algorithm gives up for the current window when a segment was retransmitted more than once
+//! (A.3) or when the report could mean that all ACKs were lost (A.1), and permanently when a
+//! segment that was sent once arrived twice (A.4). It needs a receiver that reports duplicates (RFC
+//! 2883).
 
 //! The detection, [`UnneededTracker`], is separate from the response, [`DsackUndo`], because a
 //! handoff policy may have its own.
@@ -16,16 +16,16 @@ use super::{PriorState, SpuriousDetector};
 use crate::part::{Part, PartInfo};
 use crate::{AckNews, Interests, Order, Orders, SenderView};
 
-/// Most runs of resent segments that are remembered; a recovery with more is not undone.
+/// Maximum number of remembered runs of retransmitted segments; a recovery with more is not undone.
 const MOST_RUNS: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Episode {
     before: PriorState,
-    /// Runs of segments resent once, ascending; unused ones are empty.
+    /// Runs of segments retransmitted once, ascending; unused ones are empty.
     resent: [(Seq, Seq); MOST_RUNS],
     runs: usize,
-    /// Segments resent, and how many of them are known to have arrived twice.
+    /// Segments retransmitted, and how many of them are known to have arrived twice.
     total: u64,
     duplicates: u64,
     /// The receiver has reported segments above the cumulative ACK.
@@ -33,12 +33,12 @@ struct Episode {
     timeout: bool,
 }
 
-/// A recovery of which every retransmission arrived as a duplicate.
+/// A recovery in which every retransmission arrived as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unneeded {
-    /// The sender before it.
+    /// The sender's state before it.
     pub before: PriorState,
-    /// The timer has expired in it, or began it.
+    /// It contains a timeout.
     pub timeout: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct UnneededTracker {
     episode: Option<Episode>,
     /// One past the highest segment sent when the recovery began.
     edge: Seq,
-    /// The network duplicates packets: the reports mean nothing (A.4).
+    /// The network duplicates packets: DSACKs have no meaning (A.4).
     off: bool,
 }
 
@@ -66,7 +66,7 @@ impl Part for DsackUndo {
 }
 
 impl Episode {
-    /// Notes a retransmission; false when it cannot be followed any more.
+    /// Records a retransmission; returns false when it cannot be tracked any more.
     fn resend(&mut self, segment: Seq) -> bool {
         let runs = &mut self.resent[..self.runs];
         if runs.iter().any(|r| r.0 <= segment && segment < r.1) {
@@ -92,14 +92,14 @@ impl Episode {
 }
 
 impl UnneededTracker {
-    /// The timer has expired, or fast retransmit is about to start; `before` is the
-    /// sender before it reduced.
+    /// The timer has expired, or fast retransmit is about to start; `before` is the sender's state
+    /// before the reduction.
     pub fn begin(&mut self, before: &SenderView, timeout: bool) {
         if self.off {
             return;
         }
         if before.snd_una < self.edge {
-            // The same window: what was given up stays so.
+            // The same window: an episode that was given up is not resumed.
             if let Some(episode) = &mut self.episode {
                 episode.timeout |= timeout;
             }
@@ -117,7 +117,7 @@ impl UnneededTracker {
         });
     }
 
-    /// A segment is sent again.
+    /// A segment is retransmitted.
     pub fn on_retransmission(&mut self, segment: Seq) {
         self.episode = self.episode.take().and_then(|mut episode| {
             // (A.3)
@@ -125,23 +125,23 @@ impl UnneededTracker {
         });
     }
 
-    /// ACKs tell nothing of the current recovery any more.
+    /// ACKs give no information about the current recovery any more.
     pub fn forget(&mut self) {
         self.episode = None;
     }
 
-    /// Whether it waits for reports.
+    /// Whether it waits for DSACKs.
     pub fn is_waiting(&self) -> bool {
         self.episode.is_some()
     }
 
-    /// An ACK has been processed: the recovery, if it proves to have been unneeded.
+    /// An ACK has been processed; returns the recovery if it was unneeded.
     pub fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Option<Unneeded> {
         let episode = self.episode.as_mut()?;
         episode.sack_seen |= !ack.blocks.is_empty();
         let segment = ack.dsack?;
         if !episode.was_resent(segment) {
-            // (A.4), unless it was resent in an earlier recovery, of which nothing is kept.
+            // (A.4), unless it was retransmitted in an earlier recovery, which is not stored.
             self.off = segment >= self.edge;
             self.episode = None;
             return None;

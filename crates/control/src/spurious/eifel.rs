@@ -1,12 +1,11 @@
 //! The Eifel detection algorithm (RFC 3522) with the Eifel response (RFC 4015).
 //!
-//! The first ACK of new data after a retransmission echoes the timestamp of
-//! the segment that it answers. If that was sent before the retransmission, the
-//! retransmission was unnecessary. It needs the timestamps option.
+//! The first ACK of new data after a retransmission echoes the timestamp of the segment that caused
+//! it. If that segment was sent before the retransmission, the retransmission was unnecessary. It
+//! needs the timestamps option.
 //!
-//! Differs from RFC 4015, which answers spurious timeouts only, because a
-//! detection without an answer is of no use: a spurious fast retransmit is
-//! taken back the same way (a knob).
+//! Differs from RFC 4015, which responds to spurious timeouts only, because a detection without a
+//! response is of no use: a spurious fast retransmit is undone in the same way (a knob).
 
 use midflight_units::{Instant, Seq};
 
@@ -18,7 +17,7 @@ use crate::{AckNews, Interests, Order, Orders, SenderView};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Eifel {
     fast_retransmits: bool,
-    /// RetransmitTS, the state before, and whether a timeout began it.
+    /// RetransmitTS, the previous state, and whether a timeout began the episode.
     episode: Option<(Instant, PriorState, bool)>,
     /// One past the highest segment sent when the recovery began: until it is
     /// acknowledged no new episode starts.
@@ -61,12 +60,13 @@ impl Part for Eifel {
 
 impl Eifel {
     fn begin(&mut self, before: &SenderView, timeout: bool) {
-        // RFC 3522 section 3.2: not again before the recovery is over.
+        // RFC 3522 section 3.2: no new episode before the recovery is over.
         if before.snd_una >= self.edge {
             self.episode = Some((before.now, PriorState::of(before), timeout));
             self.edge = before.snd_max;
         } else {
-            // The first retransmission counts, and a timeout of it makes it one.
+            // The first retransmission counts; a timeout of the same segment makes it a timeout
+            // episode.
             self.episode = self.episode.filter(|_| timeout).map(|e| (e.0, e.1, true));
         }
     }
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The retransmission goes at 8 s.
+    /// The retransmission is sent at 8 s.
     #[test]
     fn an_echo_from_before_the_retransmission_means_it_was_spurious() {
         for (echo, spurious) in [(7, true), (8, false), (9, false)] {

@@ -1,17 +1,16 @@
-//! F-RTO: forward RTO recovery. As the standard has it (RFC 5682, basic and
-//! SACK-enhanced), and as it was in 2003 (Sarolahti, Kojo, Raatikainen, ACM CCR
-//! 33(2)), which Lim & Jang 2009 use.
+//! F-RTO: forward RTO recovery. In the standard version (RFC 5682, basic and SACK-enhanced), and in
+//! the version of 2003 (Sarolahti, Kojo, Raatikainen, ACM CCR 33(2)), used by Lim & Jang 2009.
 //!
 //! After a timeout only the first unacknowledged segment is retransmitted. The first
 //! ACK of new data sends two *new* segments. If the next ACK advances too, it
 //! was sent for an original transmission: the timeout was spurious. A duplicate
 //! at either step means conventional recovery.
 //!
-//! The standard adds: no start while an earlier recovery by timeout lasts, or a
-//! fast recovery with SACK; no decision from a first ACK that covers everything;
-//! conventional recovery when no new segment can go; a window of three segments
-//! after a duplicate at the second step. The window is not reduced while the
-//! algorithm runs (RFC 4138 appendix A shows it): what is sent is ordered.
+//! The standard adds: no start during an earlier recovery by timeout, or during a fast recovery
+//! with SACK; no decision from a first ACK that covers everything; conventional recovery when no
+//! new segment can be sent; a window of three segments after a duplicate at the second step. The
+//! window is not reduced while the algorithm runs (RFC 4138 appendix A shows this): what is sent is
+//! set by orders.
 
 use midflight_units::Seq;
 
@@ -35,21 +34,21 @@ enum Step {
     Idle,
     /// Step 2 of RFC 5682.
     First(PriorState),
-    /// Step 3; up to here had been sent when the first ACK came.
+    /// Step 3; the number is one past the highest segment sent when the first ACK arrived.
     Second(PriorState),
 }
 
-/// State and knobs of F-RTO: the standard's, or that of 2003.
+/// State and knobs of F-RTO: the standard version, or that of 2003.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frto<const STANDARD: bool> {
     response: Response,
-    /// None for the SACK-enhanced version wherever recovery uses SACK.
+    /// None for the SACK-enhanced version with every recovery that uses SACK.
     sack: Option<bool>,
     step: Step,
-    /// One past the highest segment sent when the first ACK after a timeout
-    /// came; until it is acknowledged a recovery by timeout is under way.
+    /// One past the highest segment sent when the first ACK after a timeout arrived; until it is
+    /// acknowledged a recovery by timeout is in progress.
     recover: Seq,
-    /// Blocks reported since the timeout, the newest first.
+    /// Blocks reported since the timeout, newest first.
     seen: [(Seq, Seq); 8],
 }
 
@@ -133,7 +132,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
         self.sack == Some(true)
     }
 
-    /// Whether the blocks tell of a segment below `recover` for the first time; remembers them.
+    /// Whether the blocks report a segment below `recover` for the first time; stores them.
     fn news_below_recover(&mut self, blocks: &[(Seq, Seq)]) -> bool {
         let mut news = false;
         for &(left, right) in blocks {
@@ -196,7 +195,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
             return self.conventional(cwnd, "the second ACK tells of nothing sent before (3a)");
         }
         self.step = Step::Idle;
-        // Step 3b: what follows counts as no recovery.
+        // Step 3b: the following segments are no recovery.
         self.recover = view.snd_una;
         let why = "two ACKs advance: what was sent before the timeout arrives (3b)";
         let mut orders = match self.response {
@@ -216,7 +215,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
 impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
     fn on_timeout(&mut self, before: &SenderView) -> Orders {
         let saved = match self.step {
-            // The same segment again: the state before the first expiry counts.
+            // The same segment again: the state before the first expiry is kept.
             Step::First(saved) => saved,
             Step::Idle | Step::Second(_) => {
                 let in_recovery = STANDARD && before.snd_una < self.recover;
@@ -245,7 +244,7 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
-        // Neither new nor a duplicate: RFC 5682 section 2.1 says to wait.
+        // Neither new nor a duplicate: RFC 5682 section 2.1 requires to wait.
         if ack.advanced == 0 && !ack.duplicate {
             return Orders::none();
         }
@@ -376,7 +375,7 @@ mod tests {
             ..duplicate(101)
         };
         assert!(start().on_ack(&news, &sack(101)).contains(&Order::Resume));
-        // (3a) without news, and with news of what was sent after
+        // (3a) without news, and with news of segments sent later
         let nothing = AckNews {
             blocks: &[(102, 103)],
             ..duplicate(101)
@@ -409,7 +408,7 @@ mod tests {
         assert!(second()
             .on_ack(&duplicate(101), &at(101))
             .contains(&Order::SetCwnd(1.0)));
-        // It may start over during a recovery by timeout.
+        // It may start again during a recovery by timeout.
         let mut frto = second();
         let _ = frto.on_ack(&duplicate(101), &at(101));
         assert!(!frto.on_timeout(&at(101)).is_empty());

@@ -1,21 +1,21 @@
-//! F-RTO as ns-2.35 has it (`frto_enabled_`, `sfrto_enabled_`). What it does was
-//! established from runs of ns-2: tests/data/ns2/README.md, "What F-RTO does".
-//! With recovery sack1 it is that packet for packet.
+//! F-RTO as in ns-2.35 (`frto_enabled_`, `sfrto_enabled_`). Its behaviour was established from runs
+//! of ns-2: tests/data/ns2/README.md, "What F-RTO does". With recovery sack1 it is equal packet for
+//! packet.
 //!
-//! Differs from RFC 5682 because ns-2 does:
+//! Differs from RFC 5682 where ns-2 does:
 //!
-//! - The window is reduced at the timeout, and the response starts from that.
+//! - The window is reduced at the timeout, and the response starts from the reduced window.
 //! - It starts during a recovery by timeout too, and again at every timeout.
 //! - A duplicate ACK before the first advance is ignored. RFC 5682 (2a) ends the
 //!   basic version there.
-//! - It gives up when only one new segment may be sent (2b: when none may).
+//! - It gives up when only one new segment may be sent (RFC 5682 (2b): when none may).
 //! - A duplicate after the first advance does not end the basic version (3a): it
 //!   waits for an advance, which then means that the timeout was spurious.
-//! - Any second advance is taken for that, even if it covers new data or what
-//!   was resent. RFC 5682 has the SACK-enhanced version look at that (3.1, 3a).
-//! - The look of the SACK-enhanced version for new data is off by one at both
-//!   ends, and after a genuine timeout the window is two segments, not three.
-//! - One of its own three responses instead of RFC 4015; no estimate adapts.
+//! - Any second advance counts as spurious, even if it covers new data or retransmissions. In RFC
+//!   5682 the SACK-enhanced version checks that (3.1, 3a).
+//! - The SACK-enhanced version's check for new data is off by one at both ends, and after a genuine
+//!   timeout the window is two segments, not three.
+//! - The response is one of ns-2's own three instead of RFC 4015; no estimate is adapted.
 
 use midflight_units::Seq;
 
@@ -26,9 +26,9 @@ use crate::{AckNews, Interests, Order, Orders, SenderView};
 /// `spurious_response_`: the window after a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Response {
-    /// 1: what was outstanding before the ACK, and one segment.
+    /// 1: the data outstanding before the ACK, and one segment.
     Outstanding,
-    /// 2: the threshold as the timeout left it.
+    /// 2: the threshold after the timeout.
     Reduced,
     /// 3: one segment.
     One,
@@ -37,7 +37,7 @@ enum Response {
 /// The sender's state when the timer expired.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Expiry {
-    /// The threshold to go back to: no less than the window.
+    /// The threshold to restore: at least the window.
     ssthresh: f64,
     /// One past the highest segment sent.
     recover: Seq,
@@ -136,7 +136,8 @@ impl FrtoNs2 {
         if !self.sack {
             return Self::limited_transmit(view);
         }
-        // It is the first duplicate since the advance; if it told something, it was counted.
+        // It is the first duplicate since the advance; if it had carried new information, it would
+        // have been counted.
         if view.dupacks > 0 && !reports_new(ack.blocks, expiry.recover, view.snd_max) {
             let why = "a duplicate ACK tells of what was sent before the timeout";
             return self.spurious(expiry, from, view, Order::ResumeCounting, why);
@@ -148,7 +149,7 @@ impl FrtoNs2 {
             .with(Order::GoBack, why)
     }
 
-    /// The recovery cannot send during a probe; RFC 3042 as it would.
+    /// RFC 3042 as the recovery would do it, which cannot send during a probe.
     fn limited_transmit(view: &SenderView) -> Orders {
         let early = view.limited_transmit && view.dupacks < view.dup_threshold;
         let edge = (view.snd_una - 1) as f64 + view.cwnd + f64::from(view.dupacks);
@@ -159,7 +160,7 @@ impl FrtoNs2 {
         }
     }
 
-    /// `from` is where the last ACK that counts advanced from.
+    /// `from` is SND.UNA before the last ACK that counts.
     fn spurious(
         &mut self,
         expiry: Expiry,
@@ -182,9 +183,9 @@ impl FrtoNs2 {
     }
 }
 
-/// Whether a block has something sent after the timeout, as ns-2 looks: between
-/// the last segment sent before it and the last one sent, the first of them
-/// included and the second not, and a block's right edge for its last segment.
+/// Whether a block contains a segment sent after the timeout, by ns-2's test: between the last
+/// segment sent before it (included) and the last one sent (excluded), with a block's right edge as
+/// its last segment.
 fn reports_new(blocks: &[(Seq, Seq)], recover: Seq, snd_max: Seq) -> bool {
     let (low, high) = (recover - 1, snd_max - 1);
     blocks.iter().any(|&(left, right)| {
@@ -208,8 +209,8 @@ impl SpuriousDetector for FrtoNs2 {
         Orders::none()
     }
 
-    /// ns-2's Reno and NewReno answer duplicates of the first data segment even before anything is
-    /// acknowledged after a timeout: then a recovery is on, and ACKs tell of that.
+    /// ns-2's Reno and NewReno respond to duplicates of the first data segment even before anything
+    /// is acknowledged after a timeout: then a recovery is in progress, and ACKs belong to that.
     fn on_fast_retransmit(&mut self, _before: &SenderView) {
         self.step = Step::Idle;
     }
@@ -240,7 +241,7 @@ mod tests {
     use crate::ack::testing::{advance, duplicate};
     use crate::policy::testing::view;
 
-    /// A sender that has sent segments 100 to 119, `una` acknowledged.
+    /// A sender that has sent segments 100 to 119, with `una` the first unacknowledged.
     fn at(una: Seq) -> SenderView {
         SenderView {
             snd_una: una,

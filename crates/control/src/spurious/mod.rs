@@ -1,9 +1,8 @@
-//! Detectors of spurious retransmissions: was the timeout, or the fast
-//! retransmit, necessary at all?
+//! Detectors of spurious retransmissions: was the timeout or the fast retransmit necessary?
 //!
 //! A detector is one file here and one line in the registry below. It is called at timeouts and
-//! fast retransmits before the window is reduced, watches the ACKs that follow, and returns orders:
-//! what to send to find out, and what to undo if nothing was lost.
+//! fast retransmits before the window is reduced, observes the following ACKs, and returns orders:
+//! what to send for the test, and what to undo if nothing was lost.
 
 mod dsack;
 mod eifel;
@@ -24,7 +23,7 @@ use crate::{AckNews, Interests, Order, Orders, SenderView};
 
 /// A detector of spurious retransmissions.
 pub trait SpuriousDetector {
-    /// The timer has expired; `before` is the sender before it reduced and went
+    /// The timer has expired; `before` is the state before the sender reduced its window and went
     /// back. The orders take effect after that.
     fn on_timeout(&mut self, _before: &SenderView) -> Orders {
         Orders::none()
@@ -33,19 +32,19 @@ pub trait SpuriousDetector {
     /// Fast retransmit is about to start.
     fn on_fast_retransmit(&mut self, _before: &SenderView) {}
 
-    /// A segment is sent again. Called only while it listens.
+    /// A segment is retransmitted. Called only while it is interested.
     fn on_retransmission(&mut self, _segment: Seq) {}
 
-    /// Everything outstanding is retransmitted, for another reason than a timeout or
-    /// a loss: ACKs tell nothing of the current recovery any more.
+    /// Everything outstanding is retransmitted, for another reason than a timeout or a loss: ACKs
+    /// give no information about the current recovery any more.
     fn forget(&mut self) {}
 
-    /// [`Interests::RETRANSMISSIONS`] while it waits for something that an ACK may bring.
+    /// [`Interests::RETRANSMISSIONS`] while it waits for something that an ACK may carry.
     fn interests(&self) -> Interests {
         Interests::NOTHING
     }
 
-    /// An ACK has been processed. Called only while it listens.
+    /// An ACK has been processed. Called only while it is interested.
     fn on_ack(&mut self, _ack: &AckNews, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -72,8 +71,8 @@ pub struct PriorState {
     pub cwnd: f64,
     /// Slow-start threshold, in segments.
     pub ssthresh: f64,
-    /// FlightSize without limited transmit, which is not what the window held
-    /// (as in RFC 5681 section 3.2, step 2).
+    /// FlightSize without limited transmit, whose segments are not part of the window (as in RFC
+    /// 5681 section 3.2, step 2).
     flight: u64,
     srtt: Option<Duration>,
     rttvar: Option<Duration>,
@@ -83,7 +82,7 @@ impl PriorState {
     pub(crate) fn of(view: &SenderView) -> Self {
         Self {
             at: view.now,
-            // ns-2's Sack1 may have a window of nothing, which must not be restored.
+            // ns-2's Sack1 may have a window of zero, which must not be restored.
             cwnd: view.cwnd.max(1.0),
             ssthresh: view.ssthresh,
             flight: view.flight_size() - view.limited_sent,
@@ -92,8 +91,8 @@ impl PriorState {
         }
     }
 
-    /// The Eifel response, RFC 4015 section 3.1, step 9: restart from what is
-    /// in flight, in slow start up to `pipe_prev` (step 0).
+    /// The Eifel response, RFC 4015 section 3.1, step 9: restart from the data in flight, in slow
+    /// start up to `pipe_prev` (step 0).
     fn reverse(&self, acked: u64, view: &SenderView, why: &str) -> Orders {
         let burst = (acked as f64).min(view.initial_window);
         let pipe_prev = (self.flight as f64).max(self.ssthresh);
@@ -102,7 +101,7 @@ impl PriorState {
             .with(Order::SetSsthresh(pipe_prev), why)
     }
 
-    /// Step 11: from what was unsent when the timer expired.
+    /// Step 11: adapts the RTO with the first segment sent since the timer expired.
     fn adapt_rto(&self, orders: &mut Orders, why: &str) {
         if let (Some(srtt), Some(rttvar)) = (self.srtt, self.rttvar) {
             let since = self.at;

@@ -1,9 +1,9 @@
-//! Every timeout and every fast retransmit is believed.
+//! Every timeout and every fast retransmit counts as necessary.
 
 use super::SpuriousDetector;
 use crate::part::{Part, PartInfo};
 
-/// It keeps no state.
+/// It has no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct None;
 

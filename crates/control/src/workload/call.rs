@@ -1,16 +1,16 @@
-//! A call: frames of a size at even intervals, each of use only until its deadline.
+//! A call: frames of one size at even intervals, each useful only until its deadline.
 //!
-//! Frames go over the flow's reliable connection, as those of WebRTC over TURN with TCP (RFC 8656) or of game streams over TCP do:
-//! over TCP a lost packet delays every frame behind it, over QUIC each frame is its own stream and delays no other. Nothing is
-//! sent as datagrams, and no frame is given up by its sender. The default deadline is what ITU-T G.114 (2003) calls the limit for most
-//! uses, 150 ms from mouth to ear.
+//! Frames are sent over the flow's reliable connection, as in WebRTC over TURN with TCP (RFC 8656) or in game streams
+//! over TCP: over TCP a lost packet delays every frame behind it; over QUIC each frame is its own stream and does not
+//! delay others. Nothing is sent as datagrams, and the sender never discards a frame. The default deadline is the limit
+//! of ITU-T G.114 (2003) for most uses, 150 ms from mouth to ear.
 
 use midflight_units::{Duration, Instant};
 
 use super::{quantile, read_bytes, Does, Measure, Measured, Message, Unit, Way, Workload, DONE};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 
-/// A call and how far it has come.
+/// A call and its progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     frame: u64,
@@ -18,9 +18,9 @@ pub struct Call {
     deadline: Duration,
     length: Duration,
     begun: Option<Instant>,
-    /// Frames that were made.
+    /// Frames generated so far.
     made: u32,
-    /// How long each took that has been read, by its number.
+    /// The delay of each frame that has been read, by its number.
     took: Vec<Option<Duration>>,
     read: u32,
 }
@@ -98,7 +98,7 @@ impl Part for Call {
 }
 
 impl Call {
-    /// Frames of the whole call: the first at its begin.
+    /// Number of frames of the whole call: the first is at its start.
     fn frames(&self) -> u32 {
         self.length.as_nanos().div_ceil(self.interval.as_nanos()) as u32
     }
@@ -107,7 +107,7 @@ impl Call {
         Some(self.begun? + self.interval * u64::from(number))
     }
 
-    /// Makes the frames that are due.
+    /// Generates the frames that are due.
     fn make(&mut self, now: Instant, does: &mut Does) {
         while self.wakes().is_some_and(|due| due <= now) {
             does.sends.push(Message {

@@ -1,9 +1,9 @@
-//! Applications: what the two ends of a flow have to send, and when.
+//! Applications: what the two ends of a flow send, and when.
 //!
-//! A workload is one file here and two lines below (`mod` and registry). It is a state machine without I/O that sees both
-//! ends of its connections: it sends messages of given lengths, is called when the other end has read all of one in
-//! order, and sets a time to be called at. It does not depend on the transport: a message is a run of bytes of a TCP
-//! connection, or a stream of QUIC.
+//! A workload is one file here and two lines below (`mod` and registry). It is a state machine without I/O that
+//! controls both ends of its connections: it sends messages of given lengths, is called when the other end has read a
+//! whole message in order, and sets the time of its next call. It does not depend on the transport: a message is a
+//! range of bytes of a TCP connection, or a QUIC stream.
 
 mod call;
 mod common;
@@ -20,7 +20,7 @@ pub use web::Web;
 
 use crate::part::registry;
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// As the flow's data: from its sender to its receiver.
@@ -34,32 +34,32 @@ pub enum Way {
 pub struct Message {
     /// Number of the connection, from 0.
     pub connection: u16,
-    /// Which way it goes.
+    /// Its direction.
     pub way: Way,
-    /// Its number, which the workload gives.
+    /// Its number, given by the workload.
     pub number: u32,
-    /// How long it is, at least 1.
+    /// Its length, at least 1.
     pub bytes: u64,
 }
 
 /// An event inside an application, which traces and measures record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppEvent {
-    /// The event in one or two words.
+    /// A name of one or two words.
     pub what: &'static str,
-    /// Of which object, segment or frame, from 0.
+    /// The number of the object, segment or frame, from 0.
     pub number: u64,
-    /// A number that belongs to it: bytes, a rate in bit/s, or a time in nanoseconds.
+    /// A value of the event: bytes, a rate in bit/s, or a time in nanoseconds.
     pub value: u64,
 }
 
-/// [`AppEvent::what`] of a workload that is done, its last event.
+/// [`AppEvent::what`] of the last event of a workload, when it is done.
 pub const DONE: &str = "done";
 
 /// The actions of a workload after an event, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Does {
-    /// What it tells.
+    /// Its events.
     pub tells: Vec<AppEvent>,
     /// The messages of its ends.
     pub sends: Vec<Message>,
@@ -76,47 +76,47 @@ impl Does {
     }
 }
 
-/// An application at both ends of its connections. After every call it is asked when it must be woken.
+/// An application at both ends of its connections. After every call [`Self::wakes`] returns its next timer.
 pub trait Workload {
     /// How many connections it opens, all at the start.
     fn connections(&self) -> u16 {
         1
     }
 
-    /// How long what the receiver of the data sends is; none if that sends nothing.
+    /// Length of the messages that the receiver of the data sends; none if it sends nothing.
     fn request_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// How long every message of the data is, if all are alike and small ones count.
+    /// Length of every message of the data, if all are equal and small ones count.
     fn frame_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Draws what is random from uniform numbers in [0, 1), before anything happens.
+    /// Draws its random values from uniform numbers in [0, 1), before the start.
     fn draw(&mut self, _uniform: &mut dyn FnMut() -> f64) {}
 
-    /// Whether something is random.
+    /// Whether it has random values.
     fn is_random(&self) -> bool {
         false
     }
 
-    /// The connections are being opened. Messages sent now wait for that.
+    /// The connections are being opened. Messages sent now wait until they are open.
     fn begin(&mut self, now: Instant, does: &mut Does);
 
-    /// All of a message has been read at the other end.
+    /// The other end has read a whole message.
     fn on_message(&mut self, now: Instant, message: Message, does: &mut Does);
 
-    /// When it must be woken.
+    /// When its next timer expires.
     fn wakes(&self) -> Option<Instant>;
 
-    /// It is then.
+    /// Its timer has expired.
     fn on_wake(&mut self, now: Instant, does: &mut Does);
 
     /// Its measures.
     fn measures(&self) -> &'static [Measure];
 
-    /// The measured values, in that order, if it is over now.
+    /// The measured values, in the order of the measures, if it ended now.
     fn measured(&self, now: Instant) -> Measured;
 }
 

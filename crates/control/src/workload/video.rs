@@ -1,14 +1,15 @@
-//! Video in segments over HTTP: one segment is requested after the other while the playout buffer has room for it.
+//! Video in segments over HTTP: segments are requested one after the other while the playout buffer has room.
 //!
-//! Playback begins when the buffer has the start-up threshold, and again after each stall. The rate of the next segment is
-//! - with `none` the first of the ladder, which is then the only one of use;
-//! - with `throughput` the highest that is not above the harmonic mean of the throughputs of the last five segments, the lowest before
-//!   there is one (RB of Yin, Jindal, Sekar & Sinopoli, "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP",
-//!   SIGCOMM 2015, section 7.1);
-//! - with `buffer` that of BBA-0 (Huang, Johari, McKeown, Trunnell & Watson, "A Buffer-Based Approach to Rate Adaptation",
-//!   SIGCOMM 2014, algorithm 1): the lowest up to the reservoir, the highest from the upper reservoir on, linear between them, and
-//!   kept until that line has passed the next higher or lower rate. The paper's buffer of 240 s has them at 90 s and 216 s; here
-//!   they are the same shares of the buffer.
+//! Playback begins when the buffer reaches the start-up threshold, and again after each stall. The rate of the next
+//! segment is
+//! - with `none` the first of the ladder, and the others are unused;
+//! - with `throughput` the highest that is not above the harmonic mean of the throughputs of the last five segments,
+//!   and the lowest before there is one (RB of Yin, Jindal, Sekar & Sinopoli, "A Control-Theoretic Approach for Dynamic
+//!   Adaptive Video Streaming over HTTP", SIGCOMM 2015, section 7.1);
+//! - with `buffer` that of BBA-0 (Huang, Johari, McKeown, Trunnell & Watson, "A Buffer-Based Approach to Rate
+//!   Adaptation", SIGCOMM 2014, algorithm 1): the lowest up to the reservoir, the highest from the upper reservoir on,
+//!   linear between them; the rate is kept until that line has passed the next higher or lower rate. The paper's buffer
+//!   of 240 s has them at 90 s and 216 s; here they are the same fractions of the buffer.
 
 use std::collections::VecDeque;
 
@@ -17,9 +18,9 @@ use midflight_units::{Duration, Instant, Rate};
 use super::{read_bytes, Does, Measure, Measured, Message, Unit, Way, Workload, DONE};
 use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
 
-/// Segments whose throughputs count.
+/// Number of segments whose throughputs count.
 const PAST: usize = 5;
-/// Most rates of a ladder.
+/// Maximum number of rates of a ladder.
 const MOST_RATES: usize = 20;
 
 /// How the rate of a segment is chosen.
@@ -30,7 +31,7 @@ enum Adaptation {
     Buffer,
 }
 
-/// A video and how far it has come.
+/// A video and its progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
     length: Duration,
@@ -42,23 +43,23 @@ pub struct Video {
     startup: Duration,
     request: u64,
     begun: Instant,
-    /// Media in the buffer at `since`, from which on it is played if it is.
+    /// Media in the buffer at `since`; it is played from then on if playback is active.
     buffer: Duration,
     since: Instant,
     plays: bool,
     played: Duration,
-    /// When playback began, and when the stall did that is not over.
+    /// When playback began, and when the current stall began.
     started: Option<Instant>,
     stalled: Option<Instant>,
     rebuffers: u64,
     rebuffered: Duration,
-    /// Segments that were asked for and read.
+    /// Segments requested and read.
     asked: u32,
     read: u32,
-    /// Which rate the last segment has, and when it was asked for.
+    /// The rate of the last segment, and when it was requested.
     rate: usize,
     asked_at: Instant,
-    /// Bit/s of the last segments.
+    /// Throughputs of the last segments in bit/s.
     past: VecDeque<u64>,
     switches: u64,
     rate_sum: u64,
@@ -198,12 +199,12 @@ impl Video {
         self.length.as_nanos().div_ceil(self.segment.as_nanos()) as u32
     }
 
-    /// The buffer holds a segment at least.
+    /// The buffer holds at least one segment.
     fn room(&self) -> Duration {
         self.room.max(self.segment)
     }
 
-    /// Playback begins with that.
+    /// The buffer level at which playback begins.
     fn threshold(&self) -> Duration {
         self.startup
             .min(self.room() - self.segment)
@@ -218,14 +219,14 @@ impl Video {
         }
     }
 
-    /// Brings the buffer up to date.
+    /// Updates the buffer level.
     fn settle(&mut self, now: Instant) {
         let left = self.buffer_at(now);
         self.played = self.played + (self.buffer - left);
         (self.buffer, self.since) = (left, now);
     }
 
-    /// The rate of the next segment, as its place in the ladder.
+    /// The rate of the next segment, as its index in the ladder.
     fn choose_rate(&self, buffer: Duration) -> usize {
         let highest = self.rates.len() - 1;
         match self.adaptation {
@@ -265,7 +266,7 @@ impl Video {
         }
     }
 
-    /// When the next segment may be asked for; none if one is under way or there is none.
+    /// When the next segment may be requested; none if one is in transit or there is none.
     fn asks_at(&self) -> Option<Instant> {
         if self.asked > self.read || self.asked == self.segments() {
             return None;
@@ -282,7 +283,7 @@ impl Video {
         self.plays.then(|| self.since + self.buffer)
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn act(&mut self, now: Instant, does: &mut Does) {
         self.settle(now);
         let is_whole = self.read == self.segments();
@@ -321,7 +322,7 @@ impl Video {
         }
     }
 
-    /// Bytes of a segment of the rate that was chosen last.
+    /// Bytes of a segment of the last chosen rate.
     fn segment_bytes(&self) -> u64 {
         let bits = u128::from(self.rates[self.rate]) * u128::from(self.segment.as_nanos());
         bits.div_ceil(8_000_000_000) as u64
@@ -445,7 +446,7 @@ mod tests {
         video
     }
 
-    /// The answer to what was asked for last.
+    /// The response to the last request.
     fn answer(video: &mut Video, now: f64, asked: &Does) -> Does {
         let request = asked.sends[0];
         let mut does = Does::default();
@@ -456,7 +457,7 @@ mod tests {
         does
     }
 
-    /// Three segments of 4 s, the second of which comes 2 s after the buffer is empty.
+    /// Three segments of 4 s, the second of which arrives 2 s after the buffer is empty.
     #[test]
     fn playback_starts_stalls_and_ends_by_the_buffer() {
         let mut video = video(&[("video_length", "12 s"), ("video_rates", "1 Mbit/s")]);
@@ -486,7 +487,7 @@ mod tests {
         video.begin(at(0.0), &mut does);
         let does = answer(&mut video, 0.5, &does);
         let does = answer(&mut video, 1.0, &does);
-        // 7.5 s are there, and room is for 6 s beside a segment.
+        // 7.5 s are buffered, and there is room for 6 s besides a segment.
         assert!(does.sends.is_empty());
         assert_eq!(video.wakes(), Some(at(2.5)));
         let mut does = Does::default();

@@ -1,9 +1,9 @@
-//! A web page: a document, then the objects that it names, requested over connections that are kept.
+//! A web page: a document, then the objects that it references, requested over persistent connections.
 //!
-//! With HTTP/1.1 a connection has one request under way: the next one leaves when the last byte of the answer has come (RFC
-//! 9112 section 9.3; pipelining, section 9.3.2, is what browsers do not do). With HTTP/2 all are under way at once (RFC 9113
-//! section 5), dealt out evenly if there are several connections. How answers share a connection is the transport's affair: over
-//! TCP the server sends them in the order of their requests.
+//! With HTTP/1.1 a connection has one request at a time: the next one is sent when the last byte of the response has
+//! arrived (RFC 9112 section 9.3; browsers do not use pipelining, section 9.3.2). With HTTP/2 all are sent at once (RFC
+//! 9113 section 5), distributed evenly if there are several connections. How responses share a connection is up to the
+//! transport: over TCP the server sends them in the order of their requests.
 
 use midflight_units::{Duration, Instant};
 
@@ -21,12 +21,12 @@ enum Http {
     Two,
 }
 
-/// Something that an end does later.
+/// A later action of an end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Later {
-    /// The client of a connection asks for what comes next.
+    /// The client of a connection sends its next request.
     Ask(u16),
-    /// The server answers.
+    /// The server responds.
     Answer(Message),
 }
 
@@ -38,7 +38,7 @@ struct Object {
     took: Option<Duration>,
 }
 
-/// A page and how far it has come.
+/// A page and its progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
     objects: u32,
@@ -51,7 +51,7 @@ pub struct Web {
     http: Http,
     page: Vec<Object>,
     begun: Instant,
-    /// The first object that has not been asked for.
+    /// The first object that has not been requested.
     next: u32,
     left: u32,
     load: Option<Duration>,
@@ -170,7 +170,7 @@ impl Part for Web {
 }
 
 impl Web {
-    /// The client of a connection asks for the next object, if there is one.
+    /// The client of a connection requests the next object, if there is one.
     fn ask(&mut self, now: Instant, connection: u16, does: &mut Does) {
         let number = self.next;
         let Some(object) = self.page.get_mut(number as usize) else {
@@ -187,7 +187,7 @@ impl Web {
         });
     }
 
-    /// The client knows what the page is made of.
+    /// The client has the list of the page's objects.
     fn ask_for_objects(&mut self, now: Instant, does: &mut Does) {
         let at_once = match self.http {
             Http::One => u32::from(self.connections),

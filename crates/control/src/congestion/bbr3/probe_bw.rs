@@ -48,7 +48,7 @@ impl Bbr3 {
         self.inflight_shortterm = f64::INFINITY;
     }
 
-    /// BBRIsTimeToProbeBW(), without what follows.
+    /// BBRIsTimeToProbeBW(), without the state change.
     pub(super) fn is_time_to_probe(&self, cwnd: f64, at: &Standing) -> bool {
         let rounds = self.target(cwnd).min(RENO_ROUNDS);
         at.now > self.cycle_at + self.probe_wait || self.rounds_since_probe as f64 >= rounds
@@ -60,7 +60,7 @@ impl Bbr3 {
         in_flight <= self.with_headroom() && in_flight <= self.inflight(self.most_bw(), 1.0, at)
     }
 
-    /// The window is in full use, and it is inflight_longterm; windows are whole segments.
+    /// The window is fully used and is at inflight_longterm; windows are whole segments.
     pub(super) fn is_bound(&self, cwnd: f64, at: &Standing) -> bool {
         at.window_limited && cwnd >= self.inflight_longterm.floor()
     }
@@ -70,7 +70,8 @@ impl Bbr3 {
         self.state == State::Up && self.full_now
     }
 
-    /// The same where the bound limits the sender: a plateau says nothing of the path.
+    /// If that bound limits the sender, a bandwidth plateau says nothing about the path: the
+    /// plateau detection restarts.
     pub(super) fn look_beyond_bound(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
         if self.state == State::Up && self.is_bound(cwnd, at) {
             self.reset_full(rate_of(sample));

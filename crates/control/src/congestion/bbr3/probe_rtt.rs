@@ -1,5 +1,4 @@
-//! The least round-trip time, and the phase that measures it (draft-ietf-ccwg-bbr
-//! section 5.3.4).
+//! The minimum round-trip time, and the phase that measures it (draft-ietf-ccwg-bbr section 5.3.4).
 
 use midflight_units::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The cases of the draft's appendix A, over a path of one bottleneck that is made here: a FIFO queue, a delay, and the
-//! rate samples of the sender ([`crate::Deliveries`]).
+//! The cases of the draft's appendix A, over a simple path with one bottleneck: a FIFO queue, a delay, and the rate
+//! samples of the sender ([`crate::Deliveries`]).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::jiffies::Jiffies;
 use crate::Deliveries;
 
-/// A segment under way, in the order of sending.
+/// A segment in flight, in the order of sending.
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     seq: Seq,
@@ -15,7 +15,7 @@ struct Flying {
     acked: Option<f64>,
 }
 
-/// A sender of BBR and its path. Time in seconds, rates in segments a second.
+/// A BBR sender and its path. Time in seconds, rates in segments per second.
 struct Path {
     bbr: Bbr3,
     window: Window,
@@ -23,14 +23,14 @@ struct Path {
     now: f64,
     rate: f64,
     rtt: f64,
-    /// Segments that the bottleneck holds, the one in service included.
+    /// Segments at the bottleneck, including the one in service.
     queue: f64,
     /// The application's rate per second, and the amount written.
     app: f64,
     written: f64,
     /// ACKs arrive at multiples of this.
     batch: f64,
-    /// One in this many is lost at random, 0 for none.
+    /// One in this many is lost at random; 0 for none.
     lose_one_in: u64,
     free_at: f64,
     departure: f64,
@@ -119,7 +119,7 @@ impl Path {
         }
     }
 
-    /// When the next segment may be sent; none if nothing may before an ACK.
+    /// When the next segment may be sent; none if the sender must wait for an ACK.
     fn sends_at(&self) -> Option<f64> {
         if self.flying.len() as f64 >= self.window.cwnd {
             return None;
@@ -167,7 +167,7 @@ impl Path {
         }
     }
 
-    /// ACKs of one instant.
+    /// Processes the ACKs of one instant.
     fn take_acks(&mut self) {
         self.in_flight_at_ack = self.flying.len() as u64;
         let lost_before = self.lost;
@@ -177,7 +177,7 @@ impl Path {
             if acked > Some(self.now) {
                 break;
             }
-            // What was sent before it and has not arrived is lost.
+            // Earlier segments that have not arrived are lost.
             for lost in self.flying.drain(..=i).take(i) {
                 self.resend.insert(lost.seq);
                 self.missing.insert(lost.seq);
@@ -217,7 +217,7 @@ impl Path {
         }
     }
 
-    /// Runs until a condition holds; whether it did within this many seconds.
+    /// Runs until a condition holds; returns whether it did within this many seconds.
     fn until(&mut self, seconds: f64, mut holds: impl FnMut(&Self) -> bool) -> bool {
         let end = self.now + seconds;
         while self.now < end {
@@ -235,7 +235,7 @@ impl Path {
                     self.take_acks();
                 }
                 (_, None) => {
-                    // All is lost: a timeout.
+                    // Everything is lost: a timeout.
                     let all: Vec<_> = self.flying.drain(..).map(|f| f.seq).collect();
                     self.resend.extend(all);
                     self.now += 0.3;
@@ -270,11 +270,11 @@ fn a_plateau_of_the_bandwidth_ends_startup() {
     let measured = path.bbr.most_bw() / path.rate;
     assert!((0.98..=1.02).contains(&measured), "{measured}");
     assert_eq!(path.bbr.state, State::Drain);
-    // Doubling each round from ten segments: the product is reached in two rounds, three more show the plateau.
+    // Doubling each round from ten segments: the BDP is reached in two rounds, three more show the plateau.
     assert!(path.bbr.round_count <= 9, "{}", path.bbr.round_count);
 }
 
-/// A.2: the application writes less than the path takes, and one of fifteen segments is lost.
+/// A.2: the application writes less than the path can carry, and one of fifteen segments is lost.
 #[test]
 fn losses_end_startup_when_the_application_limits() {
     let mut path = Path::new(100.0, 40.0, 1000.0);
@@ -295,20 +295,20 @@ fn drain_ends_when_the_queue_is_empty() {
     assert_eq!(path.bbr.state.pacing_gain(), 0.5);
     let rounds = path.bbr.round_count;
     path.until(5.0, |p| p.bbr.state != State::Drain);
-    // Where there is headroom at once, the time below the rate is over as well.
+    // If there is headroom at once, the time below the rate is over as well.
     assert!(matches!(path.bbr.state, State::Down | State::Cruise));
     let most = path.bbr.inflight(path.bbr.bw, 1.0, &path.standing());
     assert!(path.flying.len() as f64 <= most);
     assert!(path.bbr.round_count <= rounds + DRAIN_ROUNDS);
 }
 
-/// A.4: the path becomes ten times slower at that instant, so that what is in flight stays above the product.
+/// A.4: the path becomes ten times slower at that instant, so that the data in flight stays above the BDP.
 #[test]
 fn drain_ends_after_three_rounds() {
     let mut path = Path::new(100.0, 40.0, 10_000.0);
     path.reach(State::Drain);
     let (rounds, at) = (path.bbr.drain_start, path.standing());
-    // Nothing is drained, independent of arrivals.
+    // The queue does not drain, whatever arrives.
     let mut bbr = path.bbr;
     for n in 1..=5 {
         bbr.round_count = rounds + n;
@@ -330,12 +330,12 @@ fn a_plateau_ends_the_probe_up() {
     path.until(5.0, |p| p.bbr.state != State::Up);
     assert_eq!(path.bbr.state, State::Down);
     assert!(path.bbr.full_now && path.lost == lost);
-    // Its own round gives the base, and three bring less than a quarter more.
+    // Its own round gives the base, and the next three raise it by less than a quarter.
     assert!((3..=5).contains(&(path.bbr.round_count - rounds)));
 }
 
-/// A.6: with the samples of a program that writes too little the bound stays as it is; otherwise it is the volume at which
-/// losses crossed 2 %.
+/// A.6: with application-limited samples the bound does not change; otherwise it is the volume at which losses crossed
+/// 2 %.
 #[test]
 fn losses_end_the_probe_up_also_when_the_application_limits() {
     let mut path = Path::new(20.0, 40.0, 500.0);
@@ -393,7 +393,7 @@ fn down_ends_after_its_time() {
     }
 }
 
-/// A.9: the least round trip is not seen again, as another flow keeps a queue.
+/// A.9: the minimum round trip is not measured again, because another flow keeps a queue.
 #[test]
 fn probe_rtt_comes_after_five_seconds_and_ends() {
     let mut path = Path::new(20.0, 40.0, 500.0);
@@ -441,7 +441,7 @@ fn an_idle_time_takes_the_place_of_probe_rtt() {
     assert!(!path.states[states..].contains(&State::ProbeRtt));
 }
 
-/// A.11: ACKs come every 20 ms.
+/// A.11: ACKs arrive every 20 ms.
 #[test]
 fn startup_finds_the_rate_when_acks_are_aggregated() {
     let mut path = Path::new(50.0, 40.0, 500.0);
@@ -452,7 +452,7 @@ fn startup_finds_the_rate_when_acks_are_aggregated() {
     assert!(path.bbr.extra_acked.get() > Some(0));
 }
 
-/// A.12: what is acknowledged at once is added to the window, so that the path stays in use.
+/// A.12: data that is acknowledged together is added to the window, so that the path stays in use.
 #[test]
 fn cruise_keeps_the_path_in_use_when_acks_are_aggregated() {
     let mut path = Path::new(50.0, 40.0, 500.0);
@@ -466,7 +466,7 @@ fn cruise_keeps_the_path_in_use_when_acks_are_aggregated() {
     assert!(used > 0.95, "{used}");
 }
 
-/// A.13: less than a segment in flight would do.
+/// A.13: less than one segment in flight would be enough.
 #[test]
 fn four_segments_are_in_flight_on_the_smallest_path() {
     let mut path = Path::new(0.1, 10.0, 100.0);
@@ -476,7 +476,8 @@ fn four_segments_are_in_flight_on_the_smallest_path() {
     assert!(path.window.cwnd >= LEAST_WINDOW && used > 0.9, "{used}");
 }
 
-/// A.14: 10 Mbit/s become 100, also where losses have bounded the volume: the bound rises by 1, 2, 4, 8 segments a round.
+/// A.14: 10 Mbit/s become 100, also after losses have bounded the volume: the bound rises by 1, 2, 4, 8 segments a
+/// round.
 #[test]
 fn ten_times_the_bandwidth_is_found() {
     for bound in [f64::INFINITY, 40.5] {
@@ -502,7 +503,8 @@ fn the_bandwidth_falls_within_two_cycles() {
     assert!(measured < 1.3, "{measured}");
 }
 
-/// A.17 and A.19: a loss of the probe reduces the bound, and what proves unneeded gives it back, and the state.
+/// A.17 and A.19: a loss during the probe reduces the bound; if the recovery was unneeded, bound and state are
+/// restored.
 #[test]
 fn a_spurious_recovery_gives_back_bound_and_state() {
     let mut path = Path::new(20.0, 40.0, 500.0);
@@ -525,7 +527,7 @@ fn a_spurious_recovery_gives_back_bound_and_state() {
     assert!(path.bbr.inflight_longterm.is_infinite());
 }
 
-/// A.18: the application is slow, and ProbeRTT comes before the pipe was full.
+/// A.18: the application is slow, and ProbeRTT begins before the pipe was full.
 #[test]
 fn probe_rtt_in_startup_goes_back_to_startup() {
     let mut path = Path::new(100.0, 40.0, 1000.0);

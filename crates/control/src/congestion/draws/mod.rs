@@ -1,4 +1,4 @@
-//! Numbers that a controller draws: a stream for each flow and run.
+//! Random numbers for a controller: a stream for each flow and run.
 
 /// splitmix64 (Steele, Lea and Flood 2014).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Draws {
 impl Draws {
     pub(super) const NEW: Self = Self { seed: 0, drawn: 0 };
 
-    /// What is drawn is drawn from this on.
+    /// Sets the seed of all following numbers.
     pub(super) fn seed(&mut self, seed: u64) {
         self.seed = seed;
     }

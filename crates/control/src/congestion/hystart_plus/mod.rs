@@ -1,4 +1,5 @@
-//! HyStart++ (RFC 9406): slow start ends when the round trips of a round are longer than those of the round before.
+//! HyStart++ (RFC 9406): slow start ends when the round-trip times of a round are longer than those of the previous
+//! round.
 //!
 //! ```text
 //! thresh = lastRoundMinRTT / 8, from 4 ms to 16 ms
@@ -8,11 +9,11 @@
 //! to avoidance   when the five rounds are over: ssthresh = cwnd
 //! ```
 //!
-//! CSS is conservative slow start. An ACK counts for at most 8 segments where the sender does not pace (section 4.3). It
-//! holds for the first slow start of a connection only: afterwards it is the standard one (section 4.3).
+//! CSS is conservative slow start. An ACK counts for at most 8 segments if the sender does not pace (section 4.3).
+//! HyStart++ applies only to the first slow start of a connection: later ones are standard slow start (section 4.3).
 //!
-//! Unlike HyStart of Linux ([`super::linux::hystart`]) it compares a round with the one before, so that on a longer path after a
-//! handoff the least round trip of the old path counts for one round.
+//! Unlike HyStart of Linux ([`super::linux::hystart`]) it compares a round with the previous one, so on a longer path
+//! after a handoff the minimum round trip of the old path counts for one round.
 
 use midflight_units::{Duration, Seq};
 
@@ -33,7 +34,7 @@ struct Css {
     rounds: u32,
 }
 
-/// State of the current round and the one before.
+/// State of the current round and the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HyStartPlus {
     /// windowEnd: SND.NXT when the round began.
@@ -42,13 +43,12 @@ pub struct HyStartPlus {
     current: Option<Duration>,
     samples: u32,
     css: Option<Css>,
-    /// Segments delivered in CSS that have not yet made the window larger, less than four.
+    /// Segments delivered in CSS that have not yet increased the window, fewer than four.
     left: u64,
 }
 
 impl HyStartPlus {
-    /// A round-trip time was measured, where SND.UNA and one past the highest segment sent are so; whether slow
-    /// start is over.
+    /// An RTT sample arrived at this SND.UNA and SND.NXT; returns whether slow start is over.
     pub fn on_sample(&mut self, rtt: Duration, una: Seq, nxt: Seq) -> bool {
         if una >= self.round_end {
             self.round_end = nxt;
@@ -84,7 +84,7 @@ impl HyStartPlus {
         false
     }
 
-    /// How many of the segments that an ACK covers make the window larger.
+    /// How many of the segments that an ACK covers increase the window.
     pub fn counted(&mut self, segments: u64, is_paced: bool) -> u64 {
         let most = if is_paced { u64::MAX } else { MOST_OF_AN_ACK };
         let counted = segments.min(most);
@@ -106,7 +106,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A round of `n` samples, each of this length, of segments up to `end`; whether slow start is over.
+    /// A round of `n` samples, each of this length, of segments up to `end`; returns whether slow start is over.
     fn round(h: &mut HyStartPlus, n: u64, rtt: Duration, end: Seq) -> bool {
         let first = h.round_end;
         (0..n).any(|i| h.on_sample(rtt, first + i, end))
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The round in which it begins and four more; at the first sample of the sixth it is over.
+    /// CSS lasts for the round in which it begins and four more; it ends at the first sample of the sixth.
     #[test]
     fn conservative_slow_start_lasts_five_rounds() {
         let mut h = HyStartPlus::default();
@@ -158,7 +158,7 @@ mod tests {
         assert!(round(&mut h, 1, ms(60), 200));
     }
 
-    /// A quarter of what is delivered counts, and the rest is kept; an ACK counts for eight segments at most.
+    /// A quarter of the delivered segments counts, and the remainder is kept; an ACK counts for at most eight segments.
     #[test]
     fn growth_is_a_quarter_and_jitter_ends_it() {
         let mut h = HyStartPlus::default();

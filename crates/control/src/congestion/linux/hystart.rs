@@ -1,8 +1,8 @@
-//! HyStart as Linux has it (hystart_update() in tcp_cubic.c; Ha & Rhee 2011): slow start ends when
-//! the ACKs of a round have come close together for half of the least delay, or when the delay has
-//! grown by an eighth, but by no less than 4 ms and by no more than 16 ms.
+//! HyStart as in Linux (hystart_update() in tcp_cubic.c; Ha & Rhee 2011): slow start ends when the
+//! ACKs of a round have arrived close together for half of the minimum delay, or when the delay has
+//! grown by an eighth, but by at least 4 ms and at most 16 ms.
 //!
-//! The least delay is that of the whole connection, up to a timeout: on a longer path after a
+//! The minimum delay is that of the whole connection, up to a timeout: on a longer path after a
 //! handoff the first slow start ends at once.
 
 use midflight_units::{Instant, Seq};
@@ -11,21 +11,21 @@ use super::super::{RttNews, Window};
 
 /// Below this window HyStart does nothing, in packets.
 const LOW_WINDOW: f64 = 16.0;
-/// ACKs of a train are no further apart, in microseconds.
+/// Maximum gap between the ACKs of a train, in microseconds.
 const TRAIN_GAP: u64 = 2000;
-/// The most that bursts of the sender can add to the delay, in microseconds.
+/// The most that the sender's bursts can add to the delay, in microseconds.
 const BURST_MOST: u64 = 1000;
 /// The largest burst, in bytes: 64 KB less the largest header.
 const BURST_BYTES: u64 = 65_343;
-/// Samples of a round before its delay is judged.
+/// Samples of a round before its delay is evaluated.
 const SAMPLES: u32 = 8;
-/// Least and most growth of the delay, in microseconds.
+/// Minimum and maximum growth of the delay, in microseconds.
 const GROWTH: (u64, u64) = (4000, 16_000);
 
 /// Times in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::congestion) struct HyStart {
-    /// The least delay; 0 if not known.
+    /// The minimum delay; 0 if unknown.
     delay_min: u64,
     found: bool,
     samples: u32,
@@ -33,7 +33,7 @@ pub(in crate::congestion) struct HyStart {
     /// SND.NXT when the round began.
     round_end: Seq,
     last_ack: u64,
-    /// The least delay of the round.
+    /// The minimum delay of the round.
     delay: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ impl HyStart {
                 0 => 0,
                 rate => (BURST_BYTES * 4 * 1_000_000 / rate).min(BURST_MOST),
             };
-            // Half, where the sender does not pace.
+            // Half, if the sender does not pace.
             let halves = if news.is_paced { 1 } else { 2 };
             if halves * (now - self.round_start) > self.delay_min + burst {
                 self.end(window);
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// ACKs 1 ms apart; the least delay is 40 ms and bursts may add 1 ms: the train is too long
+    /// ACKs 1 ms apart; the minimum delay is 40 ms and bursts may add 1 ms: the train is too long
     /// after more than 20.5 ms.
     #[test]
     fn a_train_of_acks_ends_slow_start() {
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!((at, w.ssthresh), (21_000, 20.0));
     }
 
-    /// ACKs 3 ms apart are no train. The delay grows from 40 to 45.001 ms: more than an eighth. The
-    /// first eight samples of a round are only counted.
+    /// ACKs 3 ms apart are not a train. The delay grows from 40 to 45.001 ms: more than an eighth.
+    /// The first eight samples of a round are only counted.
     #[test]
     fn a_growing_delay_ends_slow_start() {
         let mut h = HyStart::NEW;

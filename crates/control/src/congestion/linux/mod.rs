@@ -1,4 +1,4 @@
-//! What the controllers of Linux share.
+//! Common parts of the Linux controllers.
 
 pub(in crate::congestion) mod control;
 pub(in crate::congestion) mod hystart;

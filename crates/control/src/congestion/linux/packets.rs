@@ -6,12 +6,12 @@ use super::super::Window;
 /// The remainder of the last growth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::congestion) struct Packets {
-    /// Packets delivered that have not yet made the window larger (snd_cwnd_cnt).
+    /// Packets delivered that have not yet increased the window (snd_cwnd_cnt).
     pub(in crate::congestion) count: u64,
 }
 
 impl Packets {
-    /// Slow start, exactly up to the threshold; returns what is left of `acked` (tcp_slow_start()).
+    /// Slow start up to exactly the threshold; returns the rest of `acked` (tcp_slow_start()).
     pub(in crate::congestion) fn slow_start(window: &mut Window, acked: u64) -> u64 {
         let before = window.cwnd.floor();
         let cwnd = (before + acked as f64).min(window.ssthresh.floor());
@@ -19,12 +19,12 @@ impl Packets {
         acked - (cwnd - before) as u64
     }
 
-    /// A packet for each `per` packets delivered (tcp_cong_avoid_ai()).
+    /// Growth by one packet for each `per` packets delivered (tcp_cong_avoid_ai()).
     pub(in crate::congestion) fn avoid(&mut self, window: &mut Window, per: u64, acked: u64) {
         let per = per.max(1);
         let mut more = 0;
         if self.count >= per {
-            // Counted while the growth was slower.
+            // These were counted while growth was slower.
             self.count = 0;
             more = 1;
         }
@@ -49,8 +49,8 @@ mod tests {
         assert_eq!(w.cwnd, 10.0);
     }
 
-    /// Ten packets make one more at a rate of one in ten; seven that were counted at one in ten
-    /// make one, and no more, when it becomes one in five.
+    /// Ten packets give one more at a rate of one in ten; seven that were counted at one in ten
+    /// give one, and no more, when the rate becomes one in five.
     #[test]
     fn packets_are_counted_over_acks() {
         let mut w = Window {

@@ -1,4 +1,4 @@
-//! A packet pair over a new path, for the policies that measure with one (Keshav 1991).
+//! A packet pair over a new path, for the policies that use one to measure it (Keshav 1991).
 
 use midflight_units::{Duration, Rate};
 
@@ -6,7 +6,7 @@ use super::TrainReport;
 use crate::train::{Spacing, Then, Train};
 use crate::{Order, Orders, SenderView};
 
-/// A pair that is to go, or whose report is awaited.
+/// A pair that is to be sent, or whose report is outstanding.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pair {
     number: u16,
@@ -14,7 +14,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// It goes as soon as new segments may.
+    /// Requests a pair, which is sent as soon as new segments may be sent.
     pub(super) fn request(&mut self) {
         self.is_due = true;
     }
@@ -23,7 +23,7 @@ impl Pair {
         self.is_due
     }
 
-    /// Sends the pair, if it is due and may go now.
+    /// Sends the pair if it is requested and may be sent now.
     pub(super) fn send(&mut self, view: &SenderView) -> Orders {
         let is_calm = view.may_train && view.train.is_none() && view.dupacks == 0;
         if !self.is_due || !is_calm || view.unsent < 2 {
@@ -40,14 +40,14 @@ impl Pair {
         Orders::none().with(Order::SendTrain(train), "one packet pair over the new path")
     }
 
-    /// The rate and the round trip that the report of the last pair tells, where it tells both.
+    /// The rate and the round trip from the report of the last pair, if it has both.
     pub(super) fn result(self, report: &TrainReport) -> Option<(Rate, Duration)> {
         let is_own = report.estimate.train == self.number && !self.is_due;
         report.estimate.rate.zip(report.rtt).filter(|_| is_own)
     }
 }
 
-/// What a path of this rate and round trip holds, in whole segments, two at least.
+/// The BDP of a path with this rate and round trip, in whole segments, at least two.
 pub(super) fn bdp_segments((rate, rtt): (Rate, Duration), view: &SenderView) -> f64 {
     let segments = rate.bits_in(rtt) / (8 * u64::from(view.segment_bytes));
     segments.max(2) as f64

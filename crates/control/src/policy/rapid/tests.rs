@@ -3,7 +3,7 @@ use crate::ack::testing::duplicate;
 use crate::estimate::Estimate;
 use crate::policy::testing::{link, notice, view};
 
-/// The SYN is acknowledged and nothing else sent.
+/// The SYN is acknowledged and nothing else has been sent.
 fn open() -> SenderView {
     SenderView {
         snd_una: 1,
@@ -23,7 +23,7 @@ fn knobbed(knobs: &[(&str, &str)]) -> Rapid {
     rapid
 }
 
-/// At this rate, past its start-up.
+/// RAPID at this rate, after its start-up.
 fn steady(mbps: f64, knobs: &[(&str, &str)]) -> Rapid {
     Rapid {
         phase: RapidState::Running,
@@ -33,7 +33,7 @@ fn steady(mbps: f64, knobs: &[(&str, &str)]) -> Rapid {
     }
 }
 
-/// What it orders of chirps: how many segments, the rates and the gap to the next, in ns.
+/// The ordered chirps: number of segments, the rates and the gap to the next, in ns.
 fn chirps(orders: &Orders) -> Vec<(u16, u64, u64, u64)> {
     let chirp = |order: &Order| match *order {
         Order::SendTrain(Train {
@@ -64,7 +64,7 @@ fn report(rapid: &mut Rapid, number: u16, mbps: f64) {
     assert!(rapid.on_estimate(&report, &open()).is_empty());
 }
 
-/// The rate is R over the chirp, and over it and the gap after it.
+/// The average rate is R over the chirp, and over the chirp with the gap after it.
 #[test]
 fn the_average_rate_of_a_chirp_is_r() {
     for segments in [2, 3, 8, 30] {
@@ -81,7 +81,7 @@ fn the_average_rate_of_a_chirp_is_r() {
         for train in trains {
             let mut gaps = train.gaps(1500);
             let gap = std::iter::from_fn(|| gaps.take().map(Duration::as_nanos));
-            // 12 ms for each gap, but for roundings to a bit/s and a nanosecond.
+            // 12 ms for each gap, apart from rounding to a bit/s and a nanosecond.
             let expected = (segments - 1) * 12_000_000;
             assert!(gap.sum::<u64>().abs_diff(expected) < expected / 50_000);
             assert_eq!(train.then, Then::NextAfter(Duration::from_millis(12)));
@@ -108,7 +108,7 @@ fn the_rates_of_a_chirp_lie_around_its_average() {
     assert!((low - 205_850.7).abs() < 0.1 && (high - 33_933_400.0).abs() < 100.0);
 }
 
-/// A whole chirp of four with spread 2 covers a factor of 4. So do three, in one step.
+/// A whole chirp of four with spread 2 covers a factor of 4. So does one of three, in one step.
 #[test]
 fn shorter_chirps_cover_the_range_of_a_whole_one() {
     let knobs = [("rapid_segments", "4"), ("rapid_spread", "2")];
@@ -141,7 +141,7 @@ fn the_rate_follows_what_is_reported() {
         let _ = rapid.on_train_over(&open());
         report(&mut rapid, 1, reported);
         assert!((rapid.rate / 1e6 - expected).abs() < 1e-6, "{}", rapid.rate);
-        // Said once.
+        // A repeated report is ignored.
         report(&mut rapid, 1, 1000.0);
         assert!((rapid.rate / 1e6 - expected).abs() < 1e-6);
     }
@@ -171,8 +171,8 @@ fn started(knobs: &[(&str, &str)]) -> (Rapid, Orders) {
     (rapid, orders)
 }
 
-/// 100 kbit/s and two segments; what was ordered before a report doubles nothing. Without losses 2, 4, 8,
-/// 16 and 30 segments, and R is what is told; from then on it follows.
+/// 100 kbit/s and two segments; a chirp ordered before a report doubles nothing. Without losses 2, 4, 8,
+/// 16 and 30 segments, and R is the reported rate; from then on R follows the reports.
 #[test]
 fn the_start_up_doubles_its_chirps_once_a_round_trip() {
     let (mut rapid, first) = started(&[]);
@@ -189,7 +189,7 @@ fn the_start_up_doubles_its_chirps_once_a_round_trip() {
     assert_eq!(size(&mut rapid), (4, 4));
     report(&mut rapid, 4, 5.0);
     assert_eq!((rapid.rate, size(&mut rapid)), (5e6, (8, 5)));
-    // That of train 3 came too late to count.
+    // The report of train 3 came too late to count.
     report(&mut rapid, 3, 0.2);
     report(&mut rapid, 5, 3.0);
     assert_eq!((rapid.rate, size(&mut rapid)), (3e6, (16, 6)));
@@ -261,7 +261,7 @@ fn after_a_loss_no_report_sets_the_rate_and_a_timeout_may_begin_the_start_up_ane
     let (mut rapid, _) = started(&[("rapid_tau", "240 ms")]);
     let _ = rapid.on_recovery(&open());
     assert_eq!((rapid.rate, rapid.size), (50e3, 2));
-    // The first chirp lasts 120 ms: half the way. The next is longer all the same.
+    // The first chirp lasts 120 ms: half the way. The next is longer anyway.
     report(&mut rapid, 1, 0.25);
     assert!((rapid.rate - 150e3).abs() < 1e-6);
     assert_eq!(chirps(&rapid.on_train_over(&open()))[0].0, 4);
@@ -318,7 +318,7 @@ fn a_notice_changes_nothing_unless_so_set() {
     assert_eq!(chirps(&jump.on_notice(&handoff, &open()))[0].0, 30);
     report(&mut jump, 1, 40.0);
     assert_eq!((jump.rate, jump.jumps), (40e6, false));
-    // One that nobody started has nothing to do with it.
+    // A sender that has not started ignores it.
     let mut idle = knobbed(&[("rapid_notice", "jump")]);
     assert!(
         idle.on_notice(&handoff, &open()).is_empty() && !idle.interests().includes(Interests::ACKS)

@@ -9,28 +9,28 @@ pub enum Unit {
     Time,
     /// Bits per second.
     Rate,
-    /// Things.
+    /// A number of items.
     Count,
 }
 
 /// A measure of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Name of its column, which ends in its unit.
+    /// Name of its column, which ends with its unit.
     pub name: &'static str,
-    /// The same at the head of a printed table.
+    /// A short name for the header of a printed table.
     pub short: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// What it is.
+    /// A description.
     pub summary: &'static str,
 }
 
-/// Values of measures, in their order; none where there is no such value.
+/// Values of measures, in the same order; none for a missing value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured(pub Vec<Option<u64>>);
 
-/// The quantile `share` of times, which are sorted: the least that at least this share of them do not exceed.
+/// The quantile `share` of sorted times: the smallest that at least this share of them do not exceed.
 pub(in crate::workload) fn quantile(sorted: &[Duration], share: f64) -> Option<u64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = (share * sorted.len() as f64).ceil() as usize;

@@ -2,7 +2,7 @@
 
 use midflight_units::Instant;
 
-/// Things to do and when; of one instant the first that was planned comes first.
+/// Actions and their times; at one instant the first that was planned comes first.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::workload) struct Plan<T>(Vec<(Instant, T)>);
 
@@ -13,18 +13,18 @@ impl<T> Default for Plan<T> {
 }
 
 impl<T> Plan<T> {
-    /// Plans something.
+    /// Plans an action.
     pub(in crate::workload) fn add(&mut self, at: Instant, what: T) {
         let place = self.0.partition_point(|(due, _)| *due <= at);
         self.0.insert(place, (at, what));
     }
 
-    /// When the first thing is due.
+    /// When the first action is due.
     pub(in crate::workload) fn next(&self) -> Option<Instant> {
         self.0.first().map(|(due, _)| *due)
     }
 
-    /// Takes what is due.
+    /// Removes and returns an action that is due.
     pub(in crate::workload) fn take(&mut self, now: Instant) -> Option<T> {
         if self.next()? > now {
             return None;

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// A size in bytes, always the same or drawn from a distribution of this mean.
+/// A size in bytes, constant or drawn from a distribution with this mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sizes {
-    /// This.
+    /// Always this size.
     Fixed(u64),
     /// Exponential.
     Exponential(u64),
-    /// Pareto with this shape, which is above 1: few large ones among many small ones (Crovella & Bestavros, "Self-Similarity
-    /// in World Wide Web Traffic", 1997, found 1.0 to 1.5 for files of the web).
+    /// Pareto with this shape, above 1: few large ones among many small ones (Crovella & Bestavros, "Self-Similarity in
+    /// World Wide Web Traffic", 1997, found 1.0 to 1.5 for files of the web).
     Pareto(f64, u64),
 }
 
-/// Most bytes that are drawn.
+/// Maximum size drawn, in bytes.
 const MOST: f64 = 1e12;
 
 impl Sizes {
@@ -37,7 +37,7 @@ impl Sizes {
         read_bytes(text).map(Self::Fixed)
     }
 
-    /// One of them, from a uniform number in [0, 1) by the inverse of its distribution.
+    /// A size, from a uniform number in [0, 1) by the inverse of its distribution.
     pub fn draw(self, uniform: impl FnOnce() -> f64) -> u64 {
         let bytes = match self {
             Self::Fixed(bytes) => return bytes,
@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    /// The mean of the inverse at evenly spaced places is the mean of the distribution.
+    /// The mean of the inverse at evenly spaced positions is the mean of the distribution.
     #[test]
     fn drawn_sizes_have_their_mean() {
         for (sizes, off) in [
