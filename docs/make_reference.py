@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import literature as of_papers
 import verdicts
 from midflight import _core, scenario
 from midflight.against import AgainstRow
@@ -48,6 +49,8 @@ PAGES = (
     "docs/stack.md",
     "docs/quic.md",
     "docs/migration.md",
+    "docs/helps-and-hurts.md",
+    "docs/related-work.md",
     "docs/first-figure.md",
     "docs/scenarios.md",
     "docs/schemes.md",
@@ -535,11 +538,102 @@ def quinn() -> str:
     return table([*head, "100 packets: ours", "quinn", ""], cells)
 
 
+def literature() -> str:
+    """Return the proposals with their years, hosts and sources."""
+    rows = []
+    for one in of_papers.proposals():
+        names = ", ".join(f"`{name}`" for name in one.schemes)
+        agents = ", ".join(f"[agent](nodes.md) `{name}`" for name in one.agents)
+        what = one.setting or names or agents
+        rows.append([one.name, one.when, what, one.hosts, ", ".join(one.needs) or "-", one.source])
+    return table(["proposal", "year", "here", "who changes", "what else", "source"], rows)
+
+
+def effects() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the rows of helps-and-hurts.csv by scheme and effect."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    with (HERE / "helps-and-hurts.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault(row["name"], {})[row["effect"]] = row
+    return found
+
+
+def where_of(row: dict[str, str]) -> str:
+    """Return the scenario of a run in a few words."""
+    sets = dict(one.split("=", 1) for one in row["sets"].split(" ") if one)
+    links = [sets[key] for key in ("links.old.preset", "links.new.preset") if key in sets]
+    name = Path(row["source"]).stem
+    said = f"{name}, {' to '.join(links)}" if links else f"`{name}`"
+    return said if row["profile"] == "linux" else f"{said} ({row['profile']})"
+
+
+def change_of(row: dict[str, str]) -> str:
+    """Return how much less or more time a run takes."""
+    if not row["source"]:
+        return "-"
+    if row["seconds"] and row["plain_s"]:
+        return f"{100 * (float(row['seconds']) / float(row['plain_s']) - 1):+.0f} %"
+    return "does not end"
+
+
+def helps() -> str:
+    """Return the schemes with the runs in which they help and hurt most."""
+    known, rows = of_papers.by_name(), []
+    for name, of in effects().items():
+        one = known[name]
+        cells = [
+            f"{change_of(row)}, {where_of(row)}" if row["source"] else "-"
+            for row in (of["helps"], of["hurts"])
+        ]
+        what = [one.hosts, *([", ".join(one.needs)] if one.needs else [])]
+        rows.append([f"[`{name}`](#{name})", one.when, "; ".join(what), *cells, one.source])
+    return table(["", "year", "needs", "helps most", "hurts most", "source"], rows)
+
+
+def helps_each() -> str:
+    """Return both runs of each scheme, with the command and the explanation."""
+    found = []
+    for name, of in effects().items():
+        found.append(f"### `{name}`")
+        found += [effect_text(row) for row in of.values()]
+    return "\n\n".join(found)
+
+
+def effect_text(row: dict[str, str]) -> str:
+    """Return a run in words."""
+    word = row["effect"].capitalize()
+    if not row["source"]:
+        return f"{word}: in no run of the grid by 1 %."
+    seconds = [f"{float(row[n]):.2f} s" if row[n] else "no end" for n in ("plain_s", "seconds")]
+    change = f", {change_of(row)}" if row["seconds"] and row["plain_s"] else ""
+    slower = "the plain sender" if row["effect"] == "helps" else f"`{row['name']}`"
+    counts = "; ".join(
+        f"{what} {row[f'plain_{key}']} → {row[key]}"
+        for what, key in (("timeouts", "timeouts"), ("lost packets", "drops"))
+    )
+    lines = [
+        f"{word}: {seconds[0]} → {seconds[1]}{change}; {counts}. {where_of(row)}.",
+        "",
+        f"```sh\n{row['command']}\n```",
+    ]
+    if row["why"]:
+        lines += ["", f"- first difference: {escaped(row['why'])}"]
+    if row["then"]:
+        lines += ["" if not row["why"] else None, f"- {slower}: {escaped(row['then'])}"]
+    return "\n".join(one for one in lines if one is not None)
+
+
+def escaped(text: str) -> str:
+    """Return a line of an explanation as Markdown."""
+    return " ".join(text.split())
+
+
 MAKERS: dict[str, Any] = {
     of.__name__: of
     for of in (
         *(keys, quantities, presets, starters, results, contents, schemes, settings),
         *(papers, stalls, budget, samples, agents, migrations, migration, quinn),
+        *(literature, helps, helps_each),
     )
 }
 

@@ -1,0 +1,71 @@
+"""The page on where schemes help and hurt has the runs of the program."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight import _core
+
+ROOT = Path(__file__).parents[2]
+
+
+BENCH: Any = importlib.import_module("helps_and_hurts")
+COMPARE: Any = importlib.import_module("compare")
+LITERATURE: Any = importlib.import_module("literature")
+ROWS = BENCH.read()
+#: The controllers of a profile, halves of schemes, and tools.
+APART = {"sack", "cubic-linux", "reno-linux", *COMPARE.APART}
+
+
+def test_the_literature_has_every_scheme_and_agent_once() -> None:
+    names = [name for one in LITERATURE.proposals() for name in one.names]
+    schemes = {one["name"] for one in _core.schemes()} - APART
+    assert sorted(names) == sorted({*schemes, *(one["name"] for one in _core.agents())})
+
+
+def test_what_is_taken_up_is_older() -> None:
+    known = LITERATURE.by_name()
+    for one in LITERATURE.proposals():
+        assert {*one.where} <= {*LITERATURE.WORDS}, one.name
+        for parent in one.takes_up:
+            assert known[parent].year <= one.year, (one.name, parent)
+
+
+def test_every_scheme_has_two_rows() -> None:
+    expected = [(way.name, effect) for way in BENCH.ways() for effect in BENCH.EFFECTS]
+    assert [(row.name, row.effect) for row in ROWS] == expected
+
+
+@pytest.mark.parametrize(
+    "kept", [row for row in ROWS[::9] if row.source], ids=lambda row: f"{row.name}-{row.effect}"
+)
+def test_a_row_is_what_the_runs_give(kept: Any) -> None:
+    """If not: .venv/bin/python bench/helps_and_hurts.py --write, then docs/make_reference.py"""
+    assert BENCH.again(kept) == kept
+    change = BENCH.ratio(kept, BENCH.Outcome(kept.plain_s, 0, 0)) - 1
+    assert (change < 0) == (kept.effect == "helps")
+    assert abs(change) >= BENCH.LEAST
+
+
+def test_no_run_of_the_grid_beats_the_rows() -> None:
+    """For one scheme, as the whole sweep takes minutes."""
+    (way,) = (one for one in BENCH.ways() if one.name == "trigger")
+    of = list(BENCH.cases("linux"))
+    plain = BENCH.outcomes(of, BENCH.Way(BENCH.PLAIN))
+    pairs = zip(BENCH.outcomes(of, way), plain, strict=True)
+    ran = zip(of, pairs, strict=True)
+    ratios = [BENCH.ratio(*both) for case, both in ran if BENCH.counts(case, both[1])]
+    rows = {row.effect: row.seconds / row.plain_s for row in ROWS if row.name == "trigger"}
+    assert min(ratios) == pytest.approx(rows["helps"], abs=1e-3)
+    assert max(ratios) == pytest.approx(rows["hurts"], abs=1e-3)
+
+
+def test_commands_of_the_page_are_those_of_the_rows() -> None:
+    page = (ROOT / "docs" / "helps-and-hurts.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^midflight run .*", page, re.MULTILINE)
+    assert commands == [row.command() for row in ROWS if row.source]
