@@ -37,7 +37,7 @@ pub enum StudyError {
         what: &'static str,
         /// The text as it was read.
         text: String,
-        /// The error in it.
+        /// What is wrong with it.
         problem: &'static str,
     },
     /// Text that is not a model of a radio link.
@@ -53,9 +53,9 @@ pub enum StudyError {
     /// Handoffs that overlap.
     #[error("a handoff every {every} is too frequent: one may take {longest}, the sum of gap, advertisement interval, signal delay and registration; expected more time between handoffs, or shorter delays")]
     OverlappingHandoffs {
-        /// Time between two.
+        /// Time between two handoffs.
         every: Duration,
-        /// How long one may take.
+        /// The longest time that one may take.
         longest: Duration,
     },
     /// A scenario has no run of this number.
@@ -66,7 +66,7 @@ pub enum StudyError {
         /// How many runs there are.
         runs: u64,
     },
-    /// Scenarios that are run together give more results than are held in memory.
+    /// Scenarios that are run together give more results than fit in memory.
     #[error("the scenarios give {rows} rows of flows and phases together; expected at most {most} at a time: give fewer scenarios or runs")]
     TooManyRows {
         /// How many there would be.
@@ -80,13 +80,13 @@ pub enum StudyError {
     /// Text that is not a quantity.
     #[error(transparent)]
     Unit(#[from] UnitError),
-    /// Text that is not a link.
+    /// Text that is not a link description.
     #[error("link \"{text}\" is not a rate and a delay; write for example \"6400 kbit/s, 9 ms\"")]
     Link {
         /// The text as it was read.
         text: String,
     },
-    /// The handoff would come, or be complete and notified, after the end of the run.
+    /// The handoff would begin after the end of the run, or be complete and notified only after it.
     #[error("the handoff at {at} is complete, its notice delivered, at {complete}, but the run ends at {end}; expected an earlier handoff, a shorter gap or notice delay, or a later end")]
     AfterEnd {
         /// The handoff.
@@ -138,7 +138,7 @@ pub enum StudyError {
         /// Why not.
         why: midflight_quic::Refused,
     },
-    /// The sender's state of a flow with a stack is not available.
+    /// The sender state of a flow with a foreign stack is not available.
     #[error("flow \"{flow}\" runs the stack \"{stack}\", whose sender's state is not available; its events are in the trace")]
     StackSender {
         /// Its name.
@@ -152,15 +152,15 @@ pub enum StudyError {
         /// The missing item.
         what: &'static str,
     },
-    /// The caller asked to stop.
+    /// The caller stopped the work.
     #[error("interrupted")]
     Interrupted,
-    /// A trace or the captures of a run would not fit.
+    /// A trace or the captures of a run would be too long.
     #[error("the run has more than {most} {what} before it ends at {end}; expected an earlier end, or fewer packets")]
     TooLong {
         /// The item that exceeds its limit.
         what: &'static str,
-        /// Most that may be.
+        /// The maximum.
         most: usize,
         /// Where the run would have ended.
         end: Instant,
@@ -174,7 +174,7 @@ pub enum StudyError {
     /// Threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The world broke down.
+    /// The simulated world reported an error.
     #[error(transparent)]
     World(#[from] WorldError),
 }

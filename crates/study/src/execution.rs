@@ -9,21 +9,21 @@ use midflight_units::Instant;
 
 use crate::error::StudyError;
 
-/// Most threads that are started.
+/// Maximum number of threads.
 const MOST_THREADS: usize = 256;
 
-/// Events between two looks at whether to stop.
+/// Events between two checks whether to stop.
 const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// The interval of the progress reports.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// How runs are made. Results do not depend on it.
+/// How runs are executed. Results do not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution {
-    /// Share common beginnings of runs; if off, each is run from its start.
+    /// Share the common prefixes of runs; if off, each run starts from its beginning.
     pub fork: bool,
-    /// Threads; 0 for one on each processor.
+    /// Threads; 0 for one per processor.
     pub threads: usize,
 }
 
@@ -36,13 +36,13 @@ impl Default for Execution {
     }
 }
 
-/// Does `work`, which makes `total` runs, on a pool of this many threads (0 for
-/// one on each processor). `go_on` is called ten times a second and at the end, on the calling
-/// thread, with the number of finished runs and of all runs; if it returns false the work stops,
-/// and it is not called again.
+/// Executes `work`, which makes `total` runs, on a pool of this many threads (0 for one per
+/// processor). `go_on` is called ten times a second and at the end, on the calling thread, with the
+/// number of finished runs and of all runs; if it returns false the work stops, and it is not
+/// called again.
 ///
 /// # Errors
-/// What `work` says; [`StudyError::Interrupted`] when told to stop.
+/// The error of `work`; [`StudyError::Interrupted`] when stopped.
 pub(crate) fn in_parallel<T: Send>(
     total: usize,
     threads: usize,
@@ -53,12 +53,12 @@ pub(crate) fn in_parallel<T: Send>(
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
-    // More threads than runs would only wait.
+    // More threads than runs would be idle.
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.min(MOST_THREADS).min(total))
         .build()?;
     let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
-    // Runs are counted: a message for each would wake the caller at every one.
+    // Runs are counted: a message for each would wake the caller every time.
     let (at_work, over) = channel::<()>();
     std::thread::scope(|scope| {
         let progress = Progress {
@@ -103,11 +103,11 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// Everything that happens in a world before `until`, or before `enough` is
-    /// seen by who watches; it is asked when no event before the instant is left.
+    /// Processes all events in a world before `until`. `enough` is called when no event before that
+    /// instant is left; it ends the work if the observer has seen enough.
     ///
     /// # Errors
-    /// The world's; [`StudyError::Interrupted`] when told to stop.
+    /// The error of the world; [`StudyError::Interrupted`] when stopped.
     pub(crate) fn advance<O: Observer>(
         &self,
         world: &mut World<O>,
@@ -126,7 +126,7 @@ impl Progress<'_> {
         }
     }
 
-    /// This many runs are done.
+    /// Counts finished runs.
     pub(crate) fn done(&self, runs: usize) {
         self.done.fetch_add(runs, Ordering::Relaxed);
     }

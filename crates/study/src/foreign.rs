@@ -13,7 +13,7 @@ use crate::setup::Part;
 /// Foreign policies, which schemes may name in addition to the parts of the registries.
 pub type Policies = Vec<Arc<dyn ForeignPolicy>>;
 
-/// Builds a scheme that may name policies from elsewhere.
+/// Builds a scheme that may name foreign policies.
 pub(crate) fn build(
     scheme: &str,
     profile: &str,
@@ -29,7 +29,7 @@ pub(crate) fn build(
     Ok(Arc::new(Part::new(built)))
 }
 
-/// The scheme without the policies from elsewhere that it names; the plain one if nothing is left.
+/// The scheme without its foreign policies; the plain scheme if nothing is left.
 pub(crate) fn known_part(
     scheme: &str,
     policies: &[Arc<dyn ForeignPolicy>],
@@ -78,7 +78,7 @@ fn check_controllers(
     Ok(())
 }
 
-/// Puts policies from elsewhere among the others, in the order in which the scheme names them.
+/// Inserts foreign policies among the others, in the order of the scheme's names.
 pub(crate) fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) {
     let mut left: Vec<Option<Policy>> = built.policies.drain(..).map(Some).collect();
     for name in scheme.split('+') {

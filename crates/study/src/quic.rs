@@ -7,25 +7,25 @@ use midflight_sim::{End, NodeId, StackConfig};
 use crate::error::StudyError;
 use crate::setup::FlowSetup;
 
-/// A flow over QUIC. Its client is the one of the two nodes that is not the server.
+/// A flow over QUIC. The client is the node that is not the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QuicSetup {
     pub(crate) flow: midflight_quic::Flow,
-    /// The addresses that the client has in turn, and where what is sent there arrives.
+    /// The client's addresses in order, each with the node where packets to it arrive.
     pub(crate) addresses: Vec<(SocketAddrV4, NodeId)>,
 }
 
-/// The node of a receiver of our own QUIC.
+/// The receiver's node of a flow with our own QUIC.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Client {
-    /// The addresses that it has in turn, and where what is sent there arrives.
+    /// Its addresses in order, each with the node where packets to it arrive.
     pub(crate) addresses: Vec<(SocketAddrV4, NodeId)>,
-    /// It knows of them.
+    /// It detects its address changes.
     pub(crate) migrates: bool,
 }
 
 impl FlowSetup {
-    /// The ends of a flow that runs a stack.
+    /// The endpoints of a flow that runs a QUIC stack.
     pub(crate) fn stack_config(&self) -> Option<Result<StackConfig, StudyError>> {
         let QuicSetup { flow, addresses } = self.quic.as_deref()?;
         let nodes = if self.up {
@@ -46,12 +46,12 @@ impl FlowSetup {
         Some(flow.ends().map(config).map_err(refused))
     }
 
-    /// The end of a flow that runs a stack which sends its data.
+    /// The data-sending end of a flow that runs a QUIC stack.
     pub(crate) fn stack_sender(&self) -> Option<End> {
         self.quic.as_deref().map(|quic| quic.flow.sender)
     }
 
-    /// Whether what it sends cannot be read without secrets.
+    /// Whether its packets can only be read with secrets.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.quic.as_deref().is_some_and(|quic| quic.flow.tls)
     }

@@ -1,5 +1,5 @@
-//! Radio links in words: `"1 Mbit/s, 200 ms"` that loses `"uniform 0.5%"` and
-//! reorders by `"linkrtx 5% 100ms"`.
+//! Radio links as text: `"1 Mbit/s, 200 ms"` with losses `"uniform 0.5%"` and reordering `"linkrtx
+//! 5% 100ms"`.
 
 use midflight_control::LinkInfo;
 use midflight_sim::{CrossTraffic, LossModel, Pattern, Reordering, Scripted, State, LEAST_DWELL};
@@ -7,34 +7,35 @@ use midflight_units::{Duration, Rate};
 
 use crate::error::StudyError;
 
-/// The last hop while a mobile node is in a network.
+/// The last hop of a mobile node in a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radio {
-    /// Rate and one-way delay, the same both ways.
+    /// Rate and one-way delay, the same in both directions.
     pub link: LinkInfo,
-    /// Most packets at the link in either direction, the one in transmission included.
+    /// Maximum number of packets at the link in either direction, including the one in
+    /// transmission.
     pub limit: u32,
-    /// Losses of what goes to the mobile node.
+    /// Losses towards the mobile node.
     pub loss: Option<LossModel>,
-    /// Reordering of what goes to the mobile node.
+    /// Reordering towards the mobile node.
     pub reordering: Option<Reordering>,
-    /// The fate of the packets of these numbers on the way to the mobile node.
+    /// What happens to the packets with these numbers towards the mobile node.
     pub script: Vec<(u64, Scripted)>,
 }
 
-/// How losses are written.
+/// The syntax of losses.
 const LOSSES: &str = "\"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time of at least 10 us and losses; bad state: the same; chance to change after that time)";
-/// How reordering is written.
+/// The syntax of reordering.
 const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind its time), \"linkrtx 5% 100ms\" (sent again by the link layer: so much later), \"harq 10% 8ms\" (each transmission fails so often, one more takes so long, and what comes behind waits) or \"harq 10% 8ms 1ms\" (the same in slots)";
-/// How cross traffic is written.
+/// The syntax of cross traffic.
 const CROSSINGS: &str = "\"none\", \"cbr 2 Mbit/s\", \"poisson 2 Mbit/s\", \"on-off 8 Mbit/s 100ms 300ms\" (rate of a burst, mean length of a burst and of the silence) or \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with a shape from 1.05 to 100), each with a packet size behind it, \"200 B\", where that is not 1500 B";
-/// Size of a packet of cross traffic unless that is said, and the largest.
+/// Default size of a cross-traffic packet, and the maximum.
 const CROSS_BYTES: u32 = 1500;
 const MOST_CROSS_BYTES: u32 = 65_535;
-/// How long a swapped packet waits for the next one unless that is said.
+/// Default time that a swapped packet waits for the next one.
 const HOLD: Duration = Duration::from_secs(1);
 
-/// A probability: "5%". A bare number could be either a share or per cent.
+/// A probability: "5%". A bare number would be ambiguous: a fraction or per cent.
 fn probability(text: &str) -> Option<f64> {
     let value: f64 = text.strip_suffix('%')?.parse().ok()?;
     (0.0..=100.0).contains(&value).then(|| value / 100.0)
@@ -48,7 +49,7 @@ fn dwell(text: &str) -> Option<Duration> {
     time(text).filter(|&d| d >= LEAST_DWELL)
 }
 
-/// Words, where "5 %" and "100 ms" are one word each.
+/// Splits a text into words, where "5 %" and "100 ms" are one word each.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -76,7 +77,7 @@ fn refuse(what: &'static str, text: &str, accepted: &'static str) -> StudyError 
 /// Reads a loss model such as "uniform 0.5%".
 ///
 /// # Errors
-/// [`StudyError::Model`] says what would be accepted.
+/// [`StudyError::Model`] names what is accepted.
 pub fn read_loss(text: &str) -> Result<LossModel, StudyError> {
     let words = words(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -121,7 +122,7 @@ pub fn read_loss(text: &str) -> Result<LossModel, StudyError> {
     })
 }
 
-/// Whether this is a share above 100 %.
+/// Whether this is a percentage above 100 %.
 fn is_over_all(word: &str) -> bool {
     let share = word.strip_suffix('%').and_then(|share| share.parse().ok());
     share.is_some_and(|share: f64| share > 100.0)
@@ -130,7 +131,7 @@ fn is_over_all(word: &str) -> bool {
 /// Reads a reordering model such as "swap 5%".
 ///
 /// # Errors
-/// [`StudyError::Model`] says what would be accepted.
+/// [`StudyError::Model`] names what is accepted.
 pub fn read_reordering(text: &str) -> Result<Reordering, StudyError> {
     let words = words(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -161,7 +162,7 @@ pub fn read_reordering(text: &str) -> Result<Reordering, StudyError> {
 /// Reads cross traffic such as "poisson 2 Mbit/s", without a seed; none for "none".
 ///
 /// # Errors
-/// [`StudyError::Model`] says what would be accepted.
+/// [`StudyError::Model`] names what is accepted.
 pub fn read_cross(text: &str) -> Result<Option<CrossTraffic>, StudyError> {
     let words = words(text);
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();

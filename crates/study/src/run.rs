@@ -1,9 +1,9 @@
-//! Runs of many setups, which share common beginnings.
+//! Runs of many setups with shared prefixes.
 //!
-//! Setups with the same beginning are run as one world until an instant at which they differ; there
-//! each continues in a copy, recursively. Two setups are equal as long as their timelines and
-//! everything that these use are equal. So a policy matters from the first notice on, a link from
-//! the first route to it, and the sender of a flow from its opening.
+//! Setups with the same beginning are run as one world until the first instant at which they differ; there each
+//! continues in a copy, recursively. Two setups count as equal while their timelines and everything that these use
+//! are equal. So a policy matters from the first notice on, a link from the first route to it, and the sender of a
+//! flow from its opening.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,10 +18,10 @@ use crate::execution::{in_parallel, Execution, Progress};
 use crate::measure::Measure;
 use crate::setup::{common_beginning, Open, Setup, Step, Turn};
 
-/// Most copies of a world that are made before they continue.
+/// Maximum number of copies of a world that are made before they continue.
 const MOST_COPIES: usize = 16;
 
-/// A measure beside the digest of its run.
+/// A measure together with the digest of its run.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Measuring<M> {
@@ -52,9 +52,9 @@ impl<M: Observer> Observer for Measuring<M> {
     }
 }
 
-/// Setups that are still alike, up to an entry of their timelines.
+/// Setups that are still equal, up to an entry of their timelines.
 struct Group<'a> {
-    /// Their places among all.
+    /// Their indices among all setups.
     members: Vec<&'a (usize, &'a Setup)>,
     next: usize,
     open: Open,
@@ -63,20 +63,20 @@ struct Group<'a> {
 /// Data shared by all groups.
 struct Runner<'a, M> {
     progress: &'a Progress<'a>,
-    /// Worlds that are over, whose memory others may use.
+    /// Finished worlds, whose memory is reused.
     spare: Mutex<Vec<Run<M>>>,
 }
 
-/// A world and what is measured of it: large, and handed from one to the next.
+/// A world and its measure: large, and passed from one call to the next.
 type Run<M> = Box<World<Measuring<M>>>;
 
 type Placed<M> = Vec<(usize, <M as Measure>::Rows)>;
 
-/// Runs setups, on the threads of the current pool; what was measured of each. Unless they fork each
-/// is run from its start, to the same result.
+/// Runs setups on the threads of the current pool; returns the measurements of each. Without forking each is run
+/// from its start, with the same result.
 ///
 /// # Errors
-/// The world's; [`StudyError::Interrupted`] when told to stop.
+/// The error of the world; [`StudyError::Interrupted`] when stopped.
 pub(crate) fn run_setups<M: Measure>(
     setups: &[Setup],
     fork: bool,
@@ -102,9 +102,9 @@ pub(crate) fn run_setups<M: Measure>(
     Ok(rows.into_iter().map(|(_, rows)| rows).collect())
 }
 
-/// Runs several items in parallel, each of which has runs of these numbers: what was measured of each,
-/// in that order. Runs of the same number share what they have in common. `setup` gives the run of an
-/// item, where it may use what it has in common with that of another item; `go_on` is as for [`crate::run_sweeps`].
+/// Runs several items in parallel, each with runs of these numbers; returns the measurements of each, in that
+/// order. Runs with the same number share their common prefix. `setup` returns the run of an item, and may reuse
+/// values of another item's run; `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors
 /// As [`run_setups`].
@@ -146,17 +146,17 @@ pub(crate) fn run_numbered<M: Measure>(
     Ok(tables.into_iter().map(whole).collect())
 }
 
-/// How many different pasts setups have.
+/// The number of different prefixes of setups.
 pub(crate) fn count_pasts(setups: &[Setup]) -> usize {
     let placed: Vec<(usize, &Setup)> = setups.iter().enumerate().collect();
     pasts(&placed).len()
 }
 
-/// Setups by what they begin with.
+/// Groups setups by their prefix.
 fn pasts<'a>(all: &'a [(usize, &'a Setup)]) -> Vec<Vec<&'a (usize, &'a Setup)>> {
     let mut pasts: Vec<(Open, Vec<&(usize, &Setup)>)> = Vec::new();
     let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    // Those of a sweep have most of it in common, in memory too.
+    // The setups of a sweep share most of it, in memory too.
     let mut last = None;
     for member in all {
         let setup = member.1;
@@ -189,7 +189,7 @@ fn pasts<'a>(all: &'a [(usize, &'a Setup)]) -> Vec<Vec<&'a (usize, &'a Setup)>> 
     pasts.into_iter().map(|(_, past)| past).collect()
 }
 
-/// Plays a world until then; whether the measure has seen enough before.
+/// Advances a world to an instant; returns whether the measure was complete before.
 fn advance<M: Measure>(
     world: &mut World<Measuring<M>>,
     until: Instant,
@@ -199,7 +199,7 @@ fn advance<M: Measure>(
     Ok(is_done(world, until))
 }
 
-/// Whether the measure of a world that was played until then has seen enough.
+/// Whether the measure of a world that was advanced to this instant is complete.
 fn is_done<M: Measure>(world: &World<Measuring<M>>, until: Instant) -> bool {
     let next = world.next_event().at().min(until);
     world.observer().measure.is_done(next)
@@ -221,9 +221,9 @@ impl<M: Measure> Runner<'_, M> {
         }
     }
 
-    /// Runs setups with one past.
+    /// Runs setups with the same prefix.
     fn begin(&self, members: Vec<&(usize, &Setup)>) -> Result<Placed<M>, StudyError> {
-        // A short run is over before it asks.
+        // A short run is over before the first check.
         self.progress.go_on()?;
         let mut rows = Vec::with_capacity(members.len());
         let Some(&&(place, first)) = members.first() else {
@@ -256,7 +256,7 @@ impl<M: Measure> Runner<'_, M> {
         rows: &mut Placed<M>,
     ) -> Result<(), StudyError> {
         self.progress.go_on()?;
-        // It counts where it ends the run; there all have as many.
+        // This matters only if it ends the run; then all members have the same number.
         world.watch().0.measure.expect(group.members[0].1.makes());
         let mut reached = Instant::ZERO;
         while let [first, others @ ..] = group.members.as_slice() {
@@ -273,7 +273,7 @@ impl<M: Measure> Runner<'_, M> {
                 return self.part(world, group, rows);
             }
             let due = setup.due(group.next);
-            // Entries of one instant come one after the other.
+            // Entries of one instant follow each other directly.
             let enough = if due == reached {
                 is_done(&world, due)
             } else {
@@ -303,7 +303,7 @@ impl<M: Measure> Runner<'_, M> {
         Ok(())
     }
 
-    /// The members of a group go different ways.
+    /// The members of a group differ from here on.
     fn part(
         &self,
         world: Run<M>,
@@ -316,7 +316,7 @@ impl<M: Measure> Runner<'_, M> {
             open,
         } = group;
         members.sort_by_key(|(place, setup)| (setup.due(next), *place));
-        // Those that go the same way, by when they part from the others.
+        // Members that stay together, by the time at which they diverge from the others.
         let mut ways: Vec<(Turn<'_>, Vec<&(usize, &Setup)>)> = Vec::new();
         let mut first_due = 0;
         for member in members {
@@ -343,7 +343,7 @@ impl<M: Measure> Runner<'_, M> {
                 let Some(world) = &mut trunk else { break };
                 let due = members[0].1.due(next);
                 world.hold_routes_until(due);
-                // A world that has seen enough stays as it is.
+                // A world whose measure is complete does not change.
                 advance(world, due, self.progress)?;
                 let group = Group {
                     members,
@@ -351,7 +351,7 @@ impl<M: Measure> Runner<'_, M> {
                     open: open.clone(),
                 };
                 left -= 1;
-                // The last way needs no copy.
+                // The last branch needs no copy.
                 let copy = match left {
                     0 => trunk.take(),
                     _ => Some(self.copy(world)),
@@ -372,7 +372,7 @@ impl<M: Measure> Runner<'_, M> {
         Ok(())
     }
 
-    /// Runs a setup whose timeline is planned to its end, with the marks from entry `next` on.
+    /// Runs a setup whose timeline is scheduled to its end, with the marks from entry `next` on.
     fn finish(
         &self,
         world: &mut World<Measuring<M>>,
@@ -407,7 +407,7 @@ fn rows_of<M: Measure>(world: &mut World<Measuring<M>>, setup: &Setup) -> M::Row
 }
 
 impl Setup {
-    /// The next entry of a group's timelines happens, or will when its world continues.
+    /// Applies the next entry of a group's timelines, now or when its world continues.
     fn enter<M: Measure>(
         &self,
         world: &mut World<Measuring<M>>,

@@ -1,7 +1,7 @@
 //! One run as a value: the network, its flows, and all external events.
 //!
 //! Every question compiles to setups. Runs, traces, captures, comparisons and explanations take a setup
-//! and know nothing of the question it came from.
+//! and do not depend on its question.
 
 mod app;
 mod flow;
@@ -28,17 +28,17 @@ use crate::measure::Measured;
 use crate::scenario::Stack;
 use crate::MODEL_VERSION;
 
-/// The number of a link as the simulator has it.
+/// The simulator's number of a link.
 pub(crate) fn link_id(number: u16) -> LinkId {
     World::<()>::link_id(number)
 }
 
-/// The number of a flow as the simulator has it.
+/// The simulator's number of a flow.
 pub(crate) fn flow_id(number: u32) -> FlowId {
     World::<()>::flow_id(number)
 }
 
-/// One for each link or flow, and numbers of links: few, and copied with what has them.
+/// One flag per link or flow, and numbers of links: few, and copied with their owner.
 type Flags = SmallVec<[bool; 16]>;
 pub(crate) type Touched = SmallVec<[usize; 4]>;
 
@@ -52,7 +52,7 @@ impl Write for Hashing {
     }
 }
 
-/// The event with which a part of the timeline begins.
+/// The event that begins a part of the timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PhaseStart {
     /// The run.
@@ -62,7 +62,7 @@ pub enum PhaseStart {
     Handoff,
     /// A change of the mobile node's link.
     Change,
-    /// An interval that is measured apart.
+    /// A separately measured interval.
     Interval,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Mark {
     pub(crate) kind: PhaseStart,
     /// When the new link is in use.
     pub(crate) make: Instant,
-    /// Number of the link or station that the mobile node comes to.
+    /// Number of the link or station to which the mobile node moves.
     pub(crate) place: u16,
 }
 
@@ -103,22 +103,22 @@ pub(crate) type Entry = (Instant, Step);
 pub(crate) struct Timeline(Vec<Entry>);
 
 impl Timeline {
-    /// One with room for this many entries.
+    /// A timeline with room for this many entries.
     pub(crate) fn of(entries: usize) -> Self {
         Self(Vec::with_capacity(entries))
     }
 
-    /// An action, which comes behind those of the same instant that were added before.
+    /// Adds an action, after earlier ones of the same instant.
     pub(crate) fn act(&mut self, at: Instant, action: Action) {
         self.0.push((at, Step::Act(action)));
     }
 
-    /// A mark, which comes ahead of every action of its instant.
+    /// Adds a mark, which comes before every action of its instant.
     pub(crate) fn mark(&mut self, at: Instant, mark: Mark) {
         self.0.push((at, Step::Mark(mark)));
     }
 
-    /// The entries in the order of time.
+    /// The entries in time order.
     pub(crate) fn finish(mut self) -> Arc<[Entry]> {
         let rank = |entry: &Entry| (entry.0, matches!(entry.1, Step::Act(_)));
         self.0.sort_by_key(rank);
@@ -126,17 +126,17 @@ impl Timeline {
     }
 }
 
-/// What a receiver's signal asks of the timeline of a handoff.
+/// What a receiver's signal requires of the timeline of a handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SignalTimes {
-    /// How long before the handoff it warns.
+    /// How long before the handoff it needs a warning.
     pub(crate) warning: Option<Duration>,
-    /// Around a handoff without a gap.
+    /// The route of ACKs around a handoff without a gap.
     route: AckRoute,
 }
 
 impl SignalTimes {
-    /// Those of a flow, at a handoff between the links of a notice if it has no gap.
+    /// The times for a flow, at a handoff between the links of the notice `soft` if it has no gap.
     pub(crate) fn of(part: &Part, soft: Option<&Notice>) -> Self {
         let signal = &part.built.profile.receiver.signal;
         Self {
@@ -150,29 +150,29 @@ impl SignalTimes {
         self.route != AckRoute::default()
     }
 
-    /// When ACKs take the new link, where data do at `make`.
+    /// When ACKs take the new link, if data does at `make`.
     pub(crate) fn acks_move(&self, make: Instant) -> Instant {
         let AckRoute { early, late } = self.route;
         make.saturating_sub(early) + late
     }
 }
 
-/// A handoff or a change of the mobile node's link, as it was planned.
+/// A planned handoff or change of the mobile node's link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathChange {
-    /// A link changes; otherwise the mobile node changes its link.
+    /// A link changes; otherwise the mobile node moves to another link.
     pub is_change: bool,
     /// The links before and after.
     pub links: (Cow<'static, str>, Cow<'static, str>),
     /// When it begins.
     pub at: Instant,
-    /// When the new link is in use, or the changed one again.
+    /// When the new link is in use, or the changed link is in use again.
     pub make: Instant,
     /// There is a time in between without a link.
     pub breaks: bool,
     /// When the notice reaches the senders that get one.
     pub notified: Option<Instant>,
-    /// The notice says another rate or delay than the new link has.
+    /// The notice has another rate or delay than the new link.
     pub told_wrong: bool,
 }
 
@@ -181,25 +181,26 @@ pub struct PathChange {
 pub struct Setup {
     pub(crate) network: Arc<Network>,
     pub(crate) flows: Arc<[FlowSetup]>,
-    /// Applications whose data flows carry.
+    /// Applications whose data the flows carry.
     pub(crate) apps: Arc<[AppSetup]>,
     /// Ascending.
     pub(crate) timeline: Arc<[Entry]>,
     pub(crate) measured: Arc<Measured>,
-    /// The run ends here at the latest.
+    /// The latest end of the run.
     pub(crate) end: Instant,
     /// Name of the profile.
     pub(crate) profile: Arc<str>,
-    /// Number of the link or station where the mobile node begins.
+    /// Number of the link or station where the mobile node starts.
     pub(crate) start: u16,
-    /// Number of the run, where there are several.
+    /// Number of the run, if there are several.
     pub(crate) run: Option<u64>,
-    /// The handoffs, and the changes of the link that the mobile node is on, as they begin.
+    /// The planned handoffs, and changes of the link that the mobile node is on, in the order of their
+    /// start.
     pub(crate) path_changes: Arc<[PathChange]>,
 }
 
 impl Setup {
-    /// The flow of a name, the first one if none is given.
+    /// The flow with a name; the first one if no name is given.
     ///
     /// # Errors
     /// [`StudyError::UnknownFlow`].
@@ -224,32 +225,33 @@ impl Setup {
         self.flows.iter().map(FlowSetup::info)
     }
 
-    /// The handoffs, and the changes of the link that the mobile node is on, as they begin.
+    /// The planned handoffs, and changes of the link that the mobile node is on, in the order of their
+    /// start.
     pub fn path_changes(&self) -> &[PathChange] {
         &self.path_changes
     }
 
-    /// Its number, where there are several.
+    /// Its number, if there are several runs.
     pub fn run(&self) -> Option<u64> {
         self.run
     }
 
-    /// Whether it runs to its end, even if everything is measured before.
+    /// Whether it runs to its end, even if everything is measured earlier.
     pub fn has_end(&self) -> bool {
         matches!(*self.measured, Measured::Phases { .. })
     }
 
-    /// Names of the places where there are captures, besides sender and receiver.
+    /// Names of the capture points, besides sender and receiver.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.network.places.iter().map(|place| place.name.as_ref())
     }
 
-    /// Whether a flow runs a stack that cannot be copied in the middle of a run.
+    /// Whether a flow runs a stack that cannot be copied during a run.
     pub(crate) fn has_stacks(&self) -> bool {
         self.flows.iter().any(|flow| flow.quic.is_some())
     }
 
-    /// The access links: name, and the numbers of its links down and up.
+    /// The access links: name, and the numbers of the links down and up.
     pub fn access_links(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.network.places.iter().map(|place| {
             let [down, up] = place.access;
@@ -257,12 +259,12 @@ impl Setup {
         })
     }
 
-    /// When the run ends at the latest.
+    /// The latest end of the run.
     pub fn end(&self) -> Instant {
         self.end
     }
 
-    /// The same with an earlier end.
+    /// The same setup with an earlier end.
     #[must_use]
     pub fn until(&self, end: Instant) -> Self {
         Self {
@@ -271,13 +273,13 @@ impl Setup {
         }
     }
 
-    /// How often the mobile node gets a new link, or its link changes.
+    /// How many times the mobile node gets a new link, or its link changes.
     pub(crate) fn makes(&self) -> usize {
         let is_make = |entry: &&Entry| matches!(entry.1, Step::Act(Action::MarkMake));
         self.timeline.iter().filter(is_make).count()
     }
 
-    /// A hash of all of it and of the model's version, in hexadecimal digits: setups with equal addresses
+    /// A hash of the setup and of the model's version, in hexadecimal digits: setups with equal addresses
     /// have equal runs.
     pub fn address(&self) -> String {
         let mut hashing = Hashing(blake3::Hasher::new());
@@ -285,7 +287,7 @@ impl Setup {
         hashing.0.finalize().to_hex().to_string()
     }
 
-    /// The treatment of time between nanoseconds.
+    /// The representation of time between nanoseconds.
     fn clock(&self) -> Clock {
         let counts = |flow: &FlowSetup| flow.part.built.profile.counts_picoseconds;
         if self.flows.iter().any(counts) {
@@ -295,7 +297,7 @@ impl Setup {
         }
     }
 
-    /// The world before anything has happened, of which everything is known but what `open` leaves open.
+    /// The world before any event, without the parts that `open` leaves open.
     fn empty<O: Observer>(&self, open: &Open, observer: O) -> Result<World<O>, StudyError> {
         if let Some(flow) = self.flows.iter().find(|f| f.stack == Stack::Linux) {
             let flow = flow.name.to_string();
@@ -331,7 +333,7 @@ impl Setup {
         Ok(world)
     }
 
-    /// The world before anything has happened, its whole timeline planned.
+    /// The world before any event, with its whole timeline scheduled.
     ///
     /// # Errors
     /// [`StudyError::World`].
@@ -342,7 +344,7 @@ impl Setup {
     }
 
     /// The same without the promise that no other route will be set: every packet has an event at each
-    /// node with a choice. The events are the same.
+    /// node with a choice. The results are the same.
     ///
     /// # Errors
     /// As [`Self::world`].
@@ -352,7 +354,7 @@ impl Setup {
         Ok(world)
     }
 
-    /// Plans the actions of the timeline from an entry on. No route is set later but by them.
+    /// Schedules the actions of the timeline from an entry on. No other route is set later.
     pub(crate) fn plan<O: Observer>(
         &self,
         world: &mut World<O>,

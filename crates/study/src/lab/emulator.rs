@@ -1,6 +1,6 @@
-//! The links of a setup between the network devices of kernels: a simulated world in which the ends of each
-//! flow are devices. Packets that come from one enter the world at the instant at which they were sent; what
-//! the world delivers is for the other. The fate of each is noted in a record (`lab/kernel/midflight.h`).
+//! The links of a setup between the network devices of kernels: a simulated world in which the endpoints of each
+//! flow are devices. A packet from a device enters the world at the instant at which it was sent; what the world
+//! delivers goes to the other device. What happens to each packet is written to a record (`lab/kernel/midflight.h`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,14 +19,13 @@ use crate::error::StudyError;
 use crate::network::cell::SERVER;
 use crate::setup::{Setup, Step};
 
-/// Connections between two devices, besides the flows of the setup, that queues tell apart where one has a queue for
-/// each flow.
+/// Maximum number of connections between two devices, besides the flows of the setup, that fair queues distinguish.
 const OTHERS: usize = 32;
 
 /// Packets of a device that have not yet entered the world.
 type Inbox = Arc<Mutex<VecDeque<Box<[u8]>>>>;
 
-/// An end of a flow: a device.
+/// An endpoint of a flow that is a device.
 #[derive(Clone, Debug)]
 struct Outside(Inbox);
 
@@ -51,7 +50,7 @@ impl Stack for Outside {
     }
 }
 
-/// An end of a flow of the world.
+/// An endpoint of a flow of the world.
 #[derive(Debug)]
 struct Door {
     flow: FlowId,
@@ -59,26 +58,26 @@ struct Door {
     inbox: Inbox,
 }
 
-/// Packets between two devices: a flow of the world for each flow of the setup, and for other connections.
+/// Packets between two devices: a flow of the world for each flow of the setup, and more for other connections.
 #[derive(Debug, Default)]
 struct Way {
     flows: BTreeMap<usize, Door>,
     others: Vec<Door>,
 }
 
-/// The links of a setup, and who watches them; time is the caller's.
+/// The links of a setup and their observer. The caller owns time.
 #[derive(Debug)]
 pub(super) struct Links<O> {
     pub(super) world: World<O>,
-    /// By the nodes that packets go from and to.
+    /// By source and destination node.
     ways: BTreeMap<(u16, u16), Way>,
-    /// The nodes of the ends of each flow of the world.
+    /// The endpoint nodes of each flow of the world.
     nodes: Vec<[u16; 2]>,
-    /// What other connections have as ports, by the nodes of their ends, in the order of their first packets.
+    /// The ports of other connections, by their endpoint nodes, in the order of their first packets.
     ports: BTreeMap<(u16, u16), Vec<(u16, u16)>>,
 }
 
-/// The destination of an IPv4 packet, and its protocol's ports; None for another packet.
+/// The destination of an IPv4 packet and its ports; None for another packet.
 fn read(packet: &[u8]) -> Option<(u16, (u16, u16))> {
     let word = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
     let first = *packet.first()?;
@@ -92,7 +91,7 @@ fn read(packet: &[u8]) -> Option<(u16, (u16, u16))> {
 }
 
 impl<O: Observer> Links<O> {
-    /// Those of a setup, for a multihomed node if that is given.
+    /// The links of a setup; with the interfaces of a multihomed node if `homes` is given.
     pub(super) fn new(setup: &Setup, homes: Option<&Homes>, observer: O) -> Result<Self, LabError> {
         let network = &setup.network;
         if !network.hooks.is_empty() {
@@ -176,7 +175,7 @@ impl<O: Observer> Links<O> {
         })
     }
 
-    /// Lets happen what is due before an instant.
+    /// Processes everything that is due before an instant.
     pub(super) fn go_on(&mut self, before: Instant) -> Result<(), LabError> {
         loop {
             let next = self.world.next_event();
@@ -187,7 +186,8 @@ impl<O: Observer> Links<O> {
         }
     }
 
-    /// The device of a node sends a packet; whether it goes anywhere. Nothing that is due later has happened yet.
+    /// The device of a node sends a packet; returns whether it has a destination. No later event has been processed
+    /// yet.
     pub(super) fn send(
         &mut self,
         now: Instant,
@@ -204,7 +204,7 @@ impl<O: Observer> Links<O> {
         let own = [number(ports.1), number(ports.0)];
         let own = own.into_iter().flatten().find_map(|n| way.flows.get(&n));
         let door = own.or_else(|| {
-            // Both directions of a connection are of one flow.
+            // Both directions of a connection belong to one flow.
             let (pair, ports) = if node < to {
                 ((node, to), ports)
             } else {
@@ -232,29 +232,29 @@ impl<O: Observer> Links<O> {
     }
 }
 
-/// The fate of a packet.
+/// What happened to a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// Its number among all.
+    /// Its number among all packets.
     pub packet: u32,
     /// When.
     pub at: Instant,
     /// The node to whose device it is delivered, and its bytes at that time; None if it is lost.
     pub delivered: Option<(u16, Box<[u8]>)>,
-    /// A queue has marked it: "congestion experienced".
+    /// A queue has marked it ("congestion experienced").
     pub is_marked: bool,
-    /// Where its record is, for [`Emulator::delivered`].
+    /// The position of its record, for [`Emulator::delivered`].
     place: usize,
 }
 
-/// Notes what happens to packets.
+/// Records what happens to packets.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The nodes of the ends of each flow.
+    /// The endpoint nodes of each flow.
     nodes: Vec<[u16; 2]>,
-    /// Numbers among all of packets that are underway, by flow and number there, and whether they are marked.
+    /// The overall numbers of packets in transit, by flow and number there, and whether they are marked.
     underway: BTreeMap<(usize, u64), (u32, bool)>,
-    /// How many there were.
+    /// The number of packets so far.
     packets: u32,
     record: Writer,
     fates: Vec<Fate>,
@@ -277,7 +277,7 @@ impl Observer for Seen {
         let key = |number: u64| (flow.index(), number);
         match event {
             Event::DatagramSent(datagram) => {
-                // The one that was counted last.
+                // The packet that was counted last.
                 let packet = (self.packets.wrapping_sub(1), false);
                 self.underway.insert(key(datagram.number), packet);
             }
@@ -326,7 +326,7 @@ impl Observer for Seen {
     }
 }
 
-/// The links of a setup, and the record of what they carry.
+/// The links of a setup, and the record of the packets on them.
 #[derive(Debug)]
 pub struct Emulator {
     links: Links<Seen>,
@@ -334,10 +334,10 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Those of a setup; if it is `multihomed`, with a node that has an interface on each access link.
+    /// The links of a setup; if it is `multihomed`, with a node that has an interface on each access link.
     ///
     /// # Errors
-    /// [`LabError`] for what the world refuses.
+    /// [`LabError`] for an error of the world.
     pub fn new(setup: &Setup, multihomed: bool) -> Result<Self, LabError> {
         let homes = multihomed.then(|| Homes::new(setup)).transpose()?;
         let mut links = Links::new(setup, homes.as_ref(), Seen::default())?;
@@ -363,11 +363,11 @@ impl Emulator {
         self.links.world.watch().0
     }
 
-    /// The device of a node has sent a packet at an instant, up to which no other events can follow. Packets that
-    /// the machine's kernel sends itself, such as router solicitations, are neither delivered nor recorded.
+    /// The device of a node has sent a packet at an instant; no earlier packet may follow. Packets that the
+    /// machine's kernel sends itself, such as router solicitations, are neither delivered nor recorded.
     ///
     /// # Errors
-    /// [`LabError`] for what the world refuses.
+    /// [`LabError`] for an error of the world.
     pub fn take(&mut self, now: Instant, node: u16, packet: &[u8]) -> Result<(), LabError> {
         self.links.go_on(now)?;
         let way = read(packet).map(|(to, _)| (node, to));
@@ -379,12 +379,12 @@ impl Emulator {
         self.send(now, node, packet.into())
     }
 
-    /// As [`Self::take`], for packets that a guest's driver reports as entries of a record. The world gets
-    /// packets of their lengths with their headers.
+    /// As [`Self::take`], for packets that a guest's driver reports as entries of a record. The world gets packets
+    /// of the same lengths with their headers.
     ///
     /// # Errors
-    /// [`LabError::Record`] for what is no entry of such a packet or not the next; [`LabError`] for what the world
-    /// refuses.
+    /// [`LabError::Record`] for an entry that is not a sent packet or not the next one; [`LabError`] for an error of
+    /// the world.
     pub fn take_entries(&mut self, entries: &[u8]) -> Result<(), LabError> {
         for entry in records(entries) {
             let entry = entry?;
@@ -421,16 +421,16 @@ impl Emulator {
         Ok(())
     }
 
-    /// Lets happen what is due up to an instant; what became of packets since the last call.
+    /// Processes everything that is due up to an instant; returns what happened to packets since the last call.
     ///
     /// # Errors
-    /// [`LabError`] for what the world refuses.
+    /// [`LabError`] for an error of the world.
     pub fn run(&mut self, now: Instant) -> Result<Vec<Fate>, LabError> {
         self.links.go_on(now + Duration::from_nanos(1))?;
         Ok(std::mem::take(&mut self.seen().fates))
     }
 
-    /// When something is due next.
+    /// When the next event is due.
     pub fn next(&self) -> Instant {
         self.links.world.next_event().at()
     }
@@ -448,8 +448,7 @@ impl Emulator {
     }
 }
 
-/// How long a packet takes from one device of a setup to another at least: by the delays of links alone, each at its
-/// shortest.
+/// Lower bound of the time from one device of a setup to another: the link delays alone, each at its minimum.
 pub(super) fn shortest_way(setup: &Setup, homes: Option<&Homes>) -> Duration {
     let network = &setup.network;
     let mut links = network.links.clone();
@@ -469,7 +468,7 @@ pub(super) fn shortest_way(setup: &Setup, homes: Option<&Homes>) -> Duration {
         let least = later.fold(link.delay, Duration::min);
         let curve = link.schedule.as_ref().and_then(|of| of.schedule.delay());
         curve.map_or(least, |curve| {
-            // To a nanosecond, and a trace holds no negative delay.
+            // Rounded down to a nanosecond; a trace has no negative delay.
             Duration::from_nanos((curve.range().0 * 1e9).floor().max(0.0) as u64)
         })
     };
@@ -478,7 +477,7 @@ pub(super) fn shortest_way(setup: &Setup, homes: Option<&Homes>) -> Duration {
     for &from in &ends {
         let mut far = vec![Duration::MAX; nodes];
         far[from] = Duration::ZERO;
-        // Bellman and Ford: few nodes, once in a run.
+        // Bellman-Ford: few nodes, once per run.
         for _ in 0..nodes {
             for link in &links {
                 let (start, end) = (usize::from(link.from.0), usize::from(link.to.0));
@@ -563,14 +562,14 @@ mod tests {
             )
         };
         let events = events?;
-        // The one to a node that is not there is in no record.
+        // The packet to a missing node is in no record.
         assert_eq!(events.len(), 6);
         assert_eq!(events.iter().filter(lost).count(), 1);
         assert_eq!(events.iter().filter(late).count(), 1);
         Ok(())
     }
 
-    /// A queue with ECN marks packets whose headers say that they understand it, and drops others.
+    /// A queue with ECN marks packets whose headers have ECT, and drops others.
     #[test]
     fn queues_mark_packets_of_devices() -> Result<(), LabError> {
         let text = r#"
@@ -610,7 +609,7 @@ mod tests {
         Ok(())
     }
 
-    /// A guest's driver writes its own record, whose packets have the next numbers.
+    /// A guest's driver writes its own record; its packets have the next numbers.
     #[test]
     fn entries_of_a_driver_are_taken_in_their_order() -> Result<(), LabError> {
         let text =

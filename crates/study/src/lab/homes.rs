@@ -1,8 +1,8 @@
 //! A multihomed mobile side: in addition to the mobile node, which has one link at a time, a node
 //! with an interface on each access link.
 //!
-//! Every interface is a node behind the access link. A break of the link for the mobile node is a
-//! break for that interface, from the same instant on and with the same losses.
+//! Every interface is a node behind the access link. When the mobile node's link breaks, that
+//! interface's link breaks too, at the same instant and with the same losses.
 
 use std::fmt::Write;
 
@@ -17,16 +17,16 @@ use crate::setup::{link_id, Setup};
 #[derive(Clone, Copy)]
 pub(super) struct Homes {
     map: Map,
-    /// The link on which the mobile node begins.
+    /// The initial link of the mobile node.
     start: usize,
-    /// Number of the first node and of the first link that come to those of the setup.
+    /// Numbers of the first additional node and of the first additional link.
     first_node: usize,
     first_link: usize,
     wired: Rate,
 }
 
 impl Homes {
-    /// Those of a scenario.
+    /// The interfaces of a scenario.
     pub(super) fn new(setup: &Setup) -> Result<Self, LabError> {
         let network = &setup.network;
         let map = Map::of_nodes(network.nodes);
@@ -47,7 +47,7 @@ impl Homes {
         0..usize::from(self.map.stations)
     }
 
-    /// How many nodes and links there are with these.
+    /// How many nodes and links there are, including these.
     pub(super) fn sizes(&self) -> [usize; 2] {
         let count = self.all().end;
         [self.first_node + count, self.first_link + 2 * count]
@@ -57,7 +57,7 @@ impl Homes {
         self.first_node + link
     }
 
-    /// The node whose namespace has all interfaces: that of the first link.
+    /// The node whose network namespace has all interfaces: that of the first link.
     pub(super) fn first(&self) -> u16 {
         self.node(self.start) as u16
     }
@@ -101,7 +101,7 @@ impl Homes {
         self.all().flat_map(of).collect()
     }
 
-    /// The interfaces besides the first, which is that of the namespace.
+    /// The interfaces besides the first, which belongs to the namespace.
     pub(super) fn interface_lines(&self) -> String {
         let first = self.first();
         let mut text = String::new();
@@ -111,7 +111,7 @@ impl Homes {
         text
     }
 
-    /// The link at an interface in the place of that at the mobile node.
+    /// The interface's link that corresponds to the mobile node's link `of`.
     fn twin(&self, of: LinkId) -> Option<LinkId> {
         self.all().find_map(|link| {
             let place = self.map.ends(link).iter().position(|&end| end == of)?;
@@ -119,7 +119,7 @@ impl Homes {
         })
     }
 
-    /// The effect of an action on the interfaces.
+    /// The action for the interfaces that corresponds to an action for the mobile node.
     pub(super) fn also(&self, action: &Action) -> Option<Action> {
         match *action {
             Action::Down(link) => Some(Action::Down(self.twin(link)?)),

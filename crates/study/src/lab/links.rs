@@ -1,5 +1,5 @@
-//! The links of a run in the lab once more: what the devices sent is sent again, at the same instants, over the
-//! same links, to look at them, or to see that everything comes out as in the record.
+//! Replays the links of a run in the lab: the packets that the devices sent are sent again, at the same instants, over
+//! the same links, to take samples of the links, or to check that the results equal the record.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::error::StudyError;
 use crate::setup::Setup;
 use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
 
-/// The most differences that are reported.
+/// Maximum number of reported differences.
 const MOST_TOLD: usize = 10;
 
-/// The fate of a packet by the end of the run.
+/// What has happened to a packet by the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(Instant),
@@ -59,18 +59,18 @@ impl fmt::Display for Fate {
     }
 }
 
-/// How a record compares with its packets sent again.
+/// The comparison of a record with a replay of its packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkCheck {
     /// Packets that devices sent.
     pub packets: usize,
-    /// Those that were delivered, or lost at the same link for the same cause, at the same instant.
+    /// Packets with the same result: delivered, or lost at the same link for the same cause, at the same instant.
     pub same: usize,
-    /// Of these those that were lost.
+    /// The lost ones of these.
     pub lost: usize,
-    /// The most that a packet was given to its device later than the links say.
+    /// The maximum delay between the delivery time of the links and the delivery to the device.
     pub most_late: Duration,
-    /// The first that are not the same, a sentence each.
+    /// The first differences, one sentence each.
     pub differences: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ pub fn replay_samples(
     Ok(found)
 }
 
-/// The state that the kernel's senders reported with each packet.
+/// The states that the kernel's senders reported with each packet.
 fn kernel_senders(setup: &Setup, record: &[u8]) -> Result<Vec<SenderSample>, LabError> {
     let mut found = Vec::new();
     for record in records(record) {
@@ -168,11 +168,11 @@ fn kernel_senders(setup: &Setup, record: &[u8]) -> Result<Vec<SenderSample>, Lab
     Ok(found)
 }
 
-/// Sends what devices sent over the links again, and compares what becomes of it; if it is `multihomed`, over those of
-/// a node that has an interface on each access link.
+/// Sends the packets of the devices over the links again, and compares the results; if it is `multihomed`, over the
+/// links of a node that has an interface on each access link.
 ///
 /// # Errors
-/// [`LabError::Record`]; [`LabError::Study`] for a world that cannot be.
+/// [`LabError::Record`]; [`LabError::Study`] for an invalid world.
 pub fn check_links(setup: &Setup, record: &[u8], multihomed: bool) -> Result<LinkCheck, LabError> {
     let mut emulator = Emulator::new(setup, multihomed)?;
     let mut check = LinkCheck::default();

@@ -1,10 +1,10 @@
 //! Runs of setups on a real Linux kernel in virtual time: the input of the kernel, and the
 //! evaluation of its record.
 //!
-//! A guest gets a script ([`lab_script`]). Its links are the simulator's, in a process beside it ([`Emulator`]), which
-//! keeps a record of all packets ([`records`]). The record is replayed as the events of a simulated run, so that
-//! measures, traces and digests are the same ones ([`replay_flows`], [`replay_trace`]); its packets can be sent over
-//! the links again ([`check_links`]). The driver of the guest's devices is in `lab/kernel`, its program in `lab/guest`.
+//! A guest gets a script ([`lab_script`]). Its links are the simulator's, in a separate process ([`Emulator`]), which
+//! keeps a record of all packets ([`records`]). The record is replayed as the events of a simulated run, so that it has
+//! the same measures, traces and digests ([`replay_flows`], [`replay_trace`]); its packets can be sent over the links
+//! again ([`check_links`]). The driver of the guest's devices is in `lab/kernel`, its program in `lab/guest`.
 
 mod emulator;
 mod homes;
@@ -29,7 +29,7 @@ pub use self::sender::{drive, Line, OurSender, Woken};
 /// Why a setup cannot run in the lab, or its record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The setup has something that the lab or the kernel cannot do.
+    /// The setup uses something that the lab or the kernel does not support.
     #[error("the lab cannot run {what}; expected {accepted}")]
     Unsupported {
         /// What it is, and where.
@@ -37,7 +37,7 @@ pub enum LabError {
         /// The alternative.
         accepted: String,
     },
-    /// The record is not one of this setup.
+    /// The record does not belong to this setup.
     #[error("the record of packets is damaged at byte {at}: {what}")]
     Record {
         /// Where.
@@ -64,7 +64,7 @@ fn refused(what: impl Into<String>, accepted: impl Into<String>) -> LabError {
     }
 }
 
-/// Whether the timeline does it to links and routes.
+/// Whether an action of the timeline affects links and routes.
 fn is_of_links(action: &Action) -> bool {
     matches!(
         action,

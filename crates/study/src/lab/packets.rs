@@ -16,8 +16,7 @@ impl From<pcapng::PcapError> for LabError {
     }
 }
 
-/// The packets of a flow at its sender and at its receiver: their headers; the data were not
-/// recorded.
+/// The packets of a flow at its sender and at its receiver: their headers; data was not recorded.
 ///
 /// # Errors
 /// [`LabError`], also for an unknown flow.

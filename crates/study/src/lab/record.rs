@@ -5,11 +5,11 @@ use midflight_units::{Duration, Instant};
 
 use super::LabError;
 
-/// Bytes of a record without what follows a packet that is sent, and of the state that does.
+/// Bytes of a fixed entry, and of the connection state that may follow a sent packet.
 const FIXED: usize = 24;
 const STATE: usize = 64;
 
-/// The sender's connection after it has decided to send, as the kernel has it.
+/// The kernel's state of a sender's connection after it has decided to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelState {
     /// `icsk_ca_state`: open, disorder, CWR, recovery, loss.
@@ -48,7 +48,7 @@ pub struct KernelState {
     pub snd_una: u32,
 }
 
-/// The fate of a packet.
+/// An event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordEvent<'a> {
     /// The device of a node sent it.
@@ -60,9 +60,9 @@ pub enum RecordEvent<'a> {
         /// Its headers of IP and of TCP or UDP.
         headers: &'a [u8],
     },
-    /// The device of a node got it.
+    /// The device of a node received it.
     Delivered {
-        /// The link that it came over; none where it never left the node.
+        /// The link over which it came; none if it never left the node.
         link: Option<u16>,
         /// How much later than the link's model says, in nanoseconds.
         late_ns: i32,
@@ -78,7 +78,7 @@ pub enum RecordEvent<'a> {
 /// An entry of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Where it begins in the record.
+    /// Its offset in the record.
     pub offset: usize,
     /// When.
     pub at: Instant,
@@ -105,7 +105,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// IP's number of UDP, and the length of its header.
 const UDP: (u8, usize) = (17, 8);
 
-/// Bytes of the headers of IP and of TCP or UDP, which say how long they are; padding follows them.
+/// The headers of IP and of TCP or UDP, by their length fields; padding follows them.
 fn headers(bytes: &[u8]) -> &[u8] {
     let words = |at: usize, shift: u8| {
         bytes
@@ -120,7 +120,7 @@ fn headers(bytes: &[u8]) -> &[u8] {
     bytes.get(..ip + transport).unwrap_or(bytes)
 }
 
-/// The state of a connection, and whether there is one.
+/// The state of a connection, and whether it is valid.
 fn state(bytes: &[u8]) -> Option<(bool, KernelState)> {
     let &[is_there, ca_state, retransmits, backoff] = bytes.first_chunk()?;
     let field = |number: usize| u32_at(bytes, 4 + 4 * number);
@@ -146,7 +146,7 @@ fn state(bytes: &[u8]) -> Option<(bool, KernelState)> {
     Some((is_there != 0, state))
 }
 
-/// Reads the entry that begins at `offset`, and where the next one does.
+/// Reads the entry at `offset`; also returns the offset of the next one.
 fn read(bytes: &[u8], offset: usize) -> Result<(Record<'_>, usize), LabError> {
     let damaged = |what: String| LabError::Record { at: offset, what };
     let rest = bytes.get(offset..).unwrap_or_default();
@@ -201,7 +201,7 @@ fn read(bytes: &[u8], offset: usize) -> Result<(Record<'_>, usize), LabError> {
     Ok((record, offset + length))
 }
 
-/// The entries of a record, in the order in which they were made. After an error there is nothing more.
+/// The entries of a record, in the order of recording. After an error there are no more.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, LabError>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -225,11 +225,11 @@ pub fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, LabError
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer(Vec<u8>);
 
-/// Most bytes of headers that are kept.
+/// Maximum number of header bytes that are kept.
 const HEADERS: usize = 120;
 
 impl Writer {
-    /// Where the entry begins.
+    /// Begins an entry; returns its offset.
     fn entry(
         &mut self,
         now: Instant,
@@ -255,7 +255,7 @@ impl Writer {
         self.0.extend(entry);
     }
 
-    /// A packet of which only its bytes are known.
+    /// A sent packet of which only the bytes are known.
     pub(super) fn sent(&mut self, now: Instant, packet: u32, node: u16, bytes: &[u8]) {
         let known = bytes.get(..HEADERS).unwrap_or(bytes);
         let kept = headers(known);
@@ -269,7 +269,7 @@ impl Writer {
         self.entry(now, packet, node, 2, link.into(), 0)
     }
 
-    /// The packet of the entry that begins there was delivered this much later.
+    /// The packet of the entry at this offset was delivered this much later.
     pub(super) fn late(&mut self, at: usize, late: Duration) {
         let late = i32::try_from(late.as_nanos()).unwrap_or(i32::MAX);
         if let Some(field) = self.0.get_mut(at + 20..at + FIXED) {
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(found[2].event, RecordEvent::Lost(DropCause::Break));
     }
 
-    /// What tells connections apart is in the header of UDP, too.
+    /// The ports, which distinguish connections, are also in the UDP header.
     #[test]
     fn ports_of_udp_are_kept() {
         let mut packet = vec![0_u8; 100];

@@ -1,9 +1,9 @@
-//! A record as the events of a simulated run, for the same measures, traces and digests.
+//! Replays a record as the events of a simulated run, for the same measures, traces and digests.
 //!
 //! The kernel counts bytes and the simulator segments: byte 1 of the stream begins segment 1, and the SYN
-//! is segment 0. Changes of a sender's state are known when it sends a packet, from the state in
-//! the record: a timeout is an increase of its counter, a fast retransmit the first retransmission
-//! of a recovery.
+//! is segment 0. Changes of a sender's state are detected when it sends a packet, from the state in the
+//! record: a timeout is an increase of its counter, a fast retransmit the first retransmission of a
+//! recovery.
 
 use std::collections::BTreeMap;
 
@@ -33,14 +33,14 @@ const LOSS: u8 = 4;
 /// A slow-start threshold that is not set (`TCP_INFINITE_SSTHRESH`).
 pub(super) const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// Which way a packet of a flow goes.
+/// The direction of a packet of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Data,
     Acks,
 }
 
-/// The flow of a packet that a node sends, and which way it goes.
+/// The flow of a packet that a node sends, and its direction.
 pub(super) fn direction(setup: &Setup, node: u16, header: &Header) -> Option<(usize, Direction)> {
     let number = |port: u16| port.checked_sub(FIRST_PORT).map(usize::from);
     let of = |port: u16| number(port).and_then(|n| Some((n, setup.flows.get(n)?)));
@@ -51,12 +51,12 @@ pub(super) fn direction(setup: &Setup, node: u16, header: &Header) -> Option<(us
     }
 }
 
-/// Takes the events of a record, and of its timeline.
+/// Takes the events of a record and of the timeline.
 pub(crate) trait Replayed: Observer {
     fn mark(&mut self, mark: &Mark, at: Instant);
     fn is_done(&self, next: Instant) -> bool;
     fn end(&mut self, at: Instant);
-    /// Whether there is too much of it.
+    /// Returns an error if there are too many events.
     fn check_length(&self, _end: Instant) -> Result<(), LabError> {
         Ok(())
     }
@@ -99,14 +99,14 @@ impl<W: RunObserver> Replayed for (Digest, Observed<W>) {
 pub struct Recorded<'a> {
     /// The record of packets.
     pub packets: &'a [u8],
-    /// The turns of flows whose sender is ours, by the flows' numbers ([`super::drive`]).
+    /// The turns of flows with our sender, by the flows' numbers ([`super::drive`]).
     pub turns: &'a BTreeMap<usize, Vec<u8>>,
 }
 
-/// A packet under way.
+/// A packet in transit.
 #[derive(Clone, Copy, Debug)]
 enum Underway<'a> {
-    /// Segments from the first to one past the last, which the packet holds in parts at least.
+    /// The first segment and one past the last that the packet carries, wholly or in part.
     Data {
         flow: usize,
         first: Seq,
@@ -124,44 +124,44 @@ enum Underway<'a> {
     },
 }
 
-/// A connection as its packets tell.
+/// A connection, reconstructed from its packets.
 #[derive(Clone, Debug, Default)]
 struct Connection {
-    /// Number of the SYN's byte.
+    /// The initial sequence number.
     isn: Option<u32>,
     /// Bytes of data in a full segment.
     mss: u32,
-    /// First byte of the stream that is not acknowledged at the sender, counted from the SYN's; one past
-    /// the last segment sent.
+    /// First byte of the stream that is not acknowledged at the sender, counted from the SYN; one past the
+    /// last segment sent.
     acked: u64,
     max: Seq,
     end: Seq,
     /// One past the last byte sent.
     sent: u64,
-    /// The sender has closed the connection after all data: what acknowledges that is no ACK of data.
+    /// The sender has closed the connection after all data: the ACK of its FIN is not an ACK of data.
     has_closed: bool,
     /// Segments that have arrived, and one past the highest.
     arrived: Vec<bool>,
     highest: Seq,
-    /// When the segment was sent that arrived last.
+    /// When the segment that arrived last was sent.
     last_cause: Instant,
     /// The last state that the sender reported.
     state: Option<KernelState>,
-    /// A recovery is under way, of which the first retransmission has been sent.
+    /// A recovery is in progress and its first retransmission has been sent.
     recovering: bool,
     /// See [`judge_timeouts`].
     open_timeouts: Vec<(Instant, Seq)>,
 }
 
 impl Connection {
-    /// The byte of the stream that a number of the header means.
+    /// The byte of the stream for a sequence number of the header.
     fn byte(&self, number: u32) -> Option<u64> {
         let base = self.isn?.wrapping_add(self.acked as u32);
         let ahead = number.wrapping_sub(base) as i32;
         self.acked.checked_add_signed(ahead.into())
     }
 
-    /// The segment of a byte: the first of data is byte 1.
+    /// The segment of a byte: the first data byte is byte 1.
     fn segment(&self, byte: u64) -> Seq {
         match byte {
             0 => 0,
@@ -169,7 +169,7 @@ impl Connection {
         }
     }
 
-    /// The segment that is expected next when a byte is.
+    /// The next expected segment when this byte is expected.
     fn expected(&self, byte: u64) -> Seq {
         self.segment(byte).min(self.end)
     }
@@ -198,7 +198,7 @@ impl Connection {
         for (left, right) in header.options.sack.iter() {
             let (left, right) = (self.byte(left)?, self.byte(right)?);
             let left = self.segment(left);
-            // One past the last segment that the block has all of.
+            // One past the last segment that the block covers completely.
             let right = self.segment(right).max(left);
             sack.push(ack, SackBlock { left, right });
         }
@@ -221,7 +221,7 @@ impl Connection {
     }
 }
 
-/// Who changes a window, as far as the state says.
+/// The author of a window change, as far as the state shows it.
 fn author(una: u64, state: &KernelState) -> Author {
     match state.ca_state {
         _ if una <= 1 => Author::Handshake,
@@ -235,7 +235,7 @@ fn micros(of: u32) -> Duration {
     Duration::from_micros(of.into())
 }
 
-/// Tells an observer what the sender of a flow tells.
+/// Passes the events of a flow's sender to an observer.
 struct EventForwarder<'a, O> {
     observer: &'a mut O,
     flow: usize,
@@ -259,13 +259,13 @@ struct Replay<'a, 'o, O> {
     setup: &'a Setup,
     observer: &'o mut O,
     connections: Vec<Connection>,
-    /// Senders of ours.
+    /// Our senders.
     twins: BTreeMap<usize, ReplayedSender<'a>>,
     underway: BTreeMap<u32, Underway<'a>>,
 }
 
 impl<'a, O: Replayed> Replay<'a, '_, O> {
-    /// An action of one of our senders at a place of the record.
+    /// Lets one of our senders act at a position of the record.
     fn with_twin(
         &mut self,
         flow: usize,
@@ -286,7 +286,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         })
     }
 
-    /// The actions of our senders before an instant.
+    /// Lets our senders act up to an instant.
     fn go_on(&mut self, before: Instant, offset: usize) -> Result<(), LabError> {
         let numbers: Vec<usize> = self.twins.keys().copied().collect();
         for flow in numbers {
@@ -304,7 +304,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         self.tell(now, flow, &Event::Sender(event));
     }
 
-    /// An entry of the timeline.
+    /// Processes an entry of the timeline.
     fn step(&mut self, at: Instant, step: &Step) {
         match step {
             Step::Mark(mark) => self.observer.mark(mark, at),
@@ -326,7 +326,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         else {
             return Ok(());
         };
-        // Packets of other protocols than TCP have no flow.
+        // Packets of protocols other than TCP belong to no flow.
         let Ok((header, data)) = Header::decode_headers(headers) else {
             return Ok(());
         };
@@ -350,7 +350,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 let (from, until) = if header.flags.syn {
                     (0, 1)
                 } else {
-                    // Where segments are not full, packets hold the end of one and the start of another.
+                    // If segments are not full, packets carry the end of one and the start of another.
                     let from = connection.segment(first);
                     let next = connection.segment(first + u64::from(data));
                     (from, next.max(from + 1))
@@ -411,7 +411,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         Ok(())
     }
 
-    /// Segments leave, as one packet.
+    /// Segments are sent as one packet.
     fn send(&mut self, now: Instant, packet: u32, flow: usize, last: Seq, segment: Segment) {
         let first = segment.seq;
         for seq in first..last {
@@ -434,7 +434,8 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         self.underway.insert(packet, of);
     }
 
-    /// The changes in a sender since it sent last; `again` is what it is about to send again.
+    /// Reports the changes in a sender since it last sent; `again` is the segment that it is about to
+    /// retransmit.
     fn record_state(&mut self, now: Instant, flow: usize, state: KernelState, again: Option<Seq>) {
         let connection = &mut self.connections[flow];
         let before = connection.state.replace(state);
@@ -592,7 +593,8 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
     }
 }
 
-/// Tells an observer what a record and the timeline of its setup say, until the run is over: when.
+/// Passes the events of a record and of its setup's timeline to an observer until the run is over; returns
+/// that instant.
 fn replay<O: Replayed>(
     setup: &Setup,
     recorded: Recorded<'_>,
@@ -652,8 +654,8 @@ fn replay<O: Replayed>(
     Ok(until)
 }
 
-/// The measurements of each flow in a run of a kernel, in the form of a simulated one's, and the
-/// digest of its events.
+/// The measurements of each flow in a kernel's run, in the same form as for a simulated run, and the digest
+/// of its events.
 ///
 /// # Errors
 /// [`LabError::Record`].
@@ -667,8 +669,8 @@ pub fn replay_flows(
     Ok(measuring.measure.rows(setup, measuring.digest))
 }
 
-/// Every event of a flow in such a run, the first flow's if none is named, and the digest: as
-/// [`crate::trace`] gives it of a run that is simulated.
+/// Every event of a flow in such a run (of the first flow if none is named), and the digest, as in
+/// [`crate::trace`] for a simulated run.
 ///
 /// # Errors
 /// [`LabError::Record`]; [`LabError::Study`] for an unknown flow, or when there is too much.
@@ -685,8 +687,8 @@ pub fn replay_trace(
     Ok((observed.into_watching().into_rows(), digest.to_string()))
 }
 
-/// Every event of a flow in such a run with the sender before it, as [`crate::explain`] gives it of a run
-/// that is simulated.
+/// Every event of a flow in such a run with the sender's state before it, as in [`crate::explain`] for a
+/// simulated run.
 ///
 /// # Errors
 /// As [`replay_trace`].
@@ -711,7 +713,7 @@ pub fn replay_events(
     Ok(Explained::replayed(kept, flow, of_run, recorded))
 }
 
-/// The sender of ours of a flow in such a run, after everything before `at`; none where it is the kernel's.
+/// Our sender of a flow in such a run, after everything before `at`; none if the sender is the kernel's.
 pub(crate) fn replay_sender(
     setup: &Setup,
     recorded: &OwnedRecord,
@@ -768,7 +770,7 @@ pub fn replay_stall(
     Ok(Stall::of(&outcomes[flow], digest.to_string()))
 }
 
-/// Bytes of data in a full segment of each flow of a record; 0 of one that sent none.
+/// Bytes of data in a full segment of each flow of a record; 0 for a flow that sent nothing.
 ///
 /// # Errors
 /// [`LabError::Record`].

@@ -1,5 +1,5 @@
-//! A setup as the script of a guest: commands of the lab's driver (`lab/kernel/README.md`), and flows in the commands
-//! of the guest's program (`lab/guest/init.c`). The links are in a process beside it ([`super::Emulator`]).
+//! A setup as the script of a guest: commands of the lab's driver (`lab/kernel/README.md`), and flows as commands of
+//! the guest's program (`lab/guest/init.c`). The links are in a separate process ([`super::Emulator`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -16,43 +16,43 @@ use crate::measure::Measured;
 use crate::scenario::Stack;
 use crate::setup::{FlowSetup, Setup, Step};
 
-/// net.ipv4.tcp_rmem: what a buffer keeps when memory is short.
+/// net.ipv4.tcp_rmem: the minimum buffer under memory pressure.
 const LEAST_BUFFER: u32 = 4096;
 
-/// When the script begins on the guest's monotonic clock; by then everything is set up. Its jiffies are then
-/// a multiple of 4096 with HZ 250, 1000 and 100, so that the buckets of its timer wheel are those of a clock that
-/// begins at zero.
+/// When the script begins on the guest's monotonic clock; by then everything is set up. Jiffies are then a multiple
+/// of 4096 with HZ 250, 1000 and 100, so that the buckets of the timer wheel are the same as for a clock that begins
+/// at zero.
 pub const ORIGIN: Instant = Instant::from_nanos(54_240_000_000);
 
-/// Most nodes, links and flows of a guest.
+/// Maximum number of nodes, links and flows of a guest.
 const MOST: [(&str, usize); 3] = [("nodes", 256), ("links", 512), ("flows", 4096)];
-/// Most samples of a sender's state: some 250 bytes each in the guest.
+/// Maximum number of samples of a sender's state: about 250 bytes each in the guest.
 const MOST_SAMPLES: u64 = 200_000;
-/// Most characters of a congestion control's name (`TCP_CA_NAME_MAX`).
+/// Maximum length of a congestion control's name (`TCP_CA_NAME_MAX`).
 const MOST_NAME: usize = 15;
-/// Bytes of data in a full segment of Ethernet's 1500, without and with timestamps (RFC 7323).
+/// Bytes of data in a full segment with Ethernet's 1500 bytes, without and with timestamps (RFC 7323).
 const PAYLOAD: [u64; 2] = [1460, 1448];
 
 /// Input of a guest in addition to the setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
-    /// Congestion controls, by the kernel's names: one for all flows, or one for each; none for those that
-    /// flows with the stack of the kernel have themselves, and for our senders.
+    /// Congestion controls, by the kernel's names: one for all flows, or one for each; none if flows with the
+    /// kernel's stack name their own, and for our senders.
     pub congestion: Vec<String>,
-    /// Settings of the kernel in each end's network namespace: names as `sysctl` has them, and values.
+    /// Settings of the kernel in each endpoint's network namespace: names for `sysctl`, and values.
     pub sysctls: Vec<(String, String)>,
-    /// How often each of the kernel's senders tells its state (TCP_INFO); zero for never.
+    /// How often the state of each kernel sender is sampled (TCP_INFO); zero for never.
     pub sample: Duration,
     /// When the script begins on the guest's monotonic clock.
     pub origin: Instant,
-    /// Whose senders the flows have: the kernel's, or ours with the profile and scheme of each flow
+    /// The sender of the flows: the kernel's, or ours with the profile and scheme of each flow
     /// ([`super::OurSender`]). The receivers are the kernel's.
     pub stack: Stack,
-    /// There is a node with an interface on each access link beside the mobile node.
+    /// A second node has an interface on each access link, besides the mobile node.
     pub multihomed: bool,
 }
 
-/// Path below `/proc/sys` of a setting of the kernel.
+/// Path below `/proc/sys` of a kernel setting.
 fn path_of(name: &str) -> Result<String, LabError> {
     let path = if name.contains('/') {
         name.to_string()
@@ -114,7 +114,7 @@ impl Guest {
     }
 }
 
-/// The parts of a setup that the lab does not support.
+/// Refuses a setup with features that the lab does not support.
 fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabError> {
     let network = &setup.network;
     let [nodes, links] = homes.map_or([network.nodes, network.links.len()], Homes::sizes);
@@ -167,7 +167,7 @@ fn check_flow(flow: &FlowSetup) -> Result<(), LabError> {
     ))
 }
 
-/// A flow as the guest opens it.
+/// The guest's command for a flow.
 fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
     if guest.stack == Stack::Midflight {
         let has_end = u8::from(flow.end.is_some());
@@ -196,7 +196,7 @@ fn receiver_lines(flow: &FlowSetup) -> String {
     )
 }
 
-/// ECN at the ends of flows that ask for it; the kernel has one setting for all flows of a host.
+/// ECN at the endpoints of flows that request it; the kernel has one setting for all flows of a host.
 fn ecn_lines(flows: &[FlowSetup]) -> Result<String, LabError> {
     let mut asks: BTreeMap<u16, bool> = BTreeMap::new();
     for flow in flows {
@@ -220,11 +220,10 @@ fn ecn_lines(flows: &[FlowSetup]) -> Result<String, LabError> {
 
 /// A setup as the script of a guest.
 ///
-/// A flow of n segments transfers n full segments of the kernel's: 1448 bytes, or 1460 where a
-/// sysctl switches timestamps off.
+/// A flow of n segments transfers n full segments of the kernel: 1448 bytes, or 1460 if a sysctl disables timestamps.
 ///
 /// # Errors
-/// [`LabError::Unsupported`] names what the lab cannot run.
+/// [`LabError::Unsupported`] names what the lab does not support.
 pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     if !matches!(*setup.measured, Measured::Phases { .. }) {
         return Err(refused("a question of a paper", "a scenario"));

@@ -2,8 +2,8 @@
 //!
 //! It runs twice. In the guest it waits for datagrams and instants ([`drive`]) and records when it
 //! acted. When the record of the guest is replayed, it gets the same datagrams at the same instants
-//! and repeats its actions ([`ReplayedSender`]). So the guest records only instants, and the events
-//! of the sender are those of a simulated one.
+//! and repeats its actions ([`ReplayedSender`]). So the guest records only instants, and the events of
+//! the sender are those of a simulated sender.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -20,21 +20,22 @@ use super::{refused, LabError};
 use crate::scenario::Stack;
 use crate::setup::{flow_id, FlowSetup, Setup, Step};
 
-/// Ports of receivers (`lab/guest/init.c`) and of senders of ours: the first flow's; others follow.
+/// Ports of receivers (`lab/guest/init.c`) and of our senders, for the first flow; others follow.
 pub(super) const FIRST_PORT: u16 = 5001;
 const FIRST_SENDER: u16 = 40_001;
-/// Addresses of nodes: the kernel's, and those of senders of ours. The last two bytes name the node.
+/// Network addresses of the kernel's nodes and of our senders. The last two bytes are the node's
+/// number.
 const KERNEL: [u8; 2] = [10, 77];
 const OURS: [u8; 2] = [10, 76];
-/// Sequence numbers wrap in the first segments.
+/// Chosen so that sequence numbers wrap in the first segments.
 const ISN: u32 = u32::MAX - 9_999;
-/// Bytes that wait to be sent or acknowledged; more than a receiver's window (`tcp_rmem`).
+/// Size of the send buffer in bytes; larger than a receiver's window (`tcp_rmem`).
 const BUFFER: u64 = 8 << 20;
-/// Bytes that are written at a time.
+/// Bytes per write.
 const PIECE: usize = 1 << 18;
-/// Bytes of the stream have the values from 0 to below this, again and again.
+/// The bytes of the stream count from 0 up to this, repeatedly.
 const PERIOD: u64 = 251;
-/// The greatest packet of the devices.
+/// The MTU of the devices.
 const MTU: u32 = 1500;
 
 /// The address of a node in the network `of`.
@@ -43,13 +44,13 @@ pub(super) fn address(of: [u8; 2], node: u16) -> Ipv4Addr {
     Ipv4Addr::new(of[0], of[1], high, low)
 }
 
-/// Bytes of data in a full segment of a flow whose sender is ours.
+/// Bytes of data in a full segment of a flow with our sender.
 pub(super) fn payload(flow: &FlowSetup) -> u64 {
     let info = flow.info();
     u64::from(info.payload_bytes)
 }
 
-/// Settings that such a flow does not support.
+/// Refuses settings that such a flow does not support.
 pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     let (scheme, name) = (&flow.scheme, &flow.name);
     let built = &flow.part.built;
@@ -91,7 +92,7 @@ pub struct OurSender {
     opens: Instant,
     notices: VecDeque<(Instant, SenderNotice)>,
     endpoint: Option<Endpoint>,
-    /// How many full segments there are to send, if there is an end, and how many bytes are written.
+    /// Number of full segments to send, if it is limited, and number of bytes written.
     segments: Option<u64>,
     written: u64,
     data: Vec<u8>,
@@ -99,7 +100,7 @@ pub struct OurSender {
 }
 
 impl OurSender {
-    /// The sender of the flow of this number.
+    /// The sender of the flow with this number.
     ///
     /// # Errors
     /// [`LabError::Unsupported`].
@@ -145,7 +146,7 @@ impl OurSender {
         })
     }
 
-    /// When something is due at the latest; none if it waits only for datagrams.
+    /// The next deadline; none if it waits only for datagrams.
     pub fn next(&self) -> Option<Instant> {
         let due = match &self.endpoint {
             None => Some(self.opens),
@@ -155,7 +156,7 @@ impl OurSender {
         due.into_iter().chain(notice).min()
     }
 
-    /// It is this instant, and a datagram has come, if one is given.
+    /// Processes an instant, and a datagram if one has arrived.
     ///
     /// # Errors
     /// [`EndpointError`] for a datagram that is not a segment of this connection.
@@ -199,7 +200,7 @@ impl OurSender {
         let Some(connection) = end.connection().filter(|of| of.is_established()) else {
             return;
         };
-        // How long a full segment is both ends have agreed on.
+        // Both ends have agreed on the size of a full segment.
         let (una, stream) = (connection.sender().view().snd_una, connection.stream());
         let una = stream.byte_of(una).saturating_sub(1);
         let bytes = self.segments.map(|segments| segments * stream.mss());
@@ -228,7 +229,7 @@ impl OurSender {
         self.endpoint.as_mut()?.poll_datagram(now)
     }
 
-    /// Everything is acknowledged, the FIN too, or the connection was reset.
+    /// Everything including the FIN is acknowledged, or the connection was reset.
     pub fn is_done(&self) -> bool {
         let Some(end) = &self.endpoint else {
             return false;
@@ -242,7 +243,7 @@ impl OurSender {
     }
 }
 
-/// The event that has ended a wait.
+/// What has ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The instant has come.
@@ -255,29 +256,30 @@ pub enum Woken {
 
 /// A network device and a clock.
 pub trait Line {
-    /// Their errors.
+    /// Its error type.
     type Error: std::fmt::Display;
 
     /// The time since the script's beginning.
     fn now(&mut self) -> Instant;
 
-    /// Waits for a datagram until an instant, or without end.
+    /// Waits for a datagram, until an instant if one is given.
     ///
     /// # Errors
-    /// Those of the device.
+    /// An error of the device.
     fn wait(&mut self, until: Option<Instant>, into: &mut [u8]) -> Result<Woken, Self::Error>;
 
     /// Sends a datagram.
     ///
     /// # Errors
-    /// Those of the device.
+    /// An error of the device.
     fn send(&mut self, datagram: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Drives a sender until it is done or the run over; its turns, from which a twin replays it.
+/// Drives a sender until it is done or the run is over; returns its turns, from which a second
+/// instance replays it.
 ///
 /// # Errors
-/// The reason as a sentence: the device's, or that of a datagram that cannot be read.
+/// The reason as a sentence: an error of the device, or a datagram that cannot be parsed.
 pub fn drive<L: Line>(sender: &mut OurSender, line: &mut L) -> Result<Vec<u8>, String> {
     let mut turns = Vec::new();
     let mut buffer = vec![0; 65_536];
@@ -301,20 +303,20 @@ pub fn drive<L: Line>(sender: &mut OurSender, line: &mut L) -> Result<Vec<u8>, S
     Ok(turns)
 }
 
-/// A turn of a sender: when, and whether a datagram came.
+/// A turn of a sender: its instant, and whether a datagram arrived.
 fn turn_of(word: [u8; 8]) -> (Instant, bool) {
     let word = u64::from_le_bytes(word);
     (Instant::from_nanos(word >> 1), word & 1 == 1)
 }
 
-/// A sender that does again what it did in a guest, as the guest's record is replayed.
+/// A sender that repeats its actions in a guest while the guest's record is replayed.
 #[derive(Debug)]
 pub(super) struct ReplayedSender<'a> {
     sender: OurSender,
     turns: std::iter::Peekable<std::slice::ChunksExact<'a, u8>>,
-    /// Datagrams that were delivered and not yet read, as far as the record has them.
+    /// Delivered datagrams that have not been processed yet, as far as they were recorded.
     arrived: VecDeque<&'a [u8]>,
-    /// Those that it has sent and that the record has not yet shown.
+    /// Datagrams that it has sent and that have not appeared in the record yet.
     sent: VecDeque<Vec<u8>>,
 }
 
@@ -328,12 +330,12 @@ impl<'a> ReplayedSender<'a> {
         })
     }
 
-    /// The headers of a datagram have been delivered to it.
+    /// A datagram with these headers has been delivered to it.
     pub(super) fn deliver(&mut self, headers: &'a [u8]) {
         self.arrived.push_back(headers);
     }
 
-    /// Its turns before an instant.
+    /// Repeats its turns before an instant.
     pub(super) fn go_on<L: Log>(&mut self, before: Instant, log: &mut L) -> Result<(), String> {
         while self.is_due(|at| at < before) {
             self.turn(log)?;
@@ -341,7 +343,7 @@ impl<'a> ReplayedSender<'a> {
         Ok(())
     }
 
-    /// The record shows that it has sent a datagram with these headers now.
+    /// According to the record it has sent a datagram with these headers now.
     pub(super) fn sent<L: Log>(
         &mut self,
         now: Instant,

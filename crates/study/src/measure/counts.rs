@@ -14,7 +14,7 @@ use crate::setup::{link_id, Mark, Setup};
 pub enum Cause {
     /// A full queue dropped the segment.
     Congestion,
-    /// The radio lost it.
+    /// It was lost on the radio link.
     Wireless,
     /// It was late.
     Reordering,
@@ -41,24 +41,24 @@ pub struct FlowRow {
     pub from: Instant,
     /// Its end.
     pub until: Instant,
-    /// Data segments newly acknowledged. The SYN, segment 0, is none.
+    /// Data segments newly acknowledged, without the SYN (segment 0).
     pub acked: u64,
-    /// Segments sent, retransmissions included.
+    /// Segments sent, including retransmissions.
     pub sent: u64,
     /// Retransmissions sent.
     pub rexmits: u64,
     /// Timeouts.
     pub timeouts: u32,
-    /// Those after which a segment sent before them was acknowledged: nothing had been lost.
+    /// Timeouts after which a segment sent before them was acknowledged: nothing had been lost.
     pub spurious_timeouts: u32,
-    /// Series of timeouts of one segment that the sender found spurious. A series counts once, in
-    /// the interval of its last timeout.
+    /// Series of timeouts of one segment that the sender detected as spurious. A series counts once, in the
+    /// interval of its last timeout.
     pub detected_timeouts: u32,
     /// Fast retransmits.
     pub fast_rexmits: u32,
     /// Fast retransmits of a segment that was not lost.
     pub false_fast_rexmits: u32,
-    /// Fast retransmits that the sender found spurious.
+    /// Fast retransmits that the sender detected as spurious.
     pub undone_fast_rexmits: u32,
     /// Data packets lost to a full queue.
     pub drops_queue: u64,
@@ -66,22 +66,22 @@ pub struct FlowRow {
     pub drops_early: u64,
     /// See [`Self::drops_early`].
     pub marks: u64,
-    /// Segments that nodes on the path sent by themselves, and segments and ACKs that they kept back.
+    /// Segments that nodes on the path sent themselves, and segments and ACKs that they did not forward.
     pub node_sent: u64,
     /// See [`Self::node_sent`].
     pub node_kept: u64,
-    /// Those lost to a full queue at the wired link.
+    /// Data packets lost to a full queue at the wired link.
     pub drops_wired: u64,
-    /// Data packets lost to the radio.
+    /// Data packets lost on the radio link.
     pub drops_radio: u64,
     /// Data packets lost because a link was down.
     pub drops_break: u64,
-    /// First transmissions that arrived behind a higher segment.
+    /// First transmissions that arrived after a higher segment.
     pub reordered: u64,
     /// Suspected losses by true cause and by the sender's classification, both in the order of
     /// [`Cause::ALL`].
     pub confusion: [[u32; 3]; 3],
-    /// Suspected losses that a timeout came before an answer to, by cause.
+    /// Suspected losses followed by a timeout before any response, by cause.
     pub unanswered: [u32; 3],
     /// Packets of all flows handed to the wired link, and those that its queue dropped.
     pub wired_offered: u64,
@@ -89,14 +89,14 @@ pub struct FlowRow {
     pub wired_dropped: u64,
 }
 
-/// The place of a segment in a list that ascends, and what the list says of it.
+/// The index of a segment in an ascending list, and its value there.
 fn find<T: Copy>(list: &Ring<(Seq, T)>, segment: Seq) -> Option<(usize, T)> {
     let place = list.partition_point(|one| one.0 < segment);
     let found = list.get(place).filter(|one| one.0 == segment);
     found.map(|one| (place, one.1))
 }
 
-/// AckOption something of a segment, which replaces what was said before.
+/// Stores a value for a segment; it replaces an earlier value.
 fn put<T: Copy>(list: &mut Ring<(Seq, T)>, (segment, option): (Seq, T)) {
     let place = list.partition_point(|one| one.0 < segment);
     match list.get_mut(place) {
@@ -111,7 +111,7 @@ fn forget_below<T: Copy>(list: &mut Ring<(Seq, T)>, una: Seq) {
     }
 }
 
-/// Watches one flow among others.
+/// Measures one of several flows.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct FlowMetrics {
@@ -119,19 +119,19 @@ pub(crate) struct FlowMetrics {
     una: Seq,
     /// Segments whose last transmission was lost, ascending, and why.
     lost: Ring<(Seq, Cause)>,
-    /// When segments that were sent again were sent last, ascending.
+    /// The last transmission times of retransmitted segments, ascending.
     resent: Ring<(Seq, Instant)>,
-    /// When the timer expired last.
+    /// When the timer last expired.
     last_timeout: Instant,
-    /// A segment is suspected: why in truth, and for what it is taken.
+    /// The suspected segment: the true cause, and the classified one.
     suspected: Option<(Seq, Cause, LossCause)>,
-    /// The intervals that are over.
+    /// The completed intervals.
     rows: Vec<FlowRow>,
-    /// The packets offered to the wired link, and those dropped, when the last of them ended.
+    /// The packets offered to the wired link, and those dropped, at the end of the last of them.
     wired_before: (u64, u64),
 }
 
-/// The flow that is watched.
+/// The measured flow.
 pub(crate) const WATCHED: usize = 0;
 /// The wired link.
 pub(crate) const WIRED: usize = 0;
@@ -156,7 +156,7 @@ impl FlowMetrics {
         std::mem::take(&mut self.rows)
     }
 
-    /// The interval of an instant.
+    /// The interval that contains an instant.
     fn row_at(&mut self, at: Instant) -> &mut FlowRow {
         let earlier = self.rows.partition_point(|row| row.until <= at);
         self.rows.get_mut(earlier).unwrap_or(&mut self.row)
@@ -200,7 +200,7 @@ impl FlowMetrics {
     }
 }
 
-/// Measures the first flow, interval by interval, and what all hand to the wired link.
+/// Measures the first flow, interval by interval, and the load of all flows on the wired link.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Intervals {
@@ -292,7 +292,7 @@ impl FlowMetrics {
                     DropCause::Queue => &mut self.row.drops_queue,
                     DropCause::Early => &mut self.row.drops_early,
                     DropCause::Break => &mut self.row.drops_break,
-                    // Its node answers for it.
+                    // The node is responsible for it.
                     DropCause::Node => return,
                 };
                 *count += 1;
@@ -304,7 +304,7 @@ impl FlowMetrics {
                         Cause::Congestion
                     }
                 };
-                // Lost copies of what has arrived, or was sent again since, explain nothing.
+                // Lost copies of a segment that has arrived or was retransmitted since are irrelevant.
                 let resent = find(&self.resent, *segment);
                 let is_last = resent.is_none_or(|(_, last)| last == *sent);
                 if *segment >= self.una && is_last {

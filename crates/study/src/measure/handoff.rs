@@ -12,7 +12,7 @@ use midflight_units::{Duration, Instant, Seq};
 use super::{Measure, Measured};
 use crate::setup::{Mark, Setup};
 
-/// Counting stops at the first of these intervals after the make that sees the run complete.
+/// After the make, counting stops at the first of these intervals in which the run is complete.
 const POLL: Duration = Duration::from_millis(20);
 
 /// The phase of the sender when the handoff starts.
@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub enum SenderPhase {
     /// Slow start, nothing lost.
     SlowStart,
-    /// Slow start, and a loss that the sender does not know of yet.
+    /// Slow start, with a loss that the sender has not detected yet.
     Overshoot,
     /// Fast recovery.
     FastRecovery,
@@ -43,21 +43,21 @@ impl SenderPhase {
     }
 }
 
-/// The measurements of one flow in one run. Durations count from the handoff (the
-/// break, if there is one). Segment and ACK numbers are ns-2's: an ACK's number is
-/// the last segment in order, -1 before any. Counts of a flow end when its own times are measured,
-/// even if the others are not finished.
+/// The measurements of one flow in one run. Durations count from the handoff (the break, if there
+/// is one). Segment and ACK numbers are ns-2's: an ACK's number is the last segment in order, -1
+/// before any. Counts of a flow end when its own times are measured, even if other flows are not
+/// finished.
 #[derive(Clone, Debug, Default)]
 pub struct HandoffRow {
     /// When the handoff starts.
     pub at: Instant,
-    /// Number of the flow: those that move from 0, then the residents.
+    /// Number of the flow: the moving flows from 0, then the residents.
     pub flow: u32,
     /// It is a resident of the new link and does not move.
     pub resident: bool,
     /// Until `packets` segments never sent before the handoff are acknowledged.
     pub t_new: Option<Duration>,
-    /// The same, counted from the highest segment sent at the make.
+    /// As `t_new`, counted from the highest segment sent at the make.
     pub t_new_make: Option<Duration>,
     /// Until the ACK number has advanced by `packets`.
     pub t_ack: Option<Duration>,
@@ -66,7 +66,8 @@ pub struct HandoffRow {
     pub t_newpath: Option<Duration>,
     /// `t_new` for the further counts of packets.
     pub t_new_extra: Vec<Option<Duration>>,
-    /// Timeouts that doubled the back-off: all, until it stops growing at the maximum RTO.
+    /// Timeouts that doubled the back-off: all timeouts until the back-off stops growing at the
+    /// maximum RTO.
     pub nrto: u32,
     /// The spurious ones among them.
     pub nspur: u32,
@@ -74,11 +75,11 @@ pub struct HandoffRow {
     pub timeouts: u32,
     /// The first of the counted timeouts.
     pub first_rto: Option<Duration>,
-    /// When each counted timeout came, and whether it was spurious.
+    /// When each counted timeout occurred, and whether it was spurious.
     pub rto_times: Vec<(Instant, bool)>,
     /// Data packets lost (the SYN counts).
     pub drops_data: u32,
-    /// Packets lost, ACKs included.
+    /// Packets lost, including ACKs.
     pub drops_all: u32,
     /// Data packets lost to a full queue.
     pub drops_queue: u32,
@@ -88,19 +89,19 @@ pub struct HandoffRow {
     pub rexmits: u32,
     /// New segments sent between break and make.
     pub sent_in_outage: u32,
-    /// First transmissions that arrived behind a higher segment.
+    /// First transmissions that arrived after a higher segment.
     pub reordered: u32,
     /// Fast recoveries entered.
     pub fast_rexmits: u32,
     /// Fast recoveries entered for a segment that was not lost.
     pub false_fast_rexmits: u32,
     /// How late losses are detected: the longest time from the loss of a data segment to its next
-    /// transmission. A loss before the handoff counts if the segment went again after it; a loss of
-    /// what is acknowledged already does not count.
+    /// transmission. A loss before the handoff counts if the segment was retransmitted after it; a
+    /// loss of a segment that is already acknowledged does not count.
     pub loss_wait_max: Option<Duration>,
-    /// The same, the mean over all losses.
+    /// The mean of this time over all losses.
     pub loss_wait_mean: Option<Duration>,
-    /// Losses that only the timer detected: the segment had not been sent again when it expired.
+    /// Losses that only the timer detected: the segment had not been retransmitted when it expired.
     pub losses_timed_out: u32,
     /// Smallest slow-start threshold after the handoff.
     pub ssthresh_min: f64,
@@ -130,13 +131,13 @@ pub struct HandoffRow {
     pub backoff: u32,
     /// Phase at the handoff.
     pub phase: Option<SenderPhase>,
-    /// Segments newly acknowledged in the window from the handoff on; none without a window.
+    /// Segments newly acknowledged in the window after the handoff; none without a window.
     pub acked_window: Option<u64>,
     /// Digest of the run.
     pub digest: Digest,
 }
 
-/// A set of sequence numbers that forgets what is below a rising edge.
+/// A set of sequence numbers that drops numbers below a rising edge.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct SeqSet {
@@ -187,13 +188,13 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Nothing has arrived, and those far below `seq` will count as new each time.
+    /// Clears the set; segments far below `seq` will count as new each time.
     fn restart(&mut self, seq: Seq) {
         self.words.clear();
         self.base = seq / 64 * 64;
     }
 
-    /// A segment arrives; whether it is new.
+    /// A segment arrives; returns whether it is new.
     #[inline]
     fn insert(&mut self, seq: Seq) -> bool {
         let Some(at) = seq.checked_sub(self.base) else {
@@ -216,8 +217,8 @@ impl Arrivals {
     }
 }
 
-/// Segments that were lost and have not been sent again: which, when, and
-/// whether the timer has expired since.
+/// Lost segments that have not been retransmitted: number, instant, and whether the timer has
+/// expired since.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct Lost(VecDeque<(Seq, Instant, bool)>);
@@ -234,7 +235,7 @@ impl Lost {
         }
     }
 
-    /// The segment is sent again: when it was lost, if it was.
+    /// The segment is retransmitted; returns when it was lost, if it was.
     fn take(&mut self, seq: Seq, dropped: &SeqSet) -> Option<Instant> {
         let first = self.0.front()?;
         if first.0 == seq {
@@ -247,7 +248,7 @@ impl Lost {
         self.0.remove(at).map(|lost| lost.1)
     }
 
-    /// The timer has expired: how many wait for it, beyond those counted before.
+    /// The timer has expired; returns how many lost segments have not been counted before.
     fn time_out(&mut self, una: Seq) -> u32 {
         let mut count = 0;
         for lost in self.0.iter_mut().filter(|lost| lost.0 >= una && !lost.2) {
@@ -258,7 +259,7 @@ impl Lost {
     }
 }
 
-/// Everything that is counted from the handoff on.
+/// Everything that is counted after the handoff.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct After {
@@ -269,23 +270,23 @@ struct After {
     window: Duration,
     make_at: Instant,
     made: bool,
-    /// One past the highest segment that is outstanding at the make.
+    /// One past the highest segment outstanding at the make.
     max_at_make: Seq,
     stalled_at_make: bool,
     /// Counting ends here once the run is complete.
     freeze: Instant,
-    /// Seen since the handoff, and first seen over the new path.
+    /// Segments seen since the handoff, and those first seen over the new path.
     seen: Arrivals,
     new_path: Vec<Seq>,
-    /// An ACK number up to this reaches nothing whose time is measured.
+    /// ACK numbers up to this do not complete any measured time.
     next_goal: i64,
     /// Each advance of the ACK since the handoff.
     advances: Vec<(Duration, Seq)>,
-    /// Waits of lost segments that have been sent again.
+    /// Waiting times of lost segments until their retransmission.
     loss_waits: (u64, u64),
 }
 
-/// Watches one flow through a handoff.
+/// Measures one flow through a handoff.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct HandoffMetrics {
@@ -301,7 +302,7 @@ struct HandoffMetrics {
 }
 
 impl HandoffMetrics {
-    /// The handoff starts now, with the sender in this state.
+    /// The handoff starts now, with this state of the sender.
     fn begin(&mut self, measured: &Measured, mark: &Mark, sender: &Sender, at: Instant) {
         let Measured::Handoff {
             packets,
@@ -356,7 +357,7 @@ impl HandoffMetrics {
         after.max_at_make = 0;
         after.stalled_at_make = false;
         after.freeze = Instant::NEVER;
-        // The first ACK finds out.
+        // Checked at the first ACK.
         after.next_goal = i64::MIN;
         after.seen.restart(view.snd_una);
         after.new_path.clear();
@@ -373,7 +374,7 @@ impl HandoffMetrics {
             && after.row.t_new_extra.iter().all(Option::is_some)
     }
 
-    /// The measurements. The watch is over.
+    /// The measurements, at the end.
     fn take_row(&mut self) -> HandoffRow {
         self.begun = false;
         self.after.row.t_newpath = self.after.newpath_time();
@@ -390,7 +391,7 @@ impl After {
             self.advances.push((since, una));
         }
         if since < self.window {
-            // The SYN is no data.
+            // The SYN carries no data.
             let acked = una as i64 - (self.row.hiack + 1).max(1);
             self.row.acked_window = u64::try_from(acked).ok();
         }
@@ -399,7 +400,7 @@ impl After {
         }
     }
 
-    /// The ACK number may have reached a number whose time is measured.
+    /// Checks whether the ACK number has reached the end of a measured time.
     #[cold]
     fn reach(&mut self, now: Instant, una: Seq) {
         let since = now.since(self.row.at);
@@ -432,21 +433,21 @@ impl After {
         }
     }
 
-    /// A lost segment is sent again, so long after its loss.
+    /// A lost segment is retransmitted this long after its loss.
     fn on_resent(&mut self, wait: Duration) {
         self.loss_waits.0 += 1;
         self.loss_waits.1 += wait.as_nanos();
         self.row.loss_wait_max = self.row.loss_wait_max.max(Some(wait));
     }
 
-    /// A segment arrives; the first arrival since the handoff decides its path.
+    /// A segment arrives; its first arrival since the handoff determines its path.
     fn on_arrival(&mut self, seq: Seq, over_new_path: bool) {
         if self.seen.insert(seq) && over_new_path {
             self.new_path.push(seq);
         }
     }
 
-    /// When the ACK first covered `packets` of the segments that came over the new path.
+    /// When the ACK first covered `packets` of the segments that arrived over the new path.
     fn newpath_time(&mut self) -> Option<Duration> {
         let last = usize::try_from(self.packets - 1).ok()?;
         if last >= self.new_path.len() {
@@ -472,7 +473,8 @@ impl After {
 }
 
 impl Observer for HandoffMetrics {
-    // The kind of an event is known where it is reported: inlined, code for other kinds is removed.
+    // The kind of an event is known at compile time where it is reported: inlined, code for other
+    // kinds is removed.
     #[inline(always)]
     fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
         let after = (self.begun && now < self.after.freeze).then_some(&mut self.after);
@@ -593,7 +595,7 @@ impl Observer for HandoffMetrics {
     }
 }
 
-/// Measures a run with one flow, as most have: nothing asks which flow an event is of.
+/// Measures a run with one flow, the common case, without checks of the flow number.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct OneHandoff {
@@ -621,7 +623,7 @@ impl Observer for EachHandoff {
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         if matches!(event, Event::Make) {
-            // Flow 0 reports it, and it concerns all.
+            // It is reported for flow 0, and concerns all flows.
             for metrics in &mut self.flows {
                 metrics.record(now, flow, event);
             }
@@ -710,7 +712,7 @@ mod tests {
         for (seq, ms) in [(7, 1), (8, 2), (9, 3)] {
             lost.add(seq, at(ms), 7);
         }
-        // Acknowledged, as another copy has arrived: not missed.
+        // Acknowledged because another copy has arrived: not missing.
         lost.add(5, at(4), 7);
         assert_eq!(lost.take(5, &dropped), None);
         assert_eq!(lost.take(8, &dropped), Some(at(2)));

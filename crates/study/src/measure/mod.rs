@@ -1,5 +1,5 @@
-//! Measurements of a run. Each kind of measure is one file: it gets every event and the marks of
-//! the timeline, and says when the measurement is complete, which ends the run.
+//! Measurements of a run. Each kind of measure is one file: it gets every event and the marks of the
+//! timeline, and decides when the measurement is complete, which ends the run.
 
 mod counts;
 mod handoff;
@@ -28,26 +28,26 @@ use crate::setup::{Mark, Setup};
 /// The kind of measurement of a setup, with the parameters of the measure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Measured {
-    /// A handoff: how long this many packets take from it on.
+    /// A handoff: the time of this many packets after it.
     Handoff {
         packets: u64,
         extra: Vec<u64>,
         window: Option<Duration>,
     },
-    /// The counts of each flow from one handoff or change to the next, and the time of this many
-    /// packets after each. The run may end when that is known after the last.
+    /// The counts of each flow from one handoff or change to the next, and the time of this many packets
+    /// after each. With `ends_run` the run ends when the last of these times is known.
     Phases { packets: u64, ends_run: bool },
     /// The first flow, interval by interval.
     Intervals,
     /// Every flow, from one handoff of the first one's node to the next.
     CellVisits,
-    /// How flows start: how long this many packets take.
+    /// Flow start-up: the time of this many packets.
     Starts {
         counts: Vec<u64>,
         window: Option<Duration>,
-        /// Flows from this number on were there before.
+        /// Flows from this number on were open before.
         residents: usize,
-        /// When the first of the others opens.
+        /// When the first of the other flows opens.
         start: Instant,
     },
     /// The trains of the first flow.
@@ -59,10 +59,10 @@ pub(crate) trait Measure: Observer + Clone + Send + Sync {
     /// Its result for a run.
     type Rows: Send;
 
-    /// Before anything has happened. Setups with a common past give the same.
+    /// The state before any event. Equal for setups with a shared prefix.
     fn new(setup: &Setup) -> Self;
 
-    /// The run has this many makes in all.
+    /// The total number of makes of the run.
     fn expect(&mut self, _makes: usize) {}
 
     /// A mark of the timeline is reached.
@@ -80,7 +80,7 @@ pub(crate) trait Measure: Observer + Clone + Send + Sync {
     fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows;
 }
 
-/// A measure of any kind, for a run that is watched for something else: it ends when it would end anyway.
+/// A measure of any kind, for a run with another observer: the run ends when the measure would end it.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyMeasure {
     Handoff(Box<EachHandoff>),

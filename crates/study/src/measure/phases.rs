@@ -14,14 +14,13 @@ use midflight_control::workload::{AnyWorkload, Measured, DONE};
 pub struct PhaseOutcome {
     /// Counts, with start and end of the phase.
     pub counts: FlowRow,
-    /// The event with which it begins.
+    /// The event that begins it.
     pub kind: PhaseStart,
-    /// Name of the link that the flow is on, or comes to.
+    /// Name of the link that the flow is on, or moves to.
     pub link: String,
-    /// From the start of the phase until the first segment is acknowledged that was never sent before
-    /// the new link was in use.
+    /// From the start of the phase until the ACK of the first segment that was not sent before the new link was in use.
     pub first_new: Option<Duration>,
-    /// The same for as many of them as the scenario says.
+    /// The same for the scenario's number of such segments.
     pub all_new: Option<Duration>,
 }
 
@@ -30,21 +29,21 @@ pub struct PhaseOutcome {
 pub struct FlowOutcome {
     /// When it opened.
     pub opened: Instant,
-    /// When everything that it had to send was acknowledged and has arrived, or its application was done; none if it has
-    /// no end or did not get there.
+    /// When all of its data was acknowledged and had arrived, or its application was done; none if it is unlimited or
+    /// did not finish.
     pub finished: Option<Instant>,
-    /// When the run, or the flow, was over.
+    /// When the run or the flow ended.
     pub until: Instant,
-    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end. Of a flow with an
-    /// application only the times count in which messages of it are under way.
+    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end. For a flow with
+    /// an application only times count in which messages of it are in transit.
     pub stall: Duration,
     /// When that began.
     pub stalled_at: Instant,
     /// Data that nodes on the path acknowledged; None without agents.
     pub delivery: Option<Delivery>,
-    /// From the start of the run to the first handoff or change, and so on.
+    /// The phases: from the start of the run to the first handoff or change, and so on.
     pub phases: Vec<PhaseOutcome>,
-    /// The measurements of its workload; the first of several flows has them.
+    /// The measurements of its workload; of several flows the first one has them.
     pub workload: Option<WorkloadOutcome>,
 }
 
@@ -53,7 +52,7 @@ pub struct FlowOutcome {
 pub struct WorkloadOutcome {
     /// The measure.
     pub measures: &'static [midflight_control::workload::Measure],
-    /// Its values, in that order.
+    /// Its values, in the same order.
     pub measured: Measured,
 }
 
@@ -62,12 +61,12 @@ pub struct WorkloadOutcome {
 pub struct Delivery {
     /// When the last data segment of a flow with an end arrived.
     pub at: Option<Instant>,
-    /// Most segments that the sender had the ACK of and the receiver had not acknowledged.
+    /// Maximum number of segments that were acknowledged to the sender but not yet by the receiver.
     pub ahead: u64,
-    /// Those at the end of the run.
+    /// The number of such segments at the end of the run.
     pub missing: u64,
     una: Seq,
-    /// Data that the receiver has acknowledged.
+    /// The next segment that the receiver has not acknowledged.
     next: Seq,
     /// Data segments that have arrived.
     arrived: u64,
@@ -94,7 +93,7 @@ impl Delivery {
             }
             _ => return,
         }
-        // The last ACKs of the receiver may be on their way when the run is over.
+        // The last ACKs of the receiver may be in transit when the run ends.
         let is_there = self.at.is_some();
         self.missing = if is_there {
             0
@@ -105,7 +104,7 @@ impl Delivery {
 }
 
 impl FlowOutcome {
-    /// The counts of all phases together.
+    /// The sum of the counts of all phases.
     pub fn total(&self) -> FlowRow {
         let mut total = FlowRow::default();
         for row in self.phases.iter().map(|phase| &phase.counts) {
@@ -132,7 +131,7 @@ impl FlowOutcome {
     }
 }
 
-/// Watches one flow.
+/// Measures one flow.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 struct FlowTracker {
@@ -143,10 +142,10 @@ struct FlowTracker {
     end: Option<Seq>,
     opened: Instant,
     finished: Option<Instant>,
-    /// The last ACK of new data, or the opening, or since when the application waits.
+    /// The last ACK of new data, or the opening, or when the application began to wait.
     advanced: Instant,
-    /// How many times something is waited for: always once without an application, and with one in
-    /// each direction that has messages under way.
+    /// Number of reasons to wait: always one without an application; with one, one for each direction that has messages
+    /// in transit.
     waits: u32,
     stall: Duration,
     stalled_at: Instant,
@@ -210,7 +209,7 @@ impl FlowTracker {
         self.metrics.note(now, event);
     }
 
-    /// A phase ends, another begins.
+    /// A phase ends, and another begins.
     fn close(&mut self, at: Instant) {
         self.metrics.close(at, 0, 0);
         self.phases
@@ -220,18 +219,18 @@ impl FlowTracker {
     }
 }
 
-/// Knows when a run is over before its end.
+/// Detects that a run is complete before its end.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 struct Ends {
-    /// One past the last segment of each flow, more than there can be if its application says when it is done; none for
-    /// those that are there, or have no end.
+    /// One past the last segment of each flow; the maximum value if its application decides when it is done; none for
+    /// flows that are done or unlimited.
     flows: Vec<Option<Seq>>,
-    /// Flows that are not there yet; none if no flow has an end.
+    /// Number of flows that are not done; none if no flow has an end.
     left: Option<usize>,
-    /// Data of each flow that have arrived, where nodes may acknowledge data before.
+    /// Arrived data of each flow, if nodes may acknowledge data earlier.
     deliveries: Option<Vec<Delivery>>,
-    /// The packets to be timed, if that ends the run.
+    /// The timing, if its end ends the run.
     timing: Option<Timing>,
     pub(super) over: Option<Instant>,
 }
@@ -241,7 +240,7 @@ struct Ends {
 #[educe(Clone)]
 struct Timing {
     packets: u64,
-    /// Makes so far, and in all.
+    /// Makes so far, and in total.
     made: usize,
     makes: usize,
     flows: Vec<Timed>,
@@ -257,7 +256,7 @@ struct Timed {
     end: Seq,
     una: Seq,
     max: Seq,
-    /// It is timed until this is acknowledged.
+    /// Its timing ends when this is acknowledged.
     until: Seq,
 }
 
@@ -338,7 +337,7 @@ impl Ends {
             (Some(deliveries), event) => {
                 let delivery = &mut deliveries[flow.index()];
                 delivery.note(now, event, *end);
-                // It is not over before all has arrived.
+                // It is not done before all data has arrived.
                 if delivery.at.is_none() {
                     return;
                 }
@@ -386,7 +385,7 @@ impl Observer for Phases {
 }
 
 impl Phases {
-    /// The same of a run that is measured otherwise, and that this does not end.
+    /// The same for a run with another observer, which this does not end.
     pub(crate) fn watching(setup: &Setup) -> Self {
         let mut phases = Self::new(setup);
         phases.ends = Ends {
@@ -396,7 +395,7 @@ impl Phases {
         phases
     }
 
-    /// A phase ends. The run is over where its last flow is.
+    /// A phase ends, at the latest when the run was complete.
     pub(crate) fn close(&mut self, at: Instant) {
         let at = self.ends.over.unwrap_or(at);
         self.until = at;
@@ -493,7 +492,7 @@ impl Measure for Phases {
                 flow.stalled_until(until);
             }
             let delivery = deliveries.get(number).copied();
-            // With a node that acknowledges by itself it is over when all has arrived, too.
+            // With a node that acknowledges data itself, a flow is done only when all data has arrived too.
             let finished = flow.finished.and_then(|acknowledged| match delivery {
                 Some(delivery) => delivery.at.map(|at| at.max(acknowledged)),
                 None => Some(acknowledged),

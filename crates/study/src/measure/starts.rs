@@ -1,4 +1,4 @@
-//! How flows start: how long this many packets take, and what is lost meanwhile.
+//! Flow start-up: the time of the first packets, and the losses meanwhile.
 
 use educe::Educe;
 use midflight_sim::{Digest, Event, FlowId, Observer, Payload};
@@ -8,14 +8,14 @@ use midflight_units::{Duration, Instant, Seq};
 use super::{Measure, Measured};
 use crate::setup::{FlowSetup, Setup};
 
-/// The measurements of one flow in one run. Counts of a newcomer go from its SYN until the last of
-/// its timed segments is acknowledged and the window is over; those of a resident from the first
-/// newcomer's SYN to the end of the run.
+/// The measurements of one flow in one run. Counts of a newcomer cover the time from its SYN until
+/// the last of its timed segments is acknowledged and the window is over; those of a resident the
+/// time from the first newcomer's SYN to the end of the run.
 #[derive(Clone, Debug, Default)]
 pub struct StartupRow {
     /// Number of the flow: the newcomers from 0, then the residents.
     pub flow: u32,
-    /// It was there before the newcomers.
+    /// It was open before the newcomers.
     pub resident: bool,
     /// When it sends its SYN.
     pub opened: Instant,
@@ -33,7 +33,7 @@ pub struct StartupRow {
     pub digest: Digest,
 }
 
-/// Watches one flow.
+/// Measures one flow.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 struct Meter {

@@ -14,8 +14,8 @@ pub struct RoamingRow {
     pub interval: u32,
     /// Number of the node: 0 is the mobile one.
     pub node: u32,
-    /// Where the node is: number of the station, from 0. The mobile node counts
-    /// as being at the new one from when it leaves the old one.
+    /// The number of the node's station, from 0. The mobile node counts as being at the new one
+    /// from the time when it leaves the old one.
     pub station: u8,
     /// Start of the interval.
     pub from: Instant,
@@ -23,21 +23,21 @@ pub struct RoamingRow {
     pub until: Instant,
     /// Data segments newly acknowledged.
     pub acked: u64,
-    /// Segments sent, window probes left out.
+    /// Segments sent, without window probes.
     pub sent: u64,
-    /// Those of them that had been sent before.
+    /// Retransmissions among them.
     pub rexmits: u64,
     /// Timeouts.
     pub timeouts: u32,
-    /// Those of them after which a segment sent before was acknowledged: nothing had been lost.
+    /// Timeouts after which a segment sent before was acknowledged: nothing had been lost.
     pub spurious_timeouts: u32,
     /// Fast retransmits.
     pub fast_rexmits: u32,
     /// Data packets lost to a full queue.
     pub drops_queue: u64,
-    /// Data packets lost by the wireless link.
+    /// Data packets lost on the wireless link.
     pub drops_radio: u64,
-    /// Data packets that arrived where the node no longer was.
+    /// Data packets that arrived at a station that the node had left.
     pub drops_break: u64,
 }
 
@@ -46,7 +46,7 @@ pub struct RoamingRow {
 pub(crate) struct CellVisits {
     /// The current interval, a row for each node.
     now: Vec<RoamingRow>,
-    /// Up to where each was acknowledged when it began.
+    /// The ACK position of each flow when the interval began.
     acked: Vec<Seq>,
     done: Vec<RoamingRow>,
     /// Where the mobile node is.
@@ -74,7 +74,7 @@ impl CellVisits {
         }
     }
 
-    /// The row of the interval in which a timeout was.
+    /// The row of the interval that contains a timeout.
     fn row_at(&mut self, node: usize, at: Instant) -> &mut RoamingRow {
         if at >= self.now[node].from {
             return &mut self.now[node];
@@ -127,7 +127,7 @@ impl Measure for CellVisits {
         };
         let now: Vec<_> = (0..).zip(setup.flows.iter()).map(row).collect();
         Self {
-            // The SYN is no data.
+            // The SYN carries no data.
             acked: vec![1; now.len()],
             done: Vec::new(),
             station: 0,

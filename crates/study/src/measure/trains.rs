@@ -9,10 +9,10 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 use super::Measure;
 use crate::setup::Setup;
 
-/// Time between two looks at whether the flow is over.
+/// Interval of the checks whether the flow is done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A train, what was reported of it, and the truth.
+/// A train, its report, and the true values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainRow {
     /// Number of the train.
@@ -21,7 +21,7 @@ pub struct TrainRow {
     pub measure: Measurement,
     /// Segments.
     pub segments: u16,
-    /// When its first segment left, from the first SYN on.
+    /// When its first segment was sent, counted from the first SYN.
     pub sent: Duration,
     /// When the report reached the sender, if it did.
     pub reported: Option<Duration>,
@@ -36,13 +36,13 @@ pub struct TrainRow {
 /// The measurements of one run.
 #[derive(Clone, Debug)]
 pub struct ProbeRun {
-    /// One for each train that was to be measured.
+    /// One for each measured train.
     pub trains: Vec<TrainRow>,
-    /// The threshold that the flow ended with, in segments.
+    /// The threshold at the end of the flow, in segments.
     pub ssthresh: f64,
     /// Data packets of the flow that were lost.
     pub drops: u64,
-    /// From the SYN to the ACK of the last segment; none if it did not end.
+    /// From the SYN to the ACK of the last segment; none if the flow did not finish.
     pub duration: Option<Duration>,
     /// The rate of the cross traffic while the flow lasted, in bit/s.
     pub cross: f64,
@@ -50,19 +50,19 @@ pub struct ProbeRun {
     pub digest: Digest,
 }
 
-/// Measures the first flow, and counts the others.
+/// Measures the first flow, and counts the traffic of the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trains {
     opens: Instant,
     rows: Vec<TrainRow>,
-    /// When a segment of a train left last.
+    /// When the last segment of a train was sent.
     left: Instant,
     acked: Instant,
     drops: u64,
     cross_bytes: u64,
     /// One past the flow's last segment.
     end: Seq,
-    /// The first look at the sender after the last segment was acknowledged; the run ends there.
+    /// The first check of the sender after the last segment was acknowledged; the run ends there.
     done: Option<Instant>,
     until: Instant,
     ssthresh: f64,

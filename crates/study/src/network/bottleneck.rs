@@ -1,4 +1,4 @@
-//! One bottleneck, which a host of cross traffic shares.
+//! One bottleneck, which is shared by a host of cross traffic.
 //!
 //! ```text
 //! sender     --\
@@ -19,8 +19,8 @@ pub(crate) const RECEIVER: NodeId = NodeId(2);
 pub(crate) const CROSS: NodeId = NodeId(3);
 const NODES: usize = 4;
 
-/// The network, where `limit` is the most packets at the bottleneck, `access` the rate of the hosts'
-/// links, and `cross_delay` the delay of that of the cross host.
+/// The network, where `limit` is the maximum number of packets at the bottleneck, `access` the rate
+/// of the hosts' links, and `cross_delay` the delay of the cross host's link.
 pub(crate) fn network(
     &LinkInfo { rate, delay }: &LinkInfo,
     limit: u32,

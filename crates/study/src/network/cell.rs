@@ -7,8 +7,8 @@
 //!                       ...
 //! ```
 //!
-//! The interfaces of the mobile node (Wir) are nodes: nothing is lost between them and it except in
-//! a break. Flows of nodes that stay end at an interface.
+//! The interfaces of the mobile node (Wir) are nodes: no packet is lost between them and the mobile node
+//! except in a break. Flows of other nodes, which do not move, end at an interface.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,9 +36,9 @@ pub(crate) struct OneDirection {
     pub(crate) queue: Option<(&'static QueueKind, QueueParameters)>,
     pub(crate) loss: Option<LossModel>,
     pub(crate) reordering: Option<Reordering>,
-    /// Without its seed, which goes by the run.
+    /// Without its seed, which depends on the run.
     pub(crate) cross: Option<CrossTraffic>,
-    /// The schedule that it follows; rate and delay are then its means.
+    /// The schedule that it follows; rate and delay are then its mean values.
     pub(crate) schedule: Option<Arc<Schedule>>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Directions {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Access {
     pub(crate) name: String,
-    /// At the start, then after each of its changes.
+    /// The parameters at the start, then after each change.
     pub(crate) settings: Vec<Directions>,
 }
 
@@ -93,14 +93,14 @@ impl Access {
     }
 }
 
-/// The actions that the timeline may have for an access link.
+/// Which actions the timeline may have for an access link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PossibleActions {
     pub(crate) breaks: bool,
     pub(crate) returns: bool,
     pub(crate) changes: bool,
-    /// Packets that its station keeps for a node that leaves are forwarded, or come to it from
-    /// another one.
+    /// Packets that its station buffers for a leaving node are forwarded, or arrive from another
+    /// station.
     pub(crate) forwards: bool,
     pub(crate) is_entered: bool,
 }
@@ -110,7 +110,7 @@ pub(crate) const SERVER: NodeId = NodeId(0);
 const ROUTER: NodeId = NodeId(1);
 const FIRST_STATION: u16 = 2;
 
-/// Links from the server to the router and back, those of each station between.
+/// The links from the server to the router and back, and between router and each station.
 const OUT: u16 = 0;
 const FIRST: u16 = 1;
 const PER_WAY: u16 = 3;
@@ -120,12 +120,12 @@ pub(crate) fn station(link: usize) -> NodeId {
     NodeId(FIRST_STATION + link as u16)
 }
 
-/// The three links of a way over an access link, where those of all ways begin with `first`.
+/// The three links of a path over an access link, if the links of all these paths begin with `first`.
 fn way(first: u16, link: usize) -> [LinkId; 3] {
     [0, 1, 2].map(|i| link_id(first + PER_WAY * link as u16 + i))
 }
 
-/// Where an agent is.
+/// Where an agent is deployed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Posts {
     /// At the base stations of these access links.
@@ -141,14 +141,14 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// That of a network of this many access links.
+    /// The map of a network with this many access links.
     pub(crate) fn of_links(links: usize) -> Self {
         Self {
             stations: links as u16,
         }
     }
 
-    /// That of a network of this many nodes.
+    /// The map of a network with this many nodes.
     pub(crate) fn of_nodes(nodes: usize) -> Self {
         let stations = nodes.saturating_sub(usize::from(FIRST_STATION) + 1) / 2;
         Self {
@@ -156,8 +156,8 @@ impl Map {
         }
     }
 
-    /// The nodes on the way from the server to the far end of an access link, and the link that each
-    /// hands packets to.
+    /// The nodes on the path from the server to the far end of an access link, with the link to which
+    /// each forwards packets.
     pub(crate) fn way_down(link: usize) -> [(NodeId, LinkId); 3] {
         let [to_station, access, _] = Self::down(link);
         [
@@ -179,23 +179,23 @@ impl Map {
         usize::from(self.mobile().0) + 1
     }
 
-    /// The mobile node as the owner of its address on an access link: where what is sent to that address
-    /// arrives, over that link and no other.
+    /// The node that has the mobile node's address on an access link: packets to that address arrive
+    /// there, over that link and no other.
     pub(crate) fn host(self, link: usize) -> NodeId {
         NodeId(self.mobile().0 + 1 + link as u16)
     }
 
-    /// The link from the mobile node to that.
+    /// The link from the mobile node to that node.
     fn to_host(self, link: usize) -> LinkId {
         link_id(self.back().index() as u16 + 1 + link as u16)
     }
 
-    /// The links of a way down: to the station, the access link, to the mobile node.
+    /// The links of the downlink path: to the station, the access link, to the mobile node.
     pub(crate) fn down(link: usize) -> [LinkId; 3] {
         way(FIRST, link)
     }
 
-    /// The links of a way up: to the interface, the access link, to the router.
+    /// The links of the uplink path: to the interface, the access link, to the router.
     pub(crate) fn up(self, link: usize) -> [LinkId; 3] {
         way(FIRST + PER_WAY * self.stations, link)
     }
@@ -204,7 +204,7 @@ impl Map {
         link_id(FIRST + 2 * PER_WAY * self.stations)
     }
 
-    /// The access link in either direction.
+    /// The access link in both directions.
     pub(crate) fn access(self, link: usize) -> [LinkId; 2] {
         [Self::down(link)[1], self.up(link)[1]]
     }
@@ -214,7 +214,7 @@ impl Map {
         [Self::down(link)[2], self.up(link)[0]]
     }
 
-    /// The routes over a link that the mobile node may come to.
+    /// The routes over a link to which the mobile node may move.
     pub(crate) fn routes_over(self, link: usize) -> [(NodeId, NodeId, LinkId); 2] {
         let mobile = self.mobile();
         [
@@ -224,7 +224,7 @@ impl Map {
     }
 }
 
-/// Names of the network's links around access links of these names, by their numbers.
+/// Names of the network's links, by their numbers, given the names of the access links.
 pub(crate) fn link_names<'a>(access: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
     let down = access.clone().flat_map(|name| {
         [
@@ -245,30 +245,30 @@ pub(crate) fn link_names<'a>(access: impl Iterator<Item = &'a str> + Clone) -> V
     first.chain(down).chain(up).chain(last).collect()
 }
 
-/// The network, with everything that its links need to know.
+/// The network, with all parameters of its links.
 pub(crate) struct Cell<'a> {
-    /// Each link that is neither an access link nor an interface.
+    /// The parameters of each link that is neither an access link nor an interface.
     pub(crate) wired: LinkInfo,
     pub(crate) wired_limit: u32,
-    /// Of all links, by their numbers.
+    /// Names of all links, by their numbers.
     pub(crate) names: &'a [Cow<'static, str>],
-    /// Of the places of captures at the stations.
+    /// Names of the capture points at the stations.
     pub(crate) places: Vec<Cow<'static, str>>,
     pub(crate) access: &'a [Access],
     pub(crate) may_happen: &'a [PossibleActions],
-    /// A break does not take what is on the air or in the queue before it.
+    /// A break does not affect packets of the uplink in transmission or in the queue.
     pub(crate) spares_uplink: bool,
-    /// Where the mobile node begins.
+    /// The initial link of the mobile node.
     pub(crate) start: usize,
-    /// Access links of nodes that stay.
+    /// Access links of other nodes, which do not move.
     pub(crate) residences: Vec<usize>,
     /// The mobile node has its own address on each access link.
     pub(crate) has_hosts: bool,
-    /// The router that answers rate requests of downlink flows, and that of uplink flows.
+    /// The routers that respond to rate requests of downlink flows and of uplink flows.
     pub(crate) routers: [Option<Routers>; 2],
-    /// Agents, and where they are.
+    /// Agents, and where they are deployed.
     pub(crate) agents: Vec<(AnyAgent, Posts)>,
-    /// The nodes of the ends of each flow that agents can read.
+    /// The endpoint nodes of each flow that agents can read.
     pub(crate) readable: Vec<Option<(NodeId, NodeId)>>,
     /// Seed of the random streams, and number of the run.
     pub(crate) seed: (u64, u64),
@@ -287,7 +287,7 @@ impl<'a> Cell<'a> {
         let entered = (0..self.access.len()).filter(|&link| self.may_happen[link].is_entered);
         let place = |(link, name): (usize, &Cow<'static, str>)| Place {
             name: name.clone(),
-            // A packet is about to be queued for the access link, or has come from there.
+            // A packet that is about to be queued for the access link, or has come from there.
             links: [Map::down(link)[1], map.up(link)[2]].into(),
             watched_only: false,
             access: map.access(link),
@@ -311,7 +311,7 @@ impl<'a> Cell<'a> {
         random::seed(seed, run, &self.name(id), purpose)
     }
 
-    /// The nodes that do more than forward.
+    /// The nodes with functions besides forwarding.
     fn hooks(&self) -> Vec<(Vec<NodeId>, Hook)> {
         let mut hooks = self.routers();
         let site = |link: usize| Site {
@@ -338,7 +338,8 @@ impl<'a> Cell<'a> {
         hooks
     }
 
-    /// The nodes that answer rate requests, each where it hands packets of the flows that ask to a link.
+    /// The nodes that respond to rate requests, each with the link to which it forwards the packets of
+    /// requesting flows.
     fn routers(&self) -> Vec<(Vec<NodeId>, Hook)> {
         let map = self.map();
         let [asked_down, asked_up] = self.routers;
@@ -472,7 +473,7 @@ impl<'a> Cell<'a> {
         }
         links.push(self.fixed(map.back(), (ROUTER, SERVER)));
         if self.has_hosts {
-            // No time passes within a node, and its packets came over the link from its interface.
+            // No time passes within a node, and its packets have passed the link from its interface.
             let inner = |link: usize| {
                 let name = self.name(Map::down(link)[2]);
                 let ends = (mobile, map.host(link));

@@ -1,4 +1,4 @@
-//! A wired link, then a radio link: the network of Lim & Jang 2009, figure 10.
+//! A wired link followed by a radio link: the network of Lim & Jang 2009, figure 10.
 //!
 //! ```text
 //! sender     --\
@@ -26,14 +26,14 @@ const WIRED: u16 = 0;
 const RADIO: u16 = 1;
 const RADIO_BACK: u16 = 2;
 const WIRED_BACK: u16 = 3;
-/// The sender's link to the gateway, and the way back; the cross host's.
+/// The sender's links to and from the gateway, and those of the cross host.
 const ACCESS: u16 = 4;
 const CROSS_ACCESS: u16 = 6;
 
 /// Rate of the links that are never a bottleneck.
 const LOCAL: Rate = Rate::from_mbps(10_000);
 
-/// Names of the links in the order of their numbers.
+/// Names of the links, by their numbers.
 const LINK_NAMES: [&str; 8] = [
     "wired",
     "radio",
@@ -57,7 +57,7 @@ pub(crate) struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Where the sender is: its own link would add its transmission time for nothing.
+    /// The sender's node. A link of its own would only add its transmission time.
     pub(crate) fn sender(&self) -> NodeId {
         if self.flow.cross.flows == 0 && self.flow.overhead == Duration::ZERO {
             GATEWAY
@@ -83,7 +83,7 @@ impl Relay<'_> {
             (GATEWAY, CROSS, CROSS_ACCESS + 1),
         ];
         let routes = routes.map(|(node, to, link)| (node, to, link_id(link)));
-        // The cross traffic, which ends at the router, is left out there.
+        // The cross traffic, which ends at the router, is not captured there.
         let at_router = Place {
             name: LINK_NAMES[usize::from(RADIO)].into(),
             links: [RADIO, WIRED_BACK].map(link_id).into(),

@@ -1,8 +1,8 @@
-//! Nodes, links and routes of a roaming node's network.
+//! Nodes, links and routes of the network of a roaming node.
 //!
-//! The air of a station is its own node, at the far end of its wireless
-//! link: fixed nodes are there, and the mobile node is beyond it while it is in
-//! range. Packets that arrive there for a mobile node that has left go to a link that is down.
+//! The air of a station is its own node, at the far end of its wireless link. Fixed nodes are
+//! there, and the mobile node is beyond it while it is in range. Packets that arrive there for a
+//! mobile node that has left are routed to a link that is down.
 
 use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Impairments, LinkConfig, LinkId, LossModel, NodeId, Scripted};
@@ -12,8 +12,8 @@ use crate::question::{Roaming, MOST_STATIONS};
 use crate::setup::{link_id, Network};
 use crate::watch::Place;
 
-/// Names of the links in the order of their numbers: two of the backbone and
-/// one nowhere, then seven for each station.
+/// Names of the links by their numbers: two of the backbone and one to nowhere, then seven for each
+/// station.
 pub(crate) const LINK_NAMES: [&str;
     FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize] = {
     let mut names = [""; FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize];
@@ -31,7 +31,7 @@ pub(crate) const LINK_NAMES: [&str;
 
 const BACKBONE: u16 = 0;
 const BACKBONE_BACK: u16 = 1;
-/// From the mobile node, while it has no station.
+/// The link from the mobile node while it has no station.
 const NOWHERE: u16 = 2;
 const FIRST: u16 = 3;
 
@@ -49,10 +49,10 @@ const ACCESS: u16 = 0;
 const ACCESS_BACK: u16 = 1;
 const WIRELESS: u16 = 2;
 const WIRELESS_BACK: u16 = 3;
-/// Between the air and the mobile node.
+/// The link between the air and the mobile node.
 const IN_RANGE: u16 = 4;
 const IN_RANGE_BACK: u16 = 5;
-/// Where packets go for a mobile node that is not there.
+/// The link for packets to a mobile node that has left.
 const LEFT: u16 = 6;
 const PER_STATION: u16 = 7;
 
@@ -60,11 +60,11 @@ pub(crate) const SENDER: NodeId = NodeId(0);
 const ROUTER: NodeId = NodeId(1);
 pub(crate) const MOBILE: NodeId = NodeId(2);
 
-/// Rate of the links that take no time.
+/// Rate of the links without transmission time.
 const AIR: Rate = Rate::from_mbps(1_000_000);
 
-/// The place of captures at a station: a packet is about to be queued for its
-/// wireless link, or has come from there.
+/// The capture point at a station: a packet that is about to be queued for its wireless link, or
+/// has come from there.
 pub(crate) fn place_of(station: u8) -> Place {
     Place {
         name: format!("station{station}").into(),
@@ -224,7 +224,7 @@ impl Stations<'_> {
         each.chain([(MOBILE, SENDER, link_id(NOWHERE))]).collect()
     }
 
-    /// Takes the links down that lead nowhere.
+    /// Takes the links to nowhere down.
     pub(crate) fn go_nowhere(&self) -> impl Iterator<Item = Action> {
         let left = (0..self.roaming.stations).map(|s| of_station(s, LEFT));
         left.chain([link_id(NOWHERE)]).map(Action::Down)
@@ -247,7 +247,7 @@ pub(crate) fn leave(station: u8) -> [Action; 2] {
     ]
 }
 
-/// The mobile node can hear a station, and be heard.
+/// The mobile node comes into range of a station.
 pub(crate) fn attach(station: u8) -> [Action; 2] {
     [
         Action::Route {
@@ -263,7 +263,7 @@ pub(crate) fn attach(station: u8) -> [Action; 2] {
     ]
 }
 
-/// Packets that pass the agent after the registration are at the router, and are forwarded to this
+/// Packets that the agent forwards after the registration are at the router, and are sent to this
 /// station.
 pub(crate) fn switch(station: u8) -> Action {
     Action::Route {

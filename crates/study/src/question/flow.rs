@@ -7,11 +7,11 @@
 //! cross host --/
 //! ```
 //!
-//! The wired link carries the flow and the cross traffic, TCP flows from one host
-//! that end at the router. Hosts take a random time over each packet, so that the
-//! flows do not fall into a phase at the wired queue. A sender that has the wired link for itself
-//! and needs no time for its packets is at the gateway itself. The handoff is a pause of the radio
-//! link without loss, after which it has the other network's parameters and sends what it holds.
+//! The wired link carries the flow and the cross traffic: TCP flows from one host that end at the
+//! router. Hosts take a random processing time for each packet, so that the flows do not synchronise
+//! at the wired queue. A sender that uses the wired link alone and needs no processing time is at
+//! the gateway itself. The handoff is a pause of the radio link without loss, after which the link
+//! has the other network's parameters and sends the packets that it holds.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
-/// A pause of the radio link, after which it is another one.
+/// A pause of the radio link, after which it has other parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowHandoff {
     /// When the link pauses.
@@ -43,7 +43,7 @@ pub struct FlowHandoff {
     pub notice_delay: Option<Duration>,
 }
 
-/// TCP flows over the wired link that go no further.
+/// TCP flows over the wired link that end at the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossTraffic {
     /// How many.
@@ -51,8 +51,8 @@ pub struct CrossTraffic {
     /// One-way delay between their host and the wired link.
     pub delay: Duration,
     /// Each run draws its delay uniformly from this much less to this much more. The losses of a
-    /// drop-tail queue depend on the phase of the arrivals within a packet's transmission time, so
-    /// one delay is not representative of others.
+    /// drop-tail queue depend on the phase of the arrivals within a packet's transmission time, so a
+    /// single delay is not representative.
     pub spread: Duration,
 }
 
@@ -61,7 +61,8 @@ pub struct CrossTraffic {
 pub struct LongFlow {
     /// Wired link.
     pub wired: LinkInfo,
-    /// Most packets at the wired link in either direction, the one in transmission included.
+    /// Maximum number of packets at the wired link in either direction, including the one in
+    /// transmission.
     pub wired_limit: u32,
     /// Radio link at the start.
     pub radio: Radio,
@@ -69,25 +70,27 @@ pub struct LongFlow {
     pub handoff: Option<FlowHandoff>,
     /// Cross traffic.
     pub cross: CrossTraffic,
-    /// Longest random processing time of a host for a packet it sends.
+    /// Maximum random processing time of a host for a packet that it sends.
     pub overhead: Duration,
     /// Name of the scheme of the flow.
     pub scheme: String,
     /// Name of the profile of the flow and of the cross traffic.
     pub profile: String,
-    /// Settings that differ from the defaults. Those of the profile hold for the cross traffic too.
+    /// Settings that differ from the defaults. Settings of the profile apply to the cross traffic
+    /// too.
     pub knobs: Knobs,
-    /// Policies from elsewhere, which schemes may name.
+    /// Foreign policies that schemes may name.
     pub policies: Policies,
-    /// Of the random streams; they do not depend on the scheme, so that schemes meet the same radio.
+    /// Seed of the random streams; they do not depend on the scheme, so all schemes have the same
+    /// radio conditions.
     pub seed: u64,
     /// Numbers of the runs.
     pub runs: Vec<u64>,
-    /// Ends of intervals that are measured apart, ascending; the run ends with the last.
+    /// Ends of separately measured intervals, ascending; the run ends with the last.
     pub marks: Vec<Instant>,
 }
 
-/// Most cross flows.
+/// Maximum number of cross flows.
 const MOST_CROSS_FLOWS: u32 = 10_000;
 /// Cross flows start at random within this time.
 const CROSS_START: Duration = Duration::from_secs(1);
@@ -150,7 +153,7 @@ impl LongFlow {
         build(&self.scheme, &self.profile, &self.knobs, &self.policies)
     }
 
-    /// What is known of the links of a handoff.
+    /// The link data of a handoff.
     fn of_links(&self, handoff: &FlowHandoff) -> Notice {
         Notice {
             old: self.radio.link,
@@ -287,11 +290,11 @@ impl Numbered for LongFlow {
     }
 }
 
-/// Runs flows in parallel; for each flow its runs, in the order of their
-/// numbers. `go_on` is as for [`crate::run_sweeps`].
+/// Runs flows in parallel; returns for each flow its runs, in the order of their numbers. `go_on` is
+/// as for [`crate::run_sweeps`].
 ///
 /// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+/// [`StudyError::Interrupted`] when stopped, or an error for input that is not accepted.
 pub fn run_long_flows(
     flows: &[LongFlow],
     how: Execution,

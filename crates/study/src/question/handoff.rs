@@ -1,4 +1,4 @@
-//! The network of Daniel & Kojo 2008, figure 1, and a handoff in it.
+//! The network of Daniel & Kojo 2008, figure 1, with a handoff.
 //!
 //! ```text
 //!             BS1 ==old== Wir1
@@ -6,12 +6,11 @@
 //!             BS2 ==new== Wir2
 //! ```
 //!
-//! Wir1 and Wir2 are the mobile node's two interfaces: nothing is lost between them and MN except
-//! in a break. Several flows from CN to MN move together (Daniel, Järvinen & Kojo, poster on TCP
-//! with vertical handoffs; Daniel & Kojo, report on available bandwidth, section 4.2), and a notice
-//! says how many. Residents are flows of other nodes, which the new link has from the start: from
-//! CN too, they end at Wir2. No notice counts them, because the mobile node knows only its own
-//! flows.
+//! Wir1 and Wir2 are the mobile node's two interfaces: no packet is lost between them and MN except in a break.
+//! Several flows from CN to MN move together (Daniel, Järvinen & Kojo, poster on TCP with vertical handoffs;
+//! Daniel & Kojo, report on available bandwidth, section 4.2), and a notice contains their number. Residents are
+//! flows of other nodes on the new link, open from the start; they also come from CN, and end at Wir2. A notice
+//! does not count them, because the mobile node has no information about other nodes' flows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -36,37 +35,37 @@ use crate::setup::{
     Timeline,
 };
 
-/// How the old and the new link relate in time.
+/// Whether the old link breaks before the new one is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoffKind {
-    /// Make before break: routes switch at an instant, what is in flight arrives.
+    /// Make before break: routes switch at an instant, packets in flight arrive.
     MakeBeforeBreak,
-    /// Break before make: from the break on everything on the old link is
-    /// lost, and the routes switch after the gap.
+    /// Break before make: from the break on all packets on the old link are lost, and the routes switch after the
+    /// gap.
     BreakBeforeMake {
         /// Time without a link.
         gap: Duration,
     },
 }
 
-/// Most flows of a kind.
+/// Maximum number of flows of a kind.
 pub(crate) const MOST_FLOWS: u32 = 64;
 
-/// The flows of a run. They are numbered: the moving ones from 0, then the residents.
+/// The flows of a run, numbered: the moving ones from 0, then the residents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flows {
     /// Bulk flows from CN to MN with the same scheme, which move together; 1 to 64.
     pub moving: u32,
     /// Bulk flows over the new link that do not move; 0 to 64.
     pub residents: u32,
-    /// The moving flow `i` opens at `i` times this, and so does the resident `i`.
+    /// The moving flow `i` opens at `i` times this, and so does resident `i`.
     pub stagger: Duration,
     /// Whether each moving flow gets a notice of the old link before it opens.
     pub start_notice: bool,
 }
 
 impl Flows {
-    /// One flow alone.
+    /// A single flow.
     pub const ONE: Self = Self {
         moving: 1,
         residents: 0,
@@ -74,7 +73,7 @@ impl Flows {
         start_notice: false,
     };
 
-    /// How many there are.
+    /// Number of flows.
     pub fn count(&self) -> usize {
         (self.moving + self.residents) as usize
     }
@@ -89,13 +88,13 @@ impl Flows {
         self.opens(self.moving.max(self.residents).saturating_sub(1))
     }
 
-    /// Refuses what no run can hold.
+    /// Refuses numbers that no run supports.
     pub(crate) fn check(&self) -> Result<(), StudyError> {
         check_flows(self.moving, self.residents)
     }
 }
 
-/// Refuses numbers of flows and of residents that no run can hold.
+/// Refuses numbers of flows and of residents that no run supports.
 pub(crate) fn check_flows(flows: u32, residents: u32) -> Result<(), StudyError> {
     let (what, value, accepted) = if !(1..=MOST_FLOWS).contains(&flows) {
         ("the number of flows", flows, "1 to 64")
@@ -114,35 +113,35 @@ pub(crate) fn check_flows(flows: u32, residents: u32) -> Result<(), StudyError> 
 /// A handoff of bulk flows from CN to MN between two access links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handoff {
-    /// Access link before.
+    /// Access link before the handoff.
     pub old: LinkInfo,
-    /// Access link after.
+    /// Access link after the handoff.
     pub new: LinkInfo,
     /// Make before break, or break before make.
     pub kind: HandoffKind,
-    /// Packets that the mobile node has handed to its old link before a break still pass, as in the
-    /// papers' ns-2, where the loss sits between the node and its queue; otherwise it is lost.
+    /// Packets that the mobile node has handed to its old link before a break still pass, as in the papers' ns-2,
+    /// where the loss is between the node and its queue; otherwise they are lost.
     pub spares_uplink: bool,
-    /// How long after the handoff completes the senders learn of it; none if never.
+    /// Time from the completion of the handoff to the senders' notice; none for no notice.
     pub notice_delay: Option<Duration>,
-    /// Each of the two fixed links CN-R and R-BS; the rate is also that of the
-    /// mobile node's interfaces.
+    /// Parameters of each of the two fixed links CN-R and R-BS; the rate is also that of the mobile node's
+    /// interfaces.
     pub fixed: LinkInfo,
-    /// Who moves, and who is there already.
+    /// The moving and the resident flows.
     pub flows: Flows,
 }
 
-/// Names of the links in the order of their numbers.
+/// Names of the links, by their numbers.
 pub const LINK_NAMES: [&str; 14] = [
     "cn-r", "r-bs1", "bs1-wir1", "wir1-mn", "r-bs2", "bs2-wir2", "wir2-mn", "mn-wir1", "wir1-bs1",
     "bs1-r", "mn-wir2", "wir2-bs2", "bs2-r", "r-cn",
 ];
-/// The fixed links that the reference runs have.
+/// The fixed links of the reference runs.
 pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
     rate: Rate::from_mbps(100),
     delay: Duration::from_millis(2),
 };
-/// The two access links, and the network around them.
+/// The two access links, and the map of the network around them.
 const OLD: usize = 0;
 const NEW: usize = 1;
 pub(crate) const MAP: Map = Map { stations: 2 };
@@ -170,7 +169,7 @@ impl Handoff {
         }
     }
 
-    /// The network, with what answers rate requests if anything does.
+    /// The network, with routers that respond to rate requests if there are any.
     pub(crate) fn network(&self, routers: Option<Routers>) -> Network {
         let ways = |link: &LinkInfo| OneDirection {
             rate: link.rate,
@@ -255,9 +254,9 @@ impl Handoff {
         moving.chain(residents).collect()
     }
 
-    /// Everything that happens until there is a handoff.
+    /// The actions before a handoff.
     fn openings(&self) -> Timeline {
-        // Two for each flow to open, and up to ten and three for each of those that move to hand off.
+        // Two for each flow to open, and up to ten, plus three for each moving flow, for the handoff.
         let mut timeline =
             Timeline::of(10 + 2 * self.flows.count() + 3 * self.flows.moving as usize);
         let each = (0..self.flows.moving).map(|i| (i, true));
@@ -294,9 +293,7 @@ impl Handoff {
         }
     }
 
-    /// Everything that happens, with a handoff at `at` if there is one, where the mobile node warns its
-    /// senders so long ahead of it if it does.
-    /// What is known of both links.
+    /// The link data of a handoff.
     fn of_links(&self) -> Notice {
         Notice {
             old: self.old,
@@ -305,6 +302,8 @@ impl Handoff {
         }
     }
 
+    /// All actions of a run, with a handoff at `at` if there is one. The mobile node warns its senders ahead of it if
+    /// `signal` requires that.
     fn timeline(&self, at: Option<Instant>, signal: &SignalTimes) -> Arc<[Entry]> {
         let mut timeline = self.openings();
         let Some(at) = at else {
@@ -314,7 +313,7 @@ impl Handoff {
         let notice = self.of_links();
         if let Some(warning) = signal.warning {
             for (i, flow) in (0..).zip(moving()) {
-                // But not before there is a flow to say it to.
+                // But not before there is a flow to notify.
                 let noticed_at = at.saturating_sub(warning).max(self.flows.opens(i));
                 timeline.act(noticed_at, Action::Foresee(flow, notice));
             }
@@ -356,14 +355,14 @@ impl Handoff {
     }
 }
 
-/// The runs: one for every scheme and instant, one row for every flow of it.
+/// The runs: one for every scheme and instant, with one row for every flow.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The handoff, without its instant.
     pub handoff: Handoff,
-    /// When the handoff starts, one run each.
+    /// When the handoff starts, one run for each.
     pub at: Vec<Instant>,
-    /// Names of schemes, of the flows that move.
+    /// Names of the schemes of the moving flows.
     pub schemes: Vec<String>,
     /// Name of the residents' scheme.
     pub resident_scheme: String,
@@ -371,20 +370,20 @@ pub struct Sweep {
     pub profile: String,
     /// Settings that differ from the profile's and the policies' defaults.
     pub knobs: Knobs,
-    /// Policies from elsewhere, which schemes may name.
+    /// Foreign policies that schemes may name.
     pub policies: Policies,
     /// Segments whose transfer is timed.
     pub packets: u64,
     /// Further counts of segments to time.
     pub extra: Vec<u64>,
-    /// How long after the start of the handoff the segments are counted that are
-    /// newly acknowledged; none if they are not. Runs last at least so long.
+    /// How long after the start of the handoff newly acknowledged segments are counted; none if they are not.
+    /// Runs last at least this long.
     pub window: Option<Duration>,
     /// Runs end here, finished or not.
     pub end: Instant,
 }
 
-/// Refuses handoffs that no run can hold.
+/// Refuses handoffs that no run supports.
 pub(crate) fn check_handoff(
     handoff: &Handoff,
     at: Instant,
@@ -401,7 +400,7 @@ pub(crate) fn check_handoff(
     Ok(())
 }
 
-/// Refuses what no run can time.
+/// Refuses a number of packets that no run can time.
 pub(crate) fn check_packets(packets: u64) -> Result<(), StudyError> {
     if !(1..=1_000_000_000).contains(&packets) {
         return Err(StudyError::Range {
@@ -413,7 +412,7 @@ pub(crate) fn check_packets(packets: u64) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Refuses a window from `from` on that is not over with the run.
+/// Refuses a window from `from` on that ends after the run.
 pub(crate) fn check_window(
     window: Option<Duration>,
     from: Instant,
@@ -447,7 +446,7 @@ impl Sweep {
         })
     }
 
-    /// The sweep with its schemes, once it is known that it can be run.
+    /// The sweep with its schemes, after checking that it can be run.
     fn prepare(&self) -> Result<Prepared<'_>, StudyError> {
         self.check()?;
         let part = |name: &str| {
@@ -468,7 +467,7 @@ impl Sweep {
         })
     }
 
-    /// How many runs it has.
+    /// Number of runs.
     fn runs(&self) -> usize {
         self.schemes.len() * self.at.len()
     }
@@ -491,7 +490,7 @@ impl Sweep {
     }
 }
 
-/// A scheme by its name.
+/// A scheme with its name.
 type NamedPart = (Arc<str>, Arc<Part>);
 
 /// A sweep with its schemes.
@@ -558,7 +557,7 @@ impl Prepared<'_> {
 /// The timelines of a sweep, one for each instant.
 type Timelines = Arc<[Arc<[Entry]>]>;
 
-/// The value of a key, which is made at its first use.
+/// The value of a key, which is computed at its first use.
 fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> V {
     if let Some((_, value)) = all.iter().find(|(k, _)| *k == key) {
         return value.clone();
@@ -568,13 +567,12 @@ fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnc
     value
 }
 
-/// Runs sweeps together; one table for each, with rows in the order scheme,
-/// instant, flow, as given. `go_on` is called from time to time, on the calling thread, with the
-/// number of finished runs and of all runs; if it returns false the runs stop, and it is not called
-/// again.
+/// Runs sweeps together; returns one table for each, with rows in the order scheme, instant, flow, as given.
+/// `go_on` is called repeatedly on the calling thread, with the number of finished runs and of all runs; if it
+/// returns false the runs stop, and it is not called again.
 ///
 /// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+/// [`StudyError::Interrupted`] when stopped, or an error for input that is not accepted.
 pub fn run_sweeps(
     sweeps: &[Sweep],
     how: Execution,
@@ -590,7 +588,7 @@ pub fn run_sweeps(
         }
         prepared.push(sweep.prepare()?);
         let Handoff { old, flows, .. } = &sweep.handoff;
-        // Those with different links to begin with have nothing in common.
+        // Sweeps with different initial links have no shared prefix.
         let beginning = (flows.count(), old.rate, old.delay);
         alike.entry(beginning).or_default().push(place);
     }
@@ -604,7 +602,7 @@ pub fn run_sweeps(
             .par_iter()
             .with_max_len(1)
             .map(|((flows, ..), places)| {
-                // The setups are there as long as they run: those of all sweeps take more memory than their rows.
+                // The setups are created on demand: those of all sweeps take more memory than their rows.
                 let setups = places.iter().flat_map(|&place| prepared[place].setups());
                 let setups: Vec<Setup> = setups.collect();
                 let rows = match flows {
@@ -634,7 +632,7 @@ pub fn run_sweeps(
 mod tests {
     use super::*;
 
-    /// Huang & Cai: the ACKs take the other link for some time, of a handoff to more delay without a gap.
+    /// Huang & Cai: at a handoff to more delay without a gap, ACKs take the other link for some time.
     #[test]
     fn acks_change_their_link_at_their_own_time() {
         let link = |ms| LinkInfo {
@@ -689,7 +687,7 @@ mod tests {
         assert_eq!(of(200), [10, 5, 5, 5, 5, 5, 5]);
     }
 
-    /// A run compares setups with each other, which is no part of what a setup is.
+    /// A run compares setups with each other, which must not change their addresses.
     #[test]
     fn a_run_leaves_addresses_alone() -> Result<(), StudyError> {
         let link = |mbps, ms| LinkInfo {

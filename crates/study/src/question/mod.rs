@@ -1,4 +1,4 @@
-//! The questions of the papers. Each compiles to setups with their measures.
+//! The questions of the papers. Each compiles to setups with a measure.
 
 mod flow;
 mod handoff;

@@ -1,4 +1,4 @@
-//! Questions with a run for each number: the common part of a question's runs is built once.
+//! Questions with numbered runs: the common part of a question's runs is built once.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::run::run_numbered;
 use crate::scheme::Knobs;
 use crate::setup::{Part, Setup};
 
-/// Sender and receiver of the flow in question, and those of all others.
+/// Sender and receiver of the measured flow, and of all other flows.
 pub(crate) struct Parts {
     pub(crate) own: Arc<Part>,
     pub(crate) others: Arc<Part>,
@@ -21,17 +21,17 @@ pub(crate) trait Numbered: Sync {
     /// Numbers of the runs.
     fn runs(&self) -> &[u64];
 
-    /// The values that all runs share.
+    /// The values shared by all runs.
     ///
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
     fn parts(&self) -> Result<Parts, StudyError>;
 
-    /// The run of a number.
+    /// The run with this number.
     fn compile(&self, parts: &Parts, run: u64) -> Setup;
 }
 
-/// The sender without a scheme under a profile and its settings.
+/// The sender without a scheme, with a profile and its settings.
 pub(crate) fn plain(profile: &str, knobs: &Knobs) -> Result<Arc<Part>, StudyError> {
     build("sack", profile, knobs, &[])
 }
@@ -44,10 +44,10 @@ pub(crate) fn setup_of<Q: Numbered>(question: &Q, run: u64) -> Result<Setup, Stu
     Ok(question.compile(&question.parts()?, run))
 }
 
-/// Runs questions in parallel: what was measured of the runs of each.
+/// Runs questions in parallel; returns the measurements of the runs of each.
 ///
 /// # Errors
-/// As [`Numbered::parts`]; [`StudyError::Interrupted`] when told to stop.
+/// As [`Numbered::parts`]; [`StudyError::Interrupted`] when stopped.
 pub(crate) fn run_all<Q: Numbered, M: Measure>(
     questions: &[Q],
     how: Execution,

@@ -1,5 +1,5 @@
-//! A flow's estimates of a path from trains, and the true values: one bottleneck of known rate,
-//! delay and queue, and cross traffic that takes a known share of it.
+//! A flow's estimates of a path from trains, and the true values: one bottleneck of known rate, delay
+//! and queue, and cross traffic that takes a known fraction of it.
 //!
 //! ```text
 //! sender     --\
@@ -7,12 +7,11 @@
 //! cross host --/
 //! ```
 //!
-//! The cross traffic is TCP with a window of one segment, many flows that
-//! send a segment a round trip each: as long as the bottleneck's queue is short beside that
-//! round trip, they send at a constant rate, independent of the flow. A long queue slows them down,
-//! and a drop at a full queue stops one of them for a second. Started at equal distances they are
-//! one even stream, started at random an irregular one of the same mean. Their actual share is
-//! measured.
+//! The cross traffic is TCP with a window of one segment: many flows that each send one segment per
+//! round trip. While the bottleneck's queue is short compared with that round trip, they send at a
+//! constant rate, independent of the measured flow. A long queue slows them down, and a drop at a full
+//! queue stops one of them for a second. Started at equal distances they form an even stream, started
+//! at random an irregular one with the same mean. Their actual fraction is measured.
 
 use std::sync::Arc;
 
@@ -29,17 +28,17 @@ use crate::scenario::Stack;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{flow_id, FlowSetup, Part, Setup, Timeline};
 
-/// A path and what measures it.
+/// A path and the flow that measures it.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// The bottleneck, which is the access link in the sender's notice.
     pub bottleneck: LinkInfo,
-    /// Most packets at the bottleneck, the one in transmission included.
+    /// Maximum number of packets at the bottleneck, including the one in transmission.
     pub limit: u32,
-    /// Rate of the links of both hosts: what segments back to back are apart when they reach the
-    /// bottleneck, and cross traffic may come between.
+    /// Rate of the links of both hosts: it determines the gap of back-to-back segments at the
+    /// bottleneck, into which cross traffic may come.
     pub access: Rate,
-    /// Share of the bottleneck that cross traffic takes, from 0 to 0.95.
+    /// Fraction of the bottleneck that cross traffic takes, from 0 to 0.95.
     pub share: f64,
     /// Cross traffic starts at random instead of at equal distances.
     pub irregular: bool,
@@ -53,15 +52,15 @@ pub struct Probe {
     pub profile: String,
     /// Settings that differ from the defaults.
     pub knobs: Knobs,
-    /// Of the random streams.
+    /// Seed of the random streams.
     pub seed: u64,
     /// Numbers of the runs. Each begins at another phase of the cross traffic.
     pub runs: Vec<u64>,
 }
 
-/// Round trip of the cross traffic at least.
+/// Minimum round trip of the cross traffic.
 const CROSS_ROUND_TRIP: Duration = Duration::from_millis(200);
-/// Bytes of its segments and ACKs.
+/// Size of its segments and ACKs in bytes.
 const CROSS_BYTES: u64 = 1500;
 const CROSS_ACK_BYTES: u64 = 40;
 const CROSS_SETTINGS: [(&str, &str); 5] = [
@@ -71,9 +70,9 @@ const CROSS_SETTINGS: [(&str, &str); 5] = [
     ("segment_bytes", "1500"),
     ("rtt_sampling", "one-per-window"),
 ];
-/// Most flows that it is made of.
+/// Maximum number of its flows.
 const MOST_CROSS_FLOWS: u64 = 20_000;
-/// A flow that has not ended by then has stalled.
+/// A flow that has not finished by then has stalled.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// The cross traffic: this many flows, each with this round trip.
@@ -86,8 +85,7 @@ struct Cross {
 }
 
 impl Cross {
-    /// The traffic that takes `share` of the link: N flows of a segment per round trip T make N /
-    /// T.
+    /// Traffic that takes `share` of the link: N flows of a segment per round trip T give N / T.
     fn new(link: &LinkInfo, access: Rate, share: f64) -> Self {
         let fixed = link.delay * 2
             + link.rate.transmission_time(CROSS_BYTES)
@@ -179,7 +177,7 @@ impl Numbered for Probe {
         let cross = self.cross();
         let mut phase = random::stream(self.seed, run, "flow", "start");
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
-        // Each has sent its SYN and two segments by then.
+        // By then each has sent its SYN and two segments.
         let opens = Instant::ZERO
             + cross.round_trip * 3
             + Duration::from_nanos((phase.next_f64() * cross.round_trip.as_nanos() as f64) as u64);
@@ -251,11 +249,11 @@ impl Numbered for Probe {
     }
 }
 
-/// Runs probes in parallel; for each its runs, in the order of their numbers.
-/// `go_on` is as for [`crate::run_sweeps`].
+/// Runs probes in parallel; returns for each its runs, in the order of their numbers. `go_on` is as for
+/// [`crate::run_sweeps`].
 ///
 /// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+/// [`StudyError::Interrupted`] when stopped, or an error for input that is not accepted.
 pub fn run_probes(
     probes: &[Probe],
     how: Execution,
@@ -318,7 +316,7 @@ mod tests {
         }
     }
 
-    /// A chirp from 2 to 20 Mbit/s over 10 Mbit/s that are idle: the rise begins at the first rate
+    /// A chirp from 2 to 20 Mbit/s over an idle link of 10 Mbit/s: the rise begins at the first rate
     /// above 10. With 19 gaps that is 10^(k/18) x 2 Mbit/s for the least k with 10^(k/18) > 5: k = 13,
     /// 10.55 Mbit/s.
     #[test]
@@ -338,7 +336,7 @@ mod tests {
     fn cross_traffic_takes_its_share() {
         for (mbps, ms, share) in [(50, 15, 0.5), (6, 50, 0.9), (54, 2, 0.3), (2, 300, 0.5)] {
             for irregular in [false, true] {
-                // A segment a round trip leaves the cross traffic alone.
+                // A segment per round trip does not affect the cross traffic.
                 let probe = Probe {
                     irregular,
                     segments: 30,
@@ -386,8 +384,8 @@ mod tests {
         .is_err());
     }
 
-    /// A copy of the world made at any time continues as the world does: before the flow opens, while a
-    /// train is on its way, between trains.
+    /// A copy of the world made at any time continues like the original: before the flow opens, during
+    /// a train, between trains.
     #[test]
     fn a_copy_made_within_a_train_continues_as_the_run_from_the_start() {
         for (share, trains) in [(0.0, 3), (0.3, 2)] {
@@ -420,7 +418,7 @@ mod tests {
         }
     }
 
-    /// Probes that are run together share what comes before their flows.
+    /// Probes that are run together share the prefix before their flows.
     #[test]
     fn probes_run_together_are_the_same_as_alone() {
         let first = Probe {
@@ -460,7 +458,7 @@ mod tests {
         }
     }
 
-    /// Threads and repetition change nothing.
+    /// Threads and repetition do not change the result.
     #[test]
     fn runs_are_the_same_on_any_number_of_threads() {
         let probe = Probe {

@@ -10,8 +10,8 @@
 //! A handoff is a timeline. The node leaves its station: packets that arrive for it there from then
 //! on are lost, and it cannot send. After the gap it is in range of the next station and detects
 //! the move by that station's next advertisement. Then it can send again, sends its signal, and
-//! registers with its agent, which is at the sender's end of the backbone: packets that the agent
-//! gets after the registration go to the new station. Packets on their way to the old one are lost.
+//! registers with its agent, which is at the sender's end of the backbone: packets that reach the
+//! agent after the registration go to the new station. Packets in transit to the old one are lost.
 
 use std::sync::Arc;
 
@@ -38,33 +38,33 @@ pub struct RoamingHandoffs {
     /// Time between two router advertisements of a base station: the node receives the first one
     /// after a time drawn uniformly from zero to this.
     pub advertisement: Duration,
-    /// How long the node is in range of no station.
+    /// How long the node is out of range of all stations.
     pub blackout: Duration,
-    /// The fate of the node's signals to its sender.
+    /// What happens to the node's signals to its sender.
     pub signal: SignalFate,
-    /// How well a node that warns its sender predicts a handoff.
+    /// How accurately a node that warns its sender predicts a handoff.
     pub foresight: HandoffPrediction,
 }
 
-/// The fate of a signal.
+/// What happens to a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalFate {
-    /// Probability that the network loses it.
+    /// Probability that it is lost.
     pub lost: f64,
-    /// Copies of each of its packets that the network delivers otherwise.
+    /// Otherwise, the number of copies of each of its packets that are delivered.
     pub copies: u8,
-    /// How much later than its registration the node sends it.
+    /// The delay of the signal after the node's registration.
     pub delay: Duration,
 }
 
-/// How well a node predicts a handoff.
+/// How accurately a node predicts a handoff.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoffPrediction {
-    /// How much later the warning comes than the node means it to.
+    /// How much later than intended the warning comes.
     pub late: Duration,
-    /// How much earlier.
+    /// How much earlier than intended the warning comes.
     pub early: Duration,
-    /// Probability that there is none.
+    /// Probability that there is no warning.
     pub missed: f64,
 }
 
@@ -80,24 +80,24 @@ pub struct Forgery {
 /// A mobile node and its network under one scheme: one run for each seed.
 #[derive(Clone, Debug)]
 pub struct Roaming {
-    /// Between sender and router.
+    /// The link between sender and router.
     pub backbone: LinkInfo,
-    /// Between router and base station.
+    /// The link between router and base station.
     pub access: LinkInfo,
-    /// Between base station and nodes.
+    /// The link between base station and nodes.
     pub wireless: LinkInfo,
-    /// Most packets at a link in either direction, the one in transmission included.
+    /// Maximum number of packets at a link in either direction, including the one in transmission.
     pub limit: u32,
     /// Losses of each wireless link towards its nodes.
     pub loss: Option<LossModel>,
     /// Losses of each wireless link towards its base station.
     pub back_loss: Option<LossModel>,
-    /// The fate of the packets of these numbers on the first station's
-    /// wireless link towards its nodes.
+    /// What happens to the packets with these numbers on the first station's wireless link towards
+    /// its nodes.
     pub script: Vec<(u64, Scripted)>,
     /// The same towards the base station.
     pub back_script: Vec<(u64, Scripted)>,
-    /// Base stations; the mobile node is at the first one at the start.
+    /// Number of base stations; the mobile node starts at the first one.
     pub stations: u8,
     /// Fixed nodes at each station, in their order; stations beyond the list have none.
     pub fixed: Vec<u8>,
@@ -109,11 +109,12 @@ pub struct Roaming {
     pub scheme: String,
     /// Name of the profile of all flows.
     pub profile: String,
-    /// Settings that differ from the defaults. Those of the profile hold for the fixed nodes too.
+    /// Settings that differ from the defaults. Settings of the profile apply to the fixed nodes
+    /// too.
     pub knobs: Knobs,
-    /// Policies from elsewhere, which schemes may name.
+    /// Foreign policies that schemes may name.
     pub policies: Policies,
-    /// Of the random streams; they do not depend on the scheme.
+    /// Seed of the random streams; they do not depend on the scheme.
     pub seed: u64,
     /// Numbers of the runs.
     pub runs: Vec<u64>,
@@ -123,10 +124,10 @@ pub struct Roaming {
 
 /// Fixed nodes start at random within this time.
 const FIXED_START: Duration = Duration::from_secs(1);
-/// Most stations, and most fixed nodes at one.
+/// Maximum number of stations, and of fixed nodes at one.
 pub(crate) const MOST_STATIONS: u8 = 8;
 const MOST_FIXED: u8 = 200;
-/// Most rows of a run, which are kept until it is done.
+/// Maximum number of rows of a run, which are kept until it is done.
 const MOST_ROWS: u64 = 1_000_000;
 
 /// One handoff of a run.
@@ -138,7 +139,7 @@ struct RoamingHandoff {
     to: u8,
     /// When it warns its sender.
     warning: Option<Instant>,
-    /// When it finds out that it has moved, and sends its registration.
+    /// When it detects that it has moved, and sends its registration.
     detected: Instant,
     /// When it sends its signal.
     signal: Instant,
@@ -149,8 +150,8 @@ struct RoamingHandoff {
 /// The measurements of one run.
 #[derive(Clone, Debug)]
 pub struct RoamingRun {
-    /// A row for each interval and node: intervals end when the mobile node
-    /// leaves a station; the mobile node comes first.
+    /// A row for each interval and node: intervals end when the mobile node leaves a station; the
+    /// mobile node comes first.
     pub rows: Vec<RoamingRow>,
     /// Digest of the run.
     pub digest: Digest,
@@ -212,7 +213,8 @@ impl Roaming {
                     return refuse(what, share.to_string(), "0 to 1");
                 }
             }
-            // One handoff is over before the next: the node is back, and its agent knows.
+            // One handoff is complete before the next: the node is back, and its agent has its
+            // registration.
             let longest = h.blackout + h.advertisement + h.signal.delay + self.switch_delay();
             if h.every <= longest {
                 return Err(StudyError::OverlappingHandoffs {
@@ -247,13 +249,13 @@ impl Roaming {
         Ok(part)
     }
 
-    /// From when a registration leaves the node until the packets that its agent
-    /// lets by after it are at the router.
+    /// From the departure of a registration until the packets that its agent forwards after it are
+    /// at the router.
     fn switch_delay(&self) -> Duration {
         self.registration_delay() + self.backbone.delay
     }
 
-    /// How long a registration, as large as an ACK, takes to the agent on idle links.
+    /// The time of a registration, as large as an ACK, to the agent on idle links.
     fn registration_delay(&self) -> Duration {
         let ways = [self.wireless, self.access, self.backbone];
         ways.iter().fold(Duration::ZERO, |sum, link| {
@@ -269,7 +271,7 @@ impl Roaming {
         let Some(h) = &self.handoffs else {
             return Vec::new();
         };
-        // A stream for each question, so that no answer shifts another.
+        // A separate stream for each draw, so that no draw shifts another.
         let draw = |purpose| random::stream(self.seed, run, "mobile node", purpose);
         let (mut advertised, mut target) = (draw("advertisement"), draw("station"));
         let (mut lost, mut missed) = (draw("signal"), draw("foresight"));
@@ -292,7 +294,7 @@ impl Roaming {
                 at,
                 from,
                 to,
-                // A warning that comes after the signal would be none.
+                // A warning after the signal would have no effect.
                 warning: warning.filter(|&w| w < detected + h.signal.delay),
                 detected,
                 signal: detected + h.signal.delay,
@@ -308,7 +310,7 @@ impl Roaming {
         self.fixed.get(usize::from(station)).copied().unwrap_or(0)
     }
 
-    /// The station of each flow's node that does not move, in the order of the flows.
+    /// The station of each fixed node's flow, in the order of the flows.
     fn fixed_stations(&self) -> impl Iterator<Item = u8> + '_ {
         (0..self.stations).flat_map(|s| std::iter::repeat_n(s, usize::from(self.fixed_at(s))))
     }
@@ -380,7 +382,7 @@ impl Numbered for Roaming {
             timeline.act(Instant::ZERO, action);
         }
         let mut path_changes = Vec::new();
-        // The links of all stations are alike.
+        // The links of all stations are equal.
         let notice = Notice {
             old: self.wireless,
             new: self.wireless,
@@ -422,7 +424,7 @@ impl Numbered for Roaming {
         }
         if let Some(Forgery { ack, every }) = self.forgery {
             let mut at = Instant::ZERO + every;
-            // As if each came after all that the node may have sent.
+            // Numbers above all marks that the node may have sent.
             for number in u32::MAX / 2 + 1.. {
                 if at >= self.end {
                     break;
@@ -446,11 +448,11 @@ impl Numbered for Roaming {
     }
 }
 
-/// Runs mobile nodes in parallel; for each its runs, in the order of their
-/// numbers. `go_on` is as for [`crate::run_sweeps`].
+/// Runs mobile nodes in parallel; returns for each its runs, in the order of their numbers. `go_on`
+/// is as for [`crate::run_sweeps`].
 ///
 /// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+/// [`StudyError::Interrupted`] when stopped, or an error for input that is not accepted.
 pub fn run_roaming(
     nodes: &[Roaming],
     how: Execution,

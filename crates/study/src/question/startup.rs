@@ -1,11 +1,11 @@
-//! How connections start over one access link, alone or among others that have
-//! used it for a while (Daniel & Kojo, report on available bandwidth, section 4.1).
+//! How connections start over one access link, alone or among others that have used it for some
+//! time (Daniel & Kojo, report on available bandwidth, section 4.1).
 //!
-//! The network is that of a handoff ([`crate::Handoff`]), none of which takes
-//! place. Every sender gets a notice of the link right before its flow opens, with the number of
-//! flows that start with it: for newcomers the number of newcomers, for residents that of
-//! residents, because the source of the notice knows the flows of its own node only. Flows continue
-//! after the last timed segment; senders do not know which one it is.
+//! The network is that of a handoff ([`crate::Handoff`]), without the handoff. Every sender gets a
+//! notice of the link right before its flow opens, with the number of flows that start with it: for
+//! newcomers the number of newcomers, for residents that of residents, because the source of the
+//! notice only counts the flows of its own node. Flows continue after the last timed segment;
+//! senders have no information about which one it is.
 
 use std::sync::Arc;
 
@@ -24,36 +24,36 @@ use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Setup, Timeline};
 
-/// The runs: one for every scheme, one row for every flow of it.
+/// The runs: one for every scheme, with one row for every flow.
 #[derive(Clone, Debug)]
 pub struct Startup {
-    /// Access link, with the queue that it has in a handoff.
+    /// Access link, with the same queue as in a handoff.
     pub link: LinkInfo,
-    /// Each of the two fixed links CN-R and R-BS; the rate is also that of the
-    /// mobile node's interface.
+    /// Parameters of each of the two fixed links CN-R and R-BS; the rate is also that of the mobile
+    /// node's interface.
     pub fixed: LinkInfo,
-    /// Names of schemes, of the newcomers.
+    /// Names of the schemes of the newcomers.
     pub schemes: Vec<String>,
     /// Newcomers, 1 to 64. They open at time zero or, if there are residents, at `lead`.
     pub flows: u32,
     /// Newcomer `i` opens `i` times this after the first, and so do residents.
     pub stagger: Duration,
-    /// Flows that are there before the newcomers, 0 to 64; they open at time zero.
+    /// Flows that are open before the newcomers, 0 to 64; they open at time zero.
     pub residents: u32,
     /// Name of the residents' scheme.
     pub resident_scheme: String,
-    /// How long before the newcomers they open.
+    /// How long before the newcomers the residents open.
     pub lead: Duration,
     /// Name of the profile.
     pub profile: String,
     /// Settings that differ from the profile's and the policies' defaults.
     pub knobs: Knobs,
-    /// Policies from elsewhere, which schemes may name.
+    /// Foreign policies that schemes may name.
     pub policies: Policies,
     /// Numbers of data segments whose transfer is timed, ascending.
     pub counts: Vec<u64>,
-    /// How long after the first newcomer opens the segments are counted that are
-    /// newly acknowledged; none if they are not. Runs last at least so long.
+    /// How long after the first newcomer opens newly acknowledged segments are counted; none if
+    /// they are not. Runs last at least this long.
     pub window: Option<Duration>,
     /// Runs end here, finished or not.
     pub end: Instant,
@@ -126,7 +126,7 @@ impl Startup {
             Ok::<_, StudyError>((Arc::<str>::from(name), part))
         };
         let resident = part(&self.resident_scheme)?;
-        // Of its access links only the old one is used.
+        // Only the old one of its access links is used.
         let network = Handoff {
             old: self.link,
             new: self.link,
@@ -197,11 +197,11 @@ impl Startup {
     }
 }
 
-/// Runs start-ups side by side; one table for each, with rows in the order scheme,
-/// flow. `go_on` is as for [`crate::run_sweeps`].
+/// Runs start-ups in parallel; returns one table for each, with rows in the order scheme, flow.
+/// `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+/// [`StudyError::Interrupted`] when stopped, or an error for input that is not accepted.
 pub fn run_startups(
     startups: &[Startup],
     how: Execution,

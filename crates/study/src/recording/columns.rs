@@ -1,4 +1,4 @@
-//! Columns by their names with units, of CSV files and of programs.
+//! Columns with names and units, from CSV files or from programs.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct Meaning {
     of: Quantity,
 }
 
-/// A column that is read: its place, what it has, and what its numbers are multiplied with.
+/// A column in use: its index, its meaning, and the factor of its numbers.
 struct Column {
     place: usize,
     name: String,
@@ -55,12 +55,12 @@ const NAMES: [(&str, Quantity); 20] = [
     ("cellid", Quantity::Cell),
     ("cell_id", Quantity::Cell),
 ];
-/// Names of rates that are what a transfer had.
+/// Names of rates that are measured transfer rates.
 const MEASURED: [&str; 3] = ["throughput", "goodput", "bitrate"];
-/// How a column may be called, for messages.
+/// Accepted column names, for messages.
 const ACCEPTED: &str =
     "time_s, rate_mbps, delay_ms, loss (a share) or loss_%, with up_ before it for the uplink";
-/// Keys of the names that a user gives to columns.
+/// Keys by which a user assigns columns to quantities.
 const KEYS: [(&str, Meaning); 8] = [
     (
         "time",
@@ -121,7 +121,7 @@ const KEYS: [(&str, Meaning); 8] = [
 ];
 
 impl Quantity {
-    /// How much of ns, bit/s, seconds or shares a unit is.
+    /// The factor from a unit to ns, bit/s, seconds or fractions.
     fn factor(self, unit: &str) -> Option<f64> {
         let unit = unit.trim().to_lowercase();
         let seconds = match unit.as_str() {
@@ -152,7 +152,7 @@ impl Quantity {
         }
     }
 
-    /// Without a unit.
+    /// The factor for a column without a unit.
     fn usual(self) -> Option<f64> {
         match self {
             Self::Time => Some(1e9),
@@ -161,7 +161,7 @@ impl Quantity {
         }
     }
 
-    /// A unit as the name of a column has it in brackets.
+    /// An example of a unit in a column name.
     fn example(self) -> &'static str {
         match self {
             Self::Time => "s",
@@ -183,7 +183,7 @@ impl Quantity {
     }
 }
 
-/// A name without its unit, and the unit.
+/// Splits a name into the name without its unit, and the unit.
 fn with_unit(name: &str) -> (String, Option<String>) {
     let name = name.trim().to_lowercase();
     if let Some((base, rest)) = name.split_once(['(', '[']) {
@@ -209,7 +209,7 @@ fn with_unit(name: &str) -> (String, Option<String>) {
     (flat, None)
 }
 
-/// The quantity of a column of this name, its plain name, and its unit.
+/// The quantity of a column with this name, its plain name, and its unit.
 fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     let (base, unit) = with_unit(name);
     let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
@@ -224,7 +224,7 @@ fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     Some((Meaning { up, of }, plain, unit))
 }
 
-/// The factor of a column's unit, or what is wrong with it.
+/// The factor of a column's unit, or an error text.
 fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
     let found = match unit {
         Some(unit) => of.factor(unit),
@@ -243,7 +243,7 @@ fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
     })
 }
 
-/// The columns that are read, by the header and by what a user says of it.
+/// The columns in use, from the header and the user's assignments.
 fn columns(
     header: &[String],
     named: &BTreeMap<String, String>,
@@ -318,7 +318,7 @@ fn columns(
     Ok(columns)
 }
 
-/// The place of a column that a user names, perhaps with a unit behind the name.
+/// The index of a column that a user names, perhaps followed by a unit.
 fn place(header: &[String], text: &str) -> Result<(usize, Option<String>), String> {
     let is = |name: &str| {
         header
@@ -340,7 +340,7 @@ fn place(header: &[String], text: &str) -> Result<(usize, Option<String>), Strin
     ))
 }
 
-/// The quantities of the columns of G-NetTrack.
+/// The columns of G-NetTrack.
 fn of_g_net_track(named: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let usual = [
         ("time", "Timestamp"),
@@ -423,7 +423,7 @@ pub(super) fn read(
     finish(found, &times, &columns, &values, &cells)
 }
 
-/// A value of a row; none where there is none.
+/// The value of a field; none if it is empty.
 fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, String> {
     if matches!(text, "" | "-" | "nan" | "NaN" | "NA" | "null") {
         return Ok(None);
@@ -447,7 +447,7 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
     }
 }
 
-/// What a number with a decimal comma lacks.
+/// A hint for a number with a decimal comma.
 fn of_comma(text: &str) -> &'static str {
     if text.contains(',') && text.replace(',', ".").parse::<f64>().is_ok() {
         "; write a decimal point in place of the comma"
@@ -491,7 +491,7 @@ pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording
     finish(found, &times, &columns, &values, &[])
 }
 
-/// Rows as series from the first one on.
+/// Converts rows to series that start at the first one.
 fn finish(
     mut found: Recording,
     times: &[i128],
@@ -551,7 +551,7 @@ fn series(times: &[Duration], values: &[Option<f64>]) -> Series {
         let Some(value) = *value else { continue };
         match series.last_mut() {
             Some(last) if last.0 == *at => last.1 = value,
-            // A value unknown at the start is the first known one.
+            // A value unknown at the start is replaced by the first known one.
             None => series.push((Duration::ZERO, value)),
             _ => series.push((*at, value)),
         }

@@ -1,10 +1,10 @@
-//! Path files of LeoEM (Cao and Zhang 2023): each line is a frame of a second with the nodes of a path and the one-way
-//! delays of its hops, or `NULL` where there is none.
+//! Path files of LeoEM (Cao and Zhang 2023): each line is a frame of one second with the nodes of a path and the
+//! one-way delays of its hops, or `NULL` if there is no path.
 //!
-//! LeoEM's emulator takes the hop of a dish down while its satellite changes: for three delays of that hop before
-//! and three after the change, and for three after one where there was no path (`update_precomputed_link`). The two
-//! ends do that side by side, so a path is down for the longer of both. Its changes of the hops between are
-//! two system calls without a time; here they have no effect.
+//! LeoEM's emulator takes the hop of a dish down while its satellite changes: for three delays of that hop before and
+//! three after the change, and for three after a time without a path (`update_precomputed_link`). The two ends do that
+//! in parallel, so a path is down for the longer of both times. Its changes of the intermediate hops are two system
+//! calls without a duration; here they have no effect.
 
 use midflight_units::Duration;
 
@@ -24,7 +24,7 @@ fn list<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
         .collect()
 }
 
-/// The frame's number, and what it has.
+/// The frame's number, and its content.
 fn frame(line: &str) -> Option<(u64, Option<Frame>)> {
     let fields: Vec<&str> = line.trim().split('$').collect();
     let number = fields.first()?.trim().parse().ok()?;
@@ -47,7 +47,7 @@ fn nanos(seconds: f64) -> Duration {
 pub(super) fn read(text: &str) -> Result<Recording, String> {
     let mut found = Recording::new(Format::LeoEm);
     let mut before: Option<Frame> = None;
-    // The last frame was one without a path, or there was none.
+    // The previous frame had no path, or there was none.
     let mut is_back = true;
     for (place, line) in text.lines().enumerate() {
         let Some((number, frame)) = frame(line) else {
@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Recording, String> {
                     down_for = down_for.max(3.0 * old + 3.0 * own);
                 }
             }
-            // The run begins with a path: this is not a new connection.
+            // The run begins with a path, so this is not a new connection.
             if is_back && before.is_some() {
                 down_for = down_for.max(3.0 * own);
             }
@@ -102,14 +102,14 @@ pub(super) fn read(text: &str) -> Result<Recording, String> {
     let Some(first) = found.down.delay.first().copied() else {
         return Err("no frame has a path; expected at least one".into());
     };
-    // Where it begins without a path the delay is that of the first one.
+    // If it begins without a path the delay is that of the first path.
     found.down.delay[0] = (Duration::ZERO, first.1);
     join(&mut found.outages);
     found.drops = true;
     Ok(found)
 }
 
-/// Outages that touch each other are one.
+/// Merges outages that touch each other.
 fn join(outages: &mut Vec<(Duration, Duration)>) {
     let mut joined: Vec<(Duration, Duration)> = Vec::new();
     for &(from, until) in outages.iter() {

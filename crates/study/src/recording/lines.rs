@@ -1,4 +1,4 @@
-//! Formats of a number or two per line.
+//! Formats with one or two numbers per line.
 
 use midflight_units::Duration;
 
@@ -17,8 +17,8 @@ fn each<T>(text: &str, accepted: &str, read: impl Fn(&str) -> Option<T>) -> Resu
     Ok(found)
 }
 
-/// Delivery opportunities as `mm-link` reads them: `LinkQueue` in Mahimahi's `link_queue.cc` takes lines that do
-/// not descend, the last above zero, which is when it begins again.
+/// Delivery opportunities as read by `mm-link`: `LinkQueue` in Mahimahi's `link_queue.cc` accepts non-descending
+/// lines, of which the last is above zero and is the period.
 pub(super) fn mahimahi(text: &str) -> Result<Recording, String> {
     let accepted = "a whole number of milliseconds";
     let lines: Vec<u64> = each(text, accepted, |line| line.parse().ok())?;
@@ -53,7 +53,7 @@ pub(super) fn leocc_delay(text: &str) -> Result<Recording, String> {
     Ok(found)
 }
 
-/// Pensieve's traces: from each line's second on this many Mbit/s.
+/// Pensieve's traces: each line gives the rate in Mbit/s from its second on.
 pub(super) fn pensieve(text: &str) -> Result<Recording, String> {
     let accepted = "two numbers, seconds and Mbit/s";
     let read = |line: &str| {

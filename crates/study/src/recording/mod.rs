@@ -1,5 +1,5 @@
-//! Recordings of paths: a link's rate, delay and loss over time, read from files of measurements
-//! and of other emulators, and the schedules made from them.
+//! Recordings of paths: a link's rate, delay and loss over time, read from files of measurements and of other
+//! emulators, and the schedules made from them.
 
 mod columns;
 mod leoem;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use self::model::{Model, Refused, MODELS};
 pub use self::schedule::{Between, Cut, Followed, OutageKind, Own};
 
-/// The value of a quantity from an instant on.
+/// The values of a quantity, each from its instant on.
 pub type Series = Vec<(Duration, f64)>;
 
 /// The format of a recording.
@@ -42,7 +42,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Those of files with their names.
+    /// The formats of files, with their names.
     pub const ALL: [(&'static str, Self); 6] = [
         ("csv", Self::Csv),
         ("mahimahi", Self::Mahimahi),
@@ -66,30 +66,30 @@ pub struct Way {
     pub rate: Series,
     /// One-way delay in seconds.
     pub delay: Series,
-    /// Share of packets lost.
+    /// Fraction of packets lost.
     pub loss: Series,
-    /// Instants at which 1500 bytes may go out.
+    /// Instants at which 1500 bytes may be sent.
     pub opportunities: Vec<Duration>,
 }
 
 /// The recording of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// How it was written.
+    /// Its format.
     pub format: Format,
     /// Towards the mobile node.
     pub down: Way,
-    /// From the mobile node, where that was recorded apart.
+    /// From the mobile node, if it was recorded separately.
     pub up: Way,
-    /// How long it lasts.
+    /// Its length.
     pub span: Duration,
-    /// When the path changed, and where; for LeoEM the source's and the destination's satellite.
+    /// Instants and places of path changes; for LeoEM the source's and the destination's satellite.
     pub handovers: Vec<(Duration, &'static str)>,
-    /// The time without a path, for any rate.
+    /// Times without a path, for any rate.
     pub outages: Vec<(Duration, Duration)>,
-    /// The fate of packets in an outage, where the format specifies it.
+    /// Whether packets are lost in an outage, if the format specifies that.
     pub drops: bool,
-    /// Notes for the user, a sentence each.
+    /// Notes for the user, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ impl Recording {
         }
     }
 
-    /// Reads a recording. `columns` name the column of a quantity, perhaps with a unit, where the header does
+    /// Reads a recording. `columns` names the column of a quantity, perhaps with a unit, if the header does
     /// not: "rate" to "DL kbit/s".
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl Recording {
         }
     }
 
-    /// The recording of columns that a program made, by names as a header has them.
+    /// The recording of columns from a program, with the same names as in a header.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -162,7 +162,7 @@ impl Recording {
     }
 }
 
-/// The format by the first lines.
+/// Detects the format from the first lines.
 fn detect(text: &str) -> Result<Format, String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let Some(first) = lines.next() else {
@@ -203,7 +203,7 @@ fn detect(text: &str) -> Result<Format, String> {
     ))
 }
 
-/// Where whole numbers go back, which alone tells delays from the times of Mahimahi.
+/// Whether whole numbers descend, which is the only way to distinguish delays from the times of Mahimahi.
 fn backwards(text: &str) -> Option<String> {
     let numbers: Option<Vec<u64>> = text.lines().map(|line| line.trim().parse().ok()).collect();
     let numbers = numbers?;
@@ -212,7 +212,7 @@ fn backwards(text: &str) -> Option<String> {
     Some(format!("read as delays (leocc-delay), because line {line} goes back from {before} to {after}; if these are times of mahimahi, sort them, and give the format if this is right"))
 }
 
-/// A text in a message.
+/// A text, shortened for a message.
 fn short(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
@@ -221,12 +221,12 @@ fn short(text: &str) -> String {
     short
 }
 
-/// That a throughput was measured, which is no link's rate.
+/// A note that a throughput was measured, which is not the rate of a link.
 fn goodput_remark(what: &str) -> String {
     format!("{what} is the throughput of a transfer, which is at most the rate of the link: results with it as the rate differ from the measurement")
 }
 
-/// The name among others that is nearest, for a message.
+/// The nearest name among others, for a message.
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }

@@ -1,4 +1,4 @@
-//! From a recording to the schedules of a link.
+//! Converts a recording to the schedules of a link.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{Recording, Series, Way};
 
 /// Bytes of a delivery opportunity of Mahimahi.
 const OPPORTUNITY: f64 = 1500.0;
-/// A recording that is not repeated ends after what no run reaches.
+/// A recording that is not repeated ends after any run.
 const LONG: Duration = Duration::from_secs(1_000_000_000);
 
 /// The value of a quantity between two rows.
@@ -35,26 +35,26 @@ pub enum OutageKind {
     Drop,
 }
 
-/// Which part of a recording is used, and how.
+/// The part of a recording that is used, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// From here on, by the recording's time.
+    /// Start, in the recording's time.
     pub from: Duration,
-    /// Up to here; none to its end.
+    /// End; none for the end of the recording.
     pub until: Option<Duration>,
-    /// The offset of the run's start in the rest of it.
+    /// The offset of the run's start within this part.
     pub offset: Duration,
-    /// Whether it begins again at its end; without that its last values hold.
+    /// Whether it repeats at its end; otherwise its last values hold.
     pub repeats: bool,
-    /// The factor of rates.
+    /// A factor for rates.
     pub scale: f64,
-    /// Between rows.
+    /// How values between rows are interpolated.
     pub between: Between,
-    /// In outages, where the format does not specify it.
+    /// What happens to packets in outages, if the format does not specify it.
     pub outage: Option<OutageKind>,
 }
 
-/// A link's own values of a direction; None where the recording has them.
+/// A link's own values in a direction; None if the recording has them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
     /// Its rate.
@@ -66,13 +66,13 @@ pub struct Own {
 pub struct Followed {
     /// The schedule that it follows.
     pub schedule: Arc<Schedule>,
-    /// Its rate on the average; none if that is the link's own.
+    /// Its mean rate; none if that is the link's own.
     pub rate: Option<Rate>,
-    /// Its delay on the average; none if that is the link's own.
+    /// Its mean delay; none if that is the link's own.
     pub delay: Option<Duration>,
 }
 
-/// Where a recording begins and ends for a run.
+/// The part of a recording for a run.
 struct Window {
     from: Duration,
     length: Duration,
@@ -81,7 +81,7 @@ struct Window {
 }
 
 impl Window {
-    /// A series in the window, from the start of the run on.
+    /// A series within the window, in the run's time.
     fn series(&self, of: &Series, between: Between) -> Series {
         let inside = self.inside(of, between);
         if self.offset == Duration::ZERO {
@@ -95,7 +95,7 @@ impl Window {
             let wrap = self.length.saturating_sub(self.offset);
             let nanosecond = Duration::from_nanos(1);
             if between == Between::Linear {
-                // The last value holds up to the end, and there it begins again.
+                // The last value holds up to the end, where the series repeats.
                 let last = inside.last().map_or(0.0, |point| point.1);
                 let before = wrap.saturating_sub(nanosecond);
                 if moved.last().is_some_and(|point| point.0 < before) {
@@ -115,7 +115,7 @@ impl Window {
         moved
     }
 
-    /// A series from the window's begin to its end.
+    /// A series from the window's start to its end.
     fn inside(&self, of: &Series, between: Between) -> Series {
         if of.is_empty() {
             return Vec::new();
@@ -127,10 +127,10 @@ impl Window {
         inside
     }
 
-    /// Instants in the window, from the start of the run on.
+    /// Instants within the window, in the run's time.
     fn instants(&self, of: &[Duration]) -> Vec<Duration> {
         let end = sum(self.from, self.length);
-        // The opportunity at the very end is one of it, as in Mahimahi.
+        // An opportunity at the very end belongs to the window, as in Mahimahi.
         let inside = of.iter().filter(|at| **at >= self.from && **at <= end);
         let inside = inside.map(|at| at.saturating_sub(self.from));
         let (earlier, mut moved): (Vec<Duration>, Vec<Duration>) =
@@ -190,7 +190,7 @@ fn with_outages(rate: &Series, outages: &[(Duration, Duration)]) -> Series {
     found
 }
 
-/// The mean over time of a curve.
+/// The mean of a curve over time.
 fn mean(curve: &Curve) -> f64 {
     if curve.span() > 0.0 {
         curve.integral() / curve.span()
@@ -200,10 +200,11 @@ fn mean(curve: &Curve) -> f64 {
 }
 
 impl Recording {
-    /// The schedule of a direction by the recording, cut; none if it says nothing of that direction.
+    /// The schedule of a direction from the cut recording; none if it has no values for that
+    /// direction.
     ///
     /// # Errors
-    /// A sentence on what cannot be.
+    /// A sentence that names what is invalid.
     pub fn follow(&self, up: bool, cut: &Cut, own: Own) -> Result<Option<Followed>, String> {
         let window = self.window(cut)?;
         let recorded = if up { &self.up } else { &self.down };

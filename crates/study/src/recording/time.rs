@@ -1,8 +1,9 @@
-//! Times of rows: numbers with a unit, or dates with a clock.
+//! Times of rows: numbers with a unit, or dates with a time of day.
 
 use midflight_units::Duration;
 
-/// Nanoseconds since some day, of `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5Z` and the like.
+/// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5Z` and similar
+/// formats.
 fn of_clock(text: &str) -> Option<i128> {
     let mut numbers = Vec::new();
     let text = text.trim().trim_end_matches('Z');
@@ -15,7 +16,7 @@ fn of_clock(text: &str) -> Option<i128> {
     if !in_range || hour > 23 || minute > 59 || second > 60 || fraction.len() > 1 {
         return None;
     }
-    // Days by the civil calendar, with the year from March on.
+    // Days of the civil calendar, with the year starting in March.
     let (y, m) = if month > 2 {
         (year, month - 3)
     } else {
@@ -34,7 +35,7 @@ fn of_clock(text: &str) -> Option<i128> {
     Some(seconds * 1_000_000_000 + nanos)
 }
 
-/// Nanoseconds of a decimal number of units of this many nanoseconds each.
+/// Converts a decimal number of units to nanoseconds, with `unit` nanoseconds each.
 fn of_number(text: &str, unit: f64) -> Option<i128> {
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     let exact = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
@@ -58,7 +59,7 @@ pub(super) fn read(text: &str, unit: f64) -> Option<i128> {
     of_number(text, unit).or_else(|| of_clock(text))
 }
 
-/// From the first of them on; the place of the first that goes back.
+/// Times relative to the first one; the index of the first one that decreases as error.
 pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
     let first = times.first().copied().unwrap_or_default();
     if let Some(place) = times.windows(2).position(|pair| pair[1] < pair[0]) {
@@ -68,7 +69,7 @@ pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
     Ok(times.iter().map(since).collect())
 }
 
-/// How long rows at these instants last: the last one as long as the one before it.
+/// The length of rows at these instants: the last row is as long as the one before it.
 pub(super) fn span(times: &[Duration]) -> Duration {
     let Some(&last) = times.last() else {
         return Duration::ZERO;

@@ -10,11 +10,11 @@ use super::trace::{Files, OwnWays, Traced};
 use super::written::Written;
 use crate::network::cell::{Access, Directions, OneDirection};
 
-/// Most packets of cross traffic that a link may have to expect in a run.
+/// Maximum number of cross-traffic packets on a link in a run.
 const MOST_CROSS_PACKETS: f64 = 1e9;
 
 impl Directions {
-    /// One of the two.
+    /// The parameters of a direction.
     pub(super) fn of(&self, direction: Direction) -> &OneDirection {
         match direction {
             Direction::Down => &self.down,
@@ -23,7 +23,7 @@ impl Directions {
     }
 }
 
-/// The value from the preset of a key that is left out.
+/// The preset's value for a missing key.
 fn or<T: Clone, P>(
     own: Option<&Written<T>>,
     preset: Option<&P>,
@@ -45,7 +45,7 @@ fn preset_of(key: &str, link: &LinkFile) -> Result<Option<&'static Preset>, Prob
     })
 }
 
-/// The link's trace, with the full paths of its files and their hash written into it.
+/// The link's trace, with the full paths of its files and their hash filled in.
 pub(super) fn traced(
     key: &str,
     link: &mut LinkFile,
@@ -111,7 +111,7 @@ pub(super) fn traced(
     Ok(Some(found))
 }
 
-/// The ways of a link as it is written, with what its trace says.
+/// The directions of a link from its keys and its trace.
 pub(super) fn ways(
     key: &str,
     link: &LinkFile,
@@ -150,7 +150,7 @@ pub(super) fn ways(
         schedule: down_trace.map(|of| of.schedule.clone()),
     };
     let own = link.up.clone().unwrap_or_default();
-    // A rate of one's own is the rate of both directions, as without a preset.
+    // If the link has its own rate, this applies to both directions, as without a preset.
     let preset_up = preset.filter(|_| link.rate.is_none());
     let up_rate = or(own.rate.as_ref(), preset_up, |p| Some(p.up_rate())).unwrap_or(rate);
     let up_rate = up_trace.and_then(|of| of.rate).unwrap_or(up_rate);
@@ -172,7 +172,7 @@ pub(super) fn ways(
     Ok(Directions { down, up })
 }
 
-/// A way after a change.
+/// A direction after a change.
 fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
     let rate = to.rate.as_ref().map_or(before.rate, |r| r.value);
     let delay = to.delay.as_ref().map_or(before.delay, |d| d.value);
@@ -194,8 +194,8 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
     }
 }
 
-/// The ways of a link after a change: up changes as down does, except for losses,
-/// reordering and cross traffic, where nothing else is said. A discipline stays.
+/// The directions of a link after a change. By default the uplink changes like the downlink, except
+/// for losses, reordering and cross traffic. A discipline does not change.
 pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directions {
     let down = WayFile {
         rate: change.rate.clone(),
@@ -220,7 +220,7 @@ pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directio
     }
 }
 
-/// The reason why a link's queue cannot be changed, if there is one.
+/// Returns an error if a link's queue cannot be changed.
 pub(super) fn check_queue(
     key: &str,
     before: &Directions,
@@ -246,7 +246,7 @@ pub(super) fn check_queue(
 }
 
 /// Remarks on values of the uplink that a change sets implicitly although the two directions
-/// differed: a sentence each.
+/// differed: one sentence each.
 pub(super) fn remarks_on_up<'a>(
     before: &'a Directions,
     after: &'a Directions,

@@ -15,7 +15,7 @@ use crate::setup::{flow_id, Part};
 /// No agent.
 const NONE: &str = "none";
 
-/// An agent, and where it is.
+/// An agent, and where it is deployed.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedAgent {
     pub(super) agent: AnyAgent,
@@ -33,12 +33,12 @@ fn knobs() -> impl Iterator<Item = &'static Knob> {
     AGENTS.iter().flat_map(|info| info.knobs)
 }
 
-/// Whether an agent has a knob of this name.
+/// Whether an agent has a knob with this name.
 pub(super) fn is_agents_knob(name: &str) -> bool {
     knobs().any(|knob| knob.name == name)
 }
 
-/// The agent of a name with the scenario's knobs; none for "none".
+/// The agent with a name and the scenario's knobs; none for "none".
 fn named(key: &str, name: &str, file: &ScenarioFile) -> Result<Option<AnyAgent>, Problem> {
     if name == NONE {
         return Ok(None);
@@ -60,7 +60,7 @@ fn named(key: &str, name: &str, file: &ScenarioFile) -> Result<Option<AnyAgent>,
 
 /// The agents of the scenario.
 pub(super) fn agents(file: &ScenarioFile) -> Result<Vec<PlannedAgent>, Problem> {
-    // Values are checked whether the agent is there or not, as those of other parts are.
+    // Values are checked even if the agent is not used, as for other parts.
     for info in AGENTS {
         named("agent", info.name, file)?;
     }
@@ -111,7 +111,8 @@ pub(super) fn agents(file: &ScenarioFile) -> Result<Vec<PlannedAgent>, Problem> 
     Ok(planned)
 }
 
-/// Gives agents the ends that they may need for each flow: those of its profile without a scheme.
+/// Gives agents the endpoints that they may need for each flow: those of its profile without a
+/// scheme.
 pub(super) fn equip(
     agents: &mut [PlannedAgent],
     file: &ScenarioFile,

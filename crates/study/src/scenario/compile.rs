@@ -1,4 +1,4 @@
-//! From a checked scenario to the setup of each of its runs.
+//! Compiles a checked scenario to the setup of each of its runs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -48,14 +48,14 @@ impl Plan {
             .filter(|(_, f)| f.on.is_none())
     }
 
-    /// How routers answer rate requests of flows in a direction, if any of these asks.
+    /// How routers respond to rate requests of flows in a direction, if any flow sends one.
     fn asked(&self, direction: Direction) -> Option<Routers> {
         let flows = self.flows.iter().filter(|f| f.direction == direction);
         let mut policies = flows.flat_map(|f| &self.parts[f.part].built.policies);
         policies.find_map(|policy| policy.routers())
     }
 
-    /// The flows of a run, most of which are the same in every run ([`Self::differs_by_run`]).
+    /// The flows of a run; most are the same in every run ([`Self::differs_by_run`]).
     pub(super) fn flow_setups(&self, run: u64) -> Arc<[FlowSetup]> {
         let map = self.map();
         let flow = |(number, flow): (usize, &Flow)| {
@@ -83,7 +83,7 @@ impl Plan {
         self.flows.iter().enumerate().map(flow).collect()
     }
 
-    /// One of its runs.
+    /// One of the runs.
     ///
     /// # Errors
     /// [`StudyError::NoRun`].
@@ -91,7 +91,7 @@ impl Plan {
         self.setup_beside(run, None)
     }
 
-    /// The same, with the network of a run of the same number where that is equal.
+    /// The same, reusing the network of another run with the same number if it is equal.
     pub(super) fn setup_beside(
         &self,
         run: u64,
@@ -139,7 +139,7 @@ impl Plan {
         Arc::new(part.seeded(seed))
     }
 
-    /// Whether the networks of two scenarios are the same in runs of the same number.
+    /// Whether the networks of two scenarios are equal in runs with the same number.
     fn has_network_of(&self, other: &Self) -> bool {
         let of = |plan: &Self| {
             let wired = &plan.file.wired;
@@ -196,7 +196,8 @@ impl Plan {
         cell.network()
     }
 
-    /// Nodes of the sender and of the receiver of each flow, except for those whose packets a node on the path cannot read.
+    /// Nodes of the sender and of the receiver of each flow, except for flows whose packets a node on the path cannot
+    /// read.
     fn readable(&self) -> Vec<Option<(NodeId, NodeId)>> {
         if self.agents.is_empty() {
             return Vec::new();
@@ -237,7 +238,7 @@ impl Plan {
         self.info(link, flow.direction, at)
     }
 
-    /// The link that the mobile node is on, or comes to.
+    /// The link that the mobile node is on or moves to.
     pub(super) fn mobile_is_on(&self, at: Instant) -> usize {
         let place = self.moves.partition_point(|step| step.at <= at);
         place
@@ -295,8 +296,8 @@ impl Plan {
         self.moving().filter(move |(_, flow)| flow.opens <= at)
     }
 
-    /// The mobile node predicts that it will lose its link at `at`, for the flows that `is_predicted` selects; `links` are those
-    /// that a flow has before and after.
+    /// The mobile node predicts that it will lose its link at `at`, for the flows that `is_predicted` selects; `links`
+    /// returns a flow's links before and after.
     fn predict(
         &self,
         timeline: &mut Timeline,
@@ -319,8 +320,8 @@ impl Plan {
         }
     }
 
-    /// The mobile node finds itself on a link at `at`; its senders get a notice, from the node where
-    /// `signalled` says so.
+    /// The mobile node detects at `at` that it is on another link; its senders get a notice, sent by the node if
+    /// `signalled` is true.
     fn arrive(
         &self,
         timeline: &mut Timeline,
@@ -344,7 +345,7 @@ impl Plan {
         }
     }
 
-    /// What is known of the links of a handoff or change at `at`.
+    /// The link data of a handoff or change at `at`.
     fn notice(&self, (old, new): (LinkInfo, LinkInfo), at: Instant, flow: &Flow) -> Notice {
         let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
         Notice {
@@ -354,8 +355,8 @@ impl Plan {
         }
     }
 
-    /// The notice or throughput advice to a flow of a link that replaces another at `at`, and its time, if it arrives. There is no
-    /// advice for a rate below that of the smallest signal.
+    /// The notice or throughput advice for a flow whose link is replaced at `at`, and its time, if it arrives. There is
+    /// no advice for a rate below the smallest signal rate.
     fn update_of(
         &self,
         (old, new): (LinkInfo, LinkInfo),
@@ -396,8 +397,8 @@ impl Plan {
             for link in map.ends(step.from) {
                 timeline.act(step.at, Action::Down(link));
             }
-            // The node's own queue goes with its interface, and so does what is on the air. The base
-            // station's packets for the node are lost if the node is not there.
+            // Packets in the node's own queue and on the air are lost with its interface. The base station's packets
+            // for the node are lost if the node is not there.
             let [to_interface, up, _] = map.up(step.from);
             let node = map.mobile();
             for link in [to_interface, up] {
@@ -433,8 +434,8 @@ impl Plan {
         });
     }
 
-    /// When the mobile node's ACKs take the link of a handoff, between the handoffs before and after. The node has one route to
-    /// the server: that of the first flow whose signal has a time of its own counts.
+    /// When the mobile node's ACKs switch to the new link of a handoff, limited by the previous and the next handoff.
+    /// The node has one route to the server: the first flow whose signal has its own time determines it.
     fn acks_move(
         &self,
         number: usize,
@@ -461,8 +462,8 @@ impl Plan {
             .min(after.unwrap_or(Instant::NEVER))
     }
 
-    /// Packets kept by the station that was left go to the node's new station; if that station has kept packets
-    /// itself, the node is back.
+    /// Packets buffered by the old station are forwarded to the node's new station; if the new station has buffered
+    /// packets itself, the node is back.
     fn forward(&self, timeline: &mut Timeline, step: &PlannedHandoff, make: Instant) {
         let map = self.map();
         let (node, [to, _]) = (map.mobile(), map.access(step.to));
@@ -501,7 +502,7 @@ impl Plan {
             timeline.act(again, Action::MarkMake);
         }
         for link in links {
-            // Settings are numbered from the second on.
+            // Settings of a link are numbered from its second one.
             let setting = change.setting as u16 - 1;
             let action = if stands_still {
                 let setting = Some(setting);

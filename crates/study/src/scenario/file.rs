@@ -379,7 +379,7 @@ impl Default for SignalFile {
     }
 }
 
-/// No gap, left out or said: one scenario, which is written one way.
+/// Whether there is no gap, by omission or explicitly: equal scenarios have one canonical form.
 #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
 fn has_no_gap(gap: &Option<Written<Gap>>) -> bool {
     gap.as_ref().is_none_or(|gap| gap.value.0.is_none())
@@ -494,13 +494,13 @@ pub struct SweepFile {
     pub compare: Option<String>,
 }
 
-/// What is left out.
+/// Values of missing keys.
 mod default {
     use super::super::queue::Room;
     use super::{Duration, Queue, Rate, Share, Size, Stagger, Written};
     use crate::scenario::written::Quantity;
 
-    /// A default, which a test reads.
+    /// A default as text, which a test checks.
     fn written<T: Quantity>(text: &'static str, value: T) -> Written<T> {
         Written::new(text, value)
     }

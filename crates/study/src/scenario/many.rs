@@ -1,4 +1,4 @@
-//! Runs of many scenarios, which share common beginnings.
+//! Runs of many scenarios with shared prefixes.
 
 use std::ops::Range;
 
@@ -12,22 +12,22 @@ use crate::measure::{FlowOutcome, Phases};
 use crate::run;
 use crate::setup::Setup;
 
-/// Most rows of results, of flows and of phases, that are held in memory. A row takes about
-/// 600 bytes while it becomes one of a table.
+/// Maximum number of result rows, for flows and phases, that are held in memory. A row takes about
+/// 600 bytes while it is converted to a table row.
 pub(super) const MOST_ROWS: u64 = 4_000_000;
 
 impl Plan {
-    /// Phases of a run: one from its start, and one from each handoff or change on.
+    /// Phases of a run: one from its start, and one from each handoff or change.
     pub(super) fn phases_of_run(&self) -> u64 {
         1 + self.marks().len() as u64
     }
 
-    /// Most rows of results that a run gives: one for each flow and one for each of its phases.
+    /// Maximum number of result rows of a run: one for each flow and one for each of its phases.
     pub(super) fn rows_of_run(&self) -> u64 {
         self.flows.len() as u64 * (1 + self.phases_of_run())
     }
 
-    /// Most rows of results that all runs give.
+    /// Maximum number of result rows of all runs.
     pub fn most_rows(&self) -> u64 {
         self.file.runs.saturating_mul(self.rows_of_run())
     }
@@ -44,21 +44,21 @@ pub struct ScenarioRun {
     pub flows: Vec<FlowOutcome>,
 }
 
-/// How many pasts [`run_scenarios`] plays for the first run of each of these.
+/// The number of prefixes that [`run_scenarios`] simulates for the first run of each of these.
 ///
 /// # Errors
-/// None that a checked scenario could cause.
+/// None for a checked scenario.
 pub fn count_pasts(plans: &[Plan]) -> Result<usize, StudyError> {
     let setups = plans.par_iter().map(|plan| plan.setup(0));
     Ok(run::count_pasts(&setups.collect::<Result<Vec<_>, _>>()?))
 }
 
-/// Runs scenarios in parallel; for each its runs in the order of their numbers.
-/// Scenarios that differ in nothing before the first handoff or change share their past.
-/// `go_on` is as for [`crate::run_sweeps`].
+/// Runs scenarios in parallel; returns for each its runs in the order of their numbers. Scenarios
+/// that do not differ before the first handoff or change share that prefix. `go_on` is as for
+/// [`crate::run_sweeps`].
 ///
 /// # Errors
-/// [`StudyError::TooManyRows`]; [`StudyError::Interrupted`] when told to stop; or the world's.
+/// [`StudyError::TooManyRows`]; [`StudyError::Interrupted`] when stopped; or an error of the world.
 pub fn run_scenarios(
     plans: &[Plan],
     how: Execution,
@@ -67,8 +67,8 @@ pub fn run_scenarios(
     run_some(plans, 0..u64::MAX, how, go_on)
 }
 
-/// As [`run_scenarios`], but of each scenario only the runs with these numbers, so that a caller
-/// need not hold the results of all.
+/// As [`run_scenarios`], but only the runs with these numbers, so that a caller need not hold the
+/// results of all.
 ///
 /// # Errors
 /// As [`run_scenarios`].

@@ -1,8 +1,8 @@
 //! Scenarios: links, flows, handoffs and changes in a file with units ([`ScenarioFile`]), or the
 //! same as JSON.
 //!
-//! Data flow one way: text with overrides, to the file's types ([`read_scenario`]), to a
-//! checked plan ([`Plan`]), to a world, to what is measured of it ([`run_scenarios`]).
+//! Data flow: text with overrides, to the file's types ([`read_scenario`]), to a checked plan
+//! ([`Plan`]), to a world, to its measurements ([`run_scenarios`]).
 
 mod access;
 mod agents;

@@ -32,22 +32,22 @@ use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{FlowInfo, FlowSetup, Part, PathChange, PhaseStart};
 use crate::MODEL_VERSION;
 
-/// Most access links.
+/// Maximum number of access links.
 const MOST_LINKS: usize = 64;
-/// Most flows.
+/// Maximum number of flows.
 const MOST_FLOWS: usize = 10_000;
-/// Most packets to time, and most runs, which the rows of results limit further.
+/// Maximum number of timed packets, and of runs, which the result rows limit further.
 const MOST_RUNS: u64 = 1_000_000_000;
-/// Most handoffs, and most changes.
+/// Maximum number of handoffs, and of changes.
 const MOST_EVENTS: usize = 100_000;
-/// Congestion controls that the lab's kernel is built with (`lab/kernel/lab.config`), the usual one first.
+/// Congestion controls that the lab's kernel is built with (`lab/kernel/lab.config`), the default first.
 const KERNEL_CONGESTION: [&str; 7] = [
     "cubic", "reno", "bbr", "westwood", "vegas", "hybla", "dctcp",
 ];
-/// The plain scheme, which is what a flow has that names none.
+/// The plain scheme, the default of a flow.
 pub(super) const PLAIN: &str = "sack";
 
-/// Flows, what they are made of, and the applications that they carry.
+/// Flows, their parts, and the applications that they carry.
 type Flows = (Vec<Flow>, Vec<Arc<Part>>, Vec<PlannedApp>);
 
 /// An error in a scenario, and its place.
@@ -70,28 +70,28 @@ pub(super) fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Resu
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) name: String,
-    /// Its place among the flows of the file.
+    /// Its index among the flows of the file.
     pub(super) entry: usize,
     pub(super) scheme: Arc<str>,
     /// Its parts, as an index in the plan's list.
     pub(super) part: usize,
     pub(super) direction: Direction,
-    /// The access link of a node that stays; none for the mobile node's.
+    /// The access link of another node, which does not move; none for a flow of the mobile node.
     pub(super) on: Option<usize>,
     pub(super) opens: Instant,
-    /// One past the last segment; none if it has no end.
+    /// One past the last segment; none if it is unlimited.
     pub(super) end: Option<Seq>,
     pub(super) start_notice: bool,
     pub(super) stack: Stack,
-    /// Its data if it runs a QUIC stack.
+    /// Its QUIC parameters if it runs a QUIC stack.
     pub(super) quic: Option<QuicFlow>,
-    /// How the sender learns of another address, if it is our own of QUIC.
+    /// How the sender detects another address, if the flow uses our own QUIC.
     pub(super) own_quic: Option<Migration>,
     /// Its role, if it belongs to an application.
     pub(super) app: Option<AppRole>,
 }
 
-/// The description of a handoff or of a change.
+/// The notice of a handoff or of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NoticeSettings {
     pub(super) source: NoticeSource,
@@ -101,7 +101,7 @@ pub(super) struct NoticeSettings {
     pub(super) says_delay: Option<Duration>,
 }
 
-/// The mobile node goes from one link to another.
+/// The mobile node moves from one link to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PlannedHandoff {
     pub(super) at: Instant,
@@ -109,10 +109,10 @@ pub(super) struct PlannedHandoff {
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
     pub(super) rebind: Rebind,
-    /// Packets for the node at the station that it leaves go to the next one.
+    /// Packets for the node at its old station are forwarded to the next one.
     pub(super) forward: bool,
     pub(super) notice: Option<NoticeSettings>,
-    /// How often the node does not predict it, and how often its signal is lost.
+    /// Probability that the node does not predict it, and that its signal is lost.
     pub(super) missed: f64,
     pub(super) signal_lost: f64,
 }
@@ -124,13 +124,13 @@ impl PlannedHandoff {
     }
 }
 
-/// A link changes.
+/// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) at: Instant,
     pub(super) link: usize,
     pub(super) pause: Duration,
-    /// Which of the link's settings it then has.
+    /// The link's setting after it.
     pub(super) setting: usize,
     pub(super) notice: Option<NoticeSettings>,
 }
@@ -146,7 +146,7 @@ pub struct Plan {
     /// Senders and receivers, one for each entry of the file's flows, and for the requests of its application.
     pub(super) parts: Vec<Arc<Part>>,
     pub(super) apps: Vec<PlannedApp>,
-    /// The flows as every run has them.
+    /// The flows that are the same in every run.
     pub(super) flow_setups: Arc<[FlowSetup]>,
     /// The path changes of every run.
     pub(super) all_path_changes: Arc<[PathChange]>,
@@ -157,7 +157,7 @@ pub struct Plan {
     remarks: Vec<String>,
 }
 
-/// A name among others.
+/// Finds a name among others.
 pub(super) fn find<'a>(
     key: &str,
     name: &str,
@@ -177,7 +177,7 @@ pub(super) fn find<'a>(
     )
 }
 
-/// Names are parts of paths, of files' names and of columns.
+/// Names become parts of paths, of file names and of columns.
 fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let links = file.links.keys().map(|name| ("links", name));
@@ -208,7 +208,7 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Either all flows have the kernel's stack, or none. Where they do, their schemes are its congestion controls.
+/// Either all flows use the kernel's stack, or none. If they do, their schemes are its congestion controls.
 fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
     let is_kernel = |flow: &FlowFile| flow.stack == Stack::Linux;
     let stacks = || file.flows.iter();
@@ -240,10 +240,10 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
 }
 
 impl Plan {
-    /// Checks a scenario and fills in the values that it leaves out.
+    /// Checks a scenario and fills in defaults.
     ///
     /// # Errors
-    /// The first [`Problem`] that is found.
+    /// The first [`Problem`].
     pub fn new(
         mut file: ScenarioFile,
         policies: &[Arc<dyn ForeignPolicy>],
@@ -339,7 +339,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses agents where routers answer rate requests: a node does one or the other.
+    /// Refuses agents together with routers that respond to rate requests: a node can only do one of both.
     fn check_agents(&self) -> Result<(), Problem> {
         let asks = |flow: &Flow| {
             let mut policies = self.parts[flow.part].built.policies.iter();
@@ -355,7 +355,7 @@ impl Plan {
         }
     }
 
-    /// Refuses more rows of results than are held in memory, of one run or of all.
+    /// Refuses more result rows than fit in memory, for one run or for all.
     fn check_rows(&self) -> Result<(), Problem> {
         let (runs, rows, rows_of_run) = (self.file.runs, self.most_rows(), self.rows_of_run());
         if rows_of_run > MOST_ROWS {
@@ -375,7 +375,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether something may be different in another run.
+    /// Whether runs may differ from each other.
     pub fn has_chance(&self) -> bool {
         let is_lost =
             |settings: &Option<NoticeSettings>| settings.is_some_and(|one| one.lost > 0.0);
@@ -387,9 +387,9 @@ impl Plan {
                 .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.notice))
             || self.changes.iter().any(|change| is_lost(&change.notice))
             || self.apps.iter().any(PlannedApp::is_random)
-            // A stack draws packet numbers and more.
+            // A QUIC stack draws packet numbers and other values.
             || self.flows.iter().any(|flow| flow.quic.is_some())
-            // Nobody knows what code from elsewhere draws.
+            // It is unknown what foreign code draws.
             || self.parts.iter().any(|part| part.built.policies.iter().any(foreign))
     }
 
@@ -422,7 +422,7 @@ impl Plan {
             let size = FlowSize::new(&key, flow, &built.profile)?;
             let scheme: Arc<str> = match &quic {
                 Some(quic) => Arc::from(quic.name()),
-                // The plain scheme is one of TCP.
+                // The plain scheme is a TCP scheme.
                 None if is_own && flow.scheme == PLAIN => {
                     let controller = built.profile.parts.congestion.info().name;
                     Arc::from(format!("quic-{controller}"))
@@ -480,7 +480,7 @@ impl Plan {
             let why = format!("{} flows are needed for the connections of the applications; at most {MOST_FLOWS} are accepted", flows.len());
             return problem("flows", why);
         }
-        // As the simulator numbers them.
+        // In the simulator's numbering.
         flows.sort_by_key(|flow| flow.quic.is_some());
         let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
         names.sort_unstable();
@@ -502,7 +502,7 @@ impl Plan {
         let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
         let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        // Senders of other stacks have none of our parts.
+        // Senders of other stacks do not use our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
             Stack::Linux | Stack::Quinn | Stack::Noq => PLAIN,
@@ -512,7 +512,7 @@ impl Plan {
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         let profile = flow.profile.as_ref().unwrap_or(&file.profile);
-        // The unsupported one of profile, settings and scheme is found by leaving out the others.
+        // To find out which of profile, settings and scheme is not accepted, the others are left out.
         let plain = Scheme::named(PLAIN);
         let mut built = match scheme.build(profile, &knobs) {
             Ok(built) => built,
@@ -549,7 +549,7 @@ impl Plan {
         Ok(built)
     }
 
-    /// Refuses the number of a run that the scenario has not.
+    /// Refuses the number of a run that the scenario does not have.
     pub(super) fn check_run(&self, run: u64) -> Result<(), StudyError> {
         let runs = self.file.runs;
         if run < runs {
@@ -558,15 +558,15 @@ impl Plan {
         Err(StudyError::NoRun { run, runs })
     }
 
-    /// The scenario as it is written, with every default.
+    /// The scenario with every default.
     pub fn file(&self) -> &ScenarioFile {
         &self.file
     }
 
-    /// The same as JSON, which [`super::read_scenario`] takes again.
+    /// The same as JSON, which [`super::read_scenario`] accepts.
     ///
     /// # Errors
-    /// None that a scenario could cause.
+    /// None for a scenario.
     pub fn canonical(&self) -> Result<String, StudyError> {
         serde_json::to_string(&self.file).map_err(|e| StudyError::Scenario {
             place: String::new(),
@@ -576,8 +576,8 @@ impl Plan {
         })
     }
 
-    /// The key of its stored results: a hash of the canonical form and of the model's version, in
-    /// hexadecimal digits. Title and description are no part of it, nor are the axes of a sweep.
+    /// The key of its stored results: a hash of the canonical form and of the model's version, in hexadecimal
+    /// digits. It does not cover title, description and the axes of a sweep.
     ///
     /// # Errors
     /// As [`Self::canonical`].
@@ -589,7 +589,7 @@ impl Plan {
         // The values of a preset may change with the program.
         let links = format!("{:?}", self.access);
         let mut text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
-        // Their code is no part of the model.
+        // Their code is not part of the model.
         let stacks = self.flows.iter().filter_map(|flow| flow.stack.quic());
         for version in stacks.map(QuicStack::version).collect::<BTreeSet<_>>() {
             text.push_str(version);
@@ -597,7 +597,7 @@ impl Plan {
         Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
-    /// Whose TCP its flows have.
+    /// The stack of its flows.
     pub fn stack(&self) -> Stack {
         self.flows.first().map_or_else(Stack::default, |f| f.stack)
     }
@@ -607,13 +607,12 @@ impl Plan {
         self.flow_setups.iter().map(FlowSetup::info)
     }
 
-    /// Warnings on input that is accepted but perhaps not intended, a sentence each.
+    /// Warnings about accepted input that may not be intended, one sentence each.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// The handoffs, and the changes of the link that the mobile node is on, in the
-    /// order in which they begin.
+    /// The handoffs, and the changes of the link that the mobile node is on, in the order of their start.
     pub fn path_changes(&self) -> Vec<PathChange> {
         let name = |link: usize| self.access[link].name.clone();
         let wrong = |t: NoticeSettings| t.rate.is_some() || t.says_delay.is_some();
@@ -642,13 +641,13 @@ impl Plan {
         all
     }
 
-    /// When the run ends at the latest.
+    /// The latest end of the run.
     pub(super) fn end(&self) -> Instant {
         Instant::ZERO + self.file.end.value
     }
 
-    /// Instants at which something is measured again: when a handoff or a change of the
-    /// mobile node's link starts.
+    /// Instants at which a new measurement begins: the starts of handoffs and of changes of the mobile node's
+    /// link.
     pub(super) fn marks(&self) -> Vec<(Instant, PhaseStart)> {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         let changes = self.changes.iter().filter(on);
@@ -656,13 +655,13 @@ impl Plan {
         let mut marks: Vec<(Instant, PhaseStart)> = moves
             .chain(changes.map(|c| (c.at, PhaseStart::Change)))
             .collect();
-        // Of two at an instant the handoff, which comes first, counts for both.
+        // Of two at the same instant the first, the handoff, counts for both.
         marks.sort_by_key(|mark| mark.0);
         marks.dedup_by_key(|mark| mark.0);
         marks
     }
 
-    /// How often the mobile node gets a new link, or its link changes.
+    /// How many times the mobile node gets a new link, or its link changes.
     pub(super) fn makes(&self) -> usize {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         self.moves.len() + self.changes.iter().filter(on).count()

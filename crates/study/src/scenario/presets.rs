@@ -4,14 +4,14 @@ use midflight_units::{Duration, Rate};
 
 use super::queue::{Queue, Room};
 
-/// A link that goes by a name.
+/// A well-known link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub summary: &'static str,
-    /// Where its numbers are from.
+    /// Source of its numbers.
     pub source: &'static str,
     /// Towards the mobile node, kbit/s.
     down_kbps: u64,
@@ -19,7 +19,7 @@ pub struct Preset {
     up_kbps: u64,
     /// One-way delay, microseconds.
     delay_us: u64,
-    /// Room at the base station and at the mobile node.
+    /// Queue sizes at the base station and at the mobile node.
     queues: (Room, Room),
 }
 
@@ -39,12 +39,12 @@ impl Preset {
         Duration::from_micros(self.delay_us)
     }
 
-    /// Room at the base station.
+    /// Queue size at the base station.
     pub fn down_queue(&self) -> Queue {
         Queue::DropTail(self.queues.0)
     }
 
-    /// Room at the mobile node.
+    /// Queue size at the mobile node.
     pub fn up_queue(&self) -> Queue {
         Queue::DropTail(self.queues.1)
     }
@@ -52,7 +52,7 @@ impl Preset {
 
 const A11: &str = "Daniel & Kojo, report on available bandwidth, table 1";
 const NARAYANAN: &str = "Narayanan et al., A Variegated Look at 5G in the Wild, SIGCOMM 2021: speed tests of its artifact against the nearest server, rounded; half of their round trip";
-/// The bandwidth-delay product, where no source says more.
+/// The bandwidth-delay product, if the source does not specify a queue.
 const BDP: (Room, Room) = (Room::Bdp(1.0), Room::Bdp(1.0));
 
 /// All presets.

@@ -1,4 +1,4 @@
-//! The queue of a link as it is written: a size, or a discipline with its options.
+//! The queue of a link in a scenario: a size, or a discipline with its options.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,27 @@ use midflight_units::{nearest, Duration, Rate};
 
 use super::written::{number_and_unit, read_bytes, read_packets, Quantity};
 
-/// Room at a link.
+/// The size of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// This many times the bandwidth-delay product.
+    /// A multiple of the bandwidth-delay product.
     Bdp(f64),
-    /// Packets: at a drop-tail link the one in transmission included, with a discipline excluded.
+    /// Packets: including the one in transmission at a drop-tail link, excluding it with a discipline.
     Packets(u32),
     /// Bytes.
     Bytes(u64),
-    /// What the link sends in a time.
+    /// The amount that the link sends in this time.
     Time(Duration),
 }
 
 /// Bytes of a full-sized packet.
 const PACKET_BYTES: u64 = midflight_control::DATA_BYTES;
-/// Smallest queue of a link that is measured in bandwidth-delay products (Daniel & Kojo 2008, section 4).
+/// Minimum queue of a link whose queue is given in bandwidth-delay products (Daniel & Kojo 2008, section
+/// 4).
 const LEAST_BDP: u64 = 5;
 
 impl Room {
-    /// Packets of this room at a link of this rate and one-way delay.
+    /// The size in packets, at a link with this rate and one-way delay.
     fn packets(self, rate: Rate, delay: Duration) -> u32 {
         let whole =
             |packets: u64, least: u64| u32::try_from(packets.max(least)).unwrap_or(u32::MAX);
@@ -52,7 +53,7 @@ impl Room {
 pub enum Queue {
     /// Drop-tail with this much room.
     DropTail(Room),
-    /// In the hands of a discipline.
+    /// With a discipline.
     Managed(ManagedQueue),
 }
 
@@ -61,13 +62,13 @@ pub enum Queue {
 pub struct ManagedQueue {
     kind: &'static QueueKind,
     parameters: QueueParameters,
-    /// In place of the limit of the parameters.
+    /// Replaces the limit of the parameters.
     limit: Option<Room>,
 }
 
 impl Queue {
-    /// Most packets at a link of this rate and one-way delay: with drop-tail those at the link, the one in
-    /// transmission included; with a discipline those that wait.
+    /// Maximum number of packets at a link with this rate and one-way delay: with drop-tail including the
+    /// one in transmission; with a discipline only those that wait.
     pub fn packets(self, rate: Rate, delay: Duration) -> u32 {
         match self {
             Self::DropTail(room) => room.packets(rate, delay),
@@ -89,7 +90,7 @@ impl Queue {
         let mut parameters = queue.parameters;
         match queue.limit {
             None => {}
-            // Exactly, where packets are of any size.
+            // Exactly, because packets may have any size.
             Some(Room::Bytes(bytes)) => {
                 (parameters.packets, parameters.bytes) = (u32::MAX, Some(bytes));
             }
@@ -118,7 +119,7 @@ impl Room {
     }
 }
 
-/// The words of a text, a number and its unit as one.
+/// Splits a text into words, with a number and its unit as one word.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -134,12 +135,12 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The shortest period of a discipline's repeated actions, and its longest time.
+/// The minimum interval between a discipline's repeated actions, and its maximum time.
 const LEAST_PERIOD: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1000);
 
 impl ManagedQueue {
-    /// The discipline of a name.
+    /// Reads the options of a discipline.
     fn read(kind: &'static QueueKind, words: &[String]) -> Result<Self, String> {
         let mut queue = Self {
             kind,
@@ -153,7 +154,7 @@ impl ManagedQueue {
         let mut words = words.iter();
         let mut said: Vec<&str> = Vec::new();
         while let Some(word) = words.next() {
-            // The same setting twice is no way to write it.
+            // The same setting must not be given twice.
             let is_same = |one: &&&str| setting(one) == setting(word);
             if let Some(before) = said.iter().find(is_same) {
                 return Err(format!(
@@ -284,7 +285,7 @@ mod tests {
             (of.ecn, of.bytes, of.packets),
             (false, Some(64_000), u32::MAX)
         );
-        // 12 Mbit/s send a packet of 1500 bytes in a millisecond.
+        // 12 Mbit/s send a packet of 1500 bytes per millisecond.
         assert_eq!(managed("codel limit 50 ms").1.packets, 50);
         assert_eq!(managed("codel limit 2 bdp").1.packets, 40);
         let (_, of) = managed("pie update 30 ms ecn l4s-threshold 1 ms");
@@ -296,7 +297,7 @@ mod tests {
     fn errors_say_what_is_accepted() {
         let error = |text: &str| Queue::read(text).err().unwrap_or_default();
         assert!(error("codell").contains("\"fq-codel-linux\", \"pie\""));
-        // The name in tc.
+        // The name used by tc.
         assert!(error("fq_codel limit 9 packets").contains("(did you mean \"fq-codel\"?)"));
         assert!(error("codel 200 packets")
             .contains("\"200 packets\" is not known; after \"codel\" expected \"limit"));
@@ -333,7 +334,7 @@ mod tests {
         }
     }
 
-    /// The stated limit of a discipline, or else its default.
+    /// The given limit of a discipline, or its default.
     #[test]
     fn most_packets_are_those_that_are_said() {
         let packets = |text: &str| {

@@ -15,7 +15,7 @@ use crate::network::cell::Map;
 use crate::quic::{Client, QuicSetup};
 use crate::setup::{flow_id, Timeline};
 
-/// Most streams: as many as stacks allow each other at once by default.
+/// Maximum number of streams: the default limit of the stacks.
 const MOST_STREAMS: u64 = 100;
 /// Port of the first flow's client.
 const FIRST_PORT: u16 = 49_152;
@@ -36,14 +36,15 @@ pub(super) struct QuicFlow {
 }
 
 impl Flow {
-    /// Whether its sender follows the address of the mobile node. One of our own QUIC at the mobile node itself keeps its address, as under Mobile IP.
+    /// Whether its sender follows the address of the mobile node. With our own QUIC, a sender at the mobile node itself
+    /// keeps its address, as under Mobile IP.
     fn has_address(&self) -> bool {
         let is_own = self.own_quic.is_some() && self.direction == Direction::Down;
         self.quic.is_some() || is_own
     }
 }
 
-/// What a size is in bytes; none without end, or before it has been drawn.
+/// A size in bytes; none if it is unlimited or not drawn yet.
 fn bytes_of(size: Size) -> Option<u64> {
     match size {
         Size::Unlimited | Size::Drawn(_) => None,
@@ -53,7 +54,7 @@ fn bytes_of(size: Size) -> Option<u64> {
 }
 
 impl QuicFlow {
-    /// The QUIC settings of a flow's entry, if it is over QUIC.
+    /// The QUIC settings of a flow's entry, if it uses QUIC.
     pub(super) fn new(key: &str, flow: &FlowFile, is_own: bool) -> Result<Option<Self>, Problem> {
         let at = |part: &str| format!("{key}.{part}");
         let Some(stack) = flow.stack.quic() else {
@@ -152,7 +153,7 @@ impl QuicFlow {
         self.resumes
     }
 
-    /// The value shown in place of the scheme of other flows.
+    /// The value shown instead of a scheme.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.stack.name(), self.congestion.name())
     }
@@ -194,23 +195,22 @@ impl QuicFlow {
     }
 }
 
-/// The addresses that a client has in turn.
+/// The addresses of a client, in order.
 struct Addresses {
     all: Vec<(SocketAddrV4, NodeId)>,
-    /// For each handoff, the number of the address from then on, if it is another.
+    /// For each handoff, the number of the new address, if it changes.
     then: Vec<Option<u16>>,
 }
 
 impl Plan {
-    /// Whether a flow over QUIC may get another address by a handoff.
+    /// Whether a handoff may change the address of a flow over QUIC.
     pub(super) fn has_host_nodes(&self) -> bool {
         let is_moving = |flow: &Flow| flow.has_address() && flow.on.is_none();
         let rebinds = || self.moves.iter().any(|step| step.rebind == Rebind::Address);
         self.flows.iter().any(is_moving) && rebinds()
     }
 
-    /// The address of a flow's client on a link. Packets to it take that link, independent of the node's
-    /// moves.
+    /// The address of a flow's client on a link. Packets to it take that link, independent of the node's moves.
     fn address_on(&self, number: usize, link: usize) -> (Ipv4Addr, NodeId) {
         let map = Map::of_links(self.access.len());
         let [high, low] = (number as u16 + 1).to_be_bytes();
@@ -222,8 +222,8 @@ impl Plan {
         }
     }
 
-    /// An address that stays the same in a handoff does not belong to a link: packets to it take
-    /// the node's route, as under Mobile IP.
+    /// An address that a handoff does not change does not belong to a link: packets to it take the node's route, as
+    /// under Mobile IP.
     fn home_address(&self, number: usize, epoch: usize) -> (Ipv4Addr, NodeId) {
         let [high, low] = (number as u16 + 1).to_be_bytes();
         let ip = Ipv4Addr::new(172, 16 + (epoch % 16) as u8, high, low);
@@ -278,7 +278,7 @@ impl Plan {
         Addresses { all, then }
     }
 
-    /// The parts of a flow over QUIC in a run.
+    /// The parameters of a flow over QUIC in a run.
     pub(super) fn quic_setup(&self, number: usize, run: u64) -> Option<Arc<QuicSetup>> {
         let flow = &self.flows[number];
         let quic = flow.quic.as_ref()?;
@@ -289,7 +289,7 @@ impl Plan {
         Some(Arc::new(QuicSetup { flow, addresses }))
     }
 
-    /// The addresses of the node that a flow of our own QUIC goes to.
+    /// The addresses of the receiver's node of a flow with our own QUIC.
     pub(super) fn client(&self, number: usize) -> Option<Arc<Client>> {
         let flow = &self.flows[number];
         let migrates = flow.own_quic? == Migration::Active;
@@ -303,7 +303,7 @@ impl Plan {
         })
     }
 
-    /// The new addresses at handoffs: when each is complete, of which flow.
+    /// The new addresses at handoffs: when each handoff is complete, and for which flow.
     pub(super) fn readdress(&self, timeline: &mut Timeline, place: usize) {
         for (number, _) in self.moving().filter(|(_, flow)| flow.has_address()) {
             if let Some(address) = self.addresses(number).then[place] {

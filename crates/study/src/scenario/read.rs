@@ -1,4 +1,4 @@
-//! From a text to a scenario: TOML or JSON, with values that are set on top.
+//! Reads a scenario from a text: TOML or JSON, with overrides.
 //!
 //! Everything becomes one tree of JSON values first, so that an override is handled like a value
 //! from the file, and an error names the path to it and its place in the input.
@@ -19,20 +19,20 @@ use super::trace::{Files, NoFiles};
 use crate::error::{nearest, StudyError};
 use crate::scheme::is_knob;
 
-/// Where the text of a scenario is from.
+/// The origin of a scenario's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin<'a> {
-    /// A TOML file of this name.
+    /// A TOML file with this name.
     Toml(&'a str),
-    /// JSON that a program made.
+    /// JSON from a program.
     Json,
 }
 
-/// Longest path of an override, in parts.
+/// Maximum length of an override's path, in parts.
 const MOST_PARTS: usize = 16;
 
-/// Reads a scenario, with values set by their paths (`links.lte.rate` and a text that is a
-/// TOML value, or else is taken as it is), and checks it. Schemes may name `policies` from elsewhere.
+/// Reads a scenario, with overrides by path (`links.lte.rate` and a text that is a TOML value, or otherwise a
+/// string), and checks it. Schemes may name the foreign `policies`.
 ///
 /// # Errors
 /// [`StudyError::Scenario`] names file and line or the override, the key, what was read and what is accepted.
@@ -45,12 +45,12 @@ pub fn read_scenario(
     Document::parse(text, origin)?.plan(sets, policies, &NoFiles)
 }
 
-/// The parsed text of a scenario. Plans of it differ in the values that are set: a sweep parses its
-/// scenario once, not once for each cell.
+/// The parsed text of a scenario. Its plans differ in their overrides: a sweep parses its scenario once, not
+/// once per cell.
 #[derive(Clone, Debug)]
 pub struct Document {
     tree: Json,
-    /// Name and text of a TOML file, for the lines that errors name.
+    /// Name and text of a TOML file, for line numbers in errors.
     toml: Option<(String, String)>,
 }
 
@@ -71,10 +71,10 @@ impl Document {
         Ok(Self { tree, toml })
     }
 
-    /// Its plan, with values set by their paths; recordings may be `files`.
+    /// Its plan, with overrides by path; recordings may be `files`.
     ///
     /// # Errors
-    /// As [`read_scenario`]; also for files.
+    /// As [`read_scenario`]; also for errors of files.
     pub fn plan(
         &self,
         sets: &[(String, String)],
@@ -92,7 +92,7 @@ impl Document {
                 why,
             }
         };
-        // A large scenario without values that are set is not copied.
+        // A large scenario without overrides is not copied.
         let mut tree = Cow::Borrowed(&self.tree);
         let mut given = BTreeMap::new();
         for (path, value) in sets {
@@ -104,7 +104,7 @@ impl Document {
         let read: Result<ScenarioFile, serde_json::Error> = Deserialize::deserialize(tracked);
         let file = read.map_err(|error| {
             let mut why = in_words(&error.to_string());
-            // A place in a list as it is written: handoffs.0.at.
+            // A position in a list in the notation of paths: handoffs.0.at.
             let key = path.path().to_string().replace('[', ".").replace(']', "");
             let key = if key == "." {
                 "the scenario".into()
@@ -122,7 +122,8 @@ impl Document {
         Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree))
     }
 
-    /// How many entries a list of the text has, if the path is that of another one, which was set.
+    /// The number of entries of a list in the text, if the path is that of an entry beyond them, which was
+    /// set.
     fn missing_entry(&self, key: &str) -> Option<String> {
         let (list, entry) = key.split_once('.')?;
         let entry: usize = entry.parse().ok()?;
@@ -138,7 +139,7 @@ impl Document {
         (entry >= count).then(|| format!("the scenario has {there}, and this adds one"))
     }
 
-    /// Where the value at a path was written: an override, or a line of a file.
+    /// The origin of the value at a path: an override, or a line of a file.
     fn place(&self, sets: &[(String, String)], key: &str) -> String {
         let is_at =
             |path: &str| key == path || key.strip_prefix(path).is_some_and(|k| k.starts_with('.'));
@@ -160,7 +161,7 @@ impl Document {
     }
 }
 
-/// The value at a path, as text; none for a table or a list, or where there is nothing.
+/// The value at a path as text; none for a table or a list, or if it is missing.
 fn read_at(tree: &Json, path: &str) -> Option<String> {
     let mut at = tree;
     for part in path.split('.') {
@@ -207,14 +208,14 @@ fn parse_json(text: &str) -> Result<Json, StudyError> {
     serde_json::from_str(text).map_err(|e| unreadable(String::new(), e.to_string()))
 }
 
-/// A value as it is written behind a path: TOML's, or the text itself.
+/// Parses an override: a TOML value, or the text itself.
 fn value(text: &str) -> Json {
     let as_toml = toml::from_str::<Json>(&format!("v = {text}"));
     let value = as_toml
         .ok()
         .and_then(|mut table| table.get_mut("v").map(Json::take));
     match value {
-        // A date is an object to serde, and nothing here is one.
+        // serde represents a date as an object, and no key here is a date.
         None | Some(Json::Object(_)) if !text.trim_start().starts_with('{') => {
             Json::String(text.into())
         }
@@ -223,8 +224,8 @@ fn value(text: &str) -> Json {
     }
 }
 
-/// Sets the value at a path. `given` has what was set before, by the parts of the path as the tree
-/// has them: of two values for one thing neither may win silently.
+/// Sets the value at a path. `given` has the earlier overrides, by the parts of their paths: of two values
+/// for one key neither may win silently.
 fn set<'a>(
     tree: &mut Json,
     path: &'a str,
@@ -252,23 +253,23 @@ fn set<'a>(
     }
     let mut at = tree;
     let mut place: Vec<String> = Vec::new();
-    // Something that was set before has this value.
+    // An earlier override contains this value.
     let mut within = None;
     let mut is_there = true;
     for (i, part) in parts.iter().enumerate() {
-        // What is not there yet is a list if the next part is the number of its first entry.
+        // A missing value becomes a list if the next part of the path is the number of its first entry.
         let missing = || match parts.get(i + 1) {
             Some(&"0") => Json::Array(Vec::new()),
             _ => Json::Object(Map::new()),
         };
         if !(at.is_array() || at.is_object()) {
-            // A trace that is the path of a file is a table with that file.
+            // A trace that is the path of a file becomes a table with that file.
             let file = at.as_str().filter(|_| i > 0 && parts[i - 1] == "trace");
             let file = file.map(|file| ("file".to_string(), Json::from(file)));
             *at = Json::Object(file.into_iter().collect());
         }
         if i > 0 && parts[i - 1] == "trace" && ["file", "up", "delay"].contains(part) {
-            // The hash was of another file.
+            // The hash belonged to another file.
             if let Json::Object(table) = at {
                 table.remove("hash");
             }
@@ -297,7 +298,7 @@ fn set<'a>(
         };
         within = within.or_else(|| given.get(&place));
     }
-    // What is above it, if that has it; or the first of what is below it.
+    // An earlier override above this path, or else the first one below it.
     let below = given.range(place.clone()..).next();
     let below = below.filter(|(other, _)| other.starts_with(&place));
     let above = within.filter(|_| is_there);
@@ -314,7 +315,7 @@ fn set<'a>(
     Ok(())
 }
 
-/// The line of a TOML text that the value at a path begins in, or the nearest above it.
+/// The line of a TOML text where the value at a path begins, or the nearest one above it.
 fn line_at(text: &str, key: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     let mut line = None;
@@ -338,7 +339,7 @@ fn line_at(text: &str, key: &str) -> Option<usize> {
     line
 }
 
-/// Where the setting of a sender or of one of its parts goes, if an unknown field is one.
+/// The key for the setting of a sender or of one of its parts, if an unknown field is one.
 fn knob_place(key: &str, message: &str) -> Option<String> {
     let name = key.rsplit('.').next().unwrap_or(key);
     if !message.starts_with("unknown field") || !is_knob(name) {
@@ -352,7 +353,7 @@ fn knob_place(key: &str, message: &str) -> Option<String> {
     })
 }
 
-/// What serde says of a value, in the words of a scenario file, with the nearest of the names that exist.
+/// Rewrites a message of serde in the terms of a scenario file, with the nearest of the existing names.
 fn in_words(message: &str) -> String {
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let name = names.first().copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How much each of the flows of an entry sends: the same, or what is drawn for it.
+//! How much each flow of an entry sends: a constant, or a drawn amount.
 
 use midflight_tcp::Profile;
 use midflight_units::Seq;
@@ -13,7 +13,7 @@ use super::written::Size;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowSize {
     size: Size,
-    /// Bytes of data in a segment; those of a stack's flows are its own affair.
+    /// Bytes of data in a segment; a QUIC stack uses its own size.
     payload: u32,
 }
 
@@ -31,8 +31,8 @@ impl FlowSize {
         Ok(Self { size, payload })
     }
 
-    /// One past the last segment of the next flow, none if it has no end, and what stands for it if it is a QUIC stack's.
-    /// A size is drawn from uniform numbers in [0, 1).
+    /// One past the last segment of the next flow, none if it is unlimited, and the size for a QUIC stack's flow.
+    /// Random sizes are drawn from uniform numbers in [0, 1).
     pub(super) fn next(
         &self,
         quic: Option<&QuicFlow>,

@@ -17,7 +17,7 @@ use crate::recording::{
     Between, Cut, Followed, Format, Model, OutageKind, Own, Recording, Way, MODELS,
 };
 
-/// How much of a path a model draws.
+/// Default length of a model's path.
 const LENGTH: Duration = Duration::from_secs(600);
 
 /// A link's trace: the path of a file, or a table.
@@ -26,7 +26,7 @@ pub struct TraceFile {
     /// The file, as a path from the scenario's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The file of the uplink, where the first one has only the downlink.
+    /// The file of the uplink, if the first one has only the downlink.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<String>,
     /// A file of one-way delays for both directions.
@@ -35,43 +35,43 @@ pub struct TraceFile {
     /// Format of the first file and of the uplink's; by default recognised from their first lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
-    /// Columns of a file by what they have, or the values themselves by names with units.
+    /// Columns of a file by quantity, or the values themselves by names with units.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, ColumnFile>,
     /// A model that draws the path, instead of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// From which it draws; 1 if it is left out.
+    /// The seed of the model. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// How much of a path it draws; ten minutes if it is left out.
+    /// The length of the model's path. Default: ten minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Written<Duration>>,
-    /// Its settings.
+    /// Settings of the model.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// The part of the recording from here on.
+    /// Start of the part of the recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Written<Duration>>,
-    /// And up to here.
+    /// End of the part of the recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Written<Duration>>,
-    /// Where in that part the run begins.
+    /// The offset in that part at which the run begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<Written<Duration>>,
-    /// Whether it begins again at its end; a Mahimahi file does.
+    /// Whether it repeats at its end, as a Mahimahi file does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<bool>,
     /// A factor for rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// Between rows.
+    /// How values between rows are interpolated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Between>,
-    /// The fate of packets while the rate is zero.
+    /// What happens to packets while the rate is zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<OutageKind>,
-    /// Of the content of the files, which are then to be the same.
+    /// Hash of the content of the files, which is checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -80,7 +80,7 @@ pub struct TraceFile {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ColumnFile {
-    /// A name, perhaps with a unit behind it.
+    /// A name, optionally followed by a unit.
     Name(String),
     /// One value for each row.
     Values(Vec<f64>),
@@ -218,31 +218,31 @@ impl JsonSchema for TraceFile {
     }
 }
 
-/// Something that was made of files before.
+/// A value computed from files before.
 pub type Kept = Arc<dyn Any + Send + Sync>;
 
-/// The reader of the files that a scenario names, because this crate does no input.
+/// The reader of the files that a scenario names; this crate does no I/O.
 pub trait Files {
-    /// The full path of a file that a scenario names, and a text that is another one when the file has changed.
+    /// The full path of a file that a scenario names, and a text that changes when the file changes.
     ///
     /// # Errors
-    /// A sentence on a file that is not there.
+    /// A sentence that names the missing file.
     fn find(&self, name: &str) -> Result<(String, String), String>;
 
     /// The text of a file by its full path.
     ///
     /// # Errors
-    /// A sentence on a file that cannot be read.
+    /// A sentence that names the unreadable file.
     fn text(&self, path: &str) -> Result<String, String>;
 
     /// The value kept under a key, if it is still present.
     fn kept(&self, key: &str) -> Option<Kept>;
 
-    /// Keeps something under a key for a while.
+    /// Keeps a value under a key for some time.
     fn keep(&self, key: &str, made: Kept);
 }
 
-/// Where no files are.
+/// A reader without files.
 #[derive(Clone, Copy, Debug)]
 pub struct NoFiles;
 
@@ -272,7 +272,7 @@ struct Loaded {
     hash: blake3::Hash,
 }
 
-/// Both directions of a link that follows a recording; none for one of which it says nothing.
+/// Both directions of a link that follows a recording; none for a direction that it does not have.
 #[derive(Clone, Debug)]
 pub(super) struct Traced {
     pub(super) down: Option<Followed>,
@@ -281,17 +281,17 @@ pub(super) struct Traced {
     pub(super) files: [Option<String>; 3],
     pub(super) hash: Option<String>,
     pub(super) remarks: Vec<String>,
-    /// When the last values hold from, if they do.
+    /// The time from which the last values hold, if they do.
     pub(super) ends: Option<Duration>,
 }
 
 /// The link's own values, without its trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OwnWays {
-    /// Its rates, where it has some.
+    /// Its rates, if it has any.
     pub(super) down: Option<Rate>,
     pub(super) up: Option<Rate>,
-    /// Whether it says a delay of the uplink.
+    /// Whether the uplink's delay is given.
     pub(super) up_delay: bool,
 }
 
@@ -318,7 +318,7 @@ fn loaded(
 }
 
 impl TraceFile {
-    /// The part and the way in which a recording is used.
+    /// The part of a recording and how it is used.
     fn cut(&self, format: Format) -> Result<Cut, Problem> {
         let time = |of: &Option<Written<Duration>>| of.as_ref().map(|written| written.value);
         let scale = self.scale.unwrap_or(1.0);
@@ -332,7 +332,7 @@ impl TraceFile {
             from: time(&self.from).unwrap_or(Duration::ZERO),
             until: time(&self.until),
             offset: time(&self.offset).unwrap_or(Duration::ZERO),
-            // As mm-link and LeoCC's replayer do.
+            // As in mm-link and LeoCC's replayer.
             repeats: self
                 .repeat
                 .unwrap_or(matches!(format, Format::Mahimahi | Format::LeoccDelay)),
@@ -342,7 +342,7 @@ impl TraceFile {
         })
     }
 
-    /// Reads it.
+    /// Reads the recording.
     pub(super) fn read(&self, files: &dyn Files, own: OwnWays) -> Result<Traced, Problem> {
         let wrong = |key: &str, why: String| Problem {
             key: key.into(),
@@ -438,7 +438,7 @@ impl TraceFile {
         Ok(traced)
     }
 
-    /// The recording that a model draws.
+    /// The recording drawn by a model.
     fn draw(&self, own: OwnWays) -> Result<Traced, Problem> {
         let wrong = |key: &str, why: String| Problem {
             key: key.into(),
@@ -457,7 +457,7 @@ impl TraceFile {
         let length = self.length.as_ref().map_or(LENGTH, |of| of.value);
         let drawn = model.draw(self.seed.unwrap_or(1), length, &self.set);
         let mut recording = drawn.map_err(|refused| wrong(refused.key, refused.why))?;
-        // Each run would say it.
+        // Otherwise each run would repeat them.
         recording.remarks.clear();
         self.follow(recording, [None, None], own)
     }
@@ -499,7 +499,7 @@ impl TraceFile {
             file.filter(|_| uses_file)
                 .map_or(recording.span, |file| file.span)
         };
-        // Of two Mahimahi files each begins again at its own end.
+        // Of two Mahimahi files each repeats at its own end.
         let up_recording = Recording {
             span: span_of(&up, up_file),
             up,
@@ -521,7 +521,7 @@ impl TraceFile {
         })
     }
 
-    /// A hash that is written is that of the files.
+    /// Checks a given hash against that of the files.
     fn check_hash(&self, traced: &Traced) -> Result<(), Problem> {
         match (&self.hash, &traced.hash) {
             (Some(written), Some(found)) if written != found => Err(Problem {

@@ -19,7 +19,7 @@ use crate::setup::{AppSetup, ConnectionSetup, Part};
 pub(super) const BULK: &str = "bulk";
 /// The suffix of the name of a flow that carries the messages of the data's receiver.
 const REQUESTS: &str = "requests";
-/// The plain sender, which a client has for its requests.
+/// The plain sender, used by a client for its requests.
 const PLAIN: &str = "sack";
 /// The setting of a packet's size.
 pub(super) const SEGMENT_BYTES: &str = "segment_bytes";
@@ -30,7 +30,7 @@ pub(super) struct PlannedApp {
     /// Name of its flow.
     name: String,
     workload: AnyWorkload,
-    /// The names of the flows of its connections, those of the data and those of the requests.
+    /// The names of the flows of its connections, for the data and for the requests.
     connections: Vec<(String, Option<String>)>,
 }
 
@@ -45,16 +45,16 @@ impl PlannedApp {
 pub(super) struct AppRole {
     /// Name of the workload.
     pub(super) workload: &'static str,
-    /// It carries what the receiver of the data sends.
+    /// It carries the messages of the data's receiver.
     pub(super) is_back: bool,
-    /// The SYN of the other flow of its connection opens it.
+    /// It is opened by the SYN of the other flow of its connection.
     pub(super) is_opened_by_peer: bool,
 }
 
 /// The workload of an entry of the file's flows, checked, with its knobs set.
 pub(super) struct FlowApp {
     workload: AnyWorkload,
-    /// What carries the requests, which is behind the flow's own part in the plan's list.
+    /// The part for requests, which follows the flow's own part in the plan's list.
     pub(super) back: Option<Arc<Part>>,
 }
 
@@ -70,7 +70,7 @@ fn all_names() -> String {
     names.join(", ")
 }
 
-/// The settings of a flow: those of the scenario, and over them its own.
+/// The settings of a flow: those of the scenario, overridden by its own.
 fn knobs(file: &ScenarioFile, flow: &FlowFile) -> Knobs {
     let mut set = file.set.clone();
     set.extend(flow.set.clone());
@@ -78,7 +78,7 @@ fn knobs(file: &ScenarioFile, flow: &FlowFile) -> Knobs {
 }
 
 impl FlowApp {
-    /// The application in a flow's entry; None for one transfer. `is_own_quic` is whether its sender is ours of QUIC.
+    /// The application in a flow's entry; None for a single transfer. `is_own_quic`: its sender is our own QUIC.
     pub(super) fn new(
         key: &str,
         file: &ScenarioFile,
@@ -99,7 +99,7 @@ impl FlowApp {
             return problem(at("workload"), why);
         }
         let of = |info: &PartInfo, knob: &str| info.knobs.iter().any(|k| k.name == knob);
-        // A knob of a workload that the flow has not would be without effect.
+        // A knob of a workload that the flow does not have would have no effect.
         let foreign = flow.set.keys().find_map(|knob| {
             let owner = WORKLOADS.iter().find(|info| of(info, knob))?;
             (owner.name != flow.workload).then_some((knob, owner.name))
@@ -154,7 +154,7 @@ impl FlowApp {
         Ok(Some(Self { workload, back }))
     }
 
-    /// What a flow is made of: where small messages count, its packets have their size, unless the scenario says another.
+    /// The parts of a flow. If small messages count, its packets have their size, unless the scenario sets another.
     pub(super) fn fit(
         &self,
         key: &str,
@@ -174,7 +174,7 @@ impl FlowApp {
         Plan::built(file, key, &fitted, policies)
     }
 
-    /// The flows of one application, of which `flow` is what that of the data is like, and the application.
+    /// The flows of one application, where `flow` is the template of the data's flow, and the application.
     pub(super) fn flows(&self, flow: &Flow) -> (Vec<Flow>, PlannedApp) {
         let info = self.workload.info();
         let base = flow.name.clone();
@@ -229,7 +229,7 @@ impl FlowApp {
     }
 }
 
-/// The largest packet of a message of this many bytes, cut into equal ones; none if full ones are as large.
+/// The largest packet of a message of this many bytes, divided into equal ones; none if full-sized packets are as good.
 fn packet_for(built: &Built, bytes: u64) -> Option<u32> {
     let full = payload_bytes(&built.profile)?;
     let headers = built.profile.sender.segment_bytes - full;
@@ -238,7 +238,8 @@ fn packet_for(built: &Built, bytes: u64) -> Option<u32> {
     (payload < full).then_some(payload + headers)
 }
 
-/// The sender and receiver of requests: the plain one of the flow's profile and settings, with packets of a request's size.
+/// The sender and receiver of requests: the plain sender with the flow's profile and settings, and packets of a
+/// request's size.
 fn requests(key: &str, file: &ScenarioFile, flow: &FlowFile, bytes: u64) -> Result<Built, Problem> {
     let profile = flow.profile.as_ref().unwrap_or(&file.profile);
     let mut knobs = knobs(file, flow);

@@ -1,4 +1,4 @@
-//! Quantities as they are written in a scenario: texts with units.
+//! Quantities in a scenario: texts with units.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,27 +13,27 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::radio::{read_cross, read_loss, read_reordering};
 
-/// A quantity that is written as a text.
+/// A quantity with a text form.
 pub trait Quantity: Sized {
     /// Its name in the schema.
     const NAME: &'static str;
-    /// A text that would be accepted.
+    /// An accepted text.
     const EXAMPLE: &'static str;
 
-    /// What it is, with every form that is accepted.
+    /// A description, with every accepted form.
     fn about() -> Cow<'static, str>;
 
-    /// Every text that is accepted matches this.
+    /// A pattern that every accepted text matches.
     fn pattern() -> Cow<'static, str>;
 
-    /// Reads it.
+    /// Parses a text.
     ///
     /// # Errors
     /// A sentence that names what was read and what is accepted.
     fn read(text: &str) -> Result<Self, String>;
 }
 
-/// A quantity with the text it was written as.
+/// A quantity with its original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written<T> {
     text: String,
@@ -42,7 +42,7 @@ pub struct Written<T> {
 }
 
 impl<T> Written<T> {
-    /// A value with a text that says it.
+    /// A value with a text that represents it.
     pub(crate) fn new(text: impl Into<String>, value: T) -> Self {
         let text = text.into();
         Self { text, value }
@@ -158,12 +158,12 @@ impl Quantity for Gap {
     }
 }
 
-/// The time from one flow to the next.
+/// The time between the openings of two flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stagger {
-    /// Always this.
+    /// Constant.
     Even(Duration),
-    /// Exponential with this mean: they open at random, as a Poisson process.
+    /// Exponential with this mean: the openings form a Poisson process.
     Poisson(Duration),
 }
 
@@ -217,7 +217,7 @@ impl Quantity for Rate {
     }
 }
 
-/// Instants at which something happens, ascending.
+/// Instants of an event, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instants(pub Vec<Instant>);
 
@@ -240,7 +240,7 @@ impl Quantity for Instants {
     }
 }
 
-/// A number and what follows it.
+/// Splits a text into a number and the rest.
 pub(super) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
@@ -264,7 +264,7 @@ pub(super) fn read_bytes(number: f64, unit: &str) -> Option<u64> {
     (1.0..=1e15).contains(&bytes).then_some(bytes as u64)
 }
 
-/// A whole number of packets: "100 packets".
+/// An integer number of packets: "100 packets".
 pub(super) fn read_packets(number: f64, unit: &str, most: f64) -> Option<u64> {
     let named = matches!(unit, "packets" | "packet" | "segments" | "segment");
     let whole = number.fract() == 0.0 && (1.0..=most).contains(&number);
@@ -278,9 +278,9 @@ pub enum Size {
     Bytes(u64),
     /// Data segments.
     Packets(u64),
-    /// Bytes that are drawn for each flow.
+    /// Bytes, drawn for each flow.
     Drawn(Sizes),
-    /// Without end.
+    /// Unlimited.
     Unlimited,
 }
 
@@ -339,8 +339,8 @@ impl Quantity for Share {
     }
 }
 
-/// A value in the unit that a column of numbers has, with the end of such a column's name: `ns` for times,
-/// `bps` for rates, `bytes` and `packets` for sizes, `percent` for probabilities. None for what is no single quantity.
+/// A value in the unit of a numeric column, with the suffix of such a column's name: `ns` for times, `bps` for rates,
+/// `bytes` and `packets` for sizes, `percent` for probabilities. None for a text that is not a single quantity.
 pub fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
     if let Ok(time) = text.parse::<Duration>() {
         return Some(("ns", time.as_nanos() as f64));

@@ -5,14 +5,15 @@ use midflight_sim::{AppConfig, ConnectionConfig};
 
 use super::flow_id;
 
-/// The flows of a connection: that of the data, and that of what their receiver sends, which a flow over QUIC carries itself.
+/// The flows of a connection: that of the data, and that of the messages of the data's receiver, which a flow over QUIC
+/// carries itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionSetup {
     pub(crate) data: u32,
     pub(crate) back: Option<u32>,
 }
 
-/// An application of a run, what is random about it drawn.
+/// An application of a run, with its random values drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AppSetup {
     pub(crate) workload: AnyWorkload,

@@ -1,4 +1,4 @@
-//! A flow, and the sender and receiver that it is made of.
+//! A flow, with its sender and receiver.
 
 use crate::quic::{Client, QuicSetup};
 use crate::scenario::Stack;
@@ -16,12 +16,12 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub(crate) struct Part {
     pub(crate) built: Built,
-    /// The printed form of its policies, by which they are compared; None for policies whose state
-    /// cannot be compared here.
+    /// The printed form of its policies, used for comparison; None for policies whose state cannot be
+    /// compared.
     policies: OnceLock<Option<String>>,
 }
 
-// Values found later are not a part of the address.
+// Values computed later are not part of the address.
 impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.built.fmt(f)
@@ -57,7 +57,7 @@ impl Part {
         self.policies.get_or_init(text).as_ref()
     }
 
-    /// Never for policies that cannot be compared, not even with themselves: each run has its own.
+    /// Always false for policies that cannot be compared, even with themselves: each run has its own.
     pub(super) fn has_policies_of(&self, other: &Self) -> bool {
         let policies = self.policies();
         policies.is_some() && (std::ptr::eq(self, other) || policies == other.policies())
@@ -85,46 +85,47 @@ pub(crate) struct FlowSetup {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) part: Arc<Part>,
-    /// One past its last segment; none if it has no end.
+    /// One past its last segment; none if it is unlimited.
     pub(crate) end: Option<Seq>,
     pub(crate) opens: Instant,
-    /// Number of the link or station of a node that stays; none for one that moves, or whose link changes.
+    /// Number of the link or station of a node that does not move; none for a node that moves, or whose
+    /// link changes.
     pub(crate) stays: Option<u16>,
-    /// Its data use the uplink.
+    /// Its data uses the uplink.
     pub(crate) up: bool,
-    /// Whose TCP it has, or whose QUIC.
+    /// Its TCP or QUIC stack.
     pub(crate) stack: Stack,
-    /// Its parts, if it runs a QUIC stack.
+    /// Its QUIC parameters, if it runs a QUIC stack.
     pub(crate) quic: Option<Arc<QuicSetup>>,
-    /// The addresses of its receiver's node, where our own QUIC follows them.
+    /// The addresses of its receiver's node, if our own QUIC follows them.
     pub(crate) client: Option<Arc<Client>>,
-    /// Name of the workload that it carries, and whether it carries what the receiver of the data sends.
+    /// Name of the workload that it carries, and whether it carries the messages of the data's receiver.
     pub(crate) app: Option<(&'static str, bool)>,
 }
 
 /// The description of a flow for a reader of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowInfo<'a> {
-    /// Its name; several alike are numbered.
+    /// Its name; equal flows are numbered.
     pub name: &'a str,
     /// Its scheme.
     pub scheme: &'a str,
-    /// Its data use the uplink.
+    /// Its data uses the uplink.
     pub up: bool,
-    /// It is the mobile node's.
+    /// It belongs to the mobile node.
     pub moves: bool,
     /// Bytes of data in a full segment.
     pub payload_bytes: u32,
-    /// Whose TCP or QUIC it has.
+    /// Its TCP or QUIC stack.
     pub stack: Stack,
-    /// Name of its workload; none for one transfer.
+    /// Name of its workload; none for a single transfer.
     pub workload: Option<&'static str>,
-    /// It carries the requests of that.
+    /// It carries the requests of the workload.
     pub is_back: bool,
 }
 
 impl FlowSetup {
-    /// Its parts in the simulator, without its policies where they are left open.
+    /// Its configuration for the simulator, without its policies if they are left open.
     pub(super) fn config(&self, open: bool) -> FlowConfig<'_> {
         let Built { profile, policies } = &self.part.built;
         FlowConfig {

@@ -1,4 +1,4 @@
-//! The network of a setup, and which of its links lie on a way.
+//! The network of a setup, and which of its links are on a path.
 
 use super::{Flags, FlowSetup};
 use crate::watch::Place;
@@ -11,25 +11,25 @@ use std::collections::BTreeSet;
 pub(crate) struct Network {
     pub(crate) nodes: usize,
     pub(crate) links: Vec<LinkConfig>,
-    /// At a node, for a destination, the link.
+    /// For a node and a destination, the link.
     pub(crate) routes: Vec<(NodeId, NodeId, LinkId)>,
     /// Routes that the timeline may set.
     pub(crate) alternatives: Vec<(NodeId, NodeId, LinkId)>,
-    /// Nodes that do more than forward.
+    /// Nodes with functions besides forwarding.
     pub(crate) hooks: Vec<(Vec<NodeId>, Hook)>,
-    /// Where there are captures, besides sender and receiver.
+    /// Capture points, besides sender and receiver.
     pub(crate) places: Vec<Place>,
 }
 
 impl Network {
-    /// Whether nodes do more than forward and answer rate requests.
+    /// Whether nodes do more than forward packets and respond to rate requests.
     pub(crate) fn has_agents(&self) -> bool {
         self.hooks
             .iter()
             .any(|(_, hook)| matches!(hook, Hook::Other(_)))
     }
 
-    /// Which links packets of these flows use as long as no route changes.
+    /// Which links the packets of these flows use while no route changes.
     pub(super) fn used(&self, flows: &[FlowSetup]) -> Flags {
         let ways = flows.iter().flat_map(|f| [(f.from, f.to), (f.to, f.from)]);
         let ways: BTreeSet<(NodeId, NodeId)> = ways.collect();
@@ -51,12 +51,12 @@ impl Network {
         used
     }
 
-    /// A flag for each link.
+    /// Flags for all links, none set.
     pub(super) fn none(&self) -> Flags {
         SmallVec::from_elem(false, self.links.len())
     }
 
-    /// The links on all ways from a node to another.
+    /// The links on all paths from one node to another.
     pub(super) fn between(
         &self,
         routes: &[&[(NodeId, NodeId, LinkId)]],

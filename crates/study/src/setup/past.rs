@@ -1,4 +1,4 @@
-//! Common beginnings of runs: which parts of a setup may be left open while several runs are one,
+//! Shared prefixes of runs: which parts of a setup may be left open while several runs are simulated as one,
 //! where they fork, and how a copy gets its open parts.
 
 use super::{flow_id, link_id, Entry, Flags, FlowSetup, Setup, Step, Touched};
@@ -11,20 +11,20 @@ use midflight_units::Instant;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Flows that are looked at to tell beginnings apart before they are compared.
+/// Number of flows used to distinguish prefixes before they are compared.
 const MOST_TRAITS: usize = 8;
 
 /// The next event of a setup, with the parts that it uses.
 pub(crate) struct Turn<'a> {
     setup: &'a Setup,
     entry: Option<&'a Entry>,
-    /// The open links that it does something to, or leads to.
+    /// The open links that it changes or leads to.
     pub(crate) touched: Touched,
 }
 
 impl Turn<'_> {
-    /// Whether the same happens as entry `number` to a setup that was the same up to there, with
-    /// everything that it makes use of.
+    /// Whether entry `number` of a setup that was equal up to there is the same event, including everything
+    /// that it uses.
     pub(crate) fn is_of(&self, other: &Setup, number: usize, open: &Open) -> bool {
         let setup = self.setup;
         if self.entry != other.entry(number) || (self.entry.is_none() && setup.end != other.end) {
@@ -60,21 +60,20 @@ impl Turn<'_> {
     }
 }
 
-/// Parts that a copy of a common past can still be given.
+/// Parts that a copy of a shared prefix can still be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
-    /// Flows whose sender and receiver are not fixed, those whose policies are not, and links whose
+    /// Flows whose sender and receiver are not fixed, flows whose policies are not, and links whose
     /// parameters are not.
     flows: Flags,
     pub(super) policies: Flags,
     links: Flags,
-    /// Senders watch retransmissions for the policies that some of them will have.
+    /// Senders track retransmissions for policies that some of them will have.
     pub(super) watch: bool,
 }
 
 impl Setup {
-    /// Whether a policy of the flow may act before the first notice of a handoff, or remembers what happened
-    /// before.
+    /// Whether a policy of the flow may act before the first notice of a handoff, or uses earlier events.
     fn acts_early(&self, flow: usize) -> bool {
         let id = flow_id(flow as u32);
         let mut policies = self.flows[flow].part.built.policies.iter();
@@ -88,7 +87,7 @@ impl Setup {
         })
     }
 
-    /// Parts that can be left open while setups like this one have a common past.
+    /// Parts that can be left open while setups like this one share a prefix.
     pub(crate) fn open(&self) -> Open {
         let used = self.network.used(&self.flows);
         let idle = |(link, used): (&LinkConfig, &bool)| {
@@ -96,7 +95,7 @@ impl Setup {
             !used && link.settings.is_empty() && !has_more
         };
         Open {
-            // The world has given those of applications what they need of it.
+            // The world has already given flows of applications the values that they need.
             flows: self
                 .flows
                 .iter()
@@ -108,7 +107,7 @@ impl Setup {
         }
     }
 
-    /// Whether another setup is made of the very same parts, except for its timeline.
+    /// Whether another setup has identical parts, except for its timeline.
     pub(crate) fn has_parts_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.network, &other.network)
             && Arc::ptr_eq(&self.flows, &other.flows)
@@ -117,7 +116,7 @@ impl Setup {
             && self.run == other.run
     }
 
-    /// A number that is the same for setups that begin alike.
+    /// A number that is equal for setups that begin alike.
     pub(crate) fn trait_of_beginning(&self, open: &Open) -> u64 {
         let mut digest = Digest::default();
         for (link, &open) in self.network.links.iter().zip(&open.links) {
@@ -135,9 +134,9 @@ impl Setup {
         digest.fold()
     }
 
-    /// Whether two setups begin alike: everything is the same that is not open in the first.
+    /// Whether two setups begin alike: everything is equal that is not open in the first.
     pub(crate) fn begins_as(&self, open: &Open, other: &Self, others: &Open) -> bool {
-        // Where the run ends with what comes after the last make, that has to be known.
+        // If the run ends depending on what follows the last make, the number of makes must be equal.
         let ends_run = matches!(*self.measured, Measured::Phases { ends_run: true, .. });
         let is_of_run = self.run == other.run
             && self.measured == other.measured
@@ -184,17 +183,17 @@ impl Setup {
         of(a) == of(b) && has_part()
     }
 
-    /// Entry `number` of the timeline, unless the run is over before.
+    /// Entry `number` of the timeline, unless the run ends earlier.
     pub(crate) fn entry(&self, number: usize) -> Option<&Entry> {
         self.timeline.get(number).filter(|(at, _)| *at < self.end)
     }
 
-    /// When that comes, or the end of the run.
+    /// When that entry is due, or the end of the run.
     pub(crate) fn due(&self, number: usize) -> Instant {
         self.entry(number).map_or(self.end, |entry| entry.0)
     }
 
-    /// Entry `number`, with the open links that it does something to.
+    /// Entry `number`, with the open links that it affects.
     pub(crate) fn turn(&self, number: usize, open: &Open) -> Turn<'_> {
         let entry = self.entry(number);
         let touched = match entry {
@@ -208,7 +207,7 @@ impl Setup {
         }
     }
 
-    /// The open links that an action does something to, or leads to.
+    /// The open links that an action changes or leads to.
     fn touched(&self, action: &Action, open: &Open) -> Touched {
         let is_open = |link: &usize| open.links[*link];
         match *action {
@@ -227,7 +226,7 @@ impl Setup {
             | Action::Change { link, .. } => {
                 Some(link.index()).filter(is_open).into_iter().collect()
             }
-            // The other link carries the kept packets from now on.
+            // The other link carries the buffered packets from now on.
             Action::Forward { link, to, .. } => {
                 let both = [link.index(), to.index()];
                 both.into_iter().filter(is_open).collect()
@@ -236,7 +235,7 @@ impl Setup {
         }
     }
 
-    /// Gives a world what an entry makes use of, which does something to these open links.
+    /// Sets the parts of a world that an entry uses, where `touched` are the open links that it affects.
     pub(crate) fn settle<O: Observer>(
         &self,
         world: &mut World<O>,
@@ -258,7 +257,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Gives a world everything that is still open.
+    /// Sets all parts of a world that are still open.
     pub(crate) fn settle_all<O: Observer>(
         &self,
         world: &mut World<O>,
@@ -331,7 +330,7 @@ impl Setup {
 }
 
 impl Open {
-    /// Everything is known.
+    /// Nothing is open.
     pub(super) fn nothing(setup: &Setup) -> Self {
         Self {
             flows: SmallVec::from_elem(false, setup.flows.len()),
@@ -342,14 +341,14 @@ impl Open {
     }
 }
 
-/// The world of setups with a common past before anything has happened, and what is open in it.
+/// The world of setups with a shared prefix before any event, and what is open in it.
 pub(crate) fn common_beginning<'a, O: Observer>(
     first: &Setup,
     all: impl Iterator<Item = &'a Setup>,
     observer: O,
 ) -> Result<(World<O>, Open), StudyError> {
     let mut open = first.open();
-    // State that a sender keeps for one policy, it keeps for all.
+    // State that one sender keeps for a policy is kept by all.
     let mut parts = all.flat_map(|setup| setup.flows.iter());
     open.watch = parts.any(|flow| flow.part.heeds_unneeded());
     Ok((first.empty(&open, observer)?, open))

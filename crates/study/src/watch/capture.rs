@@ -1,10 +1,9 @@
-//! The packets of a run on the wire: a pcapng capture at each of several places, for Wireshark and
-//! similar tools.
+//! The packets of a run on the wire: a pcapng capture at each of several points, for Wireshark and similar
+//! tools.
 //!
-//! The sender's and the receiver's captures have the watched flow, those at
-//! access links what every flow hands to the link and what comes from it. Comments have information
-//! that is not in packets: orders with their reasons, timeouts, breaks and makes at the next
-//! packet, and at a lost packet its fate.
+//! The sender's and the receiver's captures have the watched flow; those at access links have the packets of all
+//! flows that enter and leave the link. Comments have information that is not in packets: orders with their
+//! reasons, timeouts, breaks and makes at the next packet, and at a lost packet the cause of its loss.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,26 +22,26 @@ use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
 use crate::setup::{FlowSetup, PathChange, Setup};
 
-/// Most bytes of a run's captures together, and what a packet takes besides its own.
+/// Maximum size of a run's captures together, and the overhead per packet.
 const MOST_BYTES: u64 = 4_000_000_000;
 const PER_PACKET: u64 = 200;
 
-/// Discard (RFC 863): the receiver does nothing with what it gets.
+/// Discard (RFC 863): the receiver ignores its data.
 const RECEIVER_PORT: u16 = 9;
-/// Of the first flow's sender.
+/// Port of the first flow's sender.
 const FIRST_PORT: u16 = 49_152;
 const SENDER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// Of the first flow's receiver.
+/// Address of the first flow's receiver.
 const FIRST_RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
 
-/// How the remark on a lost packet begins, and that on a marked one.
+/// The beginning of the comment on a lost packet, and of that on a marked one.
 const LOST: &str = "lost at";
 const MARKED: &str = "marked at";
 
-/// The packets seen at one place.
+/// The packets seen at one capture point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// The place, as in a file's name: `sender`, `receiver`, `bs1` ...
+    /// The name of the point, as in a file name: `sender`, `receiver`, `bs1` ...
     pub place: String,
     /// Number of packets.
     pub packets: usize,
@@ -50,20 +49,20 @@ pub struct Capture {
     pub pcapng: Vec<u8>,
 }
 
-/// A place in a network where there is a capture, besides sender and receiver.
+/// A capture point in a network, besides sender and receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) name: Cow<'static, str>,
-    /// Packets that enter these links are seen.
+    /// Packets that enter these links are captured.
     pub(crate) links: SmallVec<[LinkId; 2]>,
     /// Only the watched flow's packets.
     pub(crate) watched_only: bool,
-    /// The link that it is at, whose queue flows share: towards the receiver of a flow that goes down, and back.
+    /// The shared access link at this point: towards the receiver of a downlink flow, and back.
     pub(crate) access: [LinkId; 2],
 }
 
-/// The text of a break or a make in comments, where it is not a handoff to another link: by time, and by
-/// whether it is a break.
+/// The comments for a break or a make that is not a handoff to another link: by time, and by whether it is a
+/// break.
 fn in_words(changes: &[PathChange]) -> BTreeMap<(Instant, bool), String> {
     let mut words = BTreeMap::new();
     for one in changes {
@@ -95,34 +94,34 @@ const FIRST_PLACE: usize = 2;
 /// The parts of a packet.
 #[derive(Clone, Debug)]
 enum Content {
-    /// A segment or an ACK, which have no bytes yet.
+    /// A segment or an ACK, not encoded yet.
     Tcp(Carried),
     Datagram(Datagram),
 }
 
-/// A packet seen.
+/// A captured packet.
 #[derive(Clone, Debug)]
 struct CapturedPacket {
     at: Instant,
     flow: FlowId,
     packet: Content,
-    /// Of an ACK.
+    /// For an ACK.
     sent: AckSent,
     remarks: Vec<String>,
 }
 
-/// The known data of a flow.
+/// The state of a flow, as far as it is known.
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// All ACKs that its receiver has sent.
     acks: Vec<(Ack, AckSent)>,
     /// Data has reached the receiver.
     has_data: bool,
-    /// When its sender received which timestamp of the receiver.
+    /// When its sender received each timestamp of the receiver.
     timestamps: Vec<(Instant, Instant)>,
 }
 
-/// Takes a packet at every place.
+/// Captures packets at every point.
 #[derive(Clone, Debug)]
 pub(crate) struct Capturing {
     /// Number of the watched flow.
@@ -130,28 +129,28 @@ pub(crate) struct Capturing {
     places: Vec<Place>,
     shots: Vec<Vec<CapturedPacket>>,
     flows: Vec<Known>,
-    /// At each place and for each flow, the place of the last ACK in what its receiver sent.
+    /// For each point and flow, the index of the last ACK in the list of ACKs that the receiver sent.
     last: Vec<Vec<usize>>,
-    /// Remarks that await the next packet, at each place.
+    /// Comments for the next packet, at each point.
     pending: Vec<Vec<String>>,
     snap: u32,
     bytes: u64,
     links: LinkNames,
     wire: Uniform,
-    /// Of each flow that runs a stack, the end that sends its data.
+    /// For each flow with a QUIC stack, the end that sends its data.
     senders: Vec<Option<End>>,
     /// Lines of a key log.
     secrets: Vec<Arc<str>>,
-    /// Words on a break or a make, where they are not the usual ones.
+    /// Comments for a break or a make, if they differ from the default.
     marks: BTreeMap<(Instant, bool), String>,
 }
 
 impl Capturing {
-    /// Captures at the places of a setup, besides sender and receiver of a flow; of each packet at most
-    /// the first `snap` bytes, 0 for all.
+    /// Captures at the points of a setup, besides sender and receiver of a flow; at most the first `snap` bytes
+    /// of each packet, 0 for all.
     ///
     /// # Errors
-    /// [`StudyError::Range`] for segments that no packet can hold, or without room for data.
+    /// [`StudyError::Range`] for segments that do not fit into a packet, or have no room for data.
     fn new(setup: &Setup, flow: usize, snap: u32) -> Result<Self, StudyError> {
         let places = setup.network.places.clone();
         let all = FIRST_PLACE + places.len();
@@ -177,7 +176,7 @@ impl Capturing {
             flows: Vec::new(),
             last: vec![Vec::new(); all],
             pending: vec![Vec::new(); all],
-            // Nobody decrypts a part of a packet.
+            // A truncated packet cannot be decrypted.
             snap: if setup.flows.iter().any(FlowSetup::is_encrypted) {
                 0
             } else {
@@ -239,9 +238,8 @@ impl Capturing {
         });
     }
 
-    /// When the receiver sent an ACK that is at a place now. ACKs come in the
-    /// order in which they were sent, except those that are overtaken on another path;
-    /// one that was never sent is forged.
+    /// When the receiver sent an ACK that is at a point now. ACKs arrive in order, except those that are
+    /// overtaken on another path; an ACK that was never sent is forged.
     fn sending(&mut self, now: Instant, place: usize, flow: FlowId, ack: &Ack) -> AckSent {
         let known = self.known(flow).acks.len();
         let last = &mut self.last[place];
@@ -265,7 +263,7 @@ impl Capturing {
         }
     }
 
-    /// Adds a comment to the packet that a place has seen last, if that was just now, or else to the next.
+    /// Adds a comment to the last packet at a point if that was just now, otherwise to the next packet.
     fn remark(&mut self, now: Instant, place: usize, text: String) {
         match self.shots[place].last_mut() {
             Some(shot) if shot.at == now && shot.flow.index() == self.flow => {
@@ -275,7 +273,7 @@ impl Capturing {
         }
     }
 
-    /// Adds the fate of a packet to the captures of all places; `what` is how the text begins.
+    /// Adds a comment on a lost or marked packet to the captures at all points; the comment begins with `what`.
     fn remark_fate(
         &mut self,
         flow: FlowId,
@@ -301,7 +299,7 @@ impl Capturing {
                 }
         };
         for shots in &mut self.shots {
-            // Of copies that look the same the first of which it is not yet said.
+            // Of identical copies, the first one without this comment.
             let since = shots.iter_mut().rev().take_while(|shot| shot.at >= sent);
             let unsaid =
                 |shot: &&mut CapturedPacket| !shot.remarks.iter().any(|r| r.starts_with(what));
@@ -311,14 +309,14 @@ impl Capturing {
         }
     }
 
-    /// The place where what enters a link is seen.
+    /// The point that captures the packets entering a link.
     fn place_of(&self, link: LinkId, watched: bool) -> Option<usize> {
         let is_at = |p: &Place| p.links.contains(&link) && (watched || !p.watched_only);
         let place = self.places.iter().position(is_at);
         place.map(|place| FIRST_PLACE + place)
     }
 
-    /// Actions of a sender that its packets do not show.
+    /// Comments on actions of a sender that its packets do not show.
     fn of_sender(&mut self, now: Instant, change: &SenderEvent<'_>) {
         let text = match change {
             SenderEvent::Order {
@@ -333,13 +331,13 @@ impl Capturing {
             _ => return,
         };
         match change {
-            // The timer's doing, or what it leads to: about what is sent next.
+            // Caused by the timer: a comment on the next packet.
             SenderEvent::Timeout(_) => self.pending[SENDER].push(text),
             _ => self.remark(now, SENDER, text),
         }
     }
 
-    /// The timestamp that a sender had received last when it sent something.
+    /// The last timestamp that a sender had received when it sent something.
     fn last_timestamp(&self, flow: FlowId, sent: Instant) -> Option<Instant> {
         let timestamps = &self.flows.get(flow.index())?.timestamps;
         let before = timestamps.partition_point(|&(at, _)| at <= sent);
@@ -411,9 +409,9 @@ impl Capturing {
     }
 }
 
-/// The packets of a flow of a run, the first one if none is named, at its sender, its receiver and the
-/// places of its network, of each packet at most the first `snap` bytes (0 for all); and the digest of
-/// the run. `go_on` is as for [`super::trace`].
+/// The packets of a flow of a run (of the first flow if none is named) at its sender, its receiver and the
+/// capture points of its network, at most the first `snap` bytes of each (0 for all); and the digest of the run.
+/// `go_on` is as for [`super::trace`].
 ///
 /// # Errors
 /// As [`super::trace`].
@@ -431,7 +429,7 @@ pub fn capture(
     Ok((capturing.develop(&about, &digest)?, digest))
 }
 
-/// The events of a connection, in words.
+/// A comment for an event of a connection.
 fn in_a_remark(event: &TransportEvent) -> String {
     let text = event.name().replace('_', " ");
     match (event.value(), event.detail()) {
@@ -441,7 +439,7 @@ fn in_a_remark(event: &TransportEvent) -> String {
     }
 }
 
-/// Where the ends of a flow are.
+/// The addresses and ports of a flow.
 fn ends(flow: FlowId) -> Ends {
     let number = flow.index() as u16;
     let port = FIRST_PORT.wrapping_add(number).max(1024);
@@ -500,7 +498,7 @@ impl Observer for Capturing {
                 }
                 _ => {}
             }
-            // They represent datagrams.
+            // Their packets represent datagrams.
             if matches!(
                 event,
                 Event::Sent(_) | Event::AckArrived(_) | Event::AckSent(_) | Event::Arrived { .. }

@@ -1,14 +1,14 @@
-//! A list of events with their causes: which copy of a segment arrived or was lost, which segment
-//! an ACK answers and when it was sent, when a timer was set.
+//! A list of events with their causes: which copy of a segment arrived or was lost, which segment caused an ACK and
+//! when it was sent, when a timer was set.
 //!
-//! To the events of a trace it adds `ack_sent` (an ACK leaves the receiver; `delayed`
-//! when its timer sent it, `held` when a signal of the node delayed it, `signal` when it is a signal of the node), `wake` (a
-//! deadline of the sender has come; the value is how many seconds it was set for),
-//! `dupacks` (this many duplicate ACKs are counted now) and `srtt`.
+//! In addition to the events of a trace there are `ack_sent` (an ACK leaves the receiver; `delayed` when its timer sent
+//! it, `held` when a signal of the node delayed it, `signal` when it is a signal of the node), `wake` (a deadline of
+//! the sender has come; the value is how many seconds it was set for), `dupacks` (the new number of duplicate ACKs) and
+//! `srtt`.
 //!
-//! A long run has millions of events and a question is about a few of them: what is
-//! [kept](Keep) is bounded, and each event carries the sender before it ([`SenderBefore`]),
-//! so nothing has to be derived from events that are not kept.
+//! A long run has millions of events and a question concerns a few of them: the number of [kept](Keep) events is
+//! bounded, and each event carries the sender's state before it ([`SenderBefore`]), so nothing has to be derived from
+//! events that are not kept.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ use super::RunObserver;
 use crate::error::StudyError;
 use crate::setup::Setup;
 
-/// The sender before an event, as far as the events tell.
+/// The sender's state before an event, derived from the events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderBefore {
     /// Congestion window.
@@ -39,13 +39,13 @@ pub struct SenderBefore {
     pub una: Seq,
     /// One past the highest segment sent.
     pub max: Seq,
-    /// Duplicate ACKs as the sender counts them.
+    /// Number of duplicate ACKs that the sender has counted.
     pub duplicates: u64,
-    /// The receiver's window is closed.
+    /// The receiver advertises a zero window.
     pub closed: bool,
     /// Number of the fast retransmit whose recovery is in progress.
     pub recovery: Option<u64>,
-    /// Number of the timeout before which something was sent that is not yet acknowledged.
+    /// Number of the last timeout, while segments sent before it are unacknowledged.
     pub timeout: Option<u64>,
 }
 
@@ -67,28 +67,28 @@ impl Default for SenderBefore {
     }
 }
 
-/// The cause of an event, if it has one of that kind.
+/// The causes of an event, if it has any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventCause {
     /// The segment that caused an ACK.
     pub segment: Option<Seq>,
-    /// When this copy of a segment was sent; of an ACK, the segment that caused it.
+    /// When this copy of a segment was sent; for an ACK, the segment that caused it.
     pub sent: Option<Instant>,
-    /// When an ACK left the receiver; when a deadline was set.
+    /// When an ACK left the receiver, or when a deadline was set.
     pub since: Option<Instant>,
     /// The blocks that an ACK reports, the first and the last segment of each.
     pub sack: String,
 }
 
-/// Where an event stands among the others of its flow.
+/// The position of an event among the others of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
     /// Its number, from 0.
     pub number: u64,
-    /// Number of the event that reached the sender at this instant and from which this one
-    /// follows; none for what happens outside the sender.
+    /// Number of the event that reached the sender at this instant and caused this one; none for events outside the
+    /// sender.
     pub head: Option<u64>,
-    /// The sender before it.
+    /// The sender's state before it.
     pub before: SenderBefore,
 }
 
@@ -98,36 +98,35 @@ pub enum Keep {
     /// All.
     #[default]
     All,
-    /// The last this many up to an instant, and the first this many later ones.
+    /// The last events up to an instant, and the first ones after it.
     Around {
         /// The instant.
         at: Instant,
-        /// Events up to it, those at the instant included.
+        /// Number of events up to it, including those at the instant.
         before: usize,
-        /// Later events.
+        /// Number of later events.
         after: usize,
     },
-    /// Those of this name.
+    /// Events with this name.
     Named(String),
 }
 
-/// The kept events of a flow, and the known data of the others.
+/// The kept events of a flow, and summary data of the others.
 #[derive(Clone, Debug, Default)]
 pub struct KeptEvents {
     /// The events.
     pub rows: Vec<TraceRow>,
     /// The cause of each of them.
     pub of: Vec<EventCause>,
-    /// Where each of them stands.
+    /// The position of each of them.
     pub places: Vec<Place>,
-    /// There is no later event than those.
+    /// There are no events after these.
     pub is_complete: bool,
     /// When the first segment was sent.
     pub opened: Option<Instant>,
     /// Beginnings and ends of breaks: number, instant, and `break` or `make`.
     pub marks: Vec<(u64, Instant, &'static str)>,
-    /// Number and instant of the last event of the name that was looked for, up to the instant of
-    /// [`Keep::Around`].
+    /// Number and instant of the last event with the searched name, up to the instant of [`Keep::Around`].
     pub found: Option<(u64, Instant)>,
 }
 
@@ -143,17 +142,17 @@ pub(crate) struct Causes {
     is_of_stack: bool,
     /// The segment that arrived last: its number, when it was sent, and when it arrived.
     last: Option<(Seq, Instant, Instant)>,
-    /// The same of those whose ACK a part of the mobile node may hold back; none before it does.
+    /// The same for segments whose ACK a signal of the mobile node may delay; none before a signal does that.
     held: Option<VecDeque<(Seq, Instant, Instant)>>,
-    /// It awaits its ACK.
+    /// Its ACK has not been sent yet.
     awaits: bool,
-    /// ACKs on their way.
+    /// ACKs in transit.
     acks: VecDeque<(Ack, EventCause)>,
     keep: Keep,
-    /// The name that is looked for.
+    /// The searched name.
     find: Option<String>,
     kept: KeptEvents,
-    /// Nothing is listed any more.
+    /// No more events are listed.
     closed: bool,
     /// Events so far.
     count: u64,
@@ -166,7 +165,7 @@ pub(crate) struct Causes {
 }
 
 impl Causes {
-    /// Lists what happens to the flow of this number.
+    /// Lists the events of the flow with this number.
     pub(crate) fn new(setup: &Setup, flow: usize, keep: Keep) -> Self {
         let profile = &setup.flows[flow].part.built.profile;
         Self {
@@ -192,7 +191,7 @@ impl Causes {
         }
     }
 
-    /// The same, and the last event of this name is looked for.
+    /// The same, with a search for the last event with this name.
     pub(crate) fn looking_for(self, name: Option<&str>) -> Self {
         let find = name.map(Into::into);
         Self { find, ..self }
@@ -209,7 +208,7 @@ impl Causes {
         }
     }
 
-    /// The events listed since the last call, with their numbers; they are not kept any longer.
+    /// Removes and returns the events listed since the last call, with their numbers.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = (TraceRow, u64)> {
         let rows = self.recorder.take_rows();
         self.of.clear();
@@ -228,7 +227,7 @@ impl Causes {
         self.closed
     }
 
-    /// Lists what a trace does not.
+    /// Lists an event that a trace does not have.
     fn push(
         &mut self,
         now: Instant,
@@ -241,12 +240,12 @@ impl Causes {
         self.of.push(of);
     }
 
-    /// The segment that caused an ACK which may have been held back; those before it have been answered.
+    /// The segment that caused an ACK which may have been delayed; earlier segments have been acknowledged.
     fn caused(&mut self, ack: &Ack) -> Option<(Seq, Instant, Instant)> {
         let held = self.held.as_mut()?;
         let is_cause = |(_, sent, _): &(Seq, Instant, Instant)| *sent == ack.cause_sent;
-        // The segments of a burst have one time, and segments of the other link may arrive between them: of those
-        // that the ACK has, it is the last.
+        // The segments of a burst have the same send time, and segments over the other link may arrive between them:
+        // the cause is the last of those that the ACK covers.
         let has = |seq: Seq| {
             let is_in = |block: SackBlock| (block.left..block.right).contains(&seq);
             seq < ack.ack || ack.sack.iter(ack.ack).any(is_in)
@@ -269,7 +268,7 @@ impl Causes {
         let kind = if awaited && arrived == now {
             ""
         } else if self.is_of_stack {
-            // By a timer of the stack's own, or with something else that it sends.
+            // Sent by a timer of the stack, or together with other data.
             if awaited {
                 "delayed"
             } else {
@@ -296,7 +295,7 @@ impl Causes {
         self.push(now, "ack_sent", ack.ack as f64 - 1.0, kind, of);
     }
 
-    /// The cause of an event of this flow that a trace lists.
+    /// The causes of an event of this flow that a trace lists.
     fn because(&mut self, event: &Event<'_>) -> EventCause {
         match event {
             Event::Arrived { segment, .. } => EventCause {
@@ -306,7 +305,7 @@ impl Causes {
             // An ACK that no receiver sent is forged.
             Event::AckArrived(ack) => {
                 let exact = self.acks.iter().any(|(sent, _)| sent == *ack);
-                // Of ACKs that segments of one burst caused, one that was lost may have been taken for this.
+                // If segments of one burst caused several ACKs, a lost ACK may have been matched instead of this one.
                 let alike = |a: &Ack| (a.ack, a.cause_sent) == (ack.ack, ack.cause_sent);
                 self.answer(|(sent, _)| sent == *ack || (!exact && alike(sent)))
             }
@@ -335,7 +334,7 @@ impl Causes {
         taken.map(|(_, of)| of).unwrap_or_default()
     }
 
-    /// Numbers the events listed from that place on, and keeps the requested ones.
+    /// Numbers the events listed from this index on, and keeps the requested ones.
     fn settle(&mut self, from: usize) {
         for place in from..self.recorder.len() {
             let number = self.count;
@@ -385,12 +384,12 @@ impl Causes {
         }
     }
 
-    /// Forgets what is not near the instant.
+    /// Drops events that are not near the instant.
     fn trim(&mut self, at: Instant, before: usize, after: usize) {
         let listed = self.recorder.len();
         let is_past = listed > 0 && self.recorder.row(listed - 1).at > at;
         if !is_past {
-            // Now and then, so that each event is moved at most once.
+            // Only occasionally, so that each event is moved at most once.
             if listed >= 2 * before.max(1) {
                 self.forget(listed - before);
             }
@@ -403,7 +402,7 @@ impl Causes {
         if listed - up_to >= after {
             self.closed = true;
             self.recorder.close();
-            // Nobody asks which of them arrive.
+            // The arrivals of these ACKs are not needed.
             self.acks.clear();
         }
     }
@@ -414,7 +413,7 @@ impl Causes {
         self.places.drain(..count);
     }
 
-    /// The sender's state after an event.
+    /// Updates the sender's state after an event.
     fn follow(&mut self, place: usize, number: u64) {
         let row = self.recorder.row(place);
         let value = row.value;
@@ -493,7 +492,7 @@ impl Observer for Causes {
                     }
                     self.awaits = true;
                 }
-                // From now on it may hold ACKs back.
+                // From now on the signal may delay ACKs.
                 Event::Signal { .. } if self.held.is_none() => {
                     self.held = Some(self.last.into_iter().collect());
                 }

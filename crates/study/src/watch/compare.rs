@@ -1,4 +1,4 @@
-//! Two runs in parallel: the first difference.
+//! Compares two runs: finds the first difference.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::{GoOn, Playback, RunObserver, EVENTS_AT_A_TIME};
 use crate::error::StudyError;
 use crate::setup::Setup;
 
-/// Events that are compared between runs; of the last three the detail is, too.
+/// Events that are compared between runs; for the last three the detail is compared too.
 const COMPARED: [&str; 18] = [
     "send",
     "rexmit",
@@ -34,36 +34,37 @@ const COMPARED: [&str; 18] = [
 ];
 const WITH_DETAIL: [&str; 5] = ["ack", "rcv", "drop", "mark", "node_send"];
 
-/// Orders that are listed for each side.
+/// Maximum number of listed orders for each run.
 const MOST_ORDERS: usize = 8;
 
-/// Two runs side by side.
+/// The comparison of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Their digests.
     pub digests: [String; 2],
-    /// Of each flow how many events are the same, and where the runs part.
+    /// For each flow the number of equal events, and where the runs diverge.
     pub flows: Vec<(u64, Option<Divergence>)>,
 }
 
-/// Where two runs of a flow part.
+/// Where two runs of a flow diverge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Divergence {
     /// When.
     pub at: Instant,
-    /// The first event that the other has not, by its number and its instant; none if it has no more.
+    /// The first event that the other run does not have, by its number and its instant; none if there
+    /// are no more events.
     pub events: [Option<(u64, Instant)>; 2],
     /// Number of the last event of the first run that both have.
     pub last: Option<u64>,
-    /// Orders up to then that the other was not given, the last ones.
+    /// The last orders up to then that the other run did not have.
     pub orders: [Vec<(u64, TraceRow)>; 2],
 }
 
-/// Watches several flows.
+/// Observes several flows.
 #[derive(Clone)]
 struct Several {
     causes: Vec<Causes>,
-    /// Place of each flow of the setup.
+    /// Index of each flow of the setup.
     places: Vec<Option<usize>>,
 }
 
@@ -83,23 +84,23 @@ impl Observer for Several {
 
 impl RunObserver for Several {
     fn check_length(&self, _: Instant) -> Result<(), StudyError> {
-        // Rows are taken at once.
+        // Rows are consumed immediately.
         Ok(())
     }
 }
 
-/// A flow of two runs that are played side by side.
+/// A flow of two runs that are simulated in parallel.
 #[derive(Default)]
 struct Pair {
-    /// Events of each run that the other has not had yet.
+    /// Events of each run that the other run has not had yet.
     queues: [VecDeque<(u64, TraceRow)>; 2],
     common: u64,
     last: Option<u64>,
     parted: Option<Divergence>,
-    /// Orders that are not yet compared, and those that only one was given.
+    /// Orders that are not compared yet, and orders that only one run had.
     orders: [Vec<(u64, TraceRow)>; 2],
     own: [VecDeque<(u64, TraceRow)>; 2],
-    /// The orders up to the parting are known.
+    /// The orders up to the divergence are known.
     is_settled: bool,
 }
 
@@ -114,13 +115,13 @@ impl Pair {
         }
         let awaited = match &self.parted {
             None => true,
-            // The next event of the other run is needed.
+            // The next event of this run is still needed.
             Some(parted) => parted.events[side].is_none(),
         };
         if !awaited || !COMPARED.contains(&row.event) {
             return;
         }
-        // An event that the other run did not have at its time will not follow: only the first
+        // An event that the other run did not have at the same time will not follow: only the first
         // difference matters.
         let late = |(_, first): &(u64, TraceRow)| first.at < other_is_at;
         let is_idle = self.queues[1 - side].is_empty();
@@ -176,7 +177,7 @@ impl Pair {
         }
     }
 
-    /// Tells the orders that both were given from others; both runs have come to `now`.
+    /// Separates orders that only one run had from common ones; both runs have reached `now`.
     fn settle(&mut self, now: Instant) {
         let due = |(_, order): &(u64, TraceRow)| order.at < now;
         if self.orders.iter().flatten().any(due) {
@@ -209,8 +210,8 @@ impl Pair {
     }
 }
 
-/// Compares one run of two plans, flow by flow; the flows are named. Both are played side by side,
-/// so that nothing of them has to be kept. `go_on` is as for [`super::trace`].
+/// Compares one run of two plans, flow by flow; the flows are given by name. Both are simulated in
+/// parallel, so that no events have to be kept. `go_on` is as for [`super::trace`].
 ///
 /// # Errors
 /// As [`super::trace`].

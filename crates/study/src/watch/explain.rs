@@ -15,28 +15,29 @@ use crate::lab::replay_sender;
 use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::setup::{flow_id, FlowSetup, Setup};
 
-/// Copies of a world on the way to an instant: each when the time left is half of that at the last
-/// one, down to this. So one is near each requested instant, and there are few.
+/// Copies of a world are made on the way to an instant: each when the remaining time is half of
+/// that at the previous one, down to this value. So there are few copies, and one near each
+/// requested instant.
 const NEAREST_PAST: Duration = Duration::from_millis(1);
 
 fn half(time: Duration) -> Duration {
     Duration::from_nanos(time.as_nanos() / 2)
 }
 
-/// The events of a flow in one run, as far as they were asked for, with what led to each.
+/// The requested events of a flow in one run, with their causes.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// The events.
     pub kept: KeptEvents,
-    /// The digest of the run, if it was played to its end.
+    /// The digest of the run, if it was simulated to its end.
     pub digest: Option<String>,
-    /// When the run was over, if it was played to its end.
+    /// When the run ended, if it was simulated to its end.
     pub ended: Option<Instant>,
     flow: usize,
-    /// Copies of the world from before the events that are kept, each with an instant that had not
-    /// begun then or was under way.
+    /// Copies of the world from before the kept events, each with an instant that it had not
+    /// completed yet.
     pasts: Vec<(Instant, World<()>)>,
-    /// The guest's record of the run, if a kernel made it: our sender is replayed there.
+    /// The guest's record of a run by a kernel: our sender is replayed there.
     recorded: Option<Arc<OwnedRecord>>,
 }
 
@@ -47,9 +48,9 @@ pub(crate) struct OwnedRecord {
     pub(crate) turns: BTreeMap<usize, Vec<u8>>,
 }
 
-/// The events of a flow of a run with what led to each. `to_end` plays the run to its end, for its
-/// digest, even when all requested events are recorded. `find` is the name of an event to look
-/// for. `go_on` is as for [`super::trace`].
+/// The events of a flow of a run with their causes. With `to_end` the run is simulated to its end,
+/// for its digest, even when all requested events are recorded. `find` is the name of an event to
+/// search for. `go_on` is as for [`super::trace`].
 ///
 /// # Errors
 /// As [`super::trace`].
@@ -108,7 +109,7 @@ pub fn explain(
 }
 
 impl Explained {
-    /// The events of a flow of a run that a kernel made.
+    /// The events of a flow of a run by a kernel.
     pub(crate) fn replayed(
         kept: KeptEvents,
         flow: usize,
@@ -125,8 +126,8 @@ impl Explained {
         }
     }
 
-    /// The sender of the flow after everything before `at`, as [`sender_of`] has it; played from
-    /// near that instant if it is near the events.
+    /// The sender of the flow after everything before `at`, as in [`sender_of`]; simulated from a
+    /// copy near that instant if it is near the events.
     ///
     /// # Errors
     /// As [`sender_of`].
@@ -145,10 +146,10 @@ impl Explained {
     }
 }
 
-/// A sender at some instant.
+/// A sender at an instant.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderThen {
-    /// As a policy sees it.
+    /// The view of a policy.
     pub view: SenderView,
     /// Its state.
     pub state: State,
@@ -191,7 +192,7 @@ impl SenderThen {
 /// The sender of a flow of a run after everything before `at`.
 ///
 /// # Errors
-/// [`StudyError::UnknownFlow`], or the world's.
+/// [`StudyError::UnknownFlow`], or an error of the world.
 pub fn sender_of(setup: &Setup, flow: Option<&str>, at: Instant) -> Result<SenderThen, StudyError> {
     let flow = setup.flow_of_name(flow)?;
     SenderThen::of(&mut setup.world(())?, setup, flow, at)
@@ -210,7 +211,7 @@ pub struct Stall {
 
 impl RunObserver for Phases {
     fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
-        // It counts.
+        // It only counts.
         Ok(())
     }
 

@@ -1,6 +1,6 @@
-//! Runs that are watched: every event of a flow, with its causes or as packets, links and senders at
-//! intervals, and two runs side by side.
-//! Each takes a setup of any question. The run ends where it ends when it is measured, with the same digest.
+//! Runs with an observer: every event of a flow, with its causes or as packets; links and senders at
+//! intervals; and two runs in parallel. Each takes a setup of any question. The run ends at the same time as
+//! with its measure alone, with the same digest.
 
 mod capture;
 mod causes;
@@ -54,14 +54,14 @@ impl LinkNames {
     }
 }
 
-/// Who watches a run that is played for it.
+/// The observer for which a run is simulated.
 pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
     /// Whether it has seen enough.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// Whether there is more until `end` than it can keep.
+    /// Returns an error if there are more events until `end` than it can keep.
     ///
     /// # Errors
     /// [`StudyError::TooLong`].
@@ -71,7 +71,7 @@ pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
     fn over(&mut self, _at: Instant) {}
 }
 
-/// Who watches, besides the measure that ends the run.
+/// An observer, together with the measure that ends the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed<W> {
     watching: W,
@@ -92,7 +92,7 @@ impl<W: RunObserver> Observer for Observed<W> {
 }
 
 impl<W: RunObserver> Observed<W> {
-    /// Before anything has happened.
+    /// The state before any event.
     pub(crate) fn new(setup: &Setup, watching: W) -> Self {
         let mut measure = AnyMeasure::new(setup);
         measure.expect(setup.makes());
@@ -112,7 +112,7 @@ impl<W: RunObserver> Observed<W> {
         self.watching.check_length(end)
     }
 
-    /// Who has watched.
+    /// The observer.
     pub(crate) fn into_watching(self) -> W {
         self.watching
     }
@@ -123,21 +123,21 @@ impl<W: RunObserver> Observed<W> {
     }
 }
 
-/// A run that is played event by event for somebody who watches it.
+/// A run that is simulated event by event for an observer.
 struct Playback<'a, W> {
     setup: &'a Setup,
     world: World<(Digest, Observed<W>)>,
-    /// When something happened last, or the run was over.
+    /// When the last event occurred, or the run ended.
     now: Instant,
     /// The next mark before the end of the run.
     mark: Option<(Instant, Mark)>,
-    /// Entry of the timeline behind it.
+    /// Index of the timeline's entry after it.
     next: usize,
     is_over: bool,
 }
 
 impl<'a, W: RunObserver> Playback<'a, W> {
-    /// A run of which nothing has happened yet.
+    /// A run before any event.
     fn new(setup: &'a Setup, watching: W) -> Result<Self, StudyError> {
         let observed = Observed::new(setup, watching);
         let mut playing = Self {
@@ -182,7 +182,7 @@ impl<'a, W: RunObserver> Playback<'a, W> {
                     self.find_mark();
                 }
                 _ => {
-                    // A run that is watched enough is over with the last event.
+                    // A run whose observer has seen enough ends with the last event.
                     if !is_done {
                         self.now = until;
                     }
@@ -194,14 +194,14 @@ impl<'a, W: RunObserver> Playback<'a, W> {
         None
     }
 
-    /// Lets happen what [`Self::next`] has just given.
+    /// Processes the event that [`Self::next`] has just returned.
     fn process(&mut self, event: NextEvent) -> Result<(), StudyError> {
         self.watching().check_length(self.setup.end)?;
         self.now = event.at();
         Ok(self.world.process(event)?)
     }
 
-    /// Plays what is left.
+    /// Simulates the rest of the run.
     fn play_on(&mut self, go_on: GoOn<'_>) -> Result<(), StudyError> {
         let mut left = EVENTS_AT_A_TIME;
         while let Some(event) = self.next() {
@@ -218,10 +218,10 @@ impl<'a, W: RunObserver> Playback<'a, W> {
     }
 }
 
-/// Plays a setup to its end for somebody who watches it; who watched, and the digest.
+/// Simulates a setup to its end for an observer; returns the observer and the digest.
 ///
 /// # Errors
-/// [`StudyError::TooLong`], [`StudyError::Interrupted`] when told to stop, or the world's.
+/// [`StudyError::TooLong`], [`StudyError::Interrupted`] when stopped, or an error of the world.
 fn play<W: RunObserver>(
     setup: &Setup,
     watching: W,

@@ -1,9 +1,9 @@
 //! Samples of the links and the senders of a run at equal intervals: queues, rates, windows and
 //! data in flight over time.
 //!
-//! Queues between two samples are covered: the least and the greatest length are those of eight
-//! observations in each interval. Without a given interval a run of any length has between 4,096
-//! and twice as many samples (fewer if it is very short): when there are more, each two become one.
+//! Queue lengths between two samples are covered: minimum and maximum are taken from eight
+//! observations in each interval. Without a given interval a run of any length has between 4,096 and
+//! twice as many samples (fewer if it is very short): when there are more, each two are merged.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use super::{GoOn, LinkNames, Playback, RunObserver, EVENTS_AT_A_TIME};
 use crate::error::StudyError;
 use crate::setup::{link_id, Setup};
 
-/// Looks at the queues in each interval.
+/// Observations of the queues in each interval.
 const LOOKS: u64 = 8;
-/// The interval to begin with, where none is asked for; it doubles.
+/// The initial interval if none is given; it doubles.
 const SHORTEST: Duration = Duration::from_micros(125);
-/// Samples of a run, and up to twice as many, where no interval is asked for.
+/// Samples of a run, and up to twice as many, if no interval is given.
 const FEWEST: usize = 4096;
-/// Most rows of each table.
+/// Maximum number of rows of each table.
 const MOST_ROWS: usize = 20_000_000;
 
-/// A link at an instant.
+/// The state of a link at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSample {
     /// When.
@@ -33,15 +33,15 @@ pub struct LinkSample {
     pub link: Arc<str>,
     /// Its number.
     pub number: usize,
-    /// Its value.
+    /// Its state.
     pub state: LinkState,
-    /// The fewest packets at it since the sample before.
+    /// The minimum number of packets at it since the previous sample.
     pub least: u64,
-    /// The most packets at it since the sample before.
+    /// The maximum number of packets at it since the previous sample.
     pub most: u64,
 }
 
-/// A sender at an instant.
+/// The state of a sender at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSample {
     /// When.
@@ -52,7 +52,7 @@ pub struct SenderSample {
     pub cwnd: f64,
     /// Slow-start threshold in segments; infinite if the kernel has set none.
     pub ssthresh: f64,
-    /// Segments that the sender takes to be in the network.
+    /// The sender's estimate of the segments in flight.
     pub pipe: u64,
     /// Segments sent and not acknowledged.
     pub flight: u64,
@@ -63,7 +63,7 @@ pub struct SenderSample {
 }
 
 impl SenderSample {
-    /// None of a sender that has sent nothing.
+    /// None for a sender that has sent nothing.
     fn of(at: Instant, flow: usize, sender: &Sender) -> Option<Self> {
         let view = sender.view();
         (view.snd_max > 0).then(|| Self {
@@ -88,7 +88,7 @@ pub struct Samples {
     pub senders: Vec<SenderSample>,
 }
 
-/// Watches nothing, but packets enter no link ahead of time.
+/// Observes nothing, but makes packets enter links only at the present time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tapping;
 
@@ -102,7 +102,7 @@ impl Observer for Tapping {
 
 impl RunObserver for Tapping {
     fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
-        // The sampler does.
+        // The sampler does that.
         Ok(())
     }
 }
@@ -111,15 +111,15 @@ impl RunObserver for Tapping {
 pub(crate) struct Sampler<'a> {
     names: LinkNames,
     links: u16,
-    /// The numbers of the flows whose senders are ours.
+    /// The numbers of the flows with our senders.
     flows: Vec<usize>,
     every: Duration,
-    /// The interval was asked for.
+    /// The interval was given.
     is_fixed: bool,
-    /// The next look, and its number in its interval.
+    /// The next observation, and its number in the interval.
     due: Instant,
     look: u64,
-    /// Least and greatest length of each queue in this interval.
+    /// Minimum and maximum length of each queue in this interval.
     range: Vec<(u64, u64)>,
     found: Samples,
     end: Instant,
@@ -163,10 +163,10 @@ impl<'a> Sampler<'a> {
         })
     }
 
-    /// Looks at the world at each instant that is due up to `until`, before which nothing happens.
+    /// Observes the world at each instant that is due up to `until`; no event occurs before that.
     ///
     /// # Errors
-    /// [`StudyError::TooLong`]; [`StudyError::Interrupted`] when told to stop.
+    /// [`StudyError::TooLong`]; [`StudyError::Interrupted`] when stopped.
     pub(crate) fn look<O: Observer>(
         &mut self,
         world: &World<O>,
@@ -200,7 +200,7 @@ impl<'a> Sampler<'a> {
                 self.check()?;
             }
             self.look += 1;
-            // The remainder of the division is added to the last look.
+            // The remainder of the division is added to the last step.
             let step = Duration::from_nanos(self.every.as_nanos() / LOOKS);
             let rest = Duration::from_nanos(self.every.as_nanos() % LOOKS);
             self.due += step;
@@ -215,7 +215,7 @@ impl<'a> Sampler<'a> {
     /// Checks from time to time whether to continue.
     ///
     /// # Errors
-    /// [`StudyError::Interrupted`] when told to stop.
+    /// [`StudyError::Interrupted`] when stopped.
     pub(crate) fn ask(&mut self) -> Result<(), StudyError> {
         self.left -= 1;
         if self.left == 0 {
@@ -227,7 +227,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// Makes one sample of each two when there are too many.
+    /// Merges each two samples when there are too many.
     fn check(&mut self) -> Result<(), StudyError> {
         let found = &mut self.found;
         let (what, most, end) = ("samples", MOST_ROWS, self.end);
@@ -244,7 +244,7 @@ impl<'a> Sampler<'a> {
         self.every = self.every * 2;
         let every = self.every.as_nanos();
         let is_kept = |at: Instant| at.as_nanos().is_multiple_of(every);
-        // A sample that goes leaves its range to the one behind it.
+        // A removed sample passes its range to the next one.
         for place in 0..found.links.len() - links {
             if !is_kept(found.links[place].at) {
                 let (least, most) = (found.links[place].least, found.links[place].most);
@@ -263,13 +263,13 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// The links and senders of a run at equal intervals, and the digest of the run. Without an interval
-/// there are between 4,096 and twice as many samples, but of runs of less than half a second fewer.
-/// `go_on` is as for [`super::trace`].
+/// The links and senders of a run at equal intervals, and the digest of the run. Without a given
+/// interval there are between 4,096 and twice as many samples, but fewer in runs of less than half a
+/// second. `go_on` is as for [`super::trace`].
 ///
 /// # Errors
-/// [`StudyError::Range`] for an interval below 8 ns; [`StudyError::TooLong`] when there is too much;
-/// [`StudyError::Interrupted`] when told to stop.
+/// [`StudyError::Range`] for an interval below 8 ns; [`StudyError::TooLong`] when there are too many
+/// samples; [`StudyError::Interrupted`] when stopped.
 pub fn samples(
     setup: &Setup,
     every: Option<Duration>,

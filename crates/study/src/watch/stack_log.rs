@@ -11,10 +11,10 @@ use crate::error::StudyError;
 use crate::quic::QuicSetup;
 use crate::setup::Setup;
 
-/// Most bytes of a log.
+/// Maximum size of a log in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Nobody watches but the stack itself.
+/// There is no observer besides the stack itself.
 #[derive(Clone, Debug)]
 struct Unwatched(Log);
 
@@ -35,8 +35,8 @@ impl RunObserver for Unwatched {
     }
 }
 
-/// The qlog that the stack of a flow of a run writes at the end that sends the data, the first flow if none is
-/// named; none for a flow without a QUIC stack. `go_on` is as for [`super::trace`].
+/// The qlog that the stack of a flow of a run writes at the end that sends the data (of the first flow if none
+/// is named); none for a flow without a QUIC stack. `go_on` is as for [`super::trace`].
 ///
 /// # Errors
 /// As [`super::trace`].

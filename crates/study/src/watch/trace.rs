@@ -14,7 +14,7 @@ use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
 use crate::setup::Setup;
 
-/// Most events of a trace: a few gigabytes of memory.
+/// Maximum number of events of a trace: a few gigabytes of memory.
 const MOST_EVENTS: usize = 20_000_000;
 
 /// One event of a run.
@@ -22,23 +22,23 @@ const MOST_EVENTS: usize = 20_000_000;
 pub struct TraceRow {
     /// When.
     pub at: Instant,
-    /// What: `send`, `rexmit`, `ack`, `rcv`, `drop`, `cwnd` ...
+    /// Its name: `send`, `rexmit`, `ack`, `rcv`, `drop`, `cwnd` ...
     pub event: &'static str,
     /// Segment number, ACK number in ns-2's counting, or value.
     pub value: f64,
-    /// More, in words.
+    /// Details as text.
     pub detail: String,
-    /// Who changed a window or gave an order.
+    /// The author of a window change or an order.
     pub by: Option<Author>,
-    /// The order that was given.
+    /// The order.
     pub ordered: Option<Box<Ordered>>,
     /// The state that the sender entered.
     pub entered: Option<State>,
-    /// The link over which a segment arrived, or where a packet was lost.
+    /// The link over which a segment arrived, or on which a packet was lost.
     pub link: Option<Arc<str>>,
-    /// The lost packets, and the causes.
+    /// The lost packet and the cause.
     pub lost: Option<Lost>,
-    /// When this copy of a segment was sent; of an ACK, the segment that caused it.
+    /// When this copy of a segment was sent; for an ACK, the segment that caused it.
     pub sent: Option<Instant>,
     /// Size of a packet on the wire.
     pub bytes: Option<u32>,
@@ -58,7 +58,7 @@ pub struct Lost {
 pub struct Ordered {
     /// The order.
     pub order: Order,
-    /// Why it was given.
+    /// Its reason.
     pub reason: String,
 }
 
@@ -68,20 +68,20 @@ pub(crate) struct Recorder {
     rows: Vec<TraceRow>,
     flow: usize,
     links: LinkNames,
-    /// Events before it are not listed.
+    /// Earlier events are not listed.
     from: Instant,
-    /// Events that are listed; all if empty.
+    /// Names of the listed events; all if empty.
     only: Vec<String>,
-    /// The sender has opinions on losses and timeouts worth telling.
+    /// The sender's classifications of losses and timeouts are listed.
     opinions: bool,
-    /// Rows of timeouts that await their judgement.
+    /// Rows of timeouts that have not been judged yet.
     timeouts: Vec<usize>,
-    /// Nothing more is listed.
+    /// No more events are listed.
     closed: bool,
 }
 
 impl Recorder {
-    /// Lists what happens from then on to a flow.
+    /// Lists the events of a flow from an instant on.
     pub(crate) fn new(setup: &Setup, flow: usize, from: Instant, only: &[String]) -> Self {
         Self {
             rows: Vec::new(),
@@ -95,7 +95,7 @@ impl Recorder {
         }
     }
 
-    /// The same with every sender's classifications of losses and timeouts.
+    /// The same, with every sender's classifications of losses and timeouts.
     pub(crate) fn with_opinions(self) -> Self {
         Self {
             opinions: true,
@@ -123,7 +123,7 @@ impl Recorder {
         self.rows.partition_point(|row| row.at <= at)
     }
 
-    /// All rows, which are forgotten.
+    /// Removes and returns all rows.
     pub(crate) fn take_rows(&mut self) -> Vec<TraceRow> {
         self.timeouts.clear();
         std::mem::take(&mut self.rows)
@@ -136,7 +136,7 @@ impl Recorder {
         self.timeouts.iter_mut().for_each(|row| *row -= count);
     }
 
-    /// Forgets one row.
+    /// Removes one row.
     pub(crate) fn remove(&mut self, place: usize) {
         self.rows.remove(place);
         self.timeouts.retain(|&row| row != place);
@@ -144,7 +144,7 @@ impl Recorder {
         later.for_each(|row| *row -= 1);
     }
 
-    /// Lists nothing more; what is listed may still change.
+    /// Stops listing; rows that are listed may still change.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }
@@ -281,7 +281,7 @@ fn said(ack: &Ack) -> String {
     }
 }
 
-/// Whether duplicates, losses or timeouts are anything but taken as they come.
+/// Whether a part of the sender classifies duplicates, losses or timeouts.
 fn has_opinions(profile: &Profile) -> bool {
     let parts = &profile.parts;
     !matches!(
@@ -302,7 +302,7 @@ impl Observer for Recorder {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        // Events of all flows are reported for flow 0.
+        // Events that concern all flows are reported for flow 0.
         let of_all = matches!(event, Event::Break | Event::Make);
         if flow.index() != self.flow && !of_all {
             return;
@@ -431,13 +431,13 @@ impl Observer for Recorder {
                 SenderEvent::Ssthresh { to, by } => self.window(now, "ssthresh", *to, *by),
                 SenderEvent::Backoff(b) => self.push(now, "backoff", f64::from(*b), ""),
                 SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
-                // Told where causes are.
+                // Listed with the causes instead.
                 SenderEvent::Smoothed(_)
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
-                // As an event of the transport.
+                // Listed as a transport event.
                 | SenderEvent::Path(_)
-                // The run ends with that as its error.
+                // The run ends with this as its error.
                 | SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
@@ -466,12 +466,12 @@ impl Observer for Recorder {
     }
 }
 
-/// Every event of a flow of a run from `from` on, the first flow's if none is named, or only those of
-/// these names; and the digest of the run. `go_on` may answer that it is enough.
+/// Every event of a flow of a run from `from` on (of the first flow if none is named), or only events
+/// with these names; and the digest of the run. If `go_on` returns false, the run stops.
 ///
 /// # Errors
-/// [`StudyError::UnknownFlow`]; [`StudyError::TooLong`] when there is too much;
-/// [`StudyError::Interrupted`] when told to stop.
+/// [`StudyError::UnknownFlow`]; [`StudyError::TooLong`] when there are too many events;
+/// [`StudyError::Interrupted`] when stopped.
 pub fn trace(
     setup: &Setup,
     flow: Option<&str>,

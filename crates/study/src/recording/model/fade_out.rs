@@ -1,5 +1,5 @@
 //! A link that fades before its break: its rate decreases linearly and its losses increase, then
-//! there is no link for some time, and then it is back.
+//! there is no link for some time, and then it returns.
 
 use midflight_control::part::Knob;
 
@@ -56,7 +56,7 @@ pub(super) const FADE_OUT: Model = Model {
     draw,
 };
 
-/// A line is drawn in steps of this many seconds.
+/// A line is approximated by steps of this many seconds.
 const STEP: f64 = 0.1;
 
 fn draw(path: &mut Drawing<'_>) -> Result<(), String> {

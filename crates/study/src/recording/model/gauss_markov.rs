@@ -1,5 +1,6 @@
-//! Gauss-Markov fading: the rate is a first-order autoregressive process, whose deviation from the mean is forgotten
-//! exponentially. `r(k+1) = m + a (r(k) - m) + s sqrt(1 - a^2) w`, with `a = exp(-step / memory)` and `w` standard normal.
+//! Gauss-Markov fading: the rate is a first-order autoregressive process, whose deviation from the mean decays
+//! exponentially. `r(k+1) = m + a (r(k) - m) + s sqrt(1 - a^2) w`, with `a = exp(-step / memory)` and `w` standard
+//! normal.
 
 use midflight_control::part::Knob;
 

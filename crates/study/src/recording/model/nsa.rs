@@ -1,5 +1,5 @@
-//! Non-standalone 5G (NSA): data go over NR while it is available, and over the LTE anchor
-//! otherwise. Each change of the secondary cell interrupts the data for a moment.
+//! Non-standalone 5G (NSA): data uses NR while it is available, and the LTE anchor otherwise. Each
+//! change of the secondary cell interrupts the data for a short time.
 
 use midflight_control::part::Knob;
 
@@ -56,7 +56,7 @@ pub(super) const NSA: Model = Model {
     draw,
 };
 
-/// Shortest time on either.
+/// Minimum time on either.
 const LEAST: f64 = 0.1;
 
 fn draw(path: &mut Drawing<'_>) -> Result<(), String> {

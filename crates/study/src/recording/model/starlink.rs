@@ -1,5 +1,6 @@
 //! Starlink's schedule: satellites are reassigned at 12, 27, 42 and 57 s of each minute, everywhere
-//! at once. From then on the path has another rate and delay, and losses for a short time.
+//! at once. At each of these instants the rate and the delay of the path change, and there are
+//! losses for a short time.
 //!
 //! The path begins at second 0 of a minute; `offset` of a trace begins it elsewhere.
 
@@ -52,7 +53,7 @@ pub(super) const STARLINK: Model = Model {
     draw,
 };
 
-/// Seconds of the first boundary of a minute, and from one to the next.
+/// The second of the first boundary of a minute, and the distance of two boundaries.
 const FIRST: f64 = 12.0;
 const EPOCH: f64 = 15.0;
 

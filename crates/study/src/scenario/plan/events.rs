@@ -11,7 +11,7 @@ use crate::network::cell::Access;
 use crate::scenario::access::{changed_ways, check_queue, remarks_on_up};
 use crate::scenario::file::{FlowFile, NoticeFile, NoticeSource, Rebind, ScenarioFile};
 
-/// The most different settings that the changes of one link may lead to.
+/// Maximum number of different settings of one link through its changes.
 const MOST_SETTINGS: usize = 10_000;
 
 impl Plan {
@@ -145,7 +145,7 @@ impl Plan {
                         remarks.push(remark);
                     }
                 }
-                // The same change again and again needs one setting only.
+                // A repeated change needs only one setting.
                 let setting = match settings.iter().skip(1).position(|s| *s == after) {
                     Some(place) => place + 1,
                     None if settings.len() > MOST_SETTINGS => {
@@ -178,7 +178,7 @@ impl Plan {
         Ok((changes, remarks))
     }
 
-    /// Refuses throughput advice for policies that need the delay of a link too.
+    /// Refuses throughput advice for policies that also need the delay of a link.
     pub(super) fn check_advice(&self) -> Result<(), Problem> {
         let is_advice = |settings: Option<NoticeSettings>| {
             settings.is_some_and(|one| one.source == NoticeSource::Scone)
@@ -213,7 +213,7 @@ impl Plan {
     }
 }
 
-/// Refuses what throughput advice cannot say.
+/// Refuses values that throughput advice cannot carry.
 fn check_notice(key: &str, notice: &NoticeFile) -> Result<(), Problem> {
     if notice.source != NoticeSource::Scone {
         return Ok(());
