@@ -1,4 +1,5 @@
-//! The times that midflight's speed is promised in. `make bench` reads them from here.
+//! Benchmarks for the times in midflight's performance documentation. `make bench` reads them from
+//! here.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use midflight_study::StudyError;
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
-/// A simulation of this many seconds, by the packet. Building the world is not part of it.
+/// Simulates this many seconds, measured per packet. Building the world is not included.
 fn packets<O: Observer>(
     group: &mut Group<'_>,
     name: &str,

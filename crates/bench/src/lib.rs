@@ -1,4 +1,4 @@
-//! The workloads that midflight's speed is measured with.
+//! The workloads for measuring midflight's speed.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use midflight_study::{
 use midflight_tcp::scheme::SchemeError;
 use midflight_units::{Duration, Instant, Rate};
 
-/// A link of this many kbit/s and milliseconds.
+/// A link with this many kbit/s and milliseconds.
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {
         rate: Rate::from_bps(kbps * 1000).unwrap_or_else(|| unreachable!("a link has a rate")),
@@ -22,8 +22,8 @@ fn link(kbps: u64, ms: u64) -> LinkInfo {
     }
 }
 
-/// Flows over one bottleneck of 100 Mbit/s with 10 ms each way and a queue of
-/// one bandwidth-delay product, with the profile `ns2`. Flow `i` opens `i` milliseconds after the start.
+/// Flows over one bottleneck of 100 Mbit/s with 10 ms in each direction and a queue of one
+/// bandwidth-delay product, with the profile `ns2`. Flow `i` opens `i` milliseconds after the start.
 ///
 /// # Errors
 /// [`StudyError::World`].
@@ -65,8 +65,8 @@ pub fn bulk_linux<O: Observer + Default>() -> Result<World<O>, StudyError> {
     path.world("linux", 1)
 }
 
-/// One flow with the profile `rfc` over 50 ms each way: at the end of its first slow start it loses
-/// about as many packets as the queue holds.
+/// One flow with the profile `rfc` over 50 ms in each direction: at the end of its first slow start it
+/// loses about as many packets as the queue holds.
 ///
 /// # Errors
 /// [`StudyError::World`].
@@ -119,7 +119,7 @@ pub fn ten_hours() -> Result<LinkSchedule, ScheduleError> {
     Ok(LinkSchedule { schedule, seed: 1 })
 }
 
-/// A link there and one back.
+/// A link in each direction.
 struct Path {
     rate: Rate,
     delay: Duration,
@@ -128,7 +128,7 @@ struct Path {
 }
 
 impl Path {
-    /// This many flows over it, of which each opens a millisecond after the one before.
+    /// This many flows over the path; each opens a millisecond after the previous one.
     fn world<O: Observer + Default>(
         &self,
         profile: &str,
@@ -265,7 +265,7 @@ fn instants() -> Vec<Instant> {
         .collect()
 }
 
-/// The grid of Daniel & Kojo 2008, or every so manyth link pair of it; returns how many runs that is.
+/// The grid of Daniel & Kojo 2008, or every `every`-th link pair of it; returns the number of runs.
 ///
 /// # Errors
 /// As [`run_sweeps`].
@@ -310,11 +310,11 @@ pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
     Ok(tables.iter().map(|rows| rows.len() as u64).sum())
 }
 
-/// A question of a sweep over scenarios: the handoff of [`handoff`], timed as [`grid`] times it.
+/// A cell of a sweep over scenarios: the handoff of [`handoff`], measured as in [`grid`].
 const CELL: &str = include_str!("cell.toml");
 
-/// The cells of a sweep over the schemes `sack` and `enhanced` and 200 instants, each read as the
-/// package's sweeps read it, and run; returns how many cells that is.
+/// The cells of a sweep over the schemes `sack` and `enhanced` and 200 instants, each read and run as in
+/// the package's sweeps; returns the number of cells.
 ///
 /// # Errors
 /// As [`run_scenarios`].
@@ -385,7 +385,8 @@ pub fn run_plan(plan: &Plan) -> Result<(), StudyError> {
 mod tests {
     use super::*;
 
-    /// 36, 40 and 20 pairs in the three sections; 200/300 and 6400/9 belong to both anchors of the last.
+    /// 36, 40 and 20 pairs in the three sections; 200/300 and 6400/9 belong to both anchors of the last
+    /// section.
     #[test]
     fn the_grid_has_the_pairs_of_the_paper() {
         let mut all = pairs();

@@ -1,5 +1,5 @@
-//! The system calls of an application: `socket` to `close`, and the options of sockets. Data and what
-//! is ready are in `data.rs`.
+//! The system calls of an application: `socket` to `close`, and the options of sockets. Calls for
+//! data and readiness are in `data.rs`.
 
 use midflight_endpoint::Over;
 use midflight_units::Duration;
@@ -13,10 +13,10 @@ use super::DrillError;
 
 /// Linux's value of `O_NONBLOCK`.
 const O_NONBLOCK: u64 = 0o4000;
-/// And of `O_RDWR`.
+/// Linux's value of `O_RDWR`.
 const O_RDWR: u64 = 2;
 
-/// Socket options that change nothing that a script sees here.
+/// Socket options without a visible effect in a script.
 const IDLE_OPTIONS: &[&str] = &[
     "SO_REUSEADDR",
     "SO_REUSEPORT",
@@ -52,7 +52,7 @@ const IDLE_OPTIONS: &[&str] = &[
     "IPV6_RECVERR",
 ];
 
-/// Those that do.
+/// Socket options with an effect.
 const OPTIONS: &[&str] = &[
     "SO_RCVTIMEO",
     "SO_RCVLOWAT",
@@ -73,7 +73,7 @@ pub(super) type Returned = Result<i64, &'static str>;
 pub(super) type Reply = Option<Returned>;
 
 impl Runner<'_> {
-    /// Attempts a call; again after each event while it waits.
+    /// Attempts a call; a waiting call is attempted again after each event.
     pub(super) fn attempt(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         let returned = match call.name.as_str() {
             "socket" => self.socket(line, call)?,
@@ -113,7 +113,7 @@ impl Runner<'_> {
         Ok(Some(returned))
     }
 
-    /// The socket of a call: whether it is the connection's.
+    /// Checks the socket of a call; returns whether it is the connection's.
     pub(super) fn connection_of(&self, line: u32, call: &Call) -> Result<bool, DrillError> {
         let first = call
             .arguments
@@ -131,7 +131,7 @@ impl Runner<'_> {
         }
     }
 
-    /// An argument that is a whole number, in brackets or not.
+    /// An argument that is an integer, with or without brackets.
     pub(super) fn number(&self, line: u32, call: &Call, index: usize) -> Result<u64, DrillError> {
         let text = argument(call, index);
         if let Ok(number) = text.trim_matches(['[', ']']).parse() {
@@ -172,7 +172,7 @@ impl Runner<'_> {
         Ok(Ok(fd))
     }
 
-    /// The level of an option must be its own.
+    /// Checks that an option is used with its own level.
     fn level_fits(&self, line: u32, call: &Call) -> Result<(), DrillError> {
         let (level, option) = (argument(call, 1), argument(call, 2));
         let accepted: &[&str] = match option.split_once('_') {
@@ -188,7 +188,7 @@ impl Runner<'_> {
         self.refuse(line, what, &format!("expected {}", accepted.join(" or ")))
     }
 
-    /// The value of an option, a whole number in brackets.
+    /// The value of an option, an integer in brackets.
     fn value(&self, line: u32, call: &Call) -> Result<u64, DrillError> {
         let text = argument(call, 3);
         let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
@@ -361,7 +361,7 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    /// How the connection ended, as calls tell it, once.
+    /// The error with which the connection ended, as a call returns it; only returned once.
     pub(super) fn take_error(&mut self) -> Option<&'static str> {
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
         let error = match over {
@@ -381,7 +381,8 @@ impl Runner<'_> {
         tells && !self.sockets.failed
     }
 
-    /// `ioctl(4, SIOCINQ, [1000]) = 0`: bytes to be read, or that were not acknowledged or sent.
+    /// `ioctl(4, SIOCINQ, [1000]) = 0`: bytes that can be read, or that are not acknowledged or not
+    /// sent.
     fn ioctl(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
         let Some(connection) = self.connection.as_ref().filter(|_| is_connection) else {
@@ -389,7 +390,7 @@ impl Runner<'_> {
         };
         let tcp = &connection.tcp;
         let actual = match argument(call, 1) {
-            // Behind the end there is one byte more (tcp_ioctl()).
+            // After the FIN there is one more byte (tcp_ioctl()).
             "SIOCINQ" | "FIONREAD" => tcp.unread(),
             "SIOCOUTQ" | "TIOCOUTQ" => tcp.unacknowledged_bytes(),
             "SIOCOUTQNSD" => tcp.unsent_bytes(),
@@ -490,7 +491,7 @@ impl Runner<'_> {
         Ok((!waits).then_some(Err("EALREADY")))
     }
 
-    /// Our SYN is sent.
+    /// Sends our SYN.
     pub(super) fn open(&mut self, line: u32) -> Result<(), DrillError> {
         self.wait_until_now(line)?;
         let now = self.present();
@@ -529,7 +530,7 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    /// tcp_close(): an RST if something was not read or the application does not linger, else a FIN.
+    /// tcp_close(): an RST if data is unread or the application does not linger, otherwise a FIN.
     fn close(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let first = argument(call, 0);
         let fd = first.parse().unwrap_or(-1);
@@ -567,7 +568,7 @@ pub(super) fn argument(call: &Call, index: usize) -> &str {
     argument.map(String::as_str).unwrap_or_default()
 }
 
-/// Whether a call returned what the script says.
+/// Compares the result of a call with the script.
 pub(super) fn held_against(call: &Call, returned: Returned) -> Outcome {
     let describe = |value: Option<i64>, error: Option<&str>| {
         let value = value.map_or("any value".into(), |v| v.to_string());

@@ -1,6 +1,6 @@
-//! The system calls that transfer data, and those that query readiness: `write` and its like,
-//! `read` and its like, `poll` and `epoll`. Linux's functions are named where their behaviour is
-//! followed.
+//! The system calls that transfer data, and those that query readiness: `write` and similar calls,
+//! `read` and similar calls, `poll` and `epoll`. Comments name the functions of Linux whose
+//! behaviour they follow.
 
 use midflight_units::Instant;
 
@@ -11,7 +11,7 @@ use super::sockets::{limit, EpollEntry, Ready};
 use super::value::Value;
 use super::DrillError;
 
-/// Pieces of data that a packet holds which is sent without a copy (MAX_SKB_FRAGS).
+/// Maximum number of data pieces in a packet that is sent without a copy (MAX_SKB_FRAGS).
 const MOST_PIECES: usize = 17;
 
 /// The state of the connection for readiness queries.
@@ -25,7 +25,7 @@ pub(super) struct Seen {
 }
 
 impl Runner<'_> {
-    /// The flags of a call, each of which must be one of these.
+    /// The flags of a call; each must be one of `known`.
     fn flags<'c>(
         &self,
         line: u32,
@@ -43,7 +43,7 @@ impl Runner<'_> {
         Ok(flags)
     }
 
-    /// The sizes of the pieces that a call reads or writes.
+    /// The sizes of the buffers of a call that reads or writes.
     fn pieces(&self, line: u32, call: &Call) -> Result<Vec<u64>, DrillError> {
         let vector = match call.name.as_str() {
             "sendmsg" | "recvmsg" => {
@@ -109,7 +109,8 @@ impl Runner<'_> {
         }
         let bytes: u64 = pieces.iter().sum();
         let uncopied = has("MSG_ZEROCOPY") && self.sockets.set.zero_copy;
-        // Each piece is one of the packet, and is not copied into the room of another.
+        // Each piece is a fragment of the packet, and is not copied into the free room of another
+        // packet.
         let packets: Vec<u64> = if uncopied {
             pieces.chunks(MOST_PIECES).map(|c| c.iter().sum()).collect()
         } else {
@@ -169,7 +170,7 @@ impl Runner<'_> {
         Ok(self.would_block())
     }
 
-    /// What `recvmsg` reports about the bytes that are left and about the end (tcp_inq_hint()).
+    /// What `recvmsg` reports about the remaining bytes and the end of the data (tcp_inq_hint()).
     fn tell_queue(&mut self, call: &Call) {
         let Some(connection) = self.connection.as_ref() else {
             return;
@@ -200,7 +201,7 @@ impl Runner<'_> {
         }
     }
 
-    /// A note of the error queue: data that was sent without a copy is done with.
+    /// Reads a notification from the error queue: data sent without a copy is no longer in use.
     fn read_note(&mut self, call: &Call) -> Returned {
         let Some((first, last)) = self.sockets.uncopied.take_note() else {
             return Err("EAGAIN");
@@ -223,7 +224,7 @@ impl Runner<'_> {
         Ok(0)
     }
 
-    // ---- what is ready ------------------------------------------------------------------
+    // ---- readiness ----------------------------------------------------------------------
 
     /// tcp_poll().
     fn ready(&self, fd: i64) -> Ready {
@@ -262,7 +263,7 @@ impl Runner<'_> {
         ready
     }
 
-    /// Wakes those who watch what has changed since the last time.
+    /// Wakes the watches of events that have changed since the last call.
     pub(super) fn wake(&mut self) {
         let Some(connection) = self.connection.as_ref() else {
             return;
@@ -304,7 +305,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The ready events in a script, as bits; None where it does not state them.
+    /// The ready events in a script, as bits; None if it does not state them.
     fn stated(
         &self,
         line: u32,
@@ -432,7 +433,7 @@ impl Runner<'_> {
         Ok(Some(Ok(events.len() as i64)))
     }
 
-    /// Until when the call waits by itself.
+    /// The end of the call's own time limit.
     pub(super) fn patience(&self, call: &Call, now: Instant) -> Option<Instant> {
         let number = |at: usize| call.values.get(at).cloned().flatten()?.number();
         match call.name.as_str() {

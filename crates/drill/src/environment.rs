@@ -19,11 +19,11 @@ const IPV6_HEADERS: u64 = 60;
 /// The tick of Linux's timestamps.
 const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
-/// The sender to be, and how it is looked at.
+/// The sender's configuration, and how it is checked.
 #[derive(Clone, Debug)]
 pub(super) struct Environment<'a> {
     name: &'a str,
-    /// Settings that the caller gave, which a script does not change.
+    /// Settings from the caller, which a script does not change.
     pinned: Vec<String>,
     pub(super) built: Built,
     /// SACK is offered.
@@ -39,11 +39,11 @@ pub(super) struct Environment<'a> {
     /// Bytes of our largest segment without options.
     pub(super) mss: u64,
     pub(super) tolerance: Duration,
-    /// The tick of our timestamps; their values are compared if the script says it.
+    /// The tick of our timestamps; their values are compared if the script requires it.
     pub(super) timestamp_tick: Duration,
     pub(super) timestamps_compared: bool,
     pub(super) notes: Vec<Note>,
-    /// What the last commands have happen to the connection.
+    /// The handoff events of the last commands.
     pub(super) handoff_events: Vec<HandoffEvent>,
 }
 
@@ -52,19 +52,19 @@ pub(super) struct Environment<'a> {
 enum Sysctl {
     /// Sets SACK, timestamps or window scaling.
     Offer(for<'e, 'a> fn(&'e mut Environment<'a>) -> &'e mut bool),
-    /// Sets a setting of the profile; its value has this unit behind it.
+    /// Sets a setting of the profile; the unit is appended to its value.
     Setting(&'static str, &'static str),
-    /// Sets a setting of the profile to on or off by 1 or 0.
+    /// Sets a setting of the profile to on or off, for 1 or 0.
     Switch(&'static str),
-    /// The sender does not have it: only these values are correct.
+    /// The sender does not have it: only these values are accepted.
     Without(&'static [&'static str], &'static str),
-    /// It changes nothing that a script sees here.
+    /// It has no visible effect in a script.
     NoEffect(&'static str),
     /// A congestion control.
     Congestion,
     /// Explicit congestion notification.
     Ecn,
-    /// Linux always has it; other senders do not, and then only these values are correct.
+    /// Linux always has it; other senders do not have it, and accept only these values.
     OfLinux(
         &'static [&'static str],
         &'static [&'static str],
@@ -185,9 +185,9 @@ enum Parameter {
     Mtu,
     /// A congestion control.
     Congestion,
-    /// The sender has not got it.
+    /// The sender does not have it.
     Without(&'static str),
-    /// It changes nothing that a script sees here.
+    /// It has no visible effect in a script.
     NoEffect(&'static str),
 }
 
@@ -224,7 +224,7 @@ fn sets_fq(arguments: &[&str]) -> bool {
     matches!(arguments, ["qdisc", "add" | "replace" | "change", ..]) && arguments.contains(&"fq")
 }
 
-/// Whether an address or a prefix may start so.
+/// Whether an address or a prefix may start with this character.
 fn is_of_address(c: char) -> bool {
     c.is_ascii_digit() || c == ':'
 }
@@ -264,10 +264,10 @@ impl<'a> Environment<'a> {
         Err(DrillError::refused(self.name, line, what, why))
     }
 
-    /// Takes the flags of a script; `tolerance` is the caller's.
+    /// Processes the flags of a script; `tolerance` is the caller's.
     ///
     /// # Errors
-    /// [`DrillError`] for a flag, or a value of one, that means nothing here.
+    /// [`DrillError`] for an unknown flag, or a value that is not accepted.
     pub(super) fn flags(
         &mut self,
         flags: &[(u32, String, Option<String>)],
@@ -313,17 +313,17 @@ impl<'a> Environment<'a> {
         Ok(())
     }
 
-    /// Takes shell commands, before the connection is `started` or after.
+    /// Processes shell commands, before the connection has `started` or after.
     ///
     /// # Errors
-    /// [`DrillError`] for a command that is not known, or comes too late.
+    /// [`DrillError`] for a command that is unknown or comes too late.
     pub(super) fn commands(
         &mut self,
         first: u32,
         commands: &str,
         started: bool,
     ) -> Result<(), DrillError> {
-        // A backslash at its end joins a line with the next.
+        // A backslash at the end of a line joins it with the next.
         let mut open = false;
         let mut whole: Vec<(u32, String)> = Vec::new();
         for (line, text) in (first..).zip(commands.lines()) {
@@ -397,7 +397,7 @@ impl<'a> Environment<'a> {
             }
             ("sysctl" | "set_sysctls.py", _) => {
                 for word in arguments {
-                    // Neither a flag of the program nor where its output goes.
+                    // Skips flags of the program and output redirection.
                     if !(word.starts_with('-') || word.contains('>') || *word == "/dev/null") {
                         self.sysctl(line, word)?;
                     }
@@ -410,7 +410,8 @@ impl<'a> Environment<'a> {
                     "ip tcp_metrics has no effect: nothing is kept from one connection to another",
                 );
             }
-            // fq_classify() makes TCP set departure times, and fq keeps to them; pacing inside TCP has the same.
+            // fq_classify() makes TCP set departure times, and fq applies them; pacing inside TCP has the same
+            // effect.
             ("tc", _) if fq => {
                 let pacing = if arguments.contains(&"nopacing") {
                     "auto"
@@ -457,7 +458,7 @@ impl<'a> Environment<'a> {
         Ok(())
     }
 
-    /// `net.ipv4.name=value`, or a file below `/proc/sys` in the name's place.
+    /// `net.ipv4.name=value`, or a file below `/proc/sys` instead of the name.
     fn sysctl(&mut self, line: u32, word: &str) -> Result<(), DrillError> {
         let word = word.trim_matches(['"', '\'']);
         let Some((path, value)) = word.split_once('=') else {
@@ -515,7 +516,7 @@ impl<'a> Environment<'a> {
             Sysctl::Ecn => {
                 self.ecn = match value {
                     "0" => Ecn::Off,
-                    // Of the kinds of recovery, that of Linux answers marks.
+                    // Only the Linux recovery responds to CE marks.
                     "2" if !self.is_linux() => Ecn::Off,
                     "1" if self.is_linux() => Ecn::Ask,
                     "2" => Ecn::Accept,
@@ -539,7 +540,7 @@ impl<'a> Environment<'a> {
             return self.refuse(line, what(), accepted);
         };
         let mut words = words.iter().copied().peekable();
-        // Where the route leads to.
+        // The destination of the route.
         words.next_if(|word| matches!(*word, "to" | "unicast"));
         words.next_if(|word| *word == "default" || word.starts_with(is_of_address));
         while let Some(word) = words.next() {
@@ -552,7 +553,7 @@ impl<'a> Environment<'a> {
                 self.note(line, format!("{word} has no effect: {NO_ADDRESSES}"));
                 continue;
             }
-            // Linux's `lock` says that the path's metrics have no say.
+            // Linux's `lock` means that the path's metrics are ignored.
             words.next_if(|word| *word == "lock");
             words.next_if(|next| word == "via" && matches!(*next, "inet" | "inet6"));
             let Some(value) = words.next() else {
@@ -577,12 +578,12 @@ impl<'a> Environment<'a> {
         Ok(())
     }
 
-    /// Its recovery is that of Linux.
+    /// Whether its recovery is that of Linux.
     fn is_linux(&self) -> bool {
         self.built.profile.sender.recovery == RecoveryKind::Linux
     }
 
-    /// Bytes of our largest segment without options on a path of this MTU.
+    /// Bytes of our largest segment without options on a path with this MTU.
     fn largest(&self, mtu: u64) -> u64 {
         mtu.saturating_sub(self.headers).max(1)
     }
@@ -601,10 +602,10 @@ impl<'a> Environment<'a> {
         Ok(())
     }
 
-    /// Whether the sender has the congestion control of this name.
+    /// Sets the congestion control with this name.
     ///
     /// # Errors
-    /// [`DrillError`] if it has not.
+    /// [`DrillError`] if the sender does not have it.
     pub(super) fn congestion(&mut self, line: u32, name: &str) -> Result<(), DrillError> {
         let own = self.built.profile.parts.congestion.info().name;
         if name == own {
@@ -620,7 +621,7 @@ impl<'a> Environment<'a> {
     }
 }
 
-/// The words of a command; what stands in double quotes is part of one.
+/// Splits a command into words; text in double quotes is part of one word.
 fn words(command: &str) -> Vec<&str> {
     let mut quoted = false;
     let words = command.split(|c: char| {
@@ -664,7 +665,7 @@ mod tests {
         assert!(!e.sack && !e.timestamps);
         assert_eq!(e.built.profile.sender.dup_threshold, 5);
         assert_eq!(e.built.profile.sender.initial_window(), 3.0);
-        // The caller's choice stands.
+        // The caller's setting has precedence.
         assert_eq!(e.built.profile.get("min_rto"), "1 s");
         let notes: Vec<_> = e.notes.iter().map(|n| n.line).collect();
         assert_eq!(notes, [1, 5, 5]);

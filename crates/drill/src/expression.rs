@@ -1,5 +1,5 @@
 //! Code blocks: assertions on fields of the sender and on variables, in the subset of Python that
-//! they need. Nothing else is evaluated.
+//! they need. Other code is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use super::{shorten, DrillError};
 pub(super) enum Step {
     /// An assertion.
     Check(Check),
-    /// A variable gets a value.
+    /// An assignment to a variable.
     Keep(String, Check),
 }
 
 /// Variables by name.
 pub(super) type Variables = BTreeMap<String, f64>;
 
-/// An assertion of a script, or what a variable gets.
+/// An assertion of a script, or the value of an assignment.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     pub(super) line: u32,
-    /// As it was written, without its message.
+    /// Its source text, without its message.
     pub(super) text: String,
     expression: Expression,
-    /// The fields it asks for.
+    /// The fields that it uses.
     pub(super) fields: Vec<Field>,
 }
 
@@ -38,7 +38,7 @@ enum Expression {
     Not(Box<Expression>),
     Negative(Box<Expression>),
     Binary(Operator, Box<Expression>, Box<Expression>),
-    /// Comparisons in a row, as in `5 <= x < 8`.
+    /// Chained comparisons, as in `5 <= x < 8`.
     Compare(Box<Expression>, Vec<(Operator, Expression)>),
 }
 
@@ -76,10 +76,10 @@ enum Operator {
     Remainder,
 }
 
-/// Parentheses and signs one inside another.
+/// Maximum nesting of parentheses and signs.
 const DEEPEST: usize = 64;
 
-/// Words of one assertion, so that what it is read into is not too deep either.
+/// Maximum number of words of one assertion, which limits the depth of its expression.
 const MOST_WORDS: usize = 1_000;
 
 /// The names of Linux's `enum tcp_ca_state`.
@@ -126,7 +126,7 @@ impl Expression {
         Ok(match self {
             Self::Number(number) => *number,
             Self::Field(field) => value(*field),
-            // It has been given a value on an earlier line: `named` has seen to it.
+            // It was assigned on an earlier line: `named` has checked that.
             Self::Variable(name) => kept.get(name).copied().unwrap_or(f64::NAN),
             Self::Call(function, arguments) => {
                 let mut values = Vec::new();
@@ -139,7 +139,7 @@ impl Expression {
             Self::Negative(inner) => -inner.evaluate(value, kept)?,
             Self::Binary(operator, left, right) => {
                 let left = left.evaluate(value, kept)?;
-                // As in Python, the value of the operand that decides.
+                // As in Python, the value of the operand that decides the result.
                 match operator {
                     Operator::Or if left != 0.0 => left,
                     Operator::And if left == 0.0 => left,
@@ -193,14 +193,14 @@ impl Operator {
             Self::Times => left * right,
             Self::Divide => left / right,
             Self::DivideWhole => (left / right).floor(),
-            // The sign is the divisor's, as in Python.
+            // The sign is that of the divisor, as in Python.
             Self::Remainder => left - right * (left / right).floor(),
         })
     }
 }
 
 /// Reads a code block that starts on `line`; `known` are the variables of earlier blocks, to which
-/// its own are added. Its prints are left out, together with their lines.
+/// its own are added. Its print statements are skipped.
 ///
 /// # Errors
 /// [`DrillError`] for anything but assertions and assignments over known fields and variables.
@@ -221,7 +221,7 @@ pub(super) fn read_code(
             _ if statement.is_empty() => {}
             Some("print") => prints.push(line),
             Some("assert") => {
-                // Behind a comma there is a message, which says nothing more.
+                // The text after a comma is a message.
                 let text = statement[..statement_end(statement)].trim_end();
                 steps.push(Step::Check(read_check(name, line, text, 1, known)?));
             }
@@ -244,7 +244,7 @@ pub(super) fn read_code(
     Ok((steps, prints))
 }
 
-/// Whether the statement gives this variable a value.
+/// Whether the statement assigns this variable.
 fn is_assignment(target: &str, statement: &str) -> bool {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
     let rest = statement[target.len()..].trim_start();
@@ -252,7 +252,7 @@ fn is_assignment(target: &str, statement: &str) -> bool {
     target.starts_with(starts) && !is_field && rest.starts_with('=') && !rest.starts_with("==")
 }
 
-/// Reads the expression behind the first `skip` words of a statement.
+/// Reads the expression after the first `skip` words of a statement.
 fn read_check(
     name: &str,
     line: u32,
@@ -331,7 +331,7 @@ fn statements(code: &str, first: u32) -> Vec<(String, u32)> {
             }
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            // At the end of a line it joins the next.
+            // At the end of a line it joins the next line.
             '\\' => continue,
             '\n' if before == '\\' => continue,
             ';' | '\n' if depth == 0 => {
@@ -346,7 +346,7 @@ fn statements(code: &str, first: u32) -> Vec<(String, u32)> {
     found
 }
 
-/// A word of the code.
+/// A token of the code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Word<'a> {
     Number(f64),
@@ -409,7 +409,7 @@ fn read_number(name: &str, line: u32, word: &str) -> Result<f64, DrillError> {
     })
 }
 
-/// Reads one expression, by the precedences of Python.
+/// Reads one expression, with the precedences of Python.
 struct Reader<'a> {
     name: &'a str,
     line: u32,

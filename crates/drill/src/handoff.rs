@@ -1,12 +1,12 @@
-//! What happens around a handoff, as a command of a script:
+//! Events around a handoff, as a command in a script:
 //!
 //! ```text
 //! +0 `midflight notice 6400kbit/s,9ms 200kbit/s,300ms`
 //! ```
 //!
-//! The sender gets the network's notice of a handoff between these links. `warning` and `attached` are what the node itself finds out,
-//! which its receiver's signal tells the other side; `mark` is the last ACK of the other side once more, with a handoff mark, and
-//! `mark 500` the same with another window.
+//! `notice`: the sender gets the network's notice of a handoff between these links. `warning` and `attached` are what
+//! the node itself detects, and the receiver's signal reports it to the other side. `mark` repeats the last ACK of the
+//! other side with a handoff mark, `mark 500` with another window too.
 
 use midflight_control::{LinkInfo, Notice};
 use midflight_units::{Duration, Rate};
@@ -18,13 +18,13 @@ pub(super) enum HandoffEvent {
     Notice(Notice),
     /// The node predicts the handoff.
     Warning(Notice),
-    /// The node is on the new link.
+    /// The node has attached to the new link.
     Attached(Notice),
-    /// The other side has marked an ACK, with this window or that of its last segment.
+    /// The other side has sent an ACK with a mark, with this window or that of its last segment.
     Mark(Option<u64>),
 }
 
-/// What is accepted, for errors.
+/// The accepted words, for errors.
 pub(super) const ACCEPTED: &str =
     "expected midflight notice, warning or attached with the old and the new link, such as 6400kbit/s,9ms, or midflight mark with a window or without";
 

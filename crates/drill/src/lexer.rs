@@ -1,12 +1,11 @@
-//! The words of a script. Notation: packetdrill's lexical structure, in its
-//! `Syntax.md`.
+//! The tokens of a script. Notation: packetdrill's lexical structure, in its `Syntax.md`.
 
 use super::DrillError;
 
-/// A word of a script.
+/// A token of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// Digits, with a decimal point or without.
+    /// Digits, with or without a decimal point.
     Number(&'a str),
     /// Letters, digits and underscores.
     Word(&'a str),
@@ -24,7 +23,7 @@ pub(super) enum Token<'a> {
     Symbol(char),
 }
 
-/// A word and where it stands.
+/// A token and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexeme<'a> {
     pub(super) token: Token<'a>,
@@ -33,11 +32,11 @@ pub(super) struct Lexeme<'a> {
     pub(super) end: usize,
 }
 
-/// A comment and where it starts.
+/// A comment and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Comment<'a> {
     pub(super) line: u32,
-    /// Without what marks it as a comment.
+    /// Without the comment characters.
     pub(super) text: &'a str,
 }
 
@@ -57,7 +56,7 @@ impl<'a> Cursor<'a> {
         self.rest().chars().next()
     }
 
-    /// Goes over `bytes` bytes, which end at a character's end.
+    /// Skips `bytes` bytes, which end at the end of a character.
     fn skip(&mut self, bytes: usize) -> &'a str {
         let taken = &self.text[self.at..self.at + bytes];
         self.line += taken.bytes().filter(|&b| b == b'\n').count() as u32;
@@ -84,14 +83,14 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Whether a number starts here: a digit, or a point and a digit, after a sign or not.
+/// Whether a number starts here: a digit, or a point and a digit, optionally after a sign.
 fn starts_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let digits = digits.strip_prefix('.').unwrap_or(digits);
     digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Cuts a script into words and comments.
+/// Splits a script into tokens and comments.
 ///
 /// # Errors
 /// [`DrillError::Syntax`] when a quotation, a code block or a comment does not end.

@@ -3,9 +3,9 @@
 //! 2013), run against an endpoint ([`midflight_endpoint::Connection`]) in
 //! virtual time.
 //!
-//! A script specifies arriving packets and the calls of the application, and expects the sender's
-//! packets and state. There is one connection at a time; unsupported features (urgent data, ICMP,
-//! accurate ECN) are refused with file and line.
+//! A script specifies arriving packets and the calls of the application, and expects packets and
+//! states of the sender. There is one connection at a time; unsupported features (urgent data,
+//! ICMP, accurate ECN) are refused with file and line.
 
 mod call;
 mod data;
@@ -53,7 +53,7 @@ pub enum DrillError {
         /// The script.
         file: String,
     },
-    /// Something that the sender, or the way it is fed, has not.
+    /// A feature that the sender or the drill does not support.
     #[error("{file}:{line}: {what} is refused: {why}")]
     Refused {
         /// The script.
@@ -65,7 +65,7 @@ pub enum DrillError {
         /// Why, and what would be accepted.
         why: String,
     },
-    /// A field that a simulated sender has not.
+    /// A field that a simulated sender does not have.
     #[error("{file}:{line}: \"{name}\" is not a quantity of this sender; there are {known}")]
     Field {
         /// The script.
@@ -102,23 +102,23 @@ impl DrillError {
     }
 }
 
-/// How to run a script. These values override its header.
+/// How to run a script. These values override the script's header.
 #[derive(Clone, Debug, Default)]
 pub struct DrillRequest {
-    /// The scheme; the plain sender if there is none here or in the header.
+    /// The scheme; if there is none here or in the header, the plain sender.
     pub scheme: Option<String>,
-    /// The profile; `rfc` if there is none here or in the header.
+    /// The profile; if there is none here or in the header, `rfc`.
     pub profile: Option<String>,
     /// Settings by name.
     pub knobs: Knobs,
-    /// By how much a segment may be early or late; packetdrill's 4 ms if there
-    /// is none here or among the script's flags.
+    /// How early or late a segment may be; if there is no value here or in the script's flags,
+    /// packetdrill's 4 ms.
     pub tolerance: Option<Duration>,
 }
 
 impl DrillRequest {
-    /// Names the line of the script where a sender that cannot be built was
-    /// asked for, if the caller had no say in it.
+    /// If the script's header and not the caller chose a sender that cannot be built, the error
+    /// names the line.
     fn explain(&self, name: &str, line: Option<u32>, error: SchemeError) -> DrillError {
         let silent = self.scheme.is_none() && self.profile.is_none() && self.knobs.is_empty();
         match line.filter(|_| silent) {
@@ -131,28 +131,27 @@ impl DrillRequest {
     }
 }
 
-/// One configuration that a script is for.
+/// One configuration for a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Configuration {
-    /// The line that asks for it.
+    /// The line of the header that requests it.
     line: Option<u32>,
     scheme: Option<String>,
     profile: Option<String>,
     knobs: Knobs,
 }
 
-/// The content of such a comment.
+/// The accepted content of a header comment.
 const HEADER: &str = "profile=NAME, scheme=NAME or SETTING=VALUE, alternatives behind commas";
 
-/// Configurations that one header may ask for.
+/// Maximum number of configurations in one header.
 const MOST_CONFIGURATIONS: usize = 64;
 
-/// Runs a script once for each configuration that its header asks for. `name`
-/// is what messages call it.
+/// Runs a script once for each configuration in its header. Messages refer to it as `name`.
 ///
 /// # Errors
-/// [`DrillError`] when the script cannot be read or asks for something that is
-/// refused, and for schemes, profiles and settings.
+/// [`DrillError`] when the script cannot be read or requires something that is refused, and for
+/// errors of schemes, profiles and settings.
 pub fn run_drill(
     text: &str,
     name: &str,
@@ -182,7 +181,7 @@ pub fn run_drill(
             scheme: scheme.clone(),
             profile: profile.clone(),
         };
-        // Two values of a setting may come to the same configuration by --set.
+        // With --set, two values of a setting may lead to the same configuration.
         if runs
             .iter()
             .any(|r: &DrillRun| (&r.scheme, &r.profile, &r.knobs) == (&scheme, &profile, &knobs))
@@ -199,8 +198,8 @@ pub fn run_drill(
     Ok(runs)
 }
 
-/// Reads the header: words `key=value` or `key=value,value`, of which every
-/// combination is a configuration. Without one there is the plain one.
+/// Reads the header: words `key=value` or `key=value,value`; every combination is a configuration.
+/// Without a header there is one, the plain sender.
 fn configurations(name: &str, headers: &[(u32, String)]) -> Result<Vec<Configuration>, DrillError> {
     let Some((line, header)) = headers.first() else {
         return Ok(vec![Configuration::default()]);
@@ -264,7 +263,7 @@ fn configurations(name: &str, headers: &[(u32, String)]) -> Result<Vec<Configura
     Ok(all)
 }
 
-/// A text on one line, cut if it is long.
+/// A text on one line, shortened if it is long.
 fn shorten(text: &str) -> String {
     const MOST: usize = 60;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -307,7 +306,7 @@ mod tests {
         ] {
             assert_eq!(read(same).map(|c| c.len()), Ok(2), "{same}");
         }
-        // Prose, and a header that is commented out.
+        // Prose, and a commented-out header.
         for none in [
             "// midflight's sender, as it is",
             "// for midflight: recovery=sack,newreno",
@@ -334,7 +333,7 @@ mod tests {
         assert!(read(&many).is_err_and(|e| e.contains("more than 64")));
     }
 
-    /// A policy that takes the window away at a timeout.
+    /// A policy that sets the window to zero at a timeout.
     #[derive(Clone, Debug)]
     struct Bad;
 
@@ -389,7 +388,7 @@ mod tests {
             run.map(|run| run.failure).map_err(|e| e.to_string())
         };
         assert_eq!(run(None), Ok(None));
-        // Without a notice it would not be asked.
+        // Without a notice it would not be called.
         let mut policy = Foreign::new(&Bad);
         let link = LinkInfo {
             rate: midflight_units::Rate::from_bps(1).unwrap_or_else(|| unreachable!()),

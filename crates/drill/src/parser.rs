@@ -1,5 +1,5 @@
-//! From words to statements. Notation: packetdrill's grammar, in its
-//! `Syntax.md`, as far as one TCP connection needs it.
+//! Parses tokens to statements. Notation: packetdrill's grammar, in its `Syntax.md`, as far as one
+//! TCP connection needs it.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::script::{Action, Call, Ecn, Options, Script, SegmentSpec, Statement, 
 use super::value::{self, Value};
 use super::{shorten, DrillError, Note};
 
-/// No script runs longer; the timers of a sender would fire for ever.
+/// Maximum length of a script; otherwise a sender's timers would expire endlessly.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// Reads a script; notes name what it says that has no effect here.
+/// Parses a script; adds notes on parts without an effect.
 ///
 /// # Errors
-/// [`DrillError`] names file, line, what was read and what would be accepted.
+/// [`DrillError`] with file, line, what was read and what is accepted.
 pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Script, DrillError> {
     let (words, comments) = lex(name, text)?;
     let mut parser = Parser {
@@ -52,7 +52,7 @@ pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Scr
     Ok(script)
 }
 
-/// The senders for which the script is meant, from a comment whose first word is midflight.
+/// The configurations of the script, from a comment whose first word is midflight.
 fn header(comment: &str) -> Option<&str> {
     let comment = comment.trim_start();
     let in_word = |c: char| c.is_alphanumeric() || "_-'\u{2019}".contains(c);
@@ -69,7 +69,7 @@ struct Parser<'a, 'n> {
     text: &'a str,
     words: &'a [Lexeme<'a>],
     at: usize,
-    /// Where the current statement starts.
+    /// Index of the first token of the current statement.
     first: usize,
     notes: &'n mut Vec<Note>,
     /// The variables of the code blocks so far.
@@ -81,7 +81,7 @@ impl<'a> Parser<'a, '_> {
         self.words.get(self.at).map(|w| w.token)
     }
 
-    /// The line of the next word, or of the last.
+    /// The line of the next token, or of the last.
     fn line(&self) -> u32 {
         let word = self.words.get(self.at).or(self.words.last());
         word.map_or(1, |w| w.line)
@@ -101,7 +101,7 @@ impl<'a> Parser<'a, '_> {
         let before = self.at.checked_sub(1).map(|at| &self.words[at]);
         let before = before.filter(|w| self.at > self.first && w.line < word.line);
         let (line, found) = match (before, word.token) {
-            // An error at the end of a line is not reported for the next one.
+            // An error at the end of a line is not reported on the next one.
             (Some(before), _) => {
                 let end = &self.text[before.start..before.end];
                 let found = format!("the end of the line after \"{}\"", shorten(end));
@@ -138,7 +138,7 @@ impl<'a> Parser<'a, '_> {
         self.unexpected(accepted)
     }
 
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     fn whole(&mut self, what: &str) -> Result<u64, DrillError> {
         let number = match self.peek() {
             Some(Token::Number(digits)) => digits.parse().ok(),
@@ -147,7 +147,7 @@ impl<'a> Parser<'a, '_> {
                 .and_then(|digits| u64::from_str_radix(digits, 16).ok()),
             _ => None,
         };
-        // The forms of a sequence number, a window or a timestamp.
+        // Integers that fit into a sequence number, a window or a timestamp.
         match number.filter(|&n: &u64| u32::try_from(n).is_ok()) {
             Some(number) => {
                 self.at += 1;
@@ -292,8 +292,8 @@ impl<'a> Parser<'a, '_> {
         Ok(segment)
     }
 
-    /// The text before the flags: `[ect0]`, `[ce]`, `[noecn]`, and what is not looked at (`tos`,
-    /// `ttl`, `flowlabel`).
+    /// The text before the flags: `[ect0]`, `[ce]`, `[noecn]`, and ignored fields (`tos`, `ttl`,
+    /// `flowlabel`).
     fn ip_information(&mut self, segment: &mut SegmentSpec) -> Result<(), DrillError> {
         let close = match self.peek() {
             Some(Token::Symbol('[')) => ']',
@@ -373,7 +373,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// The options of a segment, behind the opening bracket.
+    /// The options of a segment, after the opening bracket.
     fn options(&mut self) -> Result<Options, DrillError> {
         let mut options = Options::default();
         if self.takes(Token::Ellipsis) {
@@ -493,7 +493,7 @@ impl<'a> Parser<'a, '_> {
             self.at += 1;
         }
         if self.takes(Token::Symbol('(')) {
-            // A note for people, such as (Operation now in progress).
+            // A comment for readers, such as (Operation now in progress).
             while !self.takes(Token::Symbol(')')) {
                 if self.peek().is_none() {
                     return self.unexpected("a closing parenthesis");
@@ -534,7 +534,7 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// Whether a character can be seen; of those that cannot, the ones that editors leave behind.
+/// Whether a character is visible; covers the invisible ones that editors leave in files.
 fn is_visible(c: char) -> bool {
     !(c.is_control()
         || matches!(

@@ -1,4 +1,4 @@
-//! The result of a script's run, and the fields of the sender that it may read.
+//! The result of a script's run, and the fields of the sender that a script may read.
 
 use midflight_endpoint::Connection;
 use midflight_tcp::scheme::Knobs;
@@ -7,7 +7,7 @@ use midflight_units::{Duration, Instant};
 
 use super::expression::CA_STATES;
 
-/// Something in a script that has no effect here, or a different one.
+/// A part of a script that has no effect here, or a different one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
     /// The line of the script.
@@ -16,7 +16,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// An expectation that was not met.
+/// An expectation that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The line of the script.
@@ -25,7 +25,7 @@ pub struct Failure {
     pub statement: String,
     /// Its expectation.
     pub expected: String,
-    /// The observed event.
+    /// What was observed.
     pub seen: String,
     /// The sender's state, as names and values.
     pub state: Vec<(&'static str, String)>,
@@ -36,17 +36,17 @@ pub struct Failure {
 pub struct DrillRun {
     /// The scheme that ran.
     pub scheme: String,
-    /// The profile it ran on.
+    /// Its profile.
     pub profile: String,
-    /// Its settings, by the header of the script and by the caller.
+    /// Its settings, from the header of the script and from the caller.
     pub knobs: Knobs,
     /// Statements without an effect, by line.
     pub notes: Vec<Note>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
-    /// Segments that the sender sent, the SYN and the FIN included.
+    /// Segments that the sender sent, including the SYN and the FIN.
     pub segments: u64,
-    /// When its last event was.
+    /// The time of its last event.
     pub end: Instant,
 }
 
@@ -90,7 +90,7 @@ pub(super) enum Field {
     LastAckRecv,
 }
 
-/// The fields with their names and what they are.
+/// The fields with their names and descriptions.
 pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::Cwnd,
@@ -233,12 +233,12 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     ),
 ];
 
-/// The fields of `struct tcp_info` that a script may ask for: name and meaning.
+/// The fields of `struct tcp_info` that a script may use: name and meaning.
 pub fn drill_fields() -> impl Iterator<Item = (&'static str, &'static str)> {
     FIELDS.iter().map(|(_, name, what)| (*name, *what))
 }
 
-/// A field's value as a failure tells it.
+/// A field's value in a failure message.
 pub(super) fn told_value(field: Field, value: f64) -> String {
     let known = FIELDS.iter().find(|(known, ..)| *known == field);
     let name = known.map_or("", |(_, name, _)| *name);
@@ -249,7 +249,7 @@ pub(super) fn told_value(field: Field, value: f64) -> String {
     }
 }
 
-/// The counts of a run besides the sender's.
+/// Counts of a run that the sender does not have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
@@ -261,10 +261,10 @@ pub(super) struct Counts {
     pub(super) loss_point: u64,
     /// Probes of a closed window since the last segment arrived.
     pub(super) probes: u32,
-    /// Segments that have arrived, and those with data.
+    /// Segments that have arrived, and segments with data.
     pub(super) received: u64,
     pub(super) data_received: u64,
-    /// Bytes of data sent, and sent again.
+    /// Bytes of data sent, and retransmitted.
     pub(super) bytes_sent: u64,
     pub(super) bytes_resent: u64,
     pub(super) last_data_sent: Option<Instant>,
@@ -350,7 +350,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
     }
 }
 
-/// As Linux counts its states: see [`super::expression::CA_STATES`].
+/// Linux's number of the state: see [`super::expression::CA_STATES`].
 fn ca_state(sender: &Sender, counts: &Counts) -> u32 {
     let view = sender.view();
     if let Some(tally) = sender.tally() {

@@ -1,4 +1,4 @@
-//! Runs a script statement by statement: lets time pass, passes segments and calls to the
+//! Runs a script statement by statement: advances time, passes segments and calls to the
 //! connection, and compares its segments with the expected ones.
 
 use midflight_tcp::ConfigError;
@@ -14,23 +14,23 @@ use super::sockets::Sockets;
 use super::tested::{Carries, Sent, Tested};
 use super::DrillError;
 
-/// A script under way.
+/// A running script.
 pub(super) struct Runner<'a> {
     pub(super) name: &'a str,
     script: &'a Script,
     pub(super) environment: Environment<'a>,
     pub(super) connection: Option<Tested>,
     pub(super) sockets: Sockets,
-    /// The present, where there is no connection to ask.
+    /// The current time while there is no connection.
     now: Instant,
-    /// When the event before was, to which relative times refer.
+    /// The time of the previous event, for relative times.
     base: Instant,
     waiting: Option<Waiting<'a>>,
-    /// The line and the text of what was not met, where a statement has several lines.
+    /// The line and the text of the failed expectation, if a statement has several lines.
     missed: Option<(u32, String)>,
     /// The result of a call, if it differs from the script's.
     pub(super) differs: Option<(String, String)>,
-    /// The call that waits is tried again, and its own time is over.
+    /// The waiting call is attempted again, and its own time limit has passed.
     pub(super) retrying: bool,
     pub(super) patience_over: bool,
     /// The observed state of the connection.
@@ -40,16 +40,16 @@ pub(super) struct Runner<'a> {
     late: Option<Failure>,
 }
 
-/// A call that has not returned.
+/// A waiting call.
 struct Waiting<'a> {
     statement: &'a Statement,
     call: &'a Call,
     returns: Instant,
-    /// When it ends by itself.
+    /// The end of its own time limit.
     until: Option<Instant>,
 }
 
-/// The result of a statement: none, or the expected and the observed value.
+/// The result of a statement: success, or the expected and the observed value.
 pub(super) type Outcome = Result<(), (String, String)>;
 
 impl<'a> Runner<'a> {
@@ -126,7 +126,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A call that should have returned by now, or at the end of the script.
+    /// Reports a call that should have returned by now, or by the end of the script.
     fn overdue(&mut self, end: bool) -> Option<Failure> {
         let latest = self.waiting.as_ref()?.returns + self.environment.tolerance;
         if !end && self.present() <= latest {
@@ -192,8 +192,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Lets the next timer that is due by then expire, or a call's own time limit; whether there
-    /// was one.
+    /// Advances to the next timer or a call's own time limit, at most to `to`; returns whether
+    /// there was one.
     fn next_event(&mut self, line: u32, to: Instant) -> Result<bool, DrillError> {
         let of_connection = self.connection.as_ref().and_then(Tested::next_timeout);
         let of_call = self.waiting.as_ref().and_then(|waiting| waiting.until);
@@ -262,7 +262,7 @@ impl<'a> Runner<'a> {
         differs.map_or(Ok(()), Err)
     }
 
-    /// A call returns now.
+    /// Checks the time at which a call returns.
     fn in_time(&self, line: u32, returns: Instant) -> Outcome {
         let (now, tolerance) = (self.present(), self.environment.tolerance);
         if now.since(returns).max(returns.since(now)) > tolerance {
@@ -272,7 +272,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The state has changed: waiting watches are notified, and the blocked call is tried again.
+    /// The state has changed: notifies watches, and attempts the waiting call again.
     fn settle(&mut self) -> Result<(), DrillError> {
         self.wake();
         let Some(waiting) = self.waiting.take() else {
@@ -295,7 +295,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    // ---- segments that arrive ------------------------------------------------------
+    // ---- arriving segments ---------------------------------------------------------
 
     fn arrives(&mut self, line: u32, spec: &SegmentSpec) -> Result<Outcome, DrillError> {
         let is_new = spec.syn && !spec.dot && self.sockets.connected.is_none();
@@ -341,7 +341,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes the ignored options of a segment after the handshake.
+    /// Adds a note on the ignored options of a segment after the handshake.
     fn tell_idle_options(&mut self, line: u32, spec: &SegmentSpec) {
         let Some(connection) = &self.connection else {
             return;
@@ -376,7 +376,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Names the line at which a sender cannot go without something.
+    /// Names the line at which a sender lacks a feature that it needs.
     pub(super) fn explain<T>(
         &self,
         line: u32,
@@ -388,9 +388,9 @@ impl<'a> Runner<'a> {
         })
     }
 
-    // ---- segments that go out --------------------------------------------------------
+    // ---- sent segments ---------------------------------------------------------------
 
-    /// Holds the next segments against `spec`; also when they went.
+    /// Compares the next segments with `spec`; also returns when they were sent.
     fn expects(
         &mut self,
         line: u32,
@@ -597,7 +597,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Two segments as one, as a sender that leaves cutting to its network card shows them.
+/// Merges two segments into one, as seen from a sender that leaves segmentation to its network card.
 fn joined(first: &Sent, second: &Sent) -> Option<Sent> {
     let is_data = matches!(second.carries, Carries::Bytes { .. });
     let plain = first.carries == Carries::Bytes { fin: false } && is_data;
@@ -605,7 +605,7 @@ fn joined(first: &Sent, second: &Sent) -> Option<Sent> {
     (plain && follows && first.ack == second.ack).then_some(Sent {
         from: first.from,
         at: first.at,
-        // The first packet of a bundle carries it.
+        // Only the first packet of an offloaded segment carries it.
         cwr: first.cwr,
         ..second.clone()
     })

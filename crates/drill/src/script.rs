@@ -7,13 +7,13 @@ use midflight_units::Duration;
 use super::expression::Step;
 use super::value::Value;
 
-/// A script as it was read.
+/// A parsed script.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     /// Flags of the header, with their lines.
     pub(super) flags: Vec<(u32, String, Option<String>)>,
     pub(super) statements: Vec<Statement>,
-    /// What says which senders it is for, with its line.
+    /// Its header comments, with their lines.
     pub(super) headers: Vec<(u32, String)>,
 }
 
@@ -21,18 +21,18 @@ pub(super) struct Script {
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) line: u32,
-    /// As it was written.
+    /// Its source text.
     pub(super) text: String,
     pub(super) when: When,
     pub(super) action: Action,
 }
 
-/// When an event is to happen.
+/// The time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     /// Between two times since the start of the script.
     At(Duration, Duration),
-    /// Between two times since the event before.
+    /// Between two times since the previous event.
     After(Duration, Duration),
     /// At any time.
     Any,
@@ -43,13 +43,13 @@ pub(super) enum When {
 pub(super) enum Action {
     /// A segment arrives.
     Arrives(SegmentSpec),
-    /// A segment is expected to go out.
+    /// A segment is expected to be sent.
     Expects(SegmentSpec),
     /// A system call returns.
     Call(Call),
     /// Shell commands.
     Commands(String),
-    /// Assertions about the sender, and values kept for later assertions.
+    /// Assertions about the sender, and assignments for later assertions.
     Code(Vec<Step>),
 }
 
@@ -62,7 +62,7 @@ pub(super) enum Ecn {
     Experienced,
 }
 
-/// A segment as a script writes it.
+/// A segment in the notation of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentSpec {
     pub(super) syn: bool,
@@ -72,9 +72,9 @@ pub(super) struct SegmentSpec {
     /// ECE and CWR (RFC 3168 section 6.1).
     pub(super) ece: bool,
     pub(super) cwr: bool,
-    /// The flags say that there is an ACK.
+    /// The flags include ACK.
     pub(super) dot: bool,
-    /// The ECN field of the IP header; None where the script does not state it.
+    /// The ECN field of the IP header; None if the script does not state it.
     pub(super) ecn: Option<Ecn>,
     pub(super) from: u64,
     pub(super) to: u64,
@@ -83,10 +83,10 @@ pub(super) struct SegmentSpec {
     pub(super) options: Options,
 }
 
-/// The TCP options of a segment as a script writes them.
+/// The TCP options of a segment in the notation of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
-    /// The script says which options there are; with `<...>` any will do.
+    /// The script states the options; with `<...>` any are accepted.
     pub(super) stated: bool,
     pub(super) mss: Option<u64>,
     pub(super) window_scale: Option<u64>,
@@ -95,7 +95,7 @@ pub(super) struct Options {
     pub(super) timestamps: Option<(u64, u64)>,
     /// Edges of the SACK blocks.
     pub(super) sack: Vec<(u64, u64)>,
-    /// The cookie of TCP Fast Open (RFC 7413 section 4.1.1); an empty one asks for a cookie.
+    /// The cookie of TCP Fast Open (RFC 7413 section 4.1.1); an empty one requests a cookie.
     pub(super) cookie: Option<String>,
     /// There is a signature (RFC 2385).
     pub(super) signed: bool,
@@ -106,14 +106,14 @@ pub(super) struct Options {
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) arguments: Vec<String>,
-    /// The same as values; none for one that is no value.
+    /// The same as values; none for an argument that cannot be parsed as a value.
     pub(super) values: Vec<Option<Value>>,
-    /// The value it returns; none where any will do.
+    /// The expected return value; none if any is accepted.
     pub(super) result: Option<i64>,
-    /// The error it returns with.
+    /// The expected error.
     pub(super) error: Option<String>,
-    /// When a call that blocks returns: since the start of the script, or since
-    /// the event before where the call's own time is so.
+    /// When a blocking call returns: since the start of the script, or since the previous event if
+    /// the call's own time is relative.
     pub(super) returns: Option<Duration>,
 }
 

@@ -1,5 +1,5 @@
-//! State of the application apart from the connection: its sockets and their options, the
-//! notifications of zero-copy sends, and its epoll sets. Comments name the functions of Linux.
+//! The application's state besides the connection: its sockets and their options, the notifications of
+//! zero-copy sends, and its epoll sets. Comments name the functions of Linux.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,23 +8,23 @@ use midflight_units::{Duration, Instant};
 /// The application's socket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sockets {
-    /// The socket that listens, or that is to connect.
+    /// The listening socket, or the socket that will connect.
     pub(super) listening: Option<i64>,
     pub(super) connected: Option<i64>,
     pub(super) listens: bool,
     pub(super) non_blocking: bool,
-    /// The options of the listener, which its connections inherit, and the connection.
+    /// The options of the connection, which it inherits from the listener.
     pub(super) set: Settings,
-    /// Values that were set and have no effect, by option.
+    /// Values of options that were set and have no effect, by option.
     pub(super) kept: BTreeMap<String, i64>,
     pub(super) epolls: BTreeMap<i64, Vec<EpollEntry>>,
     pub(super) uncopied: Uncopied,
-    /// The application reads no more, writes no more.
+    /// The application has shut down reading; writing.
     pub(super) read_shut: bool,
     pub(super) write_shut: bool,
-    /// A call has returned the error with which the connection ended early.
+    /// A call has returned the error that ended the connection.
     pub(super) failed: bool,
-    /// A call has said that the connection is there.
+    /// A call has reported that the connection is established.
     pub(super) told_connected: bool,
     /// The end of the other side's data has been read.
     pub(super) end_read: bool,
@@ -45,7 +45,7 @@ pub(super) struct Settings {
     pub(super) user_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) least_read: u64,
-    /// `SO_LINGER` with no time: a close resets.
+    /// `SO_LINGER` with zero time: a close sends an RST.
     pub(super) resets: bool,
 }
 
@@ -64,14 +64,14 @@ impl Default for Settings {
     }
 }
 
-/// Sends without a copy (`MSG_ZEROCOPY`): each has a number, and a note says when the kernel has done
-/// with its data. Notes in a row are one (`skb_zerocopy_notify_extend()`).
+/// Sends without a copy (`MSG_ZEROCOPY`): each has a number, and a notification reports when the kernel no
+/// longer uses its data. Consecutive notifications are merged (`skb_zerocopy_notify_extend()`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uncopied {
     next: u32,
-    /// Numbers, and one past the last byte.
+    /// Number, and one past the last byte, of each send.
     under_way: VecDeque<(u32, u64)>,
-    /// First and last number of each note.
+    /// First and last number of each notification.
     notes: VecDeque<(u32, u32)>,
 }
 
@@ -81,7 +81,7 @@ impl Uncopied {
         self.next += 1;
     }
 
-    /// Everything before this byte is acknowledged; whether there is a new note.
+    /// Everything before this byte is acknowledged; returns whether there is a new notification.
     pub(super) fn acknowledged(&mut self, before: u64) -> bool {
         let mut is_new = false;
         while let Some(&(number, _)) = self.under_way.front().filter(|(_, end)| *end <= before) {
@@ -108,7 +108,8 @@ impl Uncopied {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ready(pub(super) u32);
 
-/// The names of what can be ready, for `poll` and for `epoll`, and their bits; two names of the same are one.
+/// The names of readiness events, for `poll` and for `epoll`, and their bits; two names of the same event are
+/// equivalent.
 const READY: [(&str, &str, u32); 9] = [
     ("POLLIN", "EPOLLIN", 0x1),
     ("POLLPRI", "EPOLLPRI", 0x2),
@@ -142,7 +143,8 @@ impl Ready {
         self.0 == 0
     }
 
-    /// The bits of these names, and whether the watch is by edges, and once only; none for another name.
+    /// The bits of these names, whether the watch is edge-triggered, and whether it is one-shot; none if a
+    /// name is unknown.
     pub(super) fn named(names: &[String]) -> Option<(Self, bool, bool)> {
         let (mut bits, mut edges, mut once) = (0, false, false);
         for name in names {
@@ -161,7 +163,7 @@ impl Ready {
         Some((Self(bits), edges, once))
     }
 
-    /// As a script writes it.
+    /// In the notation of a script.
     pub(super) fn names(self) -> String {
         let is_first = |name: &str| !name.ends_with("NORM");
         let of_it = READY
@@ -176,21 +178,21 @@ impl Ready {
     }
 }
 
-/// A socket in a set of `epoll`.
+/// A socket in an `epoll` set.
 #[derive(Clone, Debug)]
 pub(super) struct EpollEntry {
     pub(super) fd: i64,
     pub(super) asked: Ready,
     pub(super) edges: bool,
     pub(super) once: bool,
-    /// Something has happened since the set last reported it (`ep_poll_callback()`).
+    /// An event has occurred since the set last reported one (`ep_poll_callback()`).
     pub(super) woken: bool,
-    /// It has reported once, and must be armed again.
+    /// It has reported once, and must be re-armed.
     pub(super) spent: bool,
 }
 
 impl EpollEntry {
-    /// Something happens at the socket.
+    /// An event occurs at the socket.
     pub(super) fn wake(&mut self, by: Ready) {
         self.woken |= !self.spent && !by.of(self.asked).is_none();
     }
@@ -201,14 +203,14 @@ impl EpollEntry {
             return Ready::default();
         }
         let events = ready.of(self.asked);
-        // One by levels is looked at again next time.
+        // A level-triggered entry is checked again next time.
         self.woken = !events.is_none() && !self.edges && !self.once;
         self.spent |= self.once && !events.is_none();
         events
     }
 }
 
-/// The end of the wait of a call with its own time limit.
+/// The end of a call's own time limit.
 pub(super) fn limit(now: Instant, milliseconds: i64) -> Option<Instant> {
     let wait = u64::try_from(milliseconds).ok()?;
     Some(now + Duration::from_millis(wait))

@@ -16,9 +16,9 @@ use super::report::{self, Counts, Field};
 use super::script::{Ecn, Options, SegmentSpec};
 use super::sockets;
 
-/// Expiries of the timer after which a script is given up.
+/// Maximum number of timer expiries in a script.
 const MOST_TIMEOUTS: u64 = 100_000;
-/// More segments than any script needs.
+/// Maximum number of segments in a script.
 const MOST_SEGMENTS: u64 = 100_000;
 
 /// The content of a sent segment.
@@ -26,7 +26,7 @@ const MOST_SEGMENTS: u64 = 100_000;
 pub(super) enum Carries {
     Syn,
     Reset,
-    /// Bytes, perhaps none, and the FIN or not.
+    /// Bytes, perhaps none, with or without the FIN.
     Bytes {
         fin: bool,
     },
@@ -76,10 +76,10 @@ impl fmt::Display for Sent {
     }
 }
 
-/// Why a segment that arrives cannot be taken.
+/// Why an arriving segment is refused.
 pub(super) type Refusal = (String, &'static str);
 
-/// The sender's reports that a drill needs.
+/// The sender's events that a drill needs.
 #[derive(Debug, Default)]
 struct SenderReports {
     undone: bool,
@@ -111,18 +111,18 @@ pub(super) struct Tested {
     /// Sent segments that are not yet checked.
     pub(super) sent: VecDeque<Sent>,
     timeouts: u64,
-    /// The last segment of the other side, and how many of them were marked.
+    /// The last segment of the other side, and the number of its marked segments.
     last: Option<Arrival>,
     marks: u32,
-    /// When the segments were sent that had these timestamps in the script.
+    /// Send times of segments by their timestamps in the script.
     stamps: BTreeMap<u64, Instant>,
 }
 
 impl Tested {
-    /// A connection whose SYN is sent now: an answer to `peer`, or one of our own.
+    /// A connection whose SYN is sent now: a response to `peer`, or a connection opened by us.
     ///
     /// # Errors
-    /// [`ConfigError`] if the sender cannot do without what is not agreed on.
+    /// [`ConfigError`] if the sender needs a feature that was not negotiated.
     pub(super) fn open(
         environment: &Environment<'_>,
         now: Instant,
@@ -170,7 +170,7 @@ impl Tested {
 
     // ---- sending -------------------------------------------------------------
 
-    /// Everything that may go, goes.
+    /// Sends all segments that may be sent.
     fn transmit(&mut self) {
         while let Some(departure) = self.tcp.poll_transmit(self.now) {
             self.record(&departure);
@@ -216,8 +216,8 @@ impl Tested {
         });
     }
 
-    /// The application writes packets that take no more data but the last, which it may hold back or
-    /// end too; false if that is more than a script may.
+    /// The application writes packets. Only the last may take more data; with `more` it is held back,
+    /// with `ends` it also ends. Returns false if that exceeds the limits of a script.
     pub(super) fn write(&mut self, packets: &[u64], more: bool, ends: bool) -> bool {
         let stream = self.tcp.stream();
         let bytes: u64 = packets.iter().sum();
@@ -241,13 +241,13 @@ impl Tested {
         self.transmit();
     }
 
-    /// The application holds short segments back, or no more.
+    /// Whether the application holds short segments back.
     pub(super) fn set_corked(&mut self, corked: bool) {
         self.tcp.set_corked(self.now, corked, &mut self.reports);
         self.transmit();
     }
 
-    /// The application gives the connection up.
+    /// The application aborts the connection.
     pub(super) fn abort(&mut self) {
         self.tcp.abort();
         self.transmit();
@@ -259,7 +259,7 @@ impl Tested {
         self.transmit();
     }
 
-    /// The application changes its mind about Nagle's algorithm.
+    /// The application turns Nagle's algorithm on or off.
     pub(super) fn set_nagle(&mut self, nagle: bool) {
         self.tcp.set_nagle(self.now, nagle, &mut self.reports);
         self.transmit();
@@ -272,7 +272,8 @@ impl Tested {
         self.tcp.next_timeout()
     }
 
-    /// Lets time pass until its next timer, and lets that expire; false if one has expired too often.
+    /// Advances to the connection's next timer, which then expires; returns false if one has expired
+    /// too often.
     pub(super) fn expire(&mut self, due: Instant) -> bool {
         self.timeouts += 1;
         if self.timeouts > MOST_TIMEOUTS {
@@ -291,10 +292,10 @@ impl Tested {
 
     // ---- handoffs ----------------------------------------------------------------
 
-    /// Something happens around a handoff.
+    /// Processes an event around a handoff.
     ///
     /// # Errors
-    /// What the sender cannot do without.
+    /// A feature that the sender needs.
     pub(super) fn hand_off(&mut self, event: HandoffEvent) -> Result<(), ConfigError> {
         let now = self.now;
         match event {
@@ -340,14 +341,14 @@ impl Tested {
     /// A segment of the other side arrives.
     ///
     /// # Errors
-    /// What is refused and why, or what the sender cannot do without.
+    /// The refusal and its reason, or a feature that the sender needs.
     pub(super) fn arrives(
         &mut self,
         spec: &SegmentSpec,
         environment: &Environment<'_>,
     ) -> Result<Result<(), Refusal>, ConfigError> {
         if spec.options.signed {
-            // There is no key: what is signed is dropped (tcp_inbound_md5_hash()).
+            // There is no key: signed segments are dropped (tcp_inbound_md5_hash()).
             return Ok(Ok(()));
         }
         let echo = match spec.options.timestamps {
@@ -385,7 +386,7 @@ impl Tested {
         Ok(Ok(()))
     }
 
-    /// Whether bytes that the segment acknowledges or reports lie within segments of ours.
+    /// Whether the bytes that the segment acknowledges or reports lie within our segments.
     pub(super) fn is_within(&self, spec: &SegmentSpec) -> bool {
         let stream = self.tcp.stream();
         let is_edge = |byte| byte >= stream.end() || stream.segment_at(byte).is_some();
@@ -394,8 +395,8 @@ impl Tested {
         !edges.chain(spec.ack).all(is_edge)
     }
 
-    /// When the segment was sent whose timestamp has this value in the script:
-    /// as its lines say, or else by the tick from the first that they say.
+    /// The send time of the segment whose timestamp has this value in the script: from the script's
+    /// lines, or computed by the tick from the first of them.
     fn sent_at(&self, value: u64, tick: Duration) -> Option<Instant> {
         if let Some(&at) = self.stamps.get(&value) {
             return Some(at);
@@ -405,8 +406,8 @@ impl Tested {
         (later <= self.now).then_some(later)
     }
 
-    /// A line of the script says that what was sent at `at` had this timestamp;
-    /// what it should be if that cannot be.
+    /// A line of the script states the timestamp of the segment sent at `at`; if that is impossible,
+    /// returns the expected value.
     pub(super) fn stamp(
         &mut self,
         value: u64,
@@ -435,9 +436,9 @@ impl Tested {
         }
     }
 
-    // ---- what can be asked ------------------------------------------------------
+    // ---- queries ----------------------------------------------------------------
 
-    /// An action of the sender that is forbidden, and the reason.
+    /// A forbidden action of the sender, and the reason.
     pub(super) fn fault(&self) -> Option<Refusal> {
         self.reports.fault.clone()
     }
@@ -452,7 +453,7 @@ impl Tested {
     }
 }
 
-/// A segment of the script, which echoes the timestamp of what was sent then.
+/// A segment of the script, which echoes the timestamp of the segment sent at `echo`.
 fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
     let Options {
         mss,
@@ -470,7 +471,7 @@ fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
         ece: spec.ece,
         cwr: spec.cwr,
         congested: spec.ecn == Some(Ecn::Experienced),
-        // Numbers of a script count from the SYN on, which may have any itself.
+        // Numbers of a script count from the SYN, whose own number is arbitrary.
         from: if spec.syn { 0 } else { spec.from },
         to: if spec.syn { 0 } else { spec.to },
         ack: spec.ack,

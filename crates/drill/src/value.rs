@@ -1,9 +1,9 @@
-//! The arguments of a system call: numbers, names with bars between them, texts, lists in brackets
-//! and structures in braces. Notation: packetdrill's grammar of expressions.
+//! The arguments of a system call: numbers, names separated by bars, texts, lists in brackets and
+//! structures in braces. Notation: packetdrill's grammar of expressions.
 
 use super::lexer::{Lexeme, Token};
 
-/// Lists and structures one inside another.
+/// Maximum nesting of lists and structures.
 const DEEPEST: usize = 16;
 
 /// An argument of a call.
@@ -16,7 +16,7 @@ pub(super) enum Value {
     Number(i64),
     /// The text in quotation marks.
     Text(String),
-    /// Names with bars between them: `O_RDWR|O_NONBLOCK`.
+    /// Names separated by bars: `O_RDWR|O_NONBLOCK`.
     Names(Vec<String>),
     /// `[...]`.
     List(Vec<Value>),
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The names, or the one number that represents none of them: 0.
+    /// The names, or none for the number 0.
     pub(super) fn names(&self) -> Option<&[String]> {
         match self {
             Self::Names(names) => Some(names),
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// The item at this place of a structure without names.
+    /// The item at this position of a structure without names.
     pub(super) fn at(&self, index: usize) -> Option<&Value> {
         match self {
             Self::Fields(fields) => fields.get(index).map(|(_, v)| v),
@@ -67,7 +67,7 @@ impl Value {
     }
 }
 
-/// Reads one argument from its words.
+/// Parses one argument from its tokens.
 pub(super) fn read(words: &[Lexeme<'_>]) -> Option<Value> {
     let mut reader = Reader { words, at: 0 };
     let value = reader.value(0)?;
@@ -121,7 +121,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Names with bars between them, or a function of an address or a port, which represents any.
+    /// Names separated by bars, or a function of an address or a port, which matches any.
     fn names(&mut self, first: &str, depth: usize) -> Option<Value> {
         if self.takes('(') {
             while !self.takes(')') {
@@ -149,7 +149,7 @@ impl<'a> Reader<'a, '_> {
             let mut name = String::new();
             if let Some(Token::Word(word)) = self.peek() {
                 self.at += 1;
-                // A count or a type behind the name: msg_iov(1), msg_name(...).
+                // A count or a type after the name: msg_iov(1), msg_name(...).
                 if self.takes('(') {
                     while !self.takes(')') {
                         self.peek()?;

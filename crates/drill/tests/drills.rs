@@ -8,7 +8,7 @@ use midflight_drill::{run_drill, DrillRequest, DrillRun};
 use midflight_tcp::scheme::schemes;
 use proptest::prelude::*;
 
-/// File, text.
+/// File names and texts.
 fn drills() -> Vec<(String, String)> {
     fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
         let entries =
@@ -66,7 +66,7 @@ fn every_drill_passes_for_every_sender_that_it_names() {
     assert!(runs > 100, "{runs}");
 }
 
-/// The standards of which every sender's share has its drills.
+/// Each standard with a sender's part has its drills.
 #[test]
 fn the_standards_have_their_drills() {
     let names: Vec<_> = drills().into_iter().map(|(name, _)| name).collect();
@@ -79,14 +79,14 @@ fn the_standards_have_their_drills() {
     for (name, text) in drills() {
         let first = text.lines().next().unwrap_or_default();
         let cites = first.starts_with("// RFC ") || first.starts_with("// Linux ");
-        // Those of papers name authors.
+        // The drills of papers are named by authors.
         let papers = ["as-brought", "handoffs"];
         let other = papers.iter().any(|folder| name.starts_with(folder));
         assert!(cites || other, "{name}: {first}");
     }
 }
 
-/// Without a notice a sender that is aware of handoffs is the plain one.
+/// Without a notice a handoff-aware sender behaves like the plain one.
 #[test]
 fn a_handoff_policy_changes_no_drill() {
     let policies = schemes().into_iter().filter(|s| {
@@ -133,8 +133,8 @@ fn mutants(line: &str) -> Vec<String> {
     ranges.into_iter().chain(later).collect()
 }
 
-/// Every expectation of every drill is looked at: with a change in it the drill
-/// fails on that very line, with what was expected, what was seen and the state.
+/// Every expectation of every drill is tested: if it is changed the drill fails on exactly that
+/// line, with the expected and the observed value and the state.
 #[test]
 fn a_changed_expectation_fails_on_its_line() {
     let mut changed = 0;
@@ -159,7 +159,7 @@ fn a_changed_expectation_fails_on_its_line() {
     assert!(changed > 1000, "{changed}");
 }
 
-/// Pieces that the notation is made of, and some that it is not.
+/// Fragments of the notation, and some that are not part of it.
 const PIECES: [&str; 32] = [
     "+0",
     "+.1",
@@ -198,8 +198,8 @@ const PIECES: [&str; 32] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// Nothing that is read ends in a panic or does not end; what cannot be
-    /// run is an error that names the script.
+    /// No input causes a panic or an endless run; a script that cannot be run is an error that
+    /// names the script.
     #[test]
     fn any_text_is_run_or_refused(text in "\\PC{0,200}|[ -~\n]{0,300}") {
         if let Err(error) = run_drill(&text, "any.pkt", &DrillRequest::default()) {
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// The same for scripts that are almost right.
+    /// The same for scripts that are almost valid.
     #[test]
     fn a_damaged_drill_is_run_or_refused(
         which in any::<prop::sample::Index>(),

@@ -31,7 +31,7 @@ fn passes(more: &str) -> DrillRun {
     run
 }
 
-/// Line, expected, seen.
+/// Returns line, expected and observed value.
 fn fails(more: &str) -> (u32, String, String) {
     let run = run(more).unwrap_or_else(|e| panic!("{more}: {e}"));
     let failure = run.failure.unwrap_or_else(|| panic!("{more} passes"));
@@ -233,7 +233,7 @@ fn a_client_that_blocks_returns_when_the_handshake_is_done() {
     assert_eq!(outcome("0.1", ""), Ok(None));
     let late = outcome("0.05", "").unwrap_or_else(|e| panic!("{e}"));
     assert!(late.is_some_and(|(line, expected, _)| line == 2 && expected.contains("0.05 s")));
-    // A SYN without an answer, and a server without a client.
+    // A SYN without a response, and a server without a client.
     let alone = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0...1 connect(3, ..., ...) = 0\n+3 close(3) = 0";
     let alone = with(&DrillRequest::default(), alone).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
@@ -268,7 +268,7 @@ fn options_are_agreed_on_by_both_sides() {
     let clean = |run: Result<DrillRun, String>| {
         run.map(|r| (r.failure.map(|f| (f.expected, f.seen)), r.notes.len()))
     };
-    // The value of wscale is noted.
+    // There is a note on the value of wscale.
     assert_eq!(clean(agreed(all, answered, "sack")), Ok((None, 1)));
     assert_eq!(
         clean(agreed(
@@ -303,11 +303,11 @@ fn timestamp_values_are_checked_by_their_tick_if_the_script_says_so() {
     assert_eq!(failed("--tcp_ts_tick_usecs=1000", 200), Ok(None));
     assert_eq!(failed("--tcp_ts_tick_usecs=1000", 250), Ok(Some(true)));
     assert_eq!(failed("", 250), Ok(None));
-    // One value cannot represent two times.
+    // One value cannot stand for two times.
     assert_eq!(failed("", 100), Ok(Some(false)));
 }
 
-/// RFC 7323 section 5.3: it is answered, and acknowledges nothing.
+/// RFC 7323 section 5.3: it gets a response, and acknowledges nothing.
 #[test]
 fn a_segment_with_an_older_timestamp_is_not_taken() {
     let script = |value: u32, then: &str| {
@@ -447,7 +447,7 @@ fn unsupported_features_are_refused_by_name_file_and_line() {
     assert_eq!(said, "x.pkt:1: S 0:0(0) is refused: nobody listens yet");
     let early = "0 %{ assert tcpi_rtt == 0 }%";
     assert!(with(&DrillRequest::default(), early).is_err_and(|e| e.contains("no connection yet")));
-    // A sender that lives by an option that the other side has not got.
+    // A sender that needs an option that the other side does not have.
     let eifel = DrillRequest {
         scheme: Some("eifel".into()),
         ..DrillRequest::default()
@@ -552,14 +552,14 @@ fn a_fin_goes_after_the_data_and_is_acknowledged() {
     );
 }
 
-/// A sender whose window takes nothing, or less than a segment, asks for it;
-/// one that has nothing to send does not.
+/// A sender probes a window that is closed, or smaller than a segment; a sender with nothing to
+/// send does not.
 #[test]
 fn a_window_without_room_for_a_segment_is_probed() {
     let sent = "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n";
     let probed = |more: &str| fails(&format!("{sent}{more}\n+20 > . 9:9(0) ack 1")).2;
     for more in [
-        // Data is out and none waits; some waits; none is out.
+        // Data is in flight and none waits; some waits; none is in flight.
         "+.1 < . 1:1(0) ack 1001 win 0",
         "+0 write(4, ..., 99000) = 99000\n* > . 2001:10001(8000) ack 1\n+.1 < . 1:1(0) ack 1001 win 0",
         "+.1 < . 1:1(0) ack 1001 win 7",
@@ -574,7 +574,7 @@ fn a_window_without_room_for_a_segment_is_probed() {
     let (_, _, seen) =
         fails("+.1 < . 1:1(0) ack 1 win 0\n+.1 write(4, ..., 9) = 9\n+9 > . 9:9(0) ack 1");
     assert!(seen.starts_with(". 0:0(0) ack 1 at 1.3 s"), "{seen}");
-    // A FIN alone takes no room.
+    // A FIN alone needs no room.
     passes(&format!(
         "{sent}+.1 < . 1:1(0) ack 2001 win 0\n+2 close(4) = 0\n+0 > F. 2001:2001(0) ack 1"
     ));

@@ -41,30 +41,30 @@ pub struct Settings {
     pub nagle: bool,
     /// Bytes that may wait until the application reads them.
     pub receive_buffer: u64,
-    /// How long the side that closes first still answers (TIME-WAIT).
+    /// How long the side that closes first still responds (TIME-WAIT).
     pub time_wait: Duration,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: Ecn,
-    /// How long data or probes may go without an answer before the connection is given up (RFC 9293
-    /// section 3.8.3, TCP_USER_TIMEOUT); none for ever.
+    /// How long data or probes may stay without a response before the connection is aborted (RFC 9293
+    /// section 3.8.3, TCP_USER_TIMEOUT); none for unlimited.
     pub user_timeout: Option<Duration>,
 }
 
 /// The use of explicit congestion notification on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Nothing.
+    /// Not used.
     #[default]
     Off,
-    /// It agrees if the other side asks for it.
+    /// Accepted if the other side requests it.
     Accept,
-    /// It asks for it.
+    /// Requested.
     Ask,
 }
 
 impl Settings {
-    /// This sender and receiver, with segments for an MTU of 1500 bytes, everything offered that
-    /// they have, and a buffer of 1 MiB.
+    /// This sender and receiver, with segments for an MTU of 1500 bytes, all options that they support, and
+    /// a buffer of 1 MiB.
     pub fn new(built: Built) -> Self {
         Self {
             start_notice: None,
@@ -84,67 +84,68 @@ impl Settings {
 
 /// One connection, from the SYN on.
 ///
-/// Hand in what happens; after each, take segments from [`Self::poll_transmit`] until there is
-/// none, then ask [`Self::next_timeout`] when to call [`Self::on_timeout`]. A log gets the sender's events.
+/// Pass in events; after each one, take segments from [`Self::poll_transmit`] until there is none, then
+/// call [`Self::next_timeout`] to get the time of the next [`Self::on_timeout`]. A log gets the sender's
+/// events.
 #[derive(Clone, Debug)]
 pub struct Connection {
     settings: Settings,
     sender: Sender,
     receiver: Receiver,
     stream: Stream,
-    /// It was opened from here, and the SYN has no answer yet.
+    /// It was opened actively, and the SYN has no response yet.
     connecting: bool,
     opened: Instant,
-    /// The SYN has been sent, and again at these times before there was an answer.
+    /// The SYN has been sent, and retransmitted at these times before there was a response.
     syn_sent: bool,
     early: Vec<Instant>,
     sack: bool,
     timestamps: bool,
     window_scaling: bool,
-    /// Places to shift the other side's window by (RFC 7323 section 2).
+    /// Window scale of the other side (RFC 7323 section 2).
     shift: u64,
     /// The window of the last segment that arrived, and one past the last byte that it allows.
     window: u64,
     edge: u64,
     /// Sequence and ACK number of that segment (SND.WL1 and SND.WL2).
     window_from: (u64, u64),
-    /// When there was nothing more to transmit, there was more in the stream.
+    /// When there was nothing more to transmit, the stream still had unsent data.
     had_unsent: bool,
-    /// ACKs that are due, and what else the next one is to say.
+    /// ACKs that are due, and further content of the next one.
     acks: VecDeque<Ack>,
     answer: Option<AckOption>,
-    /// The other side's FIN.
+    /// The position of the other side's FIN.
     end: Option<u64>,
     /// Bytes that the application has read, and one past the last byte that was advertised.
     read: u64,
     advertised: u64,
-    /// The application closed before the other side did.
+    /// The application closed first.
     closes_first: bool,
     time_wait_until: Option<Instant>,
     over: Option<Over>,
     congestion: Notification,
-    /// Since when nothing has been acknowledged, with something outstanding or waiting.
+    /// Since when nothing has been acknowledged while something is outstanding or waiting.
     unanswered: Option<Instant>,
-    /// When a short segment is sent that the application holds back.
+    /// When a short segment that the application holds back is sent.
     uncork_at: Option<Instant>,
-    /// The application reads no more data.
+    /// The application does not read any more data.
     deaf: bool,
-    /// An RST that answers a segment which is not of the connection: its sequence number.
+    /// An RST in response to a segment of no connection: its sequence number.
     refusal: Option<u64>,
 }
 
-/// How a connection ended before its time.
+/// Why a connection ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// The other side reset it.
     Reset,
-    /// The other side refused it: its answer to our SYN was an RST.
+    /// The other side refused it: it responded to our SYN with an RST.
     Refused,
     /// Nothing was acknowledged for too long.
     TimedOut,
-    /// We do; the RST is still to go.
+    /// This side aborts it; the RST has not been sent yet.
     Aborting,
-    /// We did.
+    /// This side aborted it.
     Aborted,
 }
 
@@ -153,23 +154,23 @@ pub enum Over {
 struct Notification {
     /// Both sides have agreed.
     agreed: bool,
-    /// The SYN of the other side has asked for it.
+    /// The other side's SYN has requested it.
     asked: bool,
-    /// A mark has arrived: ACKs echo it until the sender has answered.
+    /// A CE mark has arrived: ACKs echo it until the sender has responded.
     echoes: bool,
-    /// The window has been reduced, which the next new segment says.
+    /// The window has been reduced, which the next new segment reports (CWR).
     reduced: bool,
 }
 
-/// Linux sends what an application holds back (MSG_MORE, TCP_CORK) after a timeout, and not before this
-/// time (TCP_RTO_MIN in tcp_probe0_base()).
+/// Linux sends data that an application holds back (MSG_MORE, TCP_CORK) after a timeout, and not earlier
+/// than this (TCP_RTO_MIN in tcp_probe0_base()).
 const CORKED: Duration = Duration::from_millis(200);
 
 impl Connection {
     /// A connection whose SYN is sent now.
     ///
     /// # Errors
-    /// [`ConfigError`] for a sender that cannot do without what is not offered.
+    /// [`ConfigError`] for a sender that needs an option that is not offered.
     pub fn connect<L: Log>(
         settings: Settings,
         now: Instant,
@@ -181,10 +182,10 @@ impl Connection {
         Ok(connection)
     }
 
-    /// A connection that answers this SYN now.
+    /// A connection that responds to this SYN now.
     ///
     /// # Errors
-    /// [`ConfigError`] for a sender that cannot do without what is not agreed on.
+    /// [`ConfigError`] for a sender that needs an option that was not negotiated.
     pub fn accept<L: Log>(
         settings: Settings,
         now: Instant,
@@ -237,8 +238,8 @@ impl Connection {
         }
     }
 
-    /// Takes the options of the other side's SYN (RFC 9293 section 3.7.1, RFC
-    /// 2018 section 2, RFC 7323 sections 2.2 and 3.2), and the SYN itself.
+    /// Processes the options of the other side's SYN (RFC 9293 section 3.7.1, RFC 2018 section 2, RFC 7323
+    /// sections 2.2 and 3.2), and the SYN itself.
     fn agree<L: Log>(
         &mut self,
         now: Instant,
@@ -252,7 +253,7 @@ impl Connection {
             .window_scale
             .filter(|_| self.window_scaling)
             .unwrap_or(0);
-        // RFC 9293 section 3.7.1: 536 if the other side says nothing.
+        // RFC 9293 section 3.7.1: 536 if the other side does not send the option.
         let options = u64::from(TIMESTAMP_BYTES);
         let largest = self
             .settings
@@ -261,7 +262,7 @@ impl Connection {
         let options = if self.timestamps { options } else { 0 };
         let stream = Stream::new(largest.saturating_sub(options), self.stream.nagle);
         let before = std::mem::replace(&mut self.stream, stream);
-        // The application's calls so far.
+        // Repeats the application's calls so far.
         let fin = u64::from(before.is_closed());
         self.stream.write(before.end() - 1 - fin, 1);
         if before.is_closed() {
@@ -273,7 +274,7 @@ impl Connection {
         self.make_sender(log)?;
         let is_answer = syn.ack.is_some();
         self.congestion.asked = syn.ece && syn.cwr && !is_answer;
-        // Of the kinds of recovery, that of Linux answers marks.
+        // Only the Linux recovery responds to CE marks.
         let answers =
             self.sack && self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
         self.congestion.agreed = answers
@@ -290,7 +291,8 @@ impl Connection {
         Ok(self.receiver.on_block(now, block, syn.stamp(), false, true))
     }
 
-    /// The sender and the receiver for what is agreed on, with the SYN sent when it was.
+    /// Creates the sender and the receiver for the negotiated options, with the SYN sent at its actual
+    /// time.
     fn make_sender<L: Log>(&mut self, log: &mut L) -> Result<(), ConfigError> {
         let mut profile = self.settings.built.profile;
         profile.receiver.timestamps = self.timestamps;
@@ -327,7 +329,7 @@ impl Connection {
         if !self.timestamps {
             sender.rtt_sampling = RttSampling::OnePerWindow;
         }
-        // Rules of bytes count a full segment as it is on the wire (RFC 6928).
+        // Byte-based rules count a full segment at its size on the wire (RFC 6928).
         let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
         let bytes = self.stream.mss() + u64::from(HEADER_BYTES + options);
         sender.segment_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -336,8 +338,7 @@ impl Connection {
 
     // ---- sending -------------------------------------------------------------
 
-    /// Limits the sender to the available data that the other side accepts, when `una` is
-    /// acknowledged.
+    /// Limits the sender to available data that the other side accepts, when `una` is acknowledged.
     fn limit<L: Log>(&mut self, now: Instant, una: Seq, log: &mut L) {
         let end = if self.connecting {
             1
@@ -346,7 +347,7 @@ impl Connection {
         };
         let end = end.max(self.sender.view().snd_max).max(1);
         if self.had_unsent {
-            // The other side's window was what it waited for, not the application.
+            // The sender waited for the other side's window, not for the application.
             self.sender.set_end(end);
         } else {
             self.sender.write_until(now, end, log);
@@ -382,7 +383,7 @@ impl Connection {
                 ..self.bare()
             });
         }
-        // The handshake's ACK is among those of the receiver.
+        // The handshake's ACK comes from the receiver.
         let mut next = self.sender.poll_transmit(now);
         if next.is_some_and(|s| s.content == Content::Acknowledgment) {
             next = self.sender.poll_transmit(now);
@@ -395,7 +396,7 @@ impl Connection {
         Some(self.departure(now, segment))
     }
 
-    /// A segment without data that acknowledges what has arrived.
+    /// A segment without data that acknowledges everything received.
     fn bare(&mut self) -> Departure {
         let next = self.stream.byte_of(self.sender.view().snd_max);
         let received = self.receiver.next();
@@ -417,7 +418,7 @@ impl Connection {
         let (from, to, fin) = if segment.has_data() {
             self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
         } else {
-            // The last byte that is acknowledged, and none of it.
+            // Repeats the number of the last acknowledged byte, without data.
             let last = self.stream.byte_of(segment.seq + 1).saturating_sub(1);
             (last, last, false)
         };
@@ -429,8 +430,8 @@ impl Connection {
         let answer = self.answer.take_if(|_| syn && !self.connecting);
         let is_again = segment.retransmission || !segment.has_data();
         let (ece, cwr, ect) = if syn {
-            // A SYN asks with both, and not again where it may have been dropped for that (RFC 3168 section
-            // 6.1.1); one that answers agrees with ECE alone.
+            // A requesting SYN has both flags, but not a retransmitted one, because it may have been
+            // dropped for them (RFC 3168 section 6.1.1); a responding SYN has ECE alone.
             let asks = self.connecting && self.settings.ecn == Ecn::Ask && !segment.retransmission;
             (
                 asks || !self.connecting && self.congestion.agreed,
@@ -457,7 +458,7 @@ impl Connection {
         }
     }
 
-    /// The window of an ACK with this number. Its edge never moves back, and moves on in no small
+    /// The window of an ACK with this number. Its edge never moves back, and does not move forward in small
     /// steps (RFC 9293 section 3.8.6.2.2).
     fn advertise(&mut self, ack: u64) -> u64 {
         let edge = self.receive_edge();
@@ -479,14 +480,14 @@ impl Connection {
         1 + self.read + self.settings.receive_buffer
     }
 
-    /// The other side's window closes the sender's when `una` is acknowledged:
-    /// there is a segment to be acknowledged, and it holds less than that one.
+    /// Whether the other side's window closes the sender's when `una` is acknowledged: there is an
+    /// unacknowledged segment, and the window is smaller than that.
     fn is_shut(&self, una: Seq) -> bool {
         una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una
     }
 
-    /// There is more to send. Tells a sender that had nothing to send that the window has no room
-    /// for its new data: it must probe.
+    /// There is more data to send. If the window has no room for it and the sender was idle, the sender
+    /// must probe.
     fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
         let una = self.sender.view().snd_una;
         if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
@@ -518,27 +519,27 @@ impl Connection {
         self.stream.seal();
     }
 
-    /// More will be written soon, or no more, of which what is written next tells (MSG_MORE).
+    /// More data will be written soon, or not; this applies to the next write (MSG_MORE).
     pub fn announce(&mut self, more: bool) {
         self.stream.corked = more;
         self.uncork_at = None;
     }
 
-    /// The application holds a short segment back, or no more (TCP_CORK): it goes when it is
-    /// full, or when nothing has been in flight for a timeout.
+    /// Whether the application holds a short segment back (TCP_CORK): it is sent when it is full, or when
+    /// nothing has been in flight for a timeout.
     pub fn set_corked<L: Log>(&mut self, now: Instant, corked: bool, log: &mut L) {
         self.stream.corked = corked;
         self.uncork_at = None;
         self.more_to_send(now, log);
     }
 
-    /// How long data may be sent without an answer; none for ever.
+    /// Sets how long data may stay without a response; none for unlimited.
     pub fn set_user_timeout(&mut self, most: Option<Duration>) {
         self.settings.user_timeout = most;
     }
 
-    /// The application reads no more: data that arrives is answered with an RST (`tcp_close()`, RFC 9293
-    /// section 3.10.4 and RFC 1122 section 4.2.2.13).
+    /// The application does not read any more: arriving data gets an RST in response (`tcp_close()`, RFC
+    /// 9293 section 3.10.4 and RFC 1122 section 4.2.2.13).
     pub fn set_deaf(&mut self) {
         self.deaf = true;
     }
@@ -552,7 +553,7 @@ impl Connection {
         }
     }
 
-    /// The application gives the connection up: the other side, if it has answered, gets an RST.
+    /// The application aborts the connection: the other side, if it has responded, gets an RST.
     pub fn abort(&mut self) {
         if !self.is_done() {
             self.over = Some(if self.connecting {
@@ -563,9 +564,8 @@ impl Connection {
         }
     }
 
-    /// The application has read this many bytes more: there is room for others. A window update is
-    /// sent at once if the advertised window was less than half of the buffer and is twice as large
-    /// now.
+    /// The application has read this many more bytes, so there is room for others. A window update is sent
+    /// at once if the advertised window was less than half of the buffer and is twice as large now.
     pub fn consume(&mut self, now: Instant, bytes: u64) {
         self.read += bytes;
         let ack = self.receiver.on_read(now);
@@ -586,7 +586,7 @@ impl Connection {
         }
     }
 
-    /// The application changes its mind about Nagle's algorithm.
+    /// The application turns Nagle's algorithm on or off.
     pub fn set_nagle<L: Log>(&mut self, now: Instant, nagle: bool, log: &mut L) {
         self.stream.nagle = nagle;
         self.limit(now, self.sender.view().snd_una, log);
@@ -594,7 +594,7 @@ impl Connection {
 
     // ---- time ------------------------------------------------------------------
 
-    /// When to call [`Self::on_timeout`]; none if the connection waits only for others.
+    /// When to call [`Self::on_timeout`]; none if the connection waits only for segments.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.over.is_some() {
             return None;
@@ -610,7 +610,7 @@ impl Connection {
         all.into_iter().flatten().min()
     }
 
-    /// When the sender's timer that is due then expires: no later than the user's patience ends
+    /// When the sender's timer expires that is due at `due`: at the latest at the user timeout
     /// (tcp_clamp_rto_to_user_timeout(), tcp_clamp_probe0_to_user_timeout()).
     fn patience(&self, due: Instant) -> Instant {
         match (self.unanswered, self.settings.user_timeout) {
@@ -619,7 +619,7 @@ impl Connection {
         }
     }
 
-    /// Follows whether something waits for an answer, of which news has just come or not.
+    /// Updates since when something waits for an ACK; `is_answered` if there was one now.
     fn note_answers(&mut self, now: Instant, is_answered: bool) {
         let waits = self.sender.view().snd_una < self.stream.segments_end();
         if !waits || is_answered {
@@ -630,7 +630,8 @@ impl Connection {
         }
     }
 
-    /// A short segment that the application holds back goes when nothing is in flight for a while.
+    /// A short segment that the application holds back is sent when nothing has been in flight for some
+    /// time.
     fn watch_cork(&mut self, now: Instant) {
         let view = self.sender.view();
         let is_idle = view.snd_una == view.snd_max && view.snd_max < self.stream.segments_end();
@@ -642,7 +643,7 @@ impl Connection {
         }
     }
 
-    /// Time has passed; whether the retransmission timer has expired. Does nothing before
+    /// Time has passed; returns whether the retransmission timer has expired. Does nothing before
     /// [`Self::next_timeout`].
     pub fn on_timeout<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.next_timeout().is_none_or(|due| due > now) {
@@ -674,40 +675,40 @@ impl Connection {
         expired
     }
 
-    // ---- what can be asked ------------------------------------------------------
+    // ---- queries ----------------------------------------------------------------
 
     /// The handshake is done.
     pub fn is_established(&self) -> bool {
         self.sender.view().snd_una > 0
     }
 
-    /// The other side has no more to send, and all of it has arrived.
+    /// The other side has no more to send, and all of its data has arrived.
     pub fn has_ended(&self) -> bool {
         self.end.is_some_and(|end| self.receiver.next() > end)
     }
 
-    /// The connection was reset, by the other side or from here.
+    /// The connection was reset, by the other side or by this side.
     pub fn is_reset(&self) -> bool {
         self.over.is_some()
     }
 
-    /// How it ended before its time, if it did.
+    /// Why it ended early, if it did.
     pub fn over(&self) -> Option<Over> {
         self.over
     }
 
-    /// Bytes that have arrived in order and that the application has not read.
+    /// Bytes that have arrived in order and have not been read.
     pub fn unread(&self) -> u64 {
         let fin = u64::from(self.has_ended());
         (self.receiver.next().max(1) - 1 - fin).saturating_sub(self.read)
     }
 
-    /// Explicit congestion notification is agreed on.
+    /// Explicit congestion notification was negotiated.
     pub fn has_ecn(&self) -> bool {
         self.congestion.agreed
     }
 
-    /// Both sides have closed, and everything is acknowledged, for long enough; or it was reset.
+    /// Both sides have closed, everything is acknowledged, and TIME-WAIT is over; or it was reset.
     pub fn is_done(&self) -> bool {
         if let Some(over) = self.over {
             return over != Over::Aborting && self.refusal.is_none();
@@ -721,27 +722,27 @@ impl Connection {
         self.stream.is_closed() && all && self.has_ended()
     }
 
-    /// SACK is agreed on, or offered.
+    /// SACK was negotiated, or is offered.
     pub fn has_sack(&self) -> bool {
         self.sack
     }
 
-    /// Timestamps are agreed on, or offered.
+    /// Timestamps were negotiated, or are offered.
     pub fn has_timestamps(&self) -> bool {
         self.timestamps
     }
 
-    /// Window scaling is agreed on, or offered.
+    /// Window scaling was negotiated, or is offered.
     pub fn has_window_scaling(&self) -> bool {
         self.window_scaling
     }
 
-    /// Our SYN has no answer yet.
+    /// Our SYN has no response yet.
     pub fn is_connecting(&self) -> bool {
         self.connecting
     }
 
-    /// The next byte that is expected; all before have arrived.
+    /// The next expected byte; all bytes before it have arrived.
     pub fn received(&self) -> u64 {
         self.receiver.next()
     }
@@ -751,13 +752,13 @@ impl Connection {
         self.receiver.ts_recent().as_nanos()
     }
 
-    /// Bytes that the application has written and that were not sent.
+    /// Bytes that the application has written and that have not been sent.
     pub fn unsent_bytes(&self) -> u64 {
         let end = self.stream.end();
         end - self.stream.byte_of(self.sender.view().snd_max).min(end)
     }
 
-    /// Bytes that the application has written and that are not acknowledged.
+    /// Bytes that the application has written and that have not been acknowledged.
     pub fn unacknowledged_bytes(&self) -> u64 {
         let (stream, una) = (&self.stream, self.sender.view().snd_una);
         let fin = u64::from(stream.is_closed());

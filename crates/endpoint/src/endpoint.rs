@@ -1,5 +1,5 @@
-//! The bytes of a connection: datagrams, ports, wrapping sequence numbers, the
-//! clock of timestamps, and the data that the application writes and reads.
+//! The bytes of a connection: datagrams, ports, wrapping sequence numbers, the timestamp clock, and the data
+//! that the application writes and reads.
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -14,30 +14,30 @@ use midflight_wire::{clock, Extra, Header, QuickStart, WireError, MOST_SHIFT};
 use crate::connection::{Connection, Settings};
 use crate::segment::{Arrival, Departure};
 
-/// Segments whose data an IP packet holds with all options there are.
+/// Segment sizes that fit into an IP packet with all possible options.
 const ACCEPTED_MSS: std::ops::RangeInclusive<u64> = 64..=65_400;
 /// The origin of the peer's timestamps, so that earlier ones are not negative.
 const FIRST_STAMP: u64 = 1 << 32;
 
-/// Why an endpoint cannot be created, or ignores a datagram. Its state has not changed.
+/// Why an endpoint cannot be created, or refuses a datagram. Its state has not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The datagram is not a segment.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// A sender that cannot do without what is not agreed on.
+    /// A sender that needs an option that was not negotiated.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A segment of another connection.
+    /// The segment belongs to another connection.
     #[error("a segment from {from} to {to} is not of this connection, which is from {local} to {remote}")]
     Elsewhere {
-        /// Where it comes from.
+        /// Its source.
         from: SocketAddrV4,
-        /// Where it goes to.
+        /// Its destination.
         to: SocketAddrV4,
         /// This end of the connection.
         local: SocketAddrV4,
-        /// The other end, or what may be one.
+        /// The other end, or the accepted ones.
         remote: String,
     },
     /// A connection does not begin with this segment.
@@ -58,21 +58,21 @@ pub enum EndpointError {
     },
 }
 
-/// Where an endpoint is and how it starts.
+/// The address of an endpoint and its initial values.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// This end.
     pub local: SocketAddrV4,
     /// Its initial sequence number.
     pub isn: u32,
-    /// Bytes that may wait until they are acknowledged.
+    /// Bytes that may wait for their acknowledgement.
     pub send_buffer: usize,
     /// The connection.
     pub settings: Settings,
 }
 
 impl Config {
-    /// An endpoint here, with a buffer of 1 MiB.
+    /// An endpoint at this address, with a buffer of 1 MiB.
     pub fn new(local: SocketAddrV4, settings: Settings) -> Self {
         Self {
             local,
@@ -97,7 +97,7 @@ impl Config {
             let (least, most) = ACCEPTED_MSS.into_inner();
             return Err(range("an MSS", mss, format!("{least} to {most}")));
         }
-        // With less, a window could stay below a segment though everything has been read.
+        // With a smaller buffer a window could stay below a segment although everything has been read.
         let most = u64::from(u16::MAX) << MOST_SHIFT;
         if !(2 * mss..=most).contains(&receive_buffer) {
             let accepted = format!("{} (two segments) to {most}", 2 * mss);
@@ -112,10 +112,10 @@ impl Config {
 
 /// One end of a TCP connection over IPv4, without I/O.
 ///
-/// Six calls drive it: [`Self::on_datagram`], [`Self::poll_datagram`], [`Self::next_timeout`],
+/// It is driven by these calls: [`Self::on_datagram`], [`Self::poll_datagram`], [`Self::next_timeout`],
 /// [`Self::on_timeout`], the application's [`Self::write`], [`Self::read`] and [`Self::close`], and
-/// [`Self::is_done`]. After each call take datagrams until there is none, then ask for the next
-/// timeout. Early or repeated calls do nothing.
+/// [`Self::is_done`]. After each call take datagrams until there is none, then call [`Self::next_timeout`].
+/// Early or repeated calls do nothing.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     config: Config,
@@ -127,18 +127,18 @@ pub struct Endpoint {
 struct Link {
     remote: SocketAddrV4,
     connection: Connection,
-    /// The other side's initial sequence number, once it is known.
+    /// The other side's initial sequence number, once it has arrived.
     irs: Option<u32>,
-    /// Written data that are not acknowledged, and the number of the first byte.
+    /// Written data that is not acknowledged, and the position of its first byte.
     sending: VecDeque<u8>,
     sending_from: u64,
-    /// Data that have arrived and are not read, with gaps, and the number of the first byte.
+    /// Arrived data that is not read, with gaps, and the position of its first byte.
     arrived: VecDeque<u8>,
     arrived_from: u64,
 }
 
 impl Endpoint {
-    /// An endpoint that connects now.
+    /// An endpoint that opens a connection now.
     ///
     /// # Errors
     /// [`EndpointError::Range`] and [`EndpointError::Config`].
@@ -150,7 +150,7 @@ impl Endpoint {
         Self::connect_logged(config, remote, now, &mut ())
     }
 
-    /// The same, with the sender's events to a log.
+    /// The same, with a log for the sender's events.
     ///
     /// # Errors
     /// As [`Self::connect`].
@@ -166,7 +166,7 @@ impl Endpoint {
         Ok(Self { config, link })
     }
 
-    /// An endpoint that waits for a SYN, from anywhere.
+    /// An endpoint that waits for a SYN from any address.
     ///
     /// # Errors
     /// [`EndpointError::Range`].
@@ -175,7 +175,7 @@ impl Endpoint {
         Ok(Self { config, link: None })
     }
 
-    /// The same calls, with the sender's events to a log.
+    /// The same calls, with a log for the sender's events.
     pub fn logged<'a, L: Log>(&'a mut self, log: &'a mut L) -> Logged<'a, L> {
         Logged { of: self, log }
     }
@@ -185,8 +185,8 @@ impl Endpoint {
     /// A datagram has arrived: an IPv4 packet.
     ///
     /// # Errors
-    /// [`EndpointError`] for one that is not of this connection; a caller that shares a network
-    /// with others may pass over it.
+    /// [`EndpointError`] for a datagram that does not belong to this connection; a caller on a shared
+    /// network may ignore it.
     pub fn on_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), EndpointError> {
         self.logged(&mut ()).on_datagram(now, datagram)
     }
@@ -245,11 +245,11 @@ impl Endpoint {
             .take(length)
             .copied()
             .collect();
-        // Headers and data fit: `Config::check` has seen to it.
+        // Headers and data fit: `Config::check` ensures that.
         header.encode(&data).ok()
     }
 
-    /// When to call [`Self::on_timeout`]; none if it waits only for others.
+    /// When to call [`Self::on_timeout`]; none if it waits only for segments.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.link.as_ref()?.connection.next_timeout()
     }
@@ -261,8 +261,8 @@ impl Endpoint {
 
     // ---- the application -----------------------------------------------------------
 
-    /// Takes bytes to send, as many as there is room for; none before there is another end, or once
-    /// it is closed.
+    /// Takes as many bytes to send as there is room for; none before there is another end, or after it is
+    /// closed.
     pub fn write(&mut self, now: Instant, bytes: &[u8]) -> usize {
         self.logged(&mut ()).write(now, bytes)
     }
@@ -280,7 +280,7 @@ impl Endpoint {
         taken.len()
     }
 
-    /// Gives bytes that have arrived, in order; 0 if there are none at present, or no more at all
+    /// Copies bytes that have arrived, in order; returns 0 if there are none now, or at the end of the data
     /// ([`Self::is_at_end`]).
     pub fn read(&mut self, now: Instant, into: &mut [u8]) -> usize {
         let Some(link) = &mut self.link else {
@@ -297,26 +297,26 @@ impl Endpoint {
         length
     }
 
-    /// There is no more to send: the FIN goes behind what was written.
+    /// There is no more to send: the FIN follows the written data.
     pub fn close(&mut self, now: Instant) {
         self.logged(&mut ()).close(now);
     }
 
-    /// The connection is given up; the other side gets an RST.
+    /// Aborts the connection; the other side gets an RST.
     pub fn abort(&mut self) {
         if let Some(link) = &mut self.link {
             link.connection.abort();
         }
     }
 
-    // ---- what the node finds out ---------------------------------------------------
+    // ---- the mobile node -------------------------------------------------------------
 
     /// A handoff notice or throughput advice has arrived.
     pub fn on_path_update(&mut self, now: Instant, update: &PathUpdate) {
         self.logged(&mut ()).on_path_update(now, update);
     }
 
-    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// The node has the link data of a handoff, either a predicted or a completed one. Call before
     /// [`Self::on_warning`] or [`Self::on_attached`].
     pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
         if let Some(link) = &mut self.link {
@@ -331,17 +331,17 @@ impl Endpoint {
         }
     }
 
-    /// The node has found out that it is on another link.
+    /// The node has detected that it is on another link.
     pub fn on_attached(&mut self, now: Instant) {
         if let Some(link) = &mut self.link {
             link.connection.on_attached(now);
         }
     }
 
-    // ---- what can be asked ------------------------------------------------------
+    // ---- queries ---------------------------------------------------------------------
 
-    /// Both sides have closed, and everything is acknowledged, for long enough; or the connection
-    /// was reset.
+    /// Both sides have closed, everything is acknowledged, and TIME-WAIT is over; or the connection was
+    /// reset.
     pub fn is_done(&self) -> bool {
         self.connection().is_some_and(Connection::is_done)
     }
@@ -351,13 +351,13 @@ impl Endpoint {
         self.connection().is_some_and(Connection::is_established)
     }
 
-    /// The other side has closed, and all that it has sent was read.
+    /// The other side has closed, and all of its data was read.
     pub fn is_at_end(&self) -> bool {
         let at_end = |link: &Link| link.connection.has_ended() && link.readable() == 0;
         self.link.as_ref().is_some_and(at_end)
     }
 
-    /// The connection was reset, by the other side or from here.
+    /// The connection was reset, by the other side or by this side.
     pub fn is_reset(&self) -> bool {
         self.connection().is_some_and(Connection::is_reset)
     }
@@ -373,7 +373,7 @@ impl Endpoint {
     }
 }
 
-/// An endpoint whose sender tells a log what happens ([`Endpoint::logged`]).
+/// An endpoint whose sender reports its events to a log ([`Endpoint::logged`]).
 #[derive(Debug)]
 pub struct Logged<'a, L> {
     of: &'a mut Endpoint,
@@ -433,7 +433,7 @@ impl Link {
         !self.connection.stream().is_closed() && !self.connection.is_reset()
     }
 
-    /// Bytes that have arrived in order and were not read.
+    /// Bytes that have arrived in order and have not been read.
     fn readable(&self) -> usize {
         let received = self.connection.received().max(1);
         let fin = u64::from(self.connection.has_ended());
@@ -455,7 +455,7 @@ impl Link {
             .byte_of(connection.sender().view().snd_una);
         let number = |value: u32| relative(una, isn, value);
         let Some(from) = relative(connection.received(), irs, header.seq) else {
-            // From before the connection.
+            // It is from before the connection.
             return Ok(());
         };
         let mut segment = arrival(header, connection.recent());
@@ -475,7 +475,7 @@ impl Link {
         segment.sack = header.options.sack.iter().filter_map(edges).collect();
         let connecting = connection.is_connecting();
         if header.flags.syn {
-            // The SYN takes the first number; what it carries is left for later.
+            // The SYN takes the first number; data in it is ignored.
             segment.to = from;
         }
         let kept = self.connection.on_segment(now, &segment, log)?;
@@ -497,7 +497,7 @@ impl Link {
         self.sending_from + self.sending.len() as u64
     }
 
-    /// Keeps the bytes of this range; those of `data` start at `from`.
+    /// Stores the bytes of this range; those of `data` start at `from`.
     fn keep(&mut self, range: Range<u64>, from: u64, data: &[u8]) {
         let left = range.start.max(self.arrived_from);
         if left >= range.end {
@@ -553,8 +553,7 @@ impl Link {
     }
 }
 
-/// The fields of a header, except its numbers in the sequence space. `recent` is the last timestamp, 0
-/// before the first.
+/// The fields of a header, except its sequence numbers. `recent` is the last timestamp, 0 before the first.
 fn arrival(header: &Header, recent: u64) -> Arrival {
     let options = &header.options;
     let timestamp = options.timestamps.map(|(value, _)| {
@@ -591,14 +590,14 @@ fn arrival(header: &Header, recent: u64) -> Arrival {
     }
 }
 
-/// The number of a byte whose number on the wire is `value`, as the one that is nearest to `near`;
-/// none for one from before the SYN, which has the number `first` there.
+/// The position of a byte with the sequence number `value`, the one nearest to `near`; none for a byte
+/// before the SYN, whose sequence number is `first`.
 fn relative(near: u64, first: u32, value: u32) -> Option<u64> {
     let ahead = value.wrapping_sub(first.wrapping_add(near as u32)) as i32;
     near.checked_add_signed(i64::from(ahead))
 }
 
-/// When we sent what has this timestamp, to the tick of the clock; none for one that is still to come.
+/// When we sent the segment with this timestamp, to the tick of the clock; none for a future one.
 fn left_at(now: Instant, echo: u32) -> Option<Instant> {
     let tick = now.as_nanos() / 1_000_000;
     let ago = clock(now).wrapping_sub(echo);

@@ -1,12 +1,11 @@
-//! A byte-level TCP endpoint without I/O: datagrams in, datagrams out, and the
-//! caller owns time. It adds to `midflight_tcp`'s sender and receiver what a
-//! connection with another stack needs: handshake, MSS, SACK, timestamps, window
-//! scale, both windows, FINs and resets.
+//! A byte-level TCP endpoint without I/O: datagrams in, datagrams out, and the caller owns time. It
+//! adds to `midflight_tcp`'s sender and receiver what a connection with another stack needs:
+//! handshake, MSS, SACK, timestamps, window scale, both windows, FINs and resets.
 //!
-//! A network, a device or a simulator uses [`Endpoint`]. [`Connection`] is the
-//! layer below the bytes, with sequence numbers that do not wrap; scripts use it.
+//! A network, a device or a simulator uses [`Endpoint`]. [`Connection`] is the layer below it, with
+//! sequence numbers that do not wrap and without the bytes; scripts use it.
 //!
-//! Two endpoints over a network that loses every twentieth datagram:
+//! Two endpoints over a network that drops every twentieth datagram:
 //!
 //! ```
 //! use midflight_endpoint::{Config, Endpoint, Settings};

@@ -1,5 +1,5 @@
-//! Segments in relative sequence numbers, which count bytes from the SYN on and
-//! do not wrap. Timestamps of the other side are numbers that grow.
+//! Segments in relative sequence numbers, which count bytes from the SYN and do not wrap. The other
+//! side's timestamps are increasing numbers.
 
 use midflight_control::quick_start::Request;
 use midflight_tcp::{AckOption, SegmentOption};
@@ -20,13 +20,13 @@ pub struct Arrival {
     pub ece: bool,
     /// See [`Self::ece`].
     pub cwr: bool,
-    /// Its IP header says that it has met congestion (CE, RFC 3168 section 5).
+    /// Its IP header has a CE mark (RFC 3168 section 5).
     pub congested: bool,
-    /// Its data.
+    /// First byte of its data.
     pub from: u64,
-    /// One past its data, the FIN not counted.
+    /// One past its data, without the FIN.
     pub to: u64,
-    /// ACK number.
+    /// Its ACK number.
     pub ack: Option<u64>,
     /// Window, as the header carries it.
     pub window: u64,
@@ -38,7 +38,7 @@ pub struct Arrival {
     pub sack_permitted: bool,
     /// Value of its timestamp.
     pub timestamp: Option<u64>,
-    /// When the segment left whose timestamp it echoes.
+    /// When the segment was sent whose timestamp it echoes.
     pub echo: Option<Instant>,
     /// SACK blocks: the first byte and one past the last.
     pub sack: Vec<(u64, u64)>,
@@ -49,12 +49,12 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// One past what it takes of the sequence space.
+    /// One past its part of the sequence space.
     pub(crate) fn end(&self) -> u64 {
         self.to + u64::from(self.syn) + u64::from(self.fin)
     }
 
-    /// Its timestamp as the receiver keeps it: only the order counts.
+    /// Its timestamp in the form for the receiver: only the order matters.
     pub(crate) fn stamp(&self) -> Instant {
         Instant::from_nanos(self.timestamp.unwrap_or(0))
     }
@@ -73,19 +73,19 @@ pub struct Departure {
     pub ece: bool,
     /// See [`Self::ece`].
     pub cwr: bool,
-    /// Its IP header says that it may be marked instead of dropped (ECT(0), RFC 3168 section 5).
+    /// Its IP header has ECT(0), so that it may be marked instead of dropped (RFC 3168 section 5).
     pub ect: bool,
-    /// It has been sent before.
+    /// It is a retransmission.
     pub retransmission: bool,
-    /// Its data.
+    /// First byte of its data.
     pub from: u64,
-    /// One past its data, SYN and FIN not counted.
+    /// One past its data, without SYN and FIN.
     pub to: u64,
     /// ACK number.
     pub ack: Option<u64>,
     /// Window in bytes, not scaled.
     pub window: u64,
-    /// Echo of the other side's timestamp, where timestamps are in use.
+    /// Echo of the other side's timestamp, if timestamps are in use.
     pub echo: Option<u64>,
     /// SACK blocks.
     pub sack: Vec<(u64, u64)>,

@@ -1,32 +1,33 @@
-//! Bytes and segments: other hosts count sequence space in bytes, the sender in
-//! segments. The SYN is segment 0, data starts with segment 1 and byte 1.
+//! Bytes and segments: other hosts count sequence space in bytes, the sender in segments. The SYN is segment
+//! 0, data starts with segment 1 and byte 1.
 
 use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
-/// The data that the application has written, cut into segments.
+/// The data that the application has written, divided into segments.
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// Bytes of a full-sized segment.
     mss: u64,
-    /// Where segments start, from segment `first` on; the last is the end of the data.
+    /// Positions at which segments start, from segment `first` on; the last is the end of the data.
     edges: VecDeque<u64>,
     first: Seq,
     /// The segment that carries the FIN.
     fin: Option<Seq>,
-    /// A short segment waits for the acknowledgement of the short one before
-    /// it (Nagle's algorithm in Minshall's form, as Linux has it).
+    /// A short segment waits for the ACK of the previous short one (Nagle's algorithm in Minshall's form, as
+    /// in Linux).
     pub(crate) nagle: bool,
-    /// A short segment at the end waits until the application lets it go (TCP_CORK, MSG_MORE), or time does.
+    /// A short segment at the end waits until the application releases it (TCP_CORK, MSG_MORE), or until a
+    /// timeout.
     pub(crate) corked: bool,
     /// Segments below this one take no more data (MSG_EOR).
     sealed: Seq,
-    /// Segments below this one are held back no longer.
+    /// Segments below this one are no longer held back.
     released: Seq,
 }
 
-/// This many segments that are acknowledged are remembered, for reports of duplicates.
+/// How many acknowledged segments are remembered, for reports of duplicates.
 const REMEMBERED: u64 = 1 << 16;
 
 impl Stream {
@@ -48,7 +49,7 @@ impl Stream {
         self.mss
     }
 
-    /// One past the last byte, the FIN included.
+    /// One past the last byte, including the FIN.
     pub fn end(&self) -> u64 {
         self.edges.back().copied().unwrap_or(1)
     }
@@ -58,7 +59,7 @@ impl Stream {
         self.fin.is_some()
     }
 
-    /// One past the last segment there is.
+    /// One past the last segment.
     pub fn segments_end(&self) -> Seq {
         self.first + self.edges.len() as Seq - 1
     }
@@ -75,7 +76,7 @@ impl Stream {
         usize::try_from(segment.checked_sub(self.first)?).ok()
     }
 
-    /// The byte with which a segment starts; the end for one that there is not.
+    /// The byte with which a segment starts; the end of the data if the segment does not exist.
     pub fn byte_of(&self, segment: Seq) -> u64 {
         let Some(index) = self.index(segment) else {
             return 0;
@@ -83,7 +84,7 @@ impl Stream {
         self.edges.get(index).copied().unwrap_or(self.end())
     }
 
-    /// The segment that starts at this byte, or the one past the last.
+    /// The segment that starts at this byte, or one past the last segment.
     pub fn segment_at(&self, byte: u64) -> Option<Seq> {
         if byte == 0 {
             return Some(0);
@@ -92,7 +93,7 @@ impl Stream {
         Some(index as Seq + self.first)
     }
 
-    /// One past the last segment that ends at this byte or before.
+    /// One past the last segment that ends at or before this byte.
     pub(crate) fn ended_by(&self, byte: u64) -> Seq {
         match self.edges.partition_point(|&edge| edge <= byte) {
             0 => 0,
@@ -100,7 +101,7 @@ impl Stream {
         }
     }
 
-    /// The whole segments between two bytes; none if it is no longer known where those before ended.
+    /// The whole segments between two bytes; none if their edges are no longer stored.
     pub(crate) fn within(&self, from: u64, to: u64) -> Option<(Seq, Seq)> {
         let before = self.edges.partition_point(|&edge| edge < from);
         let known = before > 0 || self.edges.front() == Some(&from);
@@ -108,7 +109,7 @@ impl Stream {
         (known && left < right).then_some((left, right))
     }
 
-    /// Forgets the edges of segments that were acknowledged long ago.
+    /// Removes the edges of segments that were acknowledged long ago.
     pub(crate) fn forget_before(&mut self, una: Seq) {
         while una.saturating_sub(self.first) > REMEMBERED {
             self.edges.pop_front();
@@ -116,10 +117,10 @@ impl Stream {
         }
     }
 
-    /// Takes `bytes` more to send, when segments below `sent` have been sent.
+    /// Adds `bytes` to send, where segments below `sent` have been sent.
     pub(crate) fn write(&mut self, bytes: u64, sent: Seq) {
         let mut left = bytes;
-        // A short segment that has not been sent is filled up first.
+        // A short segment that has not been sent is filled first.
         let last = self.segments_end() - 1;
         let takes_more = last >= sent && last >= self.sealed;
         if let Some((from, to, _)) = self.bytes(last).filter(|_| takes_more) {
@@ -142,13 +143,13 @@ impl Stream {
         self.seal();
     }
 
-    /// The next data begin a segment.
+    /// The next data begins a segment.
     pub(crate) fn seal(&mut self) {
         self.sealed = self.segments_end();
     }
 
-    /// The application has no more to send: the FIN goes with the last segment
-    /// if that has not been sent, or else alone.
+    /// The application has no more to send: the FIN is added to the last segment if that has not been sent,
+    /// otherwise it is sent alone.
     pub(crate) fn close(&mut self, sent: Seq) {
         let last = self.segments_end() - 1;
         let end = self.end() + 1;
@@ -163,11 +164,11 @@ impl Stream {
         }
     }
 
-    /// One past the last segment that the receiver's window holds as a whole,
-    /// which ends below the byte `edge`.
+    /// One past the last segment that fits completely into the receiver's window, which ends below the byte
+    /// `edge`.
     pub(crate) fn window_end(&self, edge: u64) -> Seq {
         let window = self.ended_by(edge);
-        // A FIN alone takes no room in the window's buffer.
+        // A FIN alone needs no room in the receive buffer.
         match self.fin {
             Some(fin) if fin == window && self.bytes(fin).is_some_and(|(f, t, _)| f == t) => {
                 fin + 1
@@ -176,8 +177,8 @@ impl Stream {
         }
     }
 
-    /// One past the last segment that may be sent: whole segments below the
-    /// byte `edge` of the receiver's window, a short one by Nagle's algorithm.
+    /// One past the last segment that may be sent: whole segments below the byte `edge` of the receiver's
+    /// window; a short one is subject to Nagle's algorithm.
     pub(crate) fn sendable_end(&self, edge: u64, una: Seq) -> Seq {
         let last = self.segments_end() - 1;
         let end = self.window_end(edge).min(last + 1);
@@ -207,11 +208,11 @@ mod tests {
             (Some(0), Some(1), Some(4))
         );
         assert_eq!((s.segment_at(1500), s.segment_at(9001)), (None, None));
-        // Segment 3 has not been sent and takes more.
+        // Segment 3 has not been sent and takes more data.
         s.write(1000, 3);
         assert_eq!(s.bytes(3), Some((2001, 3001, false)));
         assert_eq!(s.bytes(4), Some((3001, 3501, false)));
-        // Bytes within a segment: what ends by them, and what lies between them.
+        // Bytes within a segment: the segments that end before them, and those between them.
         assert_eq!(
             [0, 1, 1000, 1001, 3500].map(|b| s.ended_by(b)),
             [0, 1, 1, 2, 4]

@@ -1,4 +1,4 @@
-//! Segments made by hand: what an endpoint makes of stacks that go about it in another way.
+//! Hand-made segments: how an endpoint handles stacks that behave differently.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -9,7 +9,7 @@ use midflight_tcp::Sender;
 use midflight_units::{Duration, Instant};
 use midflight_wire::{clock, Flags, Header, Options};
 
-/// A client that a test makes by hand.
+/// A client whose segments a test builds.
 struct ByHand {
     server: Endpoint,
     now: Instant,
@@ -46,7 +46,7 @@ impl ByHand {
             .collect()
     }
 
-    /// Sends data; the ACK number and the first block of the answer.
+    /// Sends data; returns the ACK number and the first block of the response.
     fn data(&mut self, seq: u32, data: &[u8]) -> Option<(u32, Option<(u32, u32)>)> {
         let header = segment(|h| h.seq = seq);
         let answer = self.send(&header, data);
@@ -56,7 +56,7 @@ impl ByHand {
     }
 }
 
-/// An ACK of the SYN, with changes.
+/// An ACK of the SYN, with modifications.
 fn segment(change: impl FnOnce(&mut Header)) -> Header {
     let mut header = Header::new(CLIENT, SERVER);
     (header.seq, header.ack, header.window) = (1, Some(1), 60_000);
@@ -81,7 +81,7 @@ const SYN: Flags = Flags {
     ..NO_FLAGS
 };
 
-/// Other stacks cut, repeat and join as they like.
+/// Other stacks may split, repeat and merge segments.
 #[test]
 fn segments_may_overlap_in_any_way() {
     let mut hand = ByHand::new(plain());
@@ -89,11 +89,11 @@ fn segments_may_overlap_in_any_way() {
     assert_eq!(hand.data(6, &text[5..10]), Some((1, Some((6, 11)))));
     assert_eq!(hand.data(15, &text[14..]), Some((1, Some((15, 21)))));
     assert_eq!(hand.data(9, &text[8..13]), Some((1, Some((6, 14)))));
-    // A duplicate of what has arrived above a gap, and with it.
+    // A duplicate of data above a gap, alone and with other data.
     assert_eq!(hand.data(7, &text[6..9]), Some((1, Some((7, 10)))));
     assert_eq!(hand.data(1, &text[..7]), Some((14, Some((15, 21)))));
     assert_eq!(hand.data(10, &text[9..16]), Some((21, None)));
-    // A duplicate below, of which the first block tells (RFC 2883).
+    // A duplicate below the ACK number, reported in the first block (RFC 2883).
     assert_eq!(hand.data(3, &text[2..6]), Some((21, Some((3, 7)))));
     let mut read = [0; 100];
     assert_eq!(hand.server.read(hand.now, &mut read), 20);
@@ -109,7 +109,7 @@ fn an_ack_within_a_segment_acknowledges_those_before() {
     let within = segment(|h| h.ack = Some(2500));
     hand.send(&within, &[]);
     assert_eq!(una(&hand), Some(3));
-    // Blocks are cut to whole segments, and those of what was never sent are left out.
+    // Blocks are reduced to whole segments, and blocks of data that was never sent are ignored.
     for (left, right, news) in [(2500, 3500, 0), (3001, 4500, 1), (4001, 20_001, 1)] {
         let sacked = segment(|h| {
             h.ack = Some(2500);
@@ -158,7 +158,7 @@ fn unacceptable_segments_are_answered_and_change_nothing() {
     assert!(hand.server.is_reset());
 }
 
-/// An answer of the application takes the ACK along, and nothing goes when its time would come.
+/// Data from the application carries the ACK, and the delayed ACK is not sent.
 #[test]
 fn data_takes_the_ack_along() {
     let mut hand = ByHand::new(plain());
@@ -205,7 +205,7 @@ fn a_window_closes_and_opens() {
     assert_eq!((update[0].ack, update[0].window), (Some(2921), 2920));
 }
 
-/// RFC 9293 section 3.10.7.4: a FIN that comes again lets the wait restart.
+/// RFC 9293 section 3.10.7.4: a retransmitted FIN restarts the TIME-WAIT timer.
 #[test]
 fn the_side_that_closes_first_waits_and_answers() {
     let mut hand = ByHand::new(plain());
@@ -225,7 +225,7 @@ fn the_side_that_closes_first_waits_and_answers() {
     assert!(hand.server.is_done() && hand.server.next_timeout().is_none());
 }
 
-/// RFC 7323 section 5: with timestamps an old duplicate is known by its own.
+/// RFC 7323 section 5: with timestamps an old duplicate is detected by its timestamp.
 #[test]
 fn old_timestamps_are_not_taken() {
     let server = Endpoint::listen(Config::new(SERVER, plain()));
@@ -240,7 +240,7 @@ fn old_timestamps_are_not_taken() {
         answer[0].options.timestamps,
         Some((clock(now), u32::MAX - 1))
     );
-    // The other side's clock begins again at 0.
+    // The other side's clock wraps to 0.
     let first = stamped(5, clock(now));
     assert_eq!(hand.send(&first, b"a"), []);
     let old = Header {
@@ -306,7 +306,7 @@ fn useless_settings_are_named() {
         "a send buffer of 0; 1 byte and more are accepted"
     );
 
-    // Eifel cannot do without timestamps, which the other side has not.
+    // Eifel needs timestamps, which the other side does not have.
     let server = Endpoint::listen(Config::new(SERVER, settings("eifel", "rfc", &[])));
     hand.server = server.unwrap_or_else(|e| panic!("{e}"));
     let syn = segment(|h| (h.ack, h.flags.syn) = (None, true));
@@ -316,7 +316,7 @@ fn useless_settings_are_named() {
         said(&mut hand, &syn)
     );
     assert!(hand.server.connection().is_none());
-    // Nor has it when the other side answers: the SYN stands, and goes again.
+    // The same when the other side responds: the SYN is kept, and retransmitted.
     let client = Config::new(SERVER, settings("eifel", "rfc", &[]));
     let client = Endpoint::connect(client, CLIENT, hand.now);
     hand.server = client.unwrap_or_else(|e| panic!("{e}"));

@@ -12,7 +12,7 @@ use midflight_units::{Duration, Instant};
 use midflight_wire::Header;
 use proptest::prelude::*;
 
-/// Random numbers that are the same everywhere (Knuth's multiplier).
+/// Random numbers that are the same on every machine (Knuth's multiplier).
 struct Random(u64);
 
 impl Random {
@@ -31,10 +31,10 @@ struct App {
     written: usize,
     read: Vec<u8>,
     reads: usize,
-    /// Between two reads.
+    /// Interval of reads.
     every: Duration,
     next_read: Instant,
-    /// Closes only when the other side has.
+    /// Closes only after the other side has closed.
     waits: bool,
 }
 
@@ -74,9 +74,9 @@ struct Pipe {
     on_the_way: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     count: u64,
     random: Random,
-    /// Of a hundred datagrams.
+    /// Losses per hundred datagrams.
     loss: u64,
-    /// At most this much beside the 10 ms that all have.
+    /// Maximum delay in addition to the 10 ms of all datagrams.
     jitter: Duration,
     seen: Vec<(usize, Header, usize)>,
 }
@@ -112,7 +112,7 @@ impl Pipe {
         }
     }
 
-    /// Takes the datagrams to send; the network loses some of them.
+    /// Takes the datagrams to send; the network drops some of them.
     fn transmit(&mut self) {
         for from in [0, 1] {
             while let Some(datagram) = self.ends[from].poll_datagram(self.now) {
@@ -129,7 +129,7 @@ impl Pipe {
         }
     }
 
-    /// Goes on to what comes next; false if that is nothing.
+    /// Advances to the next event; returns false if there is none.
     fn step(&mut self) -> bool {
         for (app, end) in self.apps.iter_mut().zip(&mut self.ends) {
             app.act(self.now, end);
@@ -157,7 +157,7 @@ impl Pipe {
         true
     }
 
-    /// Runs until both ends are done, and compares what was read with what was written.
+    /// Runs until both ends are done, and compares the data read with the data written.
     fn run(mut self) -> Self {
         let mut steps = 0;
         while !self.ends.iter().all(Endpoint::is_done) {
@@ -195,7 +195,8 @@ fn a_transfer_arrives_and_both_sides_close() {
     let server: Vec<_> = pipe.of(1).collect();
     let (syn, answer) = (client[0], server[0]);
     assert!(syn.flags.syn && syn.ack.is_none() && answer.flags.syn && answer.ack == Some(1));
-    // A buffer of 2^20 bytes, of which the window of a SYN says what it can (RFC 7323 section 2.2).
+    // A buffer of 2^20 bytes; the window of a SYN shows as much of it as it can (RFC 7323 section
+    // 2.2).
     assert_eq!((syn.window, answer.window), (65_535, 65_535));
     for options in [syn.options, answer.options] {
         assert_eq!((options.mss, options.window_scale), (Some(1460), Some(5)));
@@ -203,11 +204,11 @@ fn a_transfer_arrives_and_both_sides_close() {
     }
     let fins = |headers: &[&Header]| headers.iter().filter(|h| h.flags.fin).count();
     assert_eq!((fins(&client), fins(&server)), (1, 1));
-    // The FIN of the client takes the number behind its data.
+    // The client's FIN has the number after its data.
     assert_eq!(server.last().and_then(|h| h.ack), Some(100_002));
     let full = pipe.seen.iter().filter(|s| s.2 == 1448).count();
     assert_eq!(full, 100_000 / 1448);
-    // The side that closed first waits for four minutes, in which the other may ask again.
+    // The side that closed first waits for four minutes, in which the other side may retransmit.
     assert!(pipe.now > Instant::ZERO + Duration::from_secs(240));
 }
 
@@ -280,7 +281,7 @@ fn segments_are_of_the_smaller_size() {
     }
 }
 
-/// Sequence numbers and the clock of timestamps begin again at 0 on the way.
+/// Sequence numbers and the timestamp clock wrap to 0 during the transfer.
 #[test]
 fn numbers_wrap() {
     let turn = Duration::from_millis((1 << 32) - 100);
@@ -300,7 +301,7 @@ fn numbers_wrap() {
         .map_or(0, |(value, _)| value)));
 }
 
-/// Nothing is sent beyond the window, however slowly it is read.
+/// Nothing is sent beyond the window, even with a slow reader.
 #[test]
 fn a_slow_reader_holds_the_sender_back() {
     for (buffer, reads, loss) in [
@@ -371,7 +372,7 @@ fn two_that_connect_to_each_other_are_one_connection() {
     pipe.run();
 }
 
-/// The last ACK is lost: the FIN comes again, and is acknowledged again.
+/// The last ACK is lost: the FIN is retransmitted, and acknowledged again.
 #[test]
 fn the_last_ack_may_be_lost() {
     let mut apps = both(5000, 0);
@@ -380,7 +381,7 @@ fn the_last_ack_may_be_lost() {
     while !pipe.ends[0].is_at_end() {
         assert!(pipe.step());
     }
-    // That is what acknowledges the FIN of the server.
+    // Drops the ACK of the server's FIN.
     pipe.loss = 100;
     pipe.transmit();
     pipe.loss = 0;
@@ -450,8 +451,8 @@ fn rates_and_marks_cross_the_wire() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Segments with any numbers and flags get into a transfer. Nothing panics, and what is read
-    /// while the connection stands is what was written or what a forger put in its place.
+    /// Segments with any numbers and flags enter a transfer. Nothing panics, and data read before
+    /// the connection ends is the data written or injected by the forger.
     #[test]
     fn any_segments_are_survived(
         forged in prop::collection::vec((any::<u8>(), any::<u32>(), any::<Option<u32>>(), any::<u16>(), 0_usize..40), 1..60),
@@ -468,7 +469,7 @@ proptest! {
             let mut header = Header::new(source, destination);
             let last = pipe.of(1 - to).last().copied();
             let Some(last) = last else { continue };
-            // Near to what is expected, or anywhere.
+            // Near the expected number, or anywhere.
             header.seq = if bits & 2 == 0 { seq } else { last.seq.wrapping_add(seq % 3000) };
             header.ack = ack.map(|ack| if bits & 4 == 0 { ack } else { last.ack.unwrap_or(0).wrapping_add(ack % 3000) });
             (header.flags.syn, header.flags.fin, header.flags.rst) = (bits & 8 != 0, bits & 16 != 0, bits & 32 != 0);

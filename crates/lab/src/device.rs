@@ -10,8 +10,8 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::time::{clock_gettime, ClockId};
 
-/// A socket that takes and gives IPv4 packets of a network device, with a time that begins at an instant
-/// of the monotonic clock.
+/// A socket that receives and sends IPv4 packets of a network device, and a clock that starts at an
+/// instant of the monotonic clock.
 #[derive(Debug)]
 pub struct Device {
     socket: File,
@@ -25,7 +25,7 @@ pub(crate) fn clock_ns() -> u64 {
 }
 
 impl Device {
-    /// The socket that the program got as its standard input.
+    /// The socket that was passed to the program as standard input.
     ///
     /// # Errors
     /// If it cannot be duplicated.

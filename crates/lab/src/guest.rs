@@ -1,4 +1,4 @@
-//! The links of a guest, whose driver tells what its devices have sent and waits for the answer
+//! The links of a guest: its driver reports what its devices have sent and waits for the response
 //! (`lab/kernel/midflight.h`).
 
 use std::os::fd::{BorrowedFd, RawFd};
@@ -10,12 +10,12 @@ use rustix::io::Errno;
 
 use crate::host::{file, HostError};
 
-/// Bytes of what the driver tells ahead of its entries, and most bytes of these (`MF_TOLD_BYTES`).
+/// Bytes of the driver's message before its entries, and maximum bytes of these (`MF_TOLD_BYTES`).
 const HEAD: usize = 16;
 const MOST_BYTES: u32 = 1 << 16;
 /// The run is over.
 const LAST: u32 = 1;
-/// The fate of a packet: lost, or marked.
+/// What happened to a packet: lost, or marked.
 const LOST: u16 = 1;
 const MARKED: u16 = 2;
 
@@ -24,22 +24,22 @@ const MARKED: u16 = 2;
 pub struct Driver(BorrowedFd<'static>);
 
 impl Driver {
-    /// The one of this number.
+    /// The driver with this file descriptor.
     ///
     /// # Errors
-    /// [`HostError::Device`] for one that is no open file.
+    /// [`HostError::Device`] if the descriptor is not an open file.
     pub fn new(number: RawFd) -> Result<Self, HostError> {
         if number < 0 {
             return Err(Errno::BADF.into());
         }
         #[allow(unsafe_code, reason = "see `file`")]
-        // SAFETY: the caller keeps it open for as long as the guest runs; whether it is open is asked next.
+        // SAFETY: the caller keeps it open while the guest runs; the next line checks that it is open.
         let driver = unsafe { file(number) };
         fcntl_getfl(driver)?;
         Ok(Self(driver))
     }
 
-    /// Reads this many bytes; false where the guest has ended before them.
+    /// Reads this many bytes; returns false if the guest has ended earlier.
     fn read(&self, mut to: &mut [u8]) -> Result<bool, HostError> {
         while !to.is_empty() {
             match rustix::io::read(self.0, &mut *to) {
@@ -52,7 +52,7 @@ impl Driver {
         Ok(true)
     }
 
-    /// Writes all of it; false where the guest has ended.
+    /// Writes all bytes; returns false if the guest has ended.
     fn write(&self, mut bytes: &[u8]) -> Result<bool, HostError> {
         while !bytes.is_empty() {
             match rustix::io::write(self.0, bytes) {
@@ -71,7 +71,7 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     found.copied().unwrap_or([0; N])
 }
 
-/// Has the links of a guest until its run is over or it has ended; the record of all packets.
+/// Serves the links of a guest until its run is over or it has ended; returns the record of all packets.
 ///
 /// # Errors
 /// [`HostError`].

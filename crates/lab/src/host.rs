@@ -11,15 +11,15 @@ use rustix::io::Errno;
 
 use crate::device::clock_ns;
 
-/// How long before something is due it stops to sleep and looks at the clock instead.
+/// How long before a deadline it stops sleeping and polls the clock instead.
 const SPIN: Duration = Duration::from_micros(80);
-/// The greatest packet.
+/// Maximum packet size in bytes.
 const MOST_BYTES: usize = 65_536;
 
 /// Why links could not be emulated.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// A device fails.
+    /// A device failed.
     #[error("a network device fails: {0}")]
     Device(#[from] io::Error),
     /// The setup is refused.
@@ -33,41 +33,41 @@ impl From<Errno> for HostError {
     }
 }
 
-/// A file of this process by its number, for as long as the process is there.
+/// A file of this process by its descriptor, for the lifetime of the process.
 ///
 /// # Safety
-/// The number is that of an open file that nothing closes.
+/// The descriptor is that of an open file that nothing closes.
 #[allow(
     unsafe_code,
     reason = "the program that starts this one hands files over by number"
 )]
 pub(crate) unsafe fn file(number: RawFd) -> BorrowedFd<'static> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
 
-/// Files that were handed over when this process was started.
+/// Files that were passed to this process at its start.
 #[derive(Debug)]
 pub struct Handed {
-    /// TUN devices, without a header of packets, by their nodes.
+    /// TUN devices without a packet header, by their nodes.
     devices: Vec<(u16, BorrowedFd<'static>)>,
-    /// A pipe whose other end closes when the run is over.
+    /// A pipe whose other end is closed when the run is over.
     stop: BorrowedFd<'static>,
 }
 
 impl Handed {
-    /// Those of these numbers.
+    /// The files with these descriptors.
     ///
     /// # Errors
-    /// [`HostError::Device`] for one that is no open file.
+    /// [`HostError::Device`] if a descriptor is not an open file.
     pub fn new(devices: &[(u16, RawFd)], stop: RawFd) -> Result<Self, HostError> {
         let open = |number: RawFd| -> Result<BorrowedFd<'static>, HostError> {
             if number < 0 {
                 return Err(Errno::BADF.into());
             }
             #[allow(unsafe_code, reason = "see `file`")]
-            // SAFETY: files above the standard ones are handed over to this process and none of its
-            // code closes them; whether this one is open is asked next.
+            // SAFETY: files above the standard ones are passed to this process and none of its code
+            // closes them; the next line checks that this one is open.
             let file = unsafe { file(number) };
             let flags = fcntl_getfl(file)?;
             fcntl_setfl(file, flags | OFlags::NONBLOCK)?;
@@ -94,7 +94,7 @@ impl Handed {
         Ok(())
     }
 
-    /// Writes what must be delivered by an instant.
+    /// Writes the packets that must be delivered by an instant.
     fn deliver(
         &self,
         emulator: &mut Emulator,
@@ -111,7 +111,7 @@ impl Handed {
         Ok(())
     }
 
-    /// Sleeps until an instant of the clock or a packet; whether the run continues.
+    /// Sleeps until an instant of the clock or a packet; returns whether the run continues.
     fn wait(&self, due_ns: u64) -> Result<bool, HostError> {
         let left = due_ns.saturating_sub(clock_ns());
         let sleep = left.saturating_sub(SPIN.as_nanos());
@@ -134,7 +134,7 @@ impl Handed {
 }
 
 /// Carries packets between devices from an instant of the monotonic clock on, until the setup ends or the
-/// pipe closes; the record of all packets.
+/// pipe closes; returns the record of all packets.
 ///
 /// # Errors
 /// [`HostError`].
@@ -158,7 +158,7 @@ pub fn emulate(
                 match rustix::io::read(device, &mut buffer[..]) {
                     Ok(length) => {
                         let at = now();
-                        // Packets are stamped one by one.
+                        // Packets get timestamps one by one.
                         emulator.take(at, node, &buffer[..length])?;
                         handed.deliver(&mut emulator, at, now)?;
                     }

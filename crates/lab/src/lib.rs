@@ -1,5 +1,5 @@
 //! Programs beside a Linux kernel in the lab, with system calls: the socket and the clock of one of our
-//! senders in a guest, and links between devices of this machine. It is for Linux only.
+//! senders in a guest, and links between devices of this machine. Linux only.
 #![cfg(target_os = "linux")]
 
 mod device;

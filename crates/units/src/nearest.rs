@@ -1,14 +1,14 @@
-//! Names that were meant: the nearest of those that exist.
+//! The nearest known names for an unknown one.
 
-/// Most names that are proposed for one that is not there.
+/// Maximum number of suggestions.
 const MOST_NEAR: usize = 3;
 
-/// The one of `known` that is nearest to `name`, if it is near at all.
+/// The name in `known` that is nearest to `name`, if any is near enough.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     nearest_few(name, known).into_iter().next()
 }
 
-/// The few of `known` that are nearest to `name`, as far as they are near at all.
+/// The names in `known` that are nearest to `name`, if any are near enough.
 pub fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut near: Vec<(usize, &str)> = known
         .map(|k| (mistakes(name, k), k))
@@ -20,7 +20,7 @@ pub fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
     near.into_iter().map(|(_, k)| k.to_string()).collect()
 }
 
-/// What is left out of a name after one of its hyphens is one mistake.
+/// The number of mistakes; an omission after a hyphen of the name counts as one.
 fn mistakes(name: &str, known: &str) -> usize {
     let rest = known.strip_prefix(name).filter(|_| !name.is_empty());
     if rest.is_some_and(|rest| rest.starts_with('-')) {
@@ -30,7 +30,7 @@ fn mistakes(name: &str, known: &str) -> usize {
     }
 }
 
-/// Levenshtein's distance, where two neighbours that change places are one mistake.
+/// Levenshtein's distance, with an exchange of two neighbours as one mistake.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

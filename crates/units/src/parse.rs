@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::{Duration, Instant, Rate};
 
-/// Text that is not the quantity it should be.
+/// Text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// The number before the unit is missing, negative or not a number.
@@ -14,7 +14,7 @@ pub enum UnitError {
         what: &'static str,
         /// The text as it was read.
         text: String,
-        /// A text that would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// The quantity is below zero.
@@ -24,7 +24,7 @@ pub enum UnitError {
         what: &'static str,
         /// The text as it was read.
         text: String,
-        /// A text that would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// The unit is missing or unknown.
@@ -36,10 +36,10 @@ pub enum UnitError {
         text: String,
         /// The unit that was read.
         unit: String,
-        /// The units that would be accepted.
+        /// The accepted units.
         accepted: &'static str,
     },
-    /// The quantity is zero where it cannot be, or too large to represent.
+    /// The quantity is zero where that is not allowed, or too large to represent.
     #[error("{what} \"{text}\" is out of range; expected {accepted}")]
     Range {
         /// The name of the input.
@@ -54,7 +54,7 @@ pub enum UnitError {
     Instants {
         /// The text as it was read.
         text: String,
-        /// The error in it, or nothing.
+        /// The error in it, or empty.
         why: &'static str,
     },
 }
@@ -185,12 +185,12 @@ impl FromStr for Rate {
     }
 }
 
-/// Reads one instant, a comma-separated list, or `from:to:step` with the end
-/// included, and returns the instants in the order given.
+/// Reads one instant, a comma-separated list, or `from:to:step` including its end, and returns the
+/// instants in the order given.
 ///
 /// # Errors
-/// [`UnitError`] when a part is not a time, the range is empty, the step is
-/// zero, or there would be more than a million instants.
+/// [`UnitError`] when a part is not a time, the range is empty, the step is zero, or there would be
+/// more than a million instants.
 pub fn parse_instants(text: &str) -> Result<Vec<Instant>, UnitError> {
     let fail = |why| UnitError::Instants {
         text: text.into(),

@@ -1,12 +1,11 @@
-//! The queue that links and senders are made of.
+//! The queue used by links and senders.
 
-/// A queue in a ring buffer whose size is a power of two. Unlike
-/// `VecDeque` it drops any number of elements from the front at once, for
-/// which its elements are plain values.
+/// A queue in a ring buffer whose size is a power of two. Unlike `VecDeque` it drops any number of
+/// elements from the front in constant time; this requires plain values as elements.
 #[derive(Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
-    /// Where the first element is, before wrapping.
+    /// Index of the first element, before wrapping.
     head: usize,
     len: usize,
 }
@@ -28,7 +27,7 @@ impl<T: Copy> Clone for Ring<T> {
         new
     }
 
-    /// Keeps the buffer. Only the elements are copied.
+    /// Reuses the buffer. Only the elements are copied.
     fn clone_from(&mut self, from: &Self) {
         self.clear();
         let (back, front) = from.as_slices();
@@ -141,8 +140,8 @@ impl<T: Copy> Ring<T> {
         self.get(self.len.wrapping_sub(1))
     }
 
-    /// How many elements at the front have a property that none has behind one without it. The
-    /// search begins at the end, so that it is short where few at the end are without it.
+    /// How many elements at the front have a property, if no element after one without it has it.
+    /// The search begins at the end, so it is short if few elements at the end lack the property.
     pub fn partition_point(&self, mut has: impl FnMut(&T) -> bool) -> usize {
         let mut has = |index| self.get(index).is_some_and(&mut has);
         let (mut low, mut high) = (0, self.len);
@@ -167,7 +166,7 @@ impl<T: Copy> Ring<T> {
         low
     }
 
-    /// Puts an element before the one at `index`. The shorter part of the others moves.
+    /// Inserts an element before the one at `index`. The shorter part of the others moves.
     pub fn insert(&mut self, index: usize, element: T) {
         let index = index.min(self.len);
         if index < self.len / 2 {
@@ -222,7 +221,7 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Takes the first element.
+    /// Removes and returns the first element.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         if self.len == 0 {
@@ -266,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// Pushes, pops, drops and clones like a `VecDeque`, over many turns of the buffer.
+    /// Pushes, pops, drops and clones like a `VecDeque`, over many rotations of the buffer.
     #[test]
     fn a_ring_is_a_queue() {
         let mut ring = Ring::default();

@@ -35,7 +35,7 @@ impl Instant {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// So much earlier; at the start of the run at the earliest.
+    /// The instant this much earlier; at the earliest the start of the run.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(by.0))
@@ -43,7 +43,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// The longest representable duration.
     pub const MAX: Self = Self(u64::MAX);

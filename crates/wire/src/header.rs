@@ -1,5 +1,5 @@
-//! The headers of a TCP segment in an IPv4 packet (RFC 9293 section 3.1, RFC
-//! 791 section 3.1), as bytes and back.
+//! The headers of a TCP segment in an IPv4 packet (RFC 9293 section 3.1, RFC 791 section 3.1),
+//! encoded and decoded.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -15,11 +15,11 @@ pub const TTL: u8 = 64;
 
 /// Bytes of either header without options.
 const LEAST: usize = 20;
-/// TCP's number among the protocols of IP.
+/// TCP's protocol number in IP.
 const PROTOCOL: u8 = 6;
-/// The IPv4 flag against fragmentation.
+/// The IPv4 flag that forbids fragmentation.
 const DONT_FRAGMENT: u16 = 0x4000;
-/// More fragments follow, or it is not the first.
+/// More fragments follow, or this is not the first one.
 const FRAGMENT: u16 = 0x3FFF;
 /// The IP option of RFC 4782 section 3.1, and its function for a report.
 const QUICK_START: u8 = 25;
@@ -61,9 +61,9 @@ pub enum WireError {
     /// The bytes end too early.
     #[error("{what} takes {needed} bytes, and there are {found}")]
     Short {
-        /// The part that is cut off.
+        /// The part that is incomplete.
         what: &'static str,
-        /// How many bytes it takes.
+        /// How many bytes it needs.
         needed: usize,
         /// How many there are.
         found: usize,
@@ -76,10 +76,10 @@ pub enum WireError {
     HeaderLength {
         /// Which header.
         what: &'static str,
-        /// The length that it states.
+        /// Its stated length.
         found: usize,
     },
-    /// A part of a packet.
+    /// A fragment.
     #[error("a fragment of an IP packet; only whole packets are accepted")]
     Fragment,
     /// Another protocol.
@@ -102,24 +102,24 @@ pub enum WireError {
         what: &'static str,
         /// The option.
         kind: u8,
-        /// Its length, kind and length included.
+        /// Its length, including kind and length bytes.
         length: usize,
         /// The accepted values.
         accepted: &'static str,
     },
-    /// More than there is room for.
+    /// Content that does not fit.
     #[error("{found} bytes of {what}; at most {most} fit")]
     Long {
         /// The item that exceeds its limit.
         what: &'static str,
-        /// How much there is.
+        /// Its size.
         found: usize,
-        /// How much there is room for.
+        /// The maximum size.
         most: usize,
     },
 }
 
-/// The flags of a TCP header, except ACK and URG, which belong to a field.
+/// The flags of a TCP header, except ACK and URG, which are part of their fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// First segment of a connection.
@@ -191,7 +191,8 @@ impl QuickStart {
         [QUICK_START, 8, first, ttl, a, b, c, d]
     }
 
-    /// Reads the options of an IP header; the last one of Quick-Start counts.
+    /// Reads the options of an IP header; if there are several Quick-Start options the last one
+    /// counts.
     fn read(bytes: &[u8]) -> Result<Option<Self>, WireError> {
         let mut found = None;
         for option in split("IP", bytes) {
@@ -222,25 +223,25 @@ impl QuickStart {
 /// fragments, DSCP 0, identification 0 (RFC 6864 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Where it comes from.
+    /// The source.
     pub source: SocketAddrV4,
     /// The destination.
     pub destination: SocketAddrV4,
-    /// The ECN field of IP.
+    /// The ECN field of the IP header.
     pub ecn: EcnCodepoint,
-    /// Routers that it may still pass.
+    /// Time to live.
     pub ttl: u8,
-    /// Quick-Start's option of IP.
+    /// The Quick-Start option of the IP header.
     pub quick_start: Option<QuickStart>,
     /// Sequence number.
     pub seq: u32,
-    /// ACK number, with the flag ACK.
+    /// ACK number; sets the flag ACK.
     pub ack: Option<u32>,
     /// The other flags.
     pub flags: Flags,
     /// Window, as the header carries it.
     pub window: u16,
-    /// Urgent pointer, with the flag URG.
+    /// Urgent pointer; sets the flag URG.
     pub urgent: Option<u16>,
     /// Options.
     pub options: Options,
@@ -295,7 +296,7 @@ impl Header {
         }
     }
 
-    /// The packet with these headers and data, checksums included.
+    /// The packet with these headers and data, including checksums.
     ///
     /// # Errors
     /// [`WireError::Long`] for options or data that do not fit.
@@ -343,11 +344,11 @@ impl Header {
         Ok(packet)
     }
 
-    /// Reads a packet: its headers and its data. Padding behind the packet, reserved bits, unknown
+    /// Reads a packet: its headers and its data. Padding after the packet, reserved bits, unknown
     /// options and fields that TCP does not use are ignored.
     ///
     /// # Errors
-    /// [`WireError`] names what is wrong.
+    /// [`WireError`] names the error.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let short = |what, needed, found| WireError::Short {
             what,
@@ -393,8 +394,8 @@ impl Header {
         Ok((Self::of_fields(ip, of_ip, fixed, options)?, &segment[end..]))
     }
 
-    /// Reads the headers of a packet that may end behind them, and how many bytes of data follow. No
-    /// checksum is verified: a host leaves that of TCP to its device.
+    /// Reads the headers of a packet that may be truncated after them, and how many bytes of data
+    /// follow. No checksum is verified, because a host leaves TCP's checksum to its device.
     ///
     /// # Errors
     /// As [`Self::decode`].
@@ -427,7 +428,7 @@ impl Header {
         Ok((Self::of_fields(ip, of_ip, fixed, options)?, data as u32))
     }
 
-    /// The headers of their parts, both without and with options.
+    /// The headers from their parts, without and with options.
     fn of_fields(
         ip: &[u8; LEAST],
         of_ip: &[u8],
@@ -457,26 +458,26 @@ impl Header {
     }
 }
 
-/// Bytes of a header whose length is counted in words of 4.
+/// Length in bytes of a header whose length is given in words of 4 bytes.
 fn header_length(what: &'static str, words: u8) -> Result<usize, WireError> {
     let found = 4 * usize::from(words);
     let right = (found >= LEAST).then_some(found);
     right.ok_or(WireError::HeaderLength { what, found })
 }
 
-/// The number of 2 bytes at this place.
+/// The 2-byte number at this position.
 pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     let field = bytes.get(at..)?.first_chunk()?;
     Some(u16::from_be_bytes(*field))
 }
 
-/// The number of 4 bytes at this place.
+/// The 4-byte number at this position.
 pub(crate) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     let field = bytes.get(at..)?.first_chunk()?;
     Some(u32::from_be_bytes(*field))
 }
 
-/// The Internet checksum (RFC 1071) of these bytes and of the sum `before`. It is 0 if the bytes
+/// The Internet checksum (RFC 1071) of these bytes, added to the sum `before`. It is 0 if the bytes
 /// include their own checksum.
 fn checksum(before: u64, bytes: &[u8]) -> u16 {
     let mut sum = before;
@@ -505,13 +506,13 @@ fn checksum_of_segment(packet: &[u8], tcp: usize) -> u16 {
     )
 }
 
-/// `over` is the checksum over everything, the field included.
+/// `over` is the checksum over everything, including the field.
 fn verify(what: &'static str, over: u16, field: [u8; 2]) -> Result<(), WireError> {
     if over == 0 {
         return Ok(());
     }
     let found = u16::from_be_bytes(field);
-    // Adding the complement of the field takes the field out of the sum.
+    // Adding the complement of the field removes the field from the sum.
     let right = checksum(u64::from(!over), &(!found).to_be_bytes());
     Err(WireError::Checksum { what, found, right })
 }

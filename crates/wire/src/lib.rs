@@ -1,8 +1,8 @@
-//! Segments as bytes of IPv4 and TCP, encoded and decoded, and capture files in pcapng.
+//! Segments encoded to and decoded from bytes of IPv4 and TCP, and capture files in pcapng.
 //!
-//! [`Header::encode`] makes a packet of a header and its data, checksums
-//! included; [`Header::decode`] reads one back. The decoder is total: any bytes
-//! give a header and data, or a [`WireError`] that names what is wrong.
+//! [`Header::encode`] makes a packet from a header and its data, including checksums;
+//! [`Header::decode`] reads one. The decoder is total: any bytes give a header and data, or a
+//! [`WireError`] that names the error.
 //!
 //! ```
 //! use midflight_wire::Header;

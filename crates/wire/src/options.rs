@@ -11,11 +11,11 @@ use midflight_units::{Instant, Rate};
 
 use crate::header::{be16, be32, WireError};
 
-/// Bytes of options that a TCP header has room for (RFC 9293 section 3.1).
+/// Maximum number of option bytes in a TCP header (RFC 9293 section 3.1).
 pub(crate) const MOST_OPTIONS: usize = 40;
 /// Largest shift of a window (RFC 7323 section 2.3).
 pub const MOST_SHIFT: u8 = 14;
-/// The length of the timestamps option with its padding (RFC 7323 appendix A).
+/// Length of the timestamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMP_BYTES: u32 = 12;
 
 const END: u8 = 0;
@@ -41,13 +41,13 @@ const MOST_RATE: u64 = (1 << 48) - 1;
 pub struct Options {
     /// Maximum segment size, in bytes of data.
     pub mss: Option<u16>,
-    /// Places by which windows are shifted.
+    /// The window scale.
     pub window_scale: Option<u8>,
     /// SACK may be sent.
     pub sack_permitted: bool,
     /// Value and echo of the timestamps.
     pub timestamps: Option<(u32, u32)>,
-    /// One experimental option at most; of several in a packet the last counts.
+    /// At most one experimental option; if a packet has several the last one counts.
     pub extra: Option<Extra>,
     /// SACK blocks.
     pub sack: Blocks,
@@ -61,7 +61,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Adds a block behind the others; false if there are four already.
+    /// Appends a block; returns false if there are four already.
     pub fn push(&mut self, left: u32, right: u32) -> bool {
         let free = self.edges.get_mut(usize::from(self.len));
         free.map(|edges| *edges = (left, right))
@@ -69,7 +69,7 @@ impl Blocks {
             .is_some()
     }
 
-    /// The blocks in their order.
+    /// The blocks in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.edges.iter().copied().take(self.len())
     }
@@ -88,7 +88,7 @@ impl Blocks {
 /// An experimental option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
-    /// A segment's place in a train that the receiver is to measure.
+    /// A segment's place in a train that the receiver must measure.
     Train {
         /// Number of the train.
         number: u16,
@@ -101,22 +101,22 @@ pub enum Extra {
     Mark {
         /// Number of the handoff, from 1.
         number: u16,
-        /// When it left the mobile node, by that node's [`clock`].
+        /// When the mobile node sent it, by that node's [`clock`].
         sent: u32,
     },
     /// An estimate of the receiver. The rate takes 6 bytes and is 0 if there is none.
     Estimate(Estimate),
-    /// The answer to a rate request (RFC 4782 section 4.2).
+    /// The response to a rate request (RFC 4782 section 4.2).
     Response(Response),
 }
 
-/// The clock of timestamps ticks in milliseconds (RFC 7323 section 5.4).
+/// The timestamp clock, which ticks in milliseconds (RFC 7323 section 5.4).
 pub fn clock(at: Instant) -> u32 {
     (at.as_nanos() / 1_000_000) as u32
 }
 
 impl Extra {
-    /// The option for what an ACK says.
+    /// The option that encodes an ACK's option.
     pub fn of(option: AckOption) -> Option<Self> {
         match option {
             AckOption::Moved(mark) => Some(Self::Mark {
@@ -133,7 +133,7 @@ impl Extra {
         }
     }
 
-    /// What an ACK with this option says; nothing for a segment's place in a train.
+    /// The ACK's option that it encodes; none for a segment's place in a train.
     pub fn option(self) -> Option<AckOption> {
         match self {
             Self::Train { .. } => None,
@@ -215,7 +215,7 @@ pub(crate) fn rate_code(byte: u8) -> RateCode {
 }
 
 impl Options {
-    /// SACK blocks for which there is room besides the other options.
+    /// How many SACK blocks fit besides the other options.
     pub fn room_for_blocks(&self) -> usize {
         let others = Self {
             sack: Blocks::default(),
@@ -224,7 +224,7 @@ impl Options {
         (MOST_OPTIONS - others.bytes().len()).saturating_sub(4) / 8
     }
 
-    /// The options as they are in a header, a multiple of 4 bytes.
+    /// The options as bytes of a header, a multiple of 4.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MOST_OPTIONS);
         if let Some(mss) = self.mss {
@@ -310,8 +310,8 @@ impl Options {
     }
 }
 
-/// The options in `bytes`, each with its kind and what follows its length, up to the end of the
-/// list. IP has the same format (RFC 791 section 3.1).
+/// The options in `bytes`, each with its kind and its value, up to the end of the list. IP has the
+/// same format (RFC 791 section 3.1).
 pub(crate) fn split<'a>(
     what: &'static str,
     bytes: &'a [u8],

@@ -1,5 +1,5 @@
-//! The pcapng file (draft-ietf-opsawg-pcapng): one section, one interface of
-//! raw IPv4, times in nanoseconds since the start of the run.
+//! A pcapng file (draft-ietf-opsawg-pcapng): one section, one interface of raw IPv4, times in nanoseconds
+//! since the start of the run.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,21 +18,22 @@ use pcap_file::{DataLink, Endianness};
 /// Directions in the flags of a packet.
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Type of a block of secrets (draft-ietf-opsawg-pcapng, section 4.7), and of secrets that are a key log.
+/// Type of a block of secrets (draft-ietf-opsawg-pcapng, section 4.7), and the type of secrets for a key
+/// log.
 const DECRYPTION_SECRETS: u32 = 0x0a;
 const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// Times are multiples of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// A capture file in the making.
+/// A capture file under construction.
 pub struct File {
     writer: PcapNgWriter<Vec<u8>>,
     snap: u32,
 }
 
 impl File {
-    /// An empty capture of this place, with a comment on what it is about. Of each packet at most
-    /// the first `snap` bytes are kept, 0 for all.
+    /// An empty capture at this point, with a comment on its content. At most the first `snap` bytes of
+    /// each packet are kept, 0 for all.
     ///
     /// # Errors
     /// [`PcapError`] when the header cannot be written.
@@ -63,7 +64,7 @@ impl File {
         Ok(Self { writer, snap })
     }
 
-    /// Adds the lines of a TLS key log, with which a reader decrypts the packets that follow.
+    /// Adds the lines of a TLS key log, with which a reader can decrypt the following packets.
     ///
     /// # Errors
     /// [`PcapError`] when they cannot be written.
@@ -77,8 +78,8 @@ impl File {
         Ok(())
     }
 
-    /// Adds a packet of `length` bytes that enters or leaves the place; `packet` is its beginning, or
-    /// all of it.
+    /// Adds a packet of `length` bytes that enters or leaves the point; `packet` is its beginning, or all
+    /// of it.
     ///
     /// # Errors
     /// [`PcapError`] when it cannot be written.

@@ -1,10 +1,9 @@
 //! The segments and ACKs of a simulated flow as packets.
 //!
-//! Segment 0 is the SYN; segment n carries the n-th piece of the stream, all of
-//! one size, so that a segment number times that size is a sequence number. The
-//! payload is zeros. Both initial sequence numbers are 0. With SACK blocks a
-//! header is 4 bytes longer than what the simulated links count: the option's
-//! kind, its length and padding.
+//! Segment 0 is the SYN; segment n carries the n-th piece of the stream. All pieces have one size, so a
+//! segment number times that size is a sequence number. The payload is zeros. Both initial sequence numbers
+//! are 0. With SACK blocks a header is 4 bytes longer than the simulated links count: the option's kind, its
+//! length and padding.
 
 use std::net::SocketAddrV4;
 use std::num::NonZeroU32;
@@ -15,17 +14,18 @@ use midflight_units::{Instant, Seq};
 use crate::header::{Header, WireError, HEADER_BYTES};
 use crate::options::{clock, Extra, Options, MOST_SHIFT, TIMESTAMP_BYTES};
 
-/// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
+/// Maximum size of a segment to which a rate request (8 bytes) or a place in a train (12 bytes) may be
+/// added.
 const MOST_BYTES: u32 = u16::MAX as u32 - 20;
 
-/// How the packets of a flow look.
+/// The format of a flow's packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform {
     payload: u32,
     mss: u16,
-    /// Of a full segment on the wire.
+    /// Bytes of a full segment on the wire.
     segment_bytes: u32,
-    /// Of the receiver, in bytes.
+    /// The receiver's window in bytes.
     window: u32,
     shift: u8,
     sack: bool,
@@ -33,12 +33,12 @@ pub struct Uniform {
     ecn: bool,
 }
 
-/// The ends of a flow.
+/// The addresses of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Where its sender is.
+    /// Address of its sender.
     pub sender: SocketAddrV4,
-    /// Where its receiver is.
+    /// Address of its receiver.
     pub receiver: SocketAddrV4,
 }
 
@@ -47,7 +47,7 @@ pub struct Ends {
 pub struct AckSent {
     /// When the receiver sent it.
     pub at: Instant,
-    /// It acknowledges the SYN, and has the receiver's own.
+    /// It acknowledges the SYN, and is the receiver's SYN.
     pub syn: bool,
 }
 
@@ -56,11 +56,11 @@ pub struct AckSent {
 pub struct Packet {
     /// Its headers and data.
     pub bytes: Vec<u8>,
-    /// SACK blocks that the header has no room for.
+    /// SACK blocks that do not fit into the header.
     pub blocks_left_out: usize,
 }
 
-/// Bytes of data in a full segment; none if headers leave no room for any.
+/// Bytes of data in a full segment; none if headers leave no room for data.
 pub fn payload_bytes(profile: &Profile) -> Option<u32> {
     let options = if profile.receiver.timestamps {
         TIMESTAMP_BYTES
@@ -76,8 +76,8 @@ pub fn payload_bytes(profile: &Profile) -> Option<u32> {
 }
 
 impl Uniform {
-    /// Packets between senders and receivers of this profile; none when segments have no room for
-    /// data, or no packet can hold them.
+    /// Packets between senders and receivers with this profile; none when segments have no room for data, or
+    /// do not fit into a packet.
     pub fn new(profile: &Profile) -> Option<Self> {
         let (tx, rx) = (&profile.sender, &profile.receiver);
         let payload = payload_bytes(profile).filter(|_| tx.segment_bytes <= MOST_BYTES)?;
@@ -86,7 +86,7 @@ impl Uniform {
         let shift = match rx.acks {
             AckRules::Rfc => (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
             AckRules::Linux { buffer, .. } => buffer.window_shift(),
-            // It has no header of TCP.
+            // QUIC has no TCP header.
             AckRules::Quic { .. } => return None,
         };
         Some(Self {
@@ -109,10 +109,10 @@ impl Uniform {
         }
     }
 
-    /// A segment; `last_timestamp` is the last timestamp that its sender has got.
+    /// A segment; `last_timestamp` is the last timestamp that its sender has received.
     ///
     /// # Errors
-    /// [`WireError::Long`] for options that do not go together in a header.
+    /// [`WireError::Long`] for options that do not fit into a header together.
     pub fn segment(
         &self,
         ends: Ends,
@@ -123,7 +123,7 @@ impl Uniform {
         let mut header = Header::new(ends.sender, ends.receiver);
         header.window = u16::MAX;
         header.seq = if segment.content == Content::WindowProbe {
-            // One below what is next, without data: it was acknowledged.
+            // Repeats the last acknowledged byte number, without data.
             self.byte_of(segment.seq + 1).wrapping_sub(1)
         } else {
             self.byte_of(segment.seq)
@@ -148,7 +148,7 @@ impl Uniform {
         header.flags.cwr |= segment.cwr;
         header.ecn = segment.ecn;
         let payload = if segment.has_data() && !is_syn {
-            // Where the receiver's window ended within it, a segment is not full.
+            // If the receiver's window ended within it, a segment is not full.
             let lacks = self.segment_bytes.saturating_sub(segment.bytes);
             self.payload.saturating_sub(lacks)
         } else {
@@ -163,7 +163,7 @@ impl Uniform {
     /// An ACK.
     ///
     /// # Errors
-    /// [`WireError::Long`] for options that do not go together in a header.
+    /// [`WireError::Long`] for options that do not fit into a header together.
     pub fn ack(&self, ends: Ends, ack: &Ack, sent: AckSent) -> Result<Packet, WireError> {
         let window = match ack.option {
             AckOption::ZeroWindow => 0,
@@ -190,7 +190,7 @@ impl Uniform {
         options.timestamps = ack.echo.map(|echo| (clock(sent.at), clock(echo)));
         options.extra = Extra::of(ack.option);
         let mut blocks_left_out = 0;
-        // A SYN has none (RFC 2018 section 2): what it would say is in no option yet agreed on.
+        // A SYN has none (RFC 2018 section 2): SACK has not been negotiated yet.
         if !sent.syn {
             let room = options.room_for_blocks();
             blocks_left_out = ack.sack.len().saturating_sub(room);
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(of("100000000"), (65_535 << 14, 14));
     }
 
-    /// 12 bytes of timestamps and 12 of the mark leave room for one block of 8 beside the option's 4.
+    /// 12 bytes of timestamps and 12 of the mark leave room for one block of 8 besides the option's 4.
     #[test]
     fn blocks_that_do_not_fit_are_left_out() {
         let mut sack = SackBlocks::default();
@@ -288,7 +288,8 @@ mod tests {
         );
     }
 
-    /// The handshake of RFC 3168 section 6.1.1, a mark (section 5), its echo (6.1.3) and the answer (6.1.2).
+    /// The handshake of RFC 3168 section 6.1.1, a mark (section 5), its echo (6.1.3) and the response
+    /// (6.1.2).
     #[test]
     fn ecn_is_in_the_headers() {
         use EcnCodepoint::{Capable, Congestion, LowLatency, NotCapable};

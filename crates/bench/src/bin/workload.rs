@@ -1,4 +1,4 @@
-//! Runs one workload, once or as often as requested, and prints its time; for use under a profiler.
+//! Runs one workload, once or several times, and prints its time; for use under a profiler.
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
@@ -11,10 +11,10 @@ use midflight_bench::{
 use midflight_sim::{Digest, LinkSchedule};
 use midflight_study::StudyError;
 
-/// Its name, what it is counted in, and how to run it once.
+/// Its name, the unit of its count, and a function that runs it once.
 type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
 
-/// Made once, however often the workload runs.
+/// Built once, regardless of the number of runs.
 static TEN_HOURS: LazyLock<LinkSchedule> =
     LazyLock::new(|| ten_hours().unwrap_or_else(|e| unreachable!("{e}")));
 
@@ -68,7 +68,7 @@ const WORKLOADS: [Workload; 21] = [
     ("grid-part", "runs", || grid(1, 12)),
 ];
 
-/// The workload and how often to run it, from the command line.
+/// The workload and the number of runs, from the command line.
 fn read(args: &[String]) -> Result<(Workload, NonZeroU32), String> {
     let (name, times) = match args {
         [name] => (name, Ok(NonZeroU32::MIN)),
@@ -83,7 +83,7 @@ fn read(args: &[String]) -> Result<(Workload, NonZeroU32), String> {
         .ok_or_else(|| format!("there is no workload \"{name}\"; there are {}", known()))
 }
 
-/// The most memory that the process had, in kB, where the system tells.
+/// The peak memory of the process in kB, if the system reports it.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

@@ -10,11 +10,11 @@ use super::{Connection, Notification, Over};
 use crate::segment::Arrival;
 
 impl Connection {
-    /// A segment of the other side arrives. Returns the bytes of its data that there is room for,
-    /// which the caller keeps until they are read; some may have arrived before.
+    /// A segment of the other side arrives. Returns the bytes of its data for which there is room; the
+    /// caller keeps them until they are read. Some may have arrived before.
     ///
     /// # Errors
-    /// [`ConfigError`] for a sender that cannot do without what is not agreed on.
+    /// [`ConfigError`] for a sender that needs an option that was not negotiated.
     pub fn on_segment<L: Log>(
         &mut self,
         now: Instant,
@@ -33,11 +33,12 @@ impl Connection {
                 self.over = Some(Over::Refused);
                 return Ok(0..0);
             }
-            // As it was, should they not agree.
+            // A copy, in case the options cannot be agreed on.
             let mut agreed = self.clone();
             agreed.connecting = false;
             if arrival.ack.is_none() {
-                // Both have sent a SYN; ours goes again, as an answer (RFC 9293 section 3.5).
+                // Both sides have sent a SYN; ours is retransmitted as a response (RFC 9293 section
+                // 3.5).
                 (agreed.opened, agreed.syn_sent) = (now, false);
                 agreed.early.clear();
             }
@@ -66,7 +67,7 @@ impl Connection {
         }
         let sent = self.stream.byte_of(self.sender.view().snd_max);
         let Some(ack) = arrival.ack.filter(|&ack| !arrival.syn && ack <= sent) else {
-            // RFC 5961 section 4.2 for a SYN, RFC 9293 section 3.10.7.4 for an ACK of what was
+            // RFC 5961 section 4.2 for a SYN, RFC 9293 section 3.10.7.4 for an ACK of data that was
             // never sent. A segment without an ACK is dropped.
             if arrival.syn || arrival.ack.is_some() {
                 self.acknowledge_again();
@@ -93,8 +94,8 @@ impl Connection {
         Ok(kept)
     }
 
-    /// Whether a segment of an open connection lies in the window (RFC 9293 section 3.10.7.4) and is
-    /// no old duplicate (RFC 7323 sections 3.2 and 5.3).
+    /// Whether a segment of an open connection is in the window (RFC 9293 section 3.10.7.4) and is not
+    /// an old duplicate (RFC 7323 sections 3.2 and 5.3).
     fn is_acceptable(&self, arrival: &Arrival) -> bool {
         let next = self.receiver.next();
         let edge = self.receive_edge().max(next);
@@ -102,7 +103,7 @@ impl Connection {
         let is_current = match arrival.timestamp {
             _ if !self.timestamps || arrival.rst => true,
             Some(_) => arrival.stamp() >= self.receiver.ts_recent(),
-            // RFC 7323 section 3.2 has it dropped; Linux takes it.
+            // RFC 7323 section 3.2 requires to drop it; Linux accepts it.
             None => self.is_of_linux(),
         };
         let in_window = if end > from {
@@ -113,7 +114,7 @@ impl Connection {
         in_window && is_current
     }
 
-    /// Answers a segment that is not acceptable with an ACK, which reports a duplicate.
+    /// Responds to an unacceptable segment with an ACK, which reports a duplicate.
     fn reject(&mut self, now: Instant, arrival: &Arrival) {
         let (left, right) = (arrival.from, arrival.end());
         if arrival.rst || self.timestamps && arrival.timestamp.is_none() && !self.is_of_linux() {
@@ -139,7 +140,7 @@ impl Connection {
         self.time_wait_until = long.then(|| now + self.settings.time_wait);
     }
 
-    /// Its ACKs are those of Linux.
+    /// Whether its ACKs follow the Linux rules.
     fn is_of_linux(&self) -> bool {
         let acks = self.settings.built.profile.receiver.acks;
         matches!(acks, AckRules::Linux { .. })
@@ -158,8 +159,8 @@ impl Connection {
         }
         let was_shut = self.sender.is_window_closed();
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
-        // RFC 5681 section 2: a duplicate carries no data and no FIN, and moves no window. The
-        // sender handles a window that closes or opens again.
+        // RFC 5681 section 2: a duplicate carries no data and no FIN, and does not change the window.
+        // The sender handles a window that closes or opens again.
         let counts = self.sender.config().count_window_updates;
         let shuts = self.is_shut(before.snd_una.max(ack));
         let congested = self.congestion.agreed && arrival.ece && !arrival.syn;
@@ -197,8 +198,8 @@ impl Connection {
         }
     }
 
-    /// Takes the window of a segment, unless it is older than the last (RFC 9293 section
-    /// 3.10.7.4); whether it differs.
+    /// Takes the window of a segment, unless it is older than the last (RFC 9293 section 3.10.7.4);
+    /// returns whether it differs.
     fn take_window(&mut self, arrival: &Arrival, ack: u64) -> bool {
         let of = (arrival.from, ack);
         if of < self.window_from {
@@ -219,7 +220,7 @@ impl Connection {
             self.end = Some(to);
         }
         let is_mark = self.take_marks(arrival);
-        // The FIN takes no room.
+        // The FIN needs no room.
         let end = self.end.filter(|&end| end == kept && arrival.fin);
         let response = arrival.request.and_then(|request| request.response());
         let at_once = response.is_some() || is_mark;
@@ -234,7 +235,7 @@ impl Connection {
             None => {
                 self.receiver.on_bare(now, from, stamp);
                 if arrival.end() > from {
-                    // There is no room for any of it.
+                    // There is no room for any of its data.
                     self.acknowledge_again();
                 }
                 None
@@ -249,8 +250,8 @@ impl Connection {
 }
 
 impl Connection {
-    /// Marks of congestion in what arrives, and the answer to our echo (RFC 3168 section 6.1.3); whether
-    /// the ACK may not wait.
+    /// Processes CE marks on arriving segments, and the response to our echo (RFC 3168 section 6.1.3);
+    /// returns whether the ACK must not be delayed.
     fn take_marks(&mut self, arrival: &Arrival) -> bool {
         let Notification { agreed, echoes, .. } = self.congestion;
         if !agreed {
@@ -265,7 +266,7 @@ impl Connection {
     }
 }
 
-/// Whether a segment may answer our SYN (RFC 9293 section 3.10.7.3).
+/// Whether a segment may be a response to our SYN (RFC 9293 section 3.10.7.3).
 fn answers(arrival: &Arrival) -> bool {
     match arrival.ack {
         Some(ack) => ack == 1 && (arrival.syn || arrival.rst),

@@ -1,4 +1,4 @@
-//! Handoffs: what the network and the node say of the path.
+//! Handoffs: information about the path from the network and from the node.
 
 use midflight_control::{Notice, PathUpdate};
 use midflight_tcp::Log;
@@ -13,19 +13,19 @@ impl Connection {
         self.limit(now, self.sender.view().snd_una, log);
     }
 
-    /// The node knows the links of a handoff: one that it predicts, or one that is over. To be called before
+    /// The node has the link data of a handoff, either a predicted or a completed one. Call before
     /// [`Self::on_warning`] or [`Self::on_attached`].
     pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
         self.receiver.on_links(now, notice, is_over);
     }
 
-    /// The node is about to leave its link, of which its handoff signal may tell the other side.
+    /// The node is about to leave its link; its handoff signal may report that to the other side.
     pub fn on_warning(&mut self, now: Instant) {
         let acks = self.receiver.on_warning(now);
         self.acks.extend(acks);
     }
 
-    /// The node has found out that it is on another link.
+    /// The node has detected that it is on another link.
     pub fn on_attached(&mut self, now: Instant) {
         let acks = self.receiver.on_attached(now);
         self.acks.extend(acks);

@@ -1,4 +1,4 @@
-//! Where the ends are, and what they are made with.
+//! Addresses and settings of the endpoints.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

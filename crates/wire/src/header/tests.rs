@@ -115,7 +115,7 @@ fn some_data() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..100)
 }
 
-/// Corrects lengths and checksums, so that the decoder reads further.
+/// Corrects lengths and checksums, so that the decoder continues.
 fn repair(bytes: &mut [u8]) {
     let total = bytes.len() as u16;
     let ip = 20 + 4 * usize::from(bytes[0] & 1);
@@ -139,8 +139,8 @@ proptest! {
         prop_assert_eq!(Header::decode(&bytes), Ok((header, &data[..])));
     }
 
-    /// Any bytes give a segment or an error, also with correct checksums. A decoded segment is the
-    /// same after another round.
+    /// Any bytes give a segment or an error, also with correct checksums. A decoded segment is
+    /// unchanged by encoding and decoding it again.
     #[test]
     fn any_bytes_are_a_segment_or_an_error(
         mut bytes in prop::collection::vec(any::<u8>(), 0..120),
@@ -151,7 +151,7 @@ proptest! {
         }
         match Header::decode(&bytes) {
             Ok((header, data)) => {
-                // Without padding between them, more options fit than with it.
+                // Without padding in between, more options fit than with it.
                 if let Ok(again) = header.encode(data) {
                     prop_assert_eq!(Header::decode(&again), Ok((header, data)));
                 }
@@ -181,7 +181,7 @@ proptest! {
         prop_assert!(matches!(cut, Err(WireError::Short { .. })), "{:?}", cut);
     }
 
-    /// Another reader finds the same in what is encoded.
+    /// Another decoder finds the same values in an encoded packet.
     #[test]
     fn another_reader_agrees(header in a_header(), data in some_data()) {
         let bytes = header.encode(&data).unwrap_or_else(|e| unreachable!("{e}"));
@@ -290,7 +290,7 @@ fn after_ttl(header: &Header) -> Vec<u8> {
     header.encode(b"data").unwrap_or_default()
 }
 
-/// RFC 1071 section 3 has this example.
+/// The example of RFC 1071 section 3.
 #[test]
 fn checksums_are_of_ones_complement() {
     let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
