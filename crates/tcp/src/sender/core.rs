@@ -1,5 +1,4 @@
-//! The state that every kind of recovery shares: sequence space, window, timer
-//! and RTT timing.
+//! The state shared by every kind of recovery: sequence space, window, timer and RTT timing.
 
 mod books;
 mod classifier;
@@ -55,14 +54,14 @@ use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::sizes::Sizes;
 use crate::state::Trigger;
 
-/// Requests of orders to a recovery.
+/// Requests from orders to the recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecoveryRequest {
-    /// Look again at what may be sent.
+    /// Check again what may be sent.
     Again,
-    /// Nothing was lost: forget that there was a recovery.
+    /// Nothing was lost: end the recovery.
     Forget,
-    /// The same, but duplicates of the last ACK continue counting.
+    /// The same, but duplicates of the last ACK still count.
     Count,
     /// Everything outstanding is retransmitted, for another reason than a timeout.
     Rewind,
@@ -80,24 +79,24 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
     peer: Peer,
-    /// The next new segment announces a reduction (CWR).
+    /// The next new segment must announce a reduction (CWR).
     owes_cwr: bool,
-    /// The train under way.
+    /// The active train.
     train: Option<ActiveTrain>,
-    /// When the next burst may leave, where bursts are paced.
+    /// When the next burst may be sent, if bursts are paced.
     pacer: Option<Pacer>,
-    /// The delivery rate, if a part listens to it; and the results of the last ACK.
+    /// The delivery rate, if a part uses it; and the results of the last ACK.
     deliveries: Option<Box<Deliveries>>,
     rate: Option<RateSample>,
-    /// The validation of paths, and the destination of the current segment.
+    /// Path validations to send, and the destination of the current segment.
     challenges: Challenges,
-    /// A requested rate, and one to report.
+    /// A requested rate, and a rate to report.
     asking: Option<RateRequest>,
     report: Option<(RateCode, Nonce)>,
-    /// That of the last request, which a report repeats.
+    /// The nonce of the last request, which a report repeats.
     last_nonce: Nonce,
-    /// The handshake, a train or a rate request is under way or the window closed, or segments are paced or
-    /// followed: the usual course of sending is suspended.
+    /// The fast path of sending is off: the handshake, a train or a rate request is in progress, the window
+    /// is closed, or segments are paced or tracked.
     pub(crate) held: bool,
     syn_timeouts: u32,
     /// The segment for which the timer last expired, and the threshold after the first expiry for it.
@@ -105,21 +104,21 @@ pub(crate) struct Core {
     /// The response to duplicates has set the window for the current ACK.
     window_answered: bool,
     policies: Vec<Policy>,
-    /// The events to which some part listens.
+    /// The events for which some part is called.
     interests: Interests,
     response: AnyDupackResponse,
-    /// An order's announcement of reordering, and its time.
+    /// An order to expect reordering, and its time.
     reordering: Option<(Reordering, Instant)>,
-    /// Duplicates that usually indicate a loss are treated as reordering so far.
+    /// Duplicates that usually indicate a loss are still treated as reordering.
     patient: bool,
-    /// Segments below this do not overtake each other; while reordering is expected.
+    /// Segments below this do not overtake each other; set while reordering is expected.
     pub(crate) in_order_below: Option<Seq>,
-    /// Duplicate ACKs after which a segment counts as lost.
+    /// Number of duplicate ACKs after which a segment counts as lost.
     pub(crate) dup_threshold: u32,
-    /// FlightSize before limited transmit, where the response keeps it.
+    /// FlightSize before limited transmit, if the response stores it.
     flight_before: Option<u64>,
     classifier: AnyLossClassifier,
-    /// A loss is suspected, and what it is taken for.
+    /// The cause of a suspected loss, according to the classifier.
     judged: Option<LossCause>,
     detector: AnySpuriousDetector,
     /// Tracks retransmissions for policies that use reports of unneeded ones.
@@ -130,7 +129,7 @@ pub(crate) struct Core {
     pub(crate) probe: Option<u32>,
     /// Requests of applied orders to the recovery.
     request: Option<RecoveryRequest>,
-    /// The history that led to the present state, apart from the last event.
+    /// The trigger of the present state, if it is not the last event.
     noted: Option<Trigger>,
 }
 
@@ -214,7 +213,7 @@ impl Core {
         log.record(now, SenderEvent::Backoff(1));
         let (to, by) = (self.path.window.ssthresh(), Author::Handshake);
         log.record(now, SenderEvent::Ssthresh { to, by });
-        // The SYN is sent alone.
+        // Only the SYN is sent.
         self.set_cwnd(1.0, by, log);
     }
 
@@ -224,7 +223,7 @@ impl Core {
         self.path.window.cwnd()
     }
 
-    /// The whole segments of it.
+    /// The whole segments of `cwnd`.
     #[inline(always)]
     pub(crate) fn whole_cwnd(&self) -> u64 {
         self.path.window.whole()
@@ -243,7 +242,8 @@ impl Core {
         self.books.flight_size()
     }
 
-    /// The segments in flight, if each duplicate ACK indicates a segment that has left the network.
+    /// Sets the estimate of the segments in flight, where each duplicate ACK counts as a segment that has
+    /// left the network.
     pub(crate) fn set_pipe_by_duplicates(&mut self) {
         let pipe = self.flight_size() as i64 - i64::from(self.loss.dupacks());
         self.loss.set_pipe(pipe);
@@ -257,7 +257,7 @@ impl Core {
         self.path.window.set_ssthresh(to, by, self.now, log);
     }
 
-    /// Grows the window for an ACK that advanced by `segments` to the present `una`.
+    /// Grows the window for an ACK that advanced SND.UNA by `segments` to its present value.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
         let by = match self.books.una() {
@@ -270,7 +270,7 @@ impl Core {
         }
     }
 
-    /// The same of a connection that is open.
+    /// The same for an open connection.
     #[inline(always)]
     pub(crate) fn grow_by(&mut self, by: Author, segments: u64, log: &mut impl Log) {
         if !self.path.reno && self.has_foreign_controller() {
@@ -298,7 +298,7 @@ impl Core {
         }
     }
 
-    /// The SYN is acknowledged: the initial window replaces what the ACK opened.
+    /// The SYN is acknowledged: the window becomes the initial window.
     #[cold]
     #[inline(never)]
     fn end_handshake(&mut self, log: &mut impl Log) {
@@ -318,8 +318,8 @@ impl Core {
         }
     }
 
-    /// RFC 3465 section 2.2: in the slow start that follows a timeout L is one segment. That slow
-    /// start is over when the window has reached the threshold.
+    /// RFC 3465 section 2.2: in the slow start after a timeout L is one segment. That slow start is over
+    /// when the window has reached the threshold.
     #[cold]
     fn counting_after_timeout(&mut self) -> AckCounting {
         self.path.slow_start_after_timeout = self.cwnd() < self.ssthresh();
@@ -331,13 +331,13 @@ impl Core {
         }
     }
 
-    /// The last timeout was spurious: the slow start under way does not follow one.
+    /// The last timeout was spurious: the current slow start does not count as one after a timeout.
     pub(crate) fn no_timeout(&mut self) {
         self.path.slow_start_after_timeout = false;
     }
 
-    /// There is more to send. After an idle time longer than the RTO the window is at most the
-    /// restart window (RFC 5681 section 4.1).
+    /// There is more to send. After an idle time longer than the RTO the window is at most the restart
+    /// window (RFC 5681 section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Instant, log: &mut impl Log) {
         if self.books.una() == 0
             || self.books.is_outstanding()
@@ -366,9 +366,8 @@ impl Core {
         }
     }
 
-    /// The load that a congestion event halves. While the sender goes back
-    /// after a timeout, FlightSize is what it has sent since: what was
-    /// outstanding before is considered lost, and is not in flight. Segments of
+    /// The load that a congestion event halves. While the sender goes back after a timeout, FlightSize
+    /// counts the segments sent since: earlier ones are considered lost and are not in flight. Segments of
     /// limited transmit do not count (RFC 5681 section 3.2 step 2).
     fn load(&self) -> f64 {
         match self.config.response_load {
@@ -381,9 +380,8 @@ impl Core {
         }
     }
 
-    /// Sets `ssthresh` for a loss that duplicate ACKs have reported. Returns the
-    /// window for fast recovery, where the controller does not leave that to the
-    /// kind of recovery.
+    /// Sets `ssthresh` for a loss reported by duplicate ACKs. Returns the window for fast recovery, unless
+    /// the controller leaves that to the recovery.
     pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
         let load = self.load();
         let ssthresh = self.threshold(false, load, log);
@@ -396,17 +394,16 @@ impl Core {
         window
     }
 
-    /// The window that a fast recovery which inflates it ends with: the
-    /// threshold, unless the controller keeps a smaller window as it is.
+    /// The window at the end of a fast recovery that inflates it: the threshold, unless the controller
+    /// keeps a smaller window.
     pub(crate) fn recovery_target(&self) -> f64 {
         self.path.window.recovery_target()
     }
 
-    /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
-    /// retransmission is lost: SND.UNA has not advanced while new data was sent, so
-    /// FlightSize counts what has long arrived. In flight was at most the
-    /// window that recovery aimed at. The window in use counts as it is without
-    /// what duplicates have added, which is `deflated`.
+    /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a retransmission is lost:
+    /// SND.UNA has not advanced while new data was sent, so FlightSize includes data that arrived long ago.
+    /// The data in flight was at most the target window of the recovery. The window in use counts without
+    /// the segments that duplicates have added; that is `deflated`.
     fn reduce_after_timeout(&mut self, deflated: f64, log: &mut impl Log) {
         let mut load = self.load();
         if self.loss.in_fast_recovery() {
@@ -421,15 +418,15 @@ impl Core {
 
     // ---- timer and RTT --------------------------------------------------
 
-    /// Arms the timer from now, or stops it when nothing is in flight. It is
-    /// frozen while the window is closed, and starts from there when it opens.
+    /// Arms the timer from now, or stops it when nothing is in flight. It is stopped while the window is
+    /// closed, and started when the window opens.
     pub(crate) fn restart_timer(&mut self) {
         let (clock, timeout) = (self.config.rto.clock, self.path.rto.timeout());
         let outstanding = self.books.is_outstanding();
         self.timers.restart(self.now, clock, timeout, outstanding);
     }
 
-    /// Forgets which segment was being timed.
+    /// Stops timing a segment.
     pub(crate) fn cancel_timing(&mut self) {
         self.path.timed = None;
     }
@@ -452,8 +449,8 @@ impl Core {
     fn take_sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
         let per_window = match self.config.rtt_sampling {
             RttSampling::OnePerWindow => 1,
-            // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up. While going back, what was
-            // outstanding before the timeout brings no samples.
+            // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up. While going back, segments
+            // outstanding before the timeout give no samples.
             RttSampling::Timestamps => {
                 let flight = self.books.sent_since_rewind();
                 flight.div_ceil(2).max(1) as u32
@@ -489,13 +486,13 @@ impl Core {
         self.timers.is_due(now)
     }
 
-    /// The timer has expired: the stall begins.
+    /// The timer has expired.
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         self.timers.ring(self.config.rto.clock.count(now));
         self.timers.expire();
         self.loss.begin_timeout(self.books.max());
-        // A probe that was not answered is over; the detector may start another.
+        // A probe without a result is over; the detector may start another.
         self.probe = None;
         self.end_train();
         self.end_duplicates();
@@ -504,7 +501,7 @@ impl Core {
         log.record(now, SenderEvent::Timeout(self.number(self.books.una())));
     }
 
-    /// Whether something is outstanding that was when the timer last expired.
+    /// Whether a segment is outstanding that was outstanding when the timer last expired.
     pub(crate) fn is_going_back(&self) -> bool {
         self.books.una() < self.loss.timeout_point()
     }
@@ -515,8 +512,7 @@ impl Core {
         self.go_back_from(self.cwnd(), log);
     }
 
-    /// The same where fast recovery adds to `cwnd` for duplicates: `deflated` is
-    /// the window without that.
+    /// The same if fast recovery adds duplicates to `cwnd`: `deflated` is the window without them.
     pub(crate) fn go_back_from(&mut self, deflated: f64, log: &mut impl Log) {
         if !(self.config.hold_ssthresh_on_repeat && self.loss.timed_out_again()) {
             self.reduce_after_timeout(deflated, log);
@@ -534,7 +530,7 @@ impl Core {
 
     // ---- acknowledgements -------------------------------------------------
 
-    /// Refuses an ACK of something never sent; otherwise time moves on.
+    /// Refuses an ACK of a segment that was never sent; otherwise updates the time.
     pub(crate) fn begin_ack(&mut self, now: Instant, ack: &Ack) -> bool {
         self.now = now;
         self.path.rtt_sampled = false;
@@ -551,7 +547,7 @@ impl Core {
         sent
     }
 
-    /// Moves `una` to the ACK and takes the sample that a restart is waiting for.
+    /// Advances SND.UNA to the ACK and takes the sample for which an RTT restart is waiting.
     #[inline(always)]
     pub(crate) fn advance(&mut self, ack: Seq, log: &mut impl Log) -> u64 {
         let segments = ack.saturating_sub(self.books.una());
@@ -585,8 +581,8 @@ impl Core {
         segments
     }
 
-    /// The normal course of an ACK of new data: advance, sample, re-arm.
-    /// Returns how many segments it covers.
+    /// The usual processing of an ACK of new data: advance, sample, re-arm. Returns how many segments it
+    /// covers.
     pub(crate) fn accept(&mut self, ack: &Ack, log: &mut impl Log) -> u64 {
         let segments = self.accept_keeping_timer(ack, log);
         self.restart_timer();
@@ -622,7 +618,7 @@ impl Core {
 
     // ---- transmission ---------------------------------------------------
 
-    /// Hands out segment `seq` and updates the state of the segments.
+    /// Creates segment `seq` for transmission and updates the state.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, seq: Seq) -> Segment {
         let idle = !self.books.is_outstanding();
@@ -635,7 +631,7 @@ impl Core {
             if self.config.karn_every_retransmission
                 && self.path.timed.is_some_and(|(timed, _)| timed == seq)
             {
-                // Karn: an ACK could be for either transmission.
+                // Karn: an ACK could belong to either transmission.
                 self.path.timed = None;
             }
         } else {

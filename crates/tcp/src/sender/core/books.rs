@@ -1,5 +1,5 @@
-//! The sequence space of a sender: what is sent, what is acknowledged, and when each outstanding
-//! segment was sent. Sequence numbers are in segments.
+//! The sequence space of a sender: which segments are sent and acknowledged, and when each
+//! outstanding segment was sent. Sequence numbers are in segments.
 
 use educe::Educe;
 use midflight_units::{Instant, Ring, Seq};
@@ -7,7 +7,8 @@ use midflight_units::{Instant, Ring, Seq};
 /// The state of an outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
-    /// Nanoseconds, shifted by one to make room for the other.
+    /// The send time in nanoseconds, shifted left by one; the lowest bit is the retransmission
+    /// flag.
     sent_and_retransmitted: u64,
 }
 
@@ -18,7 +19,7 @@ impl Outstanding {
         }
     }
 
-    /// When it was sent last.
+    /// When it was last sent.
     pub(crate) fn sent(self) -> Instant {
         Instant::from_nanos(self.sent_and_retransmitted >> 1)
     }
@@ -75,7 +76,7 @@ impl Books {
         self.max
     }
 
-    /// One past the last segment there is to send.
+    /// One past the last segment that there is to send.
     #[inline(always)]
     pub(crate) fn end(&self) -> Seq {
         self.end
@@ -99,7 +100,7 @@ impl Books {
         self.una < self.max
     }
 
-    /// When a segment last went.
+    /// When a segment was last sent.
     #[inline(always)]
     pub(crate) fn last_sent(&self) -> Instant {
         self.last_sent
@@ -122,13 +123,13 @@ impl Books {
         self.outstanding.iter().copied()
     }
 
-    /// The application has data up to this segment, which is not included.
+    /// Sets the end of the application's data to this segment, exclusive.
     pub(crate) fn set_end(&mut self, end: Seq) {
         self.end = end;
     }
 
-    /// An ACK of everything below `ack`; how many segments it newly covers. SND.NXT is at least
-    /// SND.UNA after it.
+    /// Processes an ACK of everything below `ack`; returns how many segments it newly covers.
+    /// Afterwards SND.NXT is at least SND.UNA.
     #[inline(always)]
     pub(super) fn acknowledge(&mut self, ack: Seq) -> u64 {
         let segments = ack.saturating_sub(self.una);
@@ -141,8 +142,8 @@ impl Books {
         segments
     }
 
-    /// A segment leaves that was sent before. ns-2's scoreboard may hand out what has been
-    /// acknowledged, after SACK blocks that came late: nothing is noted of that.
+    /// A segment is retransmitted. ns-2's scoreboard may return a segment that has been
+    /// acknowledged, after late SACK blocks: that is not recorded.
     #[inline(always)]
     pub(super) fn sent_again(&mut self, seq: Seq, now: Instant) {
         let index = seq.checked_sub(self.una);
@@ -153,7 +154,7 @@ impl Books {
         self.last_sent = now;
     }
 
-    /// A segment leaves for the first time, by limited transmit or not.
+    /// A segment is sent for the first time; `limited` if by limited transmit.
     #[inline(always)]
     pub(super) fn sent_new(&mut self, seq: Seq, now: Instant, limited: bool) {
         self.outstanding.push(Outstanding::new(now, false));
@@ -173,12 +174,12 @@ impl Books {
         self.nxt = self.una + 1;
     }
 
-    /// SND.NXT is one past the highest segment sent: nothing goes again.
+    /// SND.NXT becomes one past the highest segment sent: nothing is retransmitted.
     pub(crate) fn resume(&mut self) {
         self.nxt = self.max;
     }
 
-    /// SND.NXT passes over what need not be retransmitted, up to `seq`.
+    /// SND.NXT skips segments that need not be retransmitted, up to `seq`.
     pub(crate) fn skip_to(&mut self, seq: Seq) {
         self.nxt = seq.min(self.max);
     }

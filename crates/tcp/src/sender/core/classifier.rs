@@ -10,7 +10,7 @@ use crate::event::{Log, SenderEvent};
 use crate::state::Trigger;
 
 impl Core {
-    /// The loss of the first unacknowledged segment is suspected: what would be its cause?
+    /// The first unacknowledged segment is suspected lost: returns the cause.
     pub(super) fn judge(&mut self, view: &SenderView, log: &mut impl Log) -> LossCause {
         if let Some(cause) = self.judged {
             return cause;
@@ -27,12 +27,12 @@ impl Core {
         cause
     }
 
-    /// Gives the classifier the RTT of the segment that the ACK answers: the
-    /// first it covers, unless that was resent.
+    /// Passes an RTT to the classifier, from the first segment that the ACK covers, unless that was
+    /// retransmitted.
     #[cold]
     pub(super) fn measure(&mut self, ack: Seq, log: &mut impl Log) {
         if self.books.una() == 0 {
-            // The SYN is too small for its RTT to compare with that of data.
+            // The SYN is smaller than data segments, so its RTT is not comparable.
             return;
         }
         let answered = self.books.first().filter(|o| !o.retransmitted());

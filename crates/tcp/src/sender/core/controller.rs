@@ -25,7 +25,7 @@ pub(super) fn grow(
 }
 
 impl Path {
-    /// For how many segments an ACK counts with HyStart++, and how it is counted.
+    /// How many segments an ACK counts for with HyStart++, and the counting rule.
     #[cold]
     pub(super) fn counted(
         &mut self,
@@ -46,27 +46,27 @@ impl Path {
     }
 }
 
-/// The data that a recovery passes to a controller that sets the window and the rate itself.
+/// Values that a recovery passes to a controller that sets the window and the rate itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) phase: LossPhase,
     pub(crate) in_flight: u64,
-    /// Found to be lost so far.
+    /// Segments detected as lost so far.
     pub(crate) lost: u64,
     /// In microseconds; `u32::MAX` for none.
     pub(crate) min_rtt: u64,
-    /// The window has been in full use.
+    /// The window has been fully used.
     pub(crate) window_limited: bool,
 }
 
 impl Core {
-    /// The controller sets the window and the rate by itself.
+    /// Whether the controller sets the window and the rate itself.
     #[inline(always)]
     pub(crate) fn controls(&self) -> bool {
         self.path.controls
     }
 
-    /// The state that such a controller, or a setting, needs from the start.
+    /// Creates the state that such a controller, or a setting, needs from the start.
     pub(super) fn begin_control(&mut self) {
         if self.path.controls || self.has_foreign_controller() {
             self.deliveries = Some(Box::default());
@@ -76,13 +76,13 @@ impl Core {
         }
     }
 
-    /// The controller is one from elsewhere.
+    /// Whether the controller is a foreign one.
     #[inline]
     pub(crate) fn has_foreign_controller(&self) -> bool {
         self.interests.includes(Interests::CONTROL)
     }
 
-    /// A policy from elsewhere that is a controller takes the place of the settings' one.
+    /// A foreign policy that is a controller replaces the one of the settings.
     pub(super) fn adopt_controller(&mut self) {
         self.path.congestion = AnyCongestion::Reno(Reno);
         self.path.reno = false;
@@ -97,7 +97,7 @@ impl Core {
         })
     }
 
-    /// The recovery reduces the window, although the controller sets it at other times.
+    /// Whether the recovery reduces the window, although the controller sets it at other times.
     pub(crate) fn leaves_reductions(&mut self) -> bool {
         self.has_foreign_controller() && self.foreign().is_some_and(|f| !f.steers_recovery())
     }
@@ -112,7 +112,7 @@ impl Core {
             .map_or_else(Control::default, |foreign| ask(foreign, &view))
     }
 
-    /// A timeout that reduces nothing: only the rate counts.
+    /// A timeout without a reduction: only the controller's rate is used.
     #[cold]
     pub(crate) fn tell_foreign_timeout(&mut self) {
         if self.has_foreign_controller() {
@@ -122,7 +122,7 @@ impl Core {
         }
     }
 
-    /// An ACK in a recovery that reduces the window by itself: only the rate counts.
+    /// An ACK in a recovery that reduces the window itself: only the controller's rate is used.
     pub(crate) fn pace_in_reduction(&mut self) {
         if let Some(rate) = self.asked(|f, view| f.on_ack(view)).pacing_rate {
             self.pace_by_controller(rate);
@@ -148,7 +148,7 @@ impl Core {
         control
     }
 
-    /// An ACK of new data, where the recovery knows of no controller that sets the window by itself.
+    /// An ACK of new data, with a recovery that does not support controllers that set the window.
     #[cold]
     pub(super) fn grow_by_foreign(&mut self, log: &mut impl Log) {
         let is_open = self.books.una() > 1 && !self.path.controls;
@@ -159,7 +159,7 @@ impl Core {
         }
     }
 
-    /// The same of the opening.
+    /// The same when the connection opens.
     #[cold]
     pub(super) fn open_foreign(&mut self, log: &mut impl Log) {
         if self.has_foreign_controller() {
@@ -167,7 +167,7 @@ impl Core {
         }
     }
 
-    /// The threshold after a loss or a timeout, where `load` was in flight.
+    /// The threshold after a loss or a timeout with `load` in flight.
     pub(super) fn threshold(&mut self, timeout: bool, load: f64, log: &mut impl Log) -> f64 {
         if self.has_foreign_controller() {
             let control = self.ask_foreign(log, |f, view| {
@@ -230,7 +230,7 @@ impl Core {
         self.steer(at, log, |c, window, standing| c.on_open(window, standing));
     }
 
-    /// The rate sample of the current ACK is made.
+    /// The rate sample of the current ACK is complete.
     pub(crate) fn control(&mut self, at: Inside, log: &mut impl Log) {
         if self.has_foreign_controller() {
             self.ask_foreign(log, |f, view| f.on_ack(view));
@@ -244,7 +244,7 @@ impl Core {
         });
     }
 
-    /// Nothing is in flight, and a segment is sent; whether the controller was asked.
+    /// A segment is sent while nothing was in flight; returns whether the controller was called.
     pub(crate) fn restart_control(&mut self, at: Inside, log: &mut impl Log) -> bool {
         let asks = !self.has_foreign_controller();
         if asks {
@@ -255,7 +255,7 @@ impl Core {
         asks
     }
 
-    /// Reports the window, which was set without a report.
+    /// Reports the window after it was set without a report.
     pub(crate) fn tell_window(&self, log: &mut impl Log) {
         let (to, by) = (self.cwnd(), Author::Controller);
         log.record(self.now, SenderEvent::Cwnd { to, by });
@@ -267,12 +267,12 @@ impl Core {
         self.path.congestion.on_loss_state(&standing);
     }
 
-    /// The controller is called for each segment that is found to be lost.
+    /// Whether the controller is called for each segment that is detected as lost.
     pub(crate) fn hears_losses(&self) -> bool {
         self.path.controls && self.path.congestion.hears_losses()
     }
 
-    /// A segment is found to be lost.
+    /// A segment is detected as lost.
     pub(crate) fn control_lost(&mut self, seq: Seq, at: Inside) {
         let standing = self.standing_of(at);
         let window = self.path.window.both();
@@ -281,7 +281,7 @@ impl Core {
         }
     }
 
-    /// A recovery or a timeout was not needed.
+    /// A recovery or a timeout was unneeded.
     pub(crate) fn control_undo(&mut self, at: Inside, log: &mut impl Log) {
         if self.has_foreign_controller() {
             self.ask_foreign(log, |f, view| f.on_undo(view));
@@ -291,17 +291,17 @@ impl Core {
         self.path.congestion.on_undo(&standing);
     }
 
-    /// Segments of the smallest burst.
+    /// Minimum burst in segments.
     pub(crate) fn least_burst(&self) -> u64 {
         self.path.congestion.least_burst(self.path.pacing_rate)
     }
 
-    /// How many windows the send buffer holds.
+    /// How many windows of data the send buffer holds.
     pub(crate) fn buffer_factor(&self) -> u64 {
         self.path.congestion.buffer_factor()
     }
 
-    /// Lets the congestion controller see an ACK before anything acts on it.
+    /// Passes an ACK to the congestion controller before it is processed.
     #[cold]
     pub(super) fn gauge(&mut self, ack: Seq) {
         let duplicate = ack == self.books.una() && self.books.una() < self.books.max();
@@ -324,13 +324,13 @@ impl Core {
         }
     }
 
-    /// Tells it of an RTT sample; it may set the threshold.
+    /// Passes an RTT sample to the controller, which may set the threshold.
     #[cold]
     pub(crate) fn tell_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         let news = self.rtt_news(rtt);
         let mut window = self.path.window.both();
         self.path.congestion.on_rtt_sample(&mut window, &news);
-        // RFC 9406 section 4.3: the first slow start only.
+        // RFC 9406 section 4.3: only in the first slow start.
         let is_first = window.ssthresh >= self.config.initial_ssthresh;
         if let Some(hystart) = self.path.hystart.as_mut().filter(|_| is_first) {
             let is_over =
@@ -344,14 +344,14 @@ impl Core {
             .set_ssthresh_kept(window.ssthresh, Author::Controller, self.now, log);
     }
 
-    /// Tells it that a policy has ordered the window in use.
+    /// Notifies the controller that a policy has ordered the current window.
     #[cold]
     pub(super) fn tell_order(&mut self) {
         let window = self.path.window.both();
         self.path.congestion.on_window_order(window);
     }
 
-    /// Tells it that the timer has expired and the threshold is set.
+    /// Notifies the controller that the timer has expired and the threshold is set.
     #[cold]
     pub(crate) fn tell_timeout(&mut self) {
         let news = self.rtt_news(Duration::ZERO);

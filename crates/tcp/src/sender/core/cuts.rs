@@ -1,5 +1,5 @@
-//! Segments split at the edge of a window: their numbers inside the sender, which counts what it
-//! sends, and on the wire, where a number represents a full segment's bytes ([`crate::sizes`]).
+//! Segments split at the edge of a window: their numbers inside the sender, which counts the segments that it
+//! sends, and on the wire, where a number stands for the bytes of a full segment ([`crate::sizes`]).
 
 use midflight_units::Seq;
 
@@ -8,7 +8,7 @@ use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crate::sizes::{first_byte, segment_of};
 
 impl Core {
-    /// The segment that must be sent next has only this many bytes, and as many more are needed for the rest.
+    /// Limits the segment that is sent next to this many bytes; its rest becomes another segment.
     pub(crate) fn cut(&mut self, segment: Seq, bytes: u64) {
         let last = self.end_byte();
         self.sizes.cut(segment, bytes);
@@ -18,7 +18,7 @@ impl Core {
         self.hold();
     }
 
-    /// One past the last byte there is to send; none where there is no end.
+    /// One past the last byte that there is to send; none if that is unlimited.
     pub(crate) fn end_byte(&self) -> Option<u64> {
         let end = self.books.end();
         let of_full = (end < Seq::MAX).then(|| self.sizes.byte(end));
@@ -32,7 +32,7 @@ impl Core {
         self.books.set_end(end + u64::from(has_more));
     }
 
-    /// The application has data up to this number, which is not included.
+    /// Sets the end of the application's data to this number, exclusive.
     pub(crate) fn set_end(&mut self, end: Seq) {
         if self.sizes.are_full() || end == Seq::MAX {
             self.sizes.end = None;
@@ -42,7 +42,7 @@ impl Core {
         }
     }
 
-    /// The number that a segment of the sender has on the wire.
+    /// The number of a sender's segment on the wire.
     pub(crate) fn number(&self, segment: Seq) -> Seq {
         if self.sizes.are_full() {
             return segment;
@@ -50,7 +50,7 @@ impl Core {
         segment_of(self.sizes.byte(segment), self.sizes.full()).0
     }
 
-    /// A segment as it is on the wire.
+    /// Converts a segment to its form on the wire.
     pub(crate) fn on_wire(&self, segment: Segment) -> Segment {
         if self.sizes.are_full() {
             return segment;
@@ -75,7 +75,7 @@ impl Core {
         }
     }
 
-    /// An ACK in the sender's own segments.
+    /// Converts an ACK to the sender's own segment numbers.
     #[cold]
     pub(crate) fn in_own_segments(&self, ack: &Ack) -> Ack {
         let full = self.sizes.full();

@@ -1,5 +1,5 @@
-//! Calls of the detector of spurious retransmissions, and of the watch that tracks retransmissions
-//! for policies.
+//! Calls of the detector of spurious retransmissions, and of the tracker of retransmissions for
+//! policies.
 
 use midflight_control::spurious::{Unneeded, UnneededTracker};
 use midflight_control::{AckNews, Interests, Orders, SenderView};
@@ -12,12 +12,12 @@ use crate::event::Log;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnneededWatch {
     pub(super) retransmissions: UnneededTracker,
-    /// Its last finding, as long as no policy has responded.
+    /// Its last finding, until a policy has responded.
     pub(super) found: Option<Unneeded>,
 }
 
 impl Core {
-    /// Lets the detector look at an ACK that has been processed.
+    /// Passes a processed ACK to the detector.
     pub(super) fn consult_detector(&mut self, ack: &AckNews, log: &mut impl Log) {
         let view = self.view();
         let orders = if self
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// Notes whether the detector or the watch waits for something.
+    /// Updates whether the detector or the tracker waits for ACKs.
     pub(super) fn note_detecting(&mut self) {
         let watch = self.unneeded.as_deref();
         let watching = watch.is_some_and(|w| w.retransmissions.is_waiting());
@@ -48,7 +48,7 @@ impl Core {
             | Interests::RETRANSMISSIONS.when(watching);
     }
 
-    /// Tells the watch, if a policy wants one, of a recovery that begins.
+    /// Notifies the tracker, if a policy needs it, that a recovery begins.
     pub(super) fn begin_watch(&mut self, before: &SenderView, timeout: bool) {
         if let Some(watch) = &mut self.unneeded {
             watch.found = None;
@@ -56,7 +56,7 @@ impl Core {
         }
     }
 
-    /// Tells the policies of a recovery that was not needed, until one answers.
+    /// Notifies the policies of an unneeded recovery, until one responds.
     pub(super) fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
         let mut found = self.unneeded.as_ref().and_then(|w| w.found);
         let applied = self.ask(Some(Interests::UNNEEDED), log, |policy, view| {
@@ -70,7 +70,7 @@ impl Core {
         applied.any
     }
 
-    /// Tells detector and watch that a segment is sent again.
+    /// Notifies detector and tracker that a segment is retransmitted.
     #[cold]
     pub(super) fn note_retransmission(&mut self, seq: Seq) {
         self.detector.on_retransmission(seq);

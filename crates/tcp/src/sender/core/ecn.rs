@@ -1,11 +1,12 @@
-//! Explicit congestion notification of a sender (RFC 3168 section 6.1.2), as Linux has it: new data carry ECT(0), and
-//! CWR once after each reduction. The reduction itself is the recovery's.
+//! Explicit congestion notification of a sender (RFC 3168 section 6.1.2), as in Linux: new data carries ECT(0), and
+//! CWR once after each reduction. The recovery makes the reduction itself.
 
 use super::Core;
 use crate::segment::EcnCodepoint;
 
 impl Core {
-    /// The marks of a segment that leaves (tcp_ecn_send()): the SYN and retransmissions have none.
+    /// The ECN codepoint and CWR flag of a segment to send (tcp_ecn_send()): the SYN and retransmissions have
+    /// neither.
     #[cold]
     pub(super) fn mark(&mut self, is_new_data: bool) -> (EcnCodepoint, bool) {
         if !is_new_data {

@@ -1,9 +1,9 @@
-//! The loss state that all kinds of recovery share: duplicate ACKs, the estimate of the data in
+//! The loss state shared by all kinds of recovery: duplicate ACKs, the estimate of the data in
 //! flight, and whether the sender is in fast recovery or has timed out.
 
 use midflight_units::Seq;
 
-/// The state of a loss that is suspected or repaired.
+/// The state of a loss that is suspected or being repaired.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossState {
     dupacks: u32,
@@ -13,7 +13,7 @@ pub(crate) struct LossState {
     repeated_timeout: bool,
     timeout_point: Seq,
     resend: Option<Seq>,
-    /// Recovery has more to send again than `resend`, and SND.NXT does not show it.
+    /// Recovery has more to retransmit than `resend`, and SND.NXT does not show it.
     repairs: bool,
 }
 
@@ -24,7 +24,7 @@ impl LossState {
         self.dupacks
     }
 
-    /// Recovery's estimate of the segments in flight (RFC 6675); may pass below zero as in ns-2.
+    /// Recovery's estimate of the segments in flight (RFC 6675); may become negative as in ns-2.
     #[inline(always)]
     pub(crate) fn pipe(&self) -> i64 {
         self.pipe
@@ -58,7 +58,7 @@ impl LossState {
         self.repairs
     }
 
-    /// Recovery tells whether there are.
+    /// Sets whether there are such segments.
     pub(crate) fn set_repairs(&mut self, repairs: bool) {
         self.repairs = repairs;
     }
@@ -68,19 +68,19 @@ impl LossState {
         self.resend.is_some()
     }
 
-    /// Another duplicate ACK has come.
+    /// Counts another duplicate ACK.
     #[inline(always)]
     pub(crate) fn count_duplicate(&mut self) {
         self.dupacks += 1;
     }
 
-    /// This many duplicates count now.
+    /// Sets the number of duplicate ACKs.
     #[inline(always)]
     pub(crate) fn set_dupacks(&mut self, dupacks: u32) {
         self.dupacks = dupacks;
     }
 
-    /// Sets the estimate of what is in flight.
+    /// Sets the estimate of the data in flight.
     #[inline(always)]
     pub(crate) fn set_pipe(&mut self, pipe: i64) {
         self.pipe = pipe;
@@ -103,12 +103,12 @@ impl LossState {
         self.in_fast_recovery = true;
     }
 
-    /// Fast recovery is over; whether it was under way.
+    /// Fast recovery is over; returns whether it was in progress.
     pub(crate) fn leave_fast_recovery(&mut self) -> bool {
         std::mem::replace(&mut self.in_fast_recovery, false)
     }
 
-    /// This segment goes before anything else.
+    /// This segment is sent before anything else.
     pub(crate) fn resend(&mut self, seq: Seq) {
         self.resend = Some(seq);
     }
@@ -119,7 +119,7 @@ impl LossState {
         self.resend.is_some()
     }
 
-    /// The segment to send before anything else; once.
+    /// Removes and returns the segment to send before anything else.
     pub(crate) fn take_resend(&mut self) -> Option<Seq> {
         self.resend.take()
     }
@@ -144,7 +144,7 @@ impl LossState {
         self.timed_out &= segments == 0;
     }
 
-    /// Nothing is lost, or all is considered lost: no recovery is under way.
+    /// Nothing is lost, or everything is considered lost: no recovery is in progress.
     pub(super) fn reset(&mut self) {
         self.resend = None;
         self.timed_out = false;

@@ -1,4 +1,4 @@
-//! The one place where orders take effect.
+//! The only place where orders take effect.
 
 use std::ops::BitOrAssign;
 
@@ -8,10 +8,10 @@ use super::{Core, RecoveryRequest};
 use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
-/// The results of orders.
+/// The results of applied orders.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Applied {
-    /// There were any.
+    /// There was at least one order.
     pub(super) any: bool,
     /// The calling recovery must not change the window.
     pub(super) keep_window: bool,
@@ -25,7 +25,7 @@ impl BitOrAssign for Applied {
 }
 
 impl Core {
-    /// The one place where orders take effect.
+    /// Applies orders; no other code does.
     pub(super) fn apply(
         &mut self,
         author: &'static str,
@@ -56,7 +56,7 @@ impl Core {
                     self.set_cwnd(cwnd, by, log);
                     self.tell_order();
                 }
-                // NaN comes here too.
+                // This also covers NaN.
                 Order::SetCwnd(cwnd) => {
                     log.record(self.now, SenderEvent::WindowRefused { author, cwnd });
                 }
@@ -95,7 +95,7 @@ impl Core {
                     }
                 }
                 Order::GoBack => {
-                    // The segment retransmitted at the timeout need not be sent once more.
+                    // The segment retransmitted at the timeout need not be retransmitted again.
                     let resent = self
                         .first_timeout
                         .is_some_and(|(seq, _)| seq == self.books.una());
@@ -132,8 +132,8 @@ impl Core {
         applied
     }
 
-    /// Ends the current recovery, in which nothing was lost. The reason of the order may no longer
-    /// exist: then the current duplicates are not caused by it, and continue to count.
+    /// Ends the current recovery, in which nothing was lost. If the reason for the order no longer
+    /// applies, the current duplicates are not caused by it, and still count.
     fn take_back(&mut self, counting: bool) {
         self.noted = Some(Trigger::Spurious);
         let recovering = self.loss.in_fast_recovery()
@@ -144,7 +144,7 @@ impl Core {
         if !recovering {
             return;
         }
-        // What is undone was no timeout (RFC 3465 section 2.2).
+        // The undone timeout does not count as one (RFC 3465 section 2.2).
         self.no_timeout();
         self.end_train();
         self.probe = None;
@@ -173,8 +173,8 @@ impl Core {
         self.loss.reset();
         self.flight_before = None;
         if self.cwnd() < 1.0 {
-            // Sack1's window has no floor. With none a flow that gets marks more often than its
-            // timer expires would stand still.
+            // Sack1's window has no minimum. With a window of zero, a flow that gets marks more
+            // often than its timer expires would stall.
             self.set_cwnd(1.0, by, log);
         }
         self.cancel_timing();

@@ -1,5 +1,5 @@
-//! The state of a path: the windows and the controller that sets them, the round-trip time and
-//! the timeout that follows from it, and the rate of bursts. A path that is reset is a new value.
+//! The state of a path: the windows and the controller that sets them, the round-trip time and the
+//! resulting timeout, and the pacing rate. Resetting a path creates a new value.
 
 use educe::Educe;
 use midflight_control::congestion::{AnyCongestion, HyStartPlus};
@@ -11,42 +11,42 @@ use super::Core;
 use crate::config::{SenderConfig, SlowStart};
 use crate::event::{Author, Log, SenderEvent};
 
-/// A sender's state of the path that its segments take.
+/// A sender's state for the path of its segments.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Path {
     pub(super) window: WindowState,
     pub(super) congestion: AnyCongestion,
-    /// The criterion that ends the first slow start, if that is not the controller.
+    /// What ends the first slow start, if that is not the controller.
     pub(super) hystart: Option<HyStartPlus>,
     /// The controller is Reno and nothing else ends slow start: the fast path, without calls of
     /// other controllers.
     pub(super) reno: bool,
-    /// The controller sets the window and the rate by itself.
+    /// The controller sets the window and the rate itself.
     pub(super) controls: bool,
-    /// The controller gives the rate of bursts.
+    /// The controller sets the pacing rate.
     pub(super) paces: bool,
-    /// The window is what limits the sender, where the recovery judges that.
+    /// The window limits the sender, if the recovery determines that.
     pub(crate) window_limited: bool,
-    /// The slow start under way follows a timeout (RFC 3465 section 2.2).
+    /// The current slow start follows a timeout (RFC 3465 section 2.2).
     pub(super) slow_start_after_timeout: bool,
     /// The window does not grow until a segment sent at this instant or later is acknowledged.
     pub(super) hold_growth: Option<Instant>,
-    /// Bytes a second at which the kind of recovery lets bursts leave; 0 if it has no such rate.
+    /// Pacing rate of the recovery in bytes per second; 0 if it has none.
     pub(crate) pacing_rate: u64,
     /// The estimate of the round-trip time, and the timeout.
     pub(crate) rto: Rto,
     /// The segment being timed and when it was sent.
     pub(super) timed: Option<(Seq, Instant)>,
-    /// The ACK at hand gave a sample.
+    /// The current ACK gave a sample.
     pub(super) rtt_sampled: bool,
-    /// After an order to restart: take a sample of any segment sent from here on.
+    /// After an order to restart: take a sample from any segment sent at this instant or later.
     pub(super) sample_since: Option<Instant>,
     /// That sample may come from a retransmission.
     pub(super) sample_retransmitted: bool,
     /// Segments sent before this give no sample.
     pub(super) rtt_epoch: Instant,
-    /// Lower bounds for the first RTT sample of what is sent from then on.
+    /// Lower bounds for the first RTT sample of segments sent at this instant or later.
     pub(super) adapt_rto: Option<(Instant, Duration, Duration)>,
 }
 
@@ -79,12 +79,12 @@ impl Path {
         }
     }
 
-    /// Begins with this many segments.
+    /// Begins with a window of this many segments.
     pub(crate) fn begin(&mut self, cwnd: f64) {
         self.window.begin(cwnd);
     }
 
-    /// Goes on with the controller and the windows of another path.
+    /// Takes the controller and the windows of another path.
     pub(crate) fn take_controller(&mut self, of: &Self) {
         self.window = of.window;
         self.congestion = of.congestion;
@@ -94,14 +94,14 @@ impl Path {
         self.hold_growth = of.hold_growth;
     }
 
-    /// Goes on with the round-trip time of another path.
+    /// Takes the round-trip time of another path.
     pub(crate) fn take_rtt(&mut self, of: &Self) {
         self.rto = of.rto;
         self.rtt_epoch = of.rtt_epoch;
     }
 
-    /// Forgets the round-trip time: the timeout is `initial`, and only what is sent from `since` on
-    /// gives samples, retransmissions too if so wanted.
+    /// Clears the RTT estimate: the timeout is `initial`, and only segments sent at `since` or
+    /// later give samples, including retransmissions if `retransmitted` is set.
     pub(super) fn restart_rtt(&mut self, initial: Duration, since: Instant, retransmitted: bool) {
         self.rto.restart(initial);
         self.rtt_epoch = since;
@@ -112,7 +112,7 @@ impl Path {
 }
 
 impl Core {
-    /// A path of which nothing is known but this RTT, with a window of this many segments.
+    /// A path with only this RTT known, and a window of this many segments.
     pub(crate) fn fresh_path(&self, rtt: Duration) -> Path {
         let mut config = self.config;
         config.rto.initial = rtt * 3;
@@ -121,7 +121,7 @@ impl Core {
         path
     }
 
-    /// Sends over another path from now on; the one so far.
+    /// Replaces the current path; returns the previous one.
     pub(crate) fn replace_path(&mut self, path: Path, log: &mut impl Log) -> Path {
         let old = std::mem::replace(&mut self.path, path);
         let (now, by) = (self.now, Author::Path);

@@ -1,13 +1,11 @@
-//! A closed window (persist mode, RFC 9293 section 3.8.6.1): nothing goes but
-//! probes of the window, at intervals that double from the retransmission
-//! timeout; the retransmission timer is stopped and the congestion window
-//! stays (RFC 1122 section 4.2.2.17: the connection must stay open).
+//! A closed window (persist mode, RFC 9293 section 3.8.6.1): only window probes are sent, at intervals that double
+//! from the retransmission timeout; the retransmission timer is stopped and the congestion window does not change (RFC
+//! 1122 section 4.2.2.17: the connection must stay open).
 //!
-//! Differs from RFC 9293, which would have a probe carry an octet or resend what
-//! is outstanding: a probe repeats an acknowledged number without data, as
-//! today's hosts do, and nothing is resent while the window is closed, as
-//! Freeze-TCP relies on. A delayed response to duplicates that is due during that time is dropped,
-//! because the duplicates are from before.
+//! Differs from RFC 9293, where a probe carries an octet or retransmits outstanding data: here a probe repeats an
+//! acknowledged number without data, as in today's hosts, and nothing is retransmitted while the window is closed, as
+//! Freeze-TCP requires. A delayed response to duplicates that is due during that time is dropped, because the
+//! duplicates are from before.
 
 use midflight_control::congestion::AckCounting;
 use midflight_control::Interests;
@@ -22,9 +20,8 @@ impl Core {
         self.timers.in_persist()
     }
 
-    /// Looks at an ACK that closes or opens the window, that comes while it is
-    /// closed, or that has a handoff mark. Whether recovery shall see it: not
-    /// one that repeats the last ACK and says something else by it.
+    /// Processes an ACK that closes or opens the window, that arrives while it is closed, or that has a handoff mark.
+    /// Returns whether the recovery processes it too: not if it repeats the last ACK and only serves this purpose.
     #[cold]
     pub(crate) fn on_special_ack(&mut self, ack: &Ack, log: &mut impl Log) -> bool {
         self.follow_deliveries(ack);
@@ -40,7 +37,7 @@ impl Core {
                 self.close_window();
                 !again
             }
-            // Answers to probes indicate no loss.
+            // Responses to probes do not indicate a loss.
             (true, true) => !again,
             (true, false) => {
                 self.timers.end_persist(self.now);
@@ -55,9 +52,9 @@ impl Core {
         counts && !is_mark
     }
 
-    /// An ACK of a part of a segment. A sender that counts ACKs grows its window by it as by any other
-    /// (RFC 2581 section 3.1; Savage et al. 1999, ACK division); one that counts what is acknowledged waits for all of
-    /// the segment, with which that comes to the same. No duplicate (RFC 5681 section 2).
+    /// An ACK of a part of a segment. A sender that counts ACKs grows its window for it as for any other (RFC 2581
+    /// section 3.1; Savage et al. 1999, ACK division); a sender that counts acknowledged data waits for the whole
+    /// segment, with the same total. It is not a duplicate (RFC 5681 section 2).
     fn on_partial(&mut self, log: &mut impl Log) {
         let is_open = !self.loss.in_fast_recovery() && !self.path.controls;
         if is_open && self.config.ack_counting == AckCounting::PerAck && self.path.reno {
@@ -73,8 +70,7 @@ impl Core {
         self.timers.begin_persist(self.now, self.path.rto.timeout());
     }
 
-    /// After an ACK: whether the usual course continues. The ACK of the SYN may
-    /// have closed the window.
+    /// After an ACK: updates whether the fast path of sending is on. The ACK of the SYN may have closed the window.
     pub(super) fn release(&mut self, ack: &Ack) {
         let closes = ack.option == AckOption::ZeroWindow && ack.ack == self.books.una();
         if closes && self.books.una() > 0 && !self.is_closed() {
@@ -85,7 +81,7 @@ impl Core {
         self.hold();
     }
 
-    /// Notes whether the usual course of sending is suspended.
+    /// Updates whether the fast path of sending is off.
     pub(super) fn hold(&mut self) {
         let carries = self.asking.is_some() || self.report.is_some();
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
@@ -100,8 +96,8 @@ impl Core {
         self.timers.persist_expired(now, self.config.rto.max);
     }
 
-    /// The probe, if one is due: the last acknowledged segment's number with no
-    /// data, which every receiver answers with its window.
+    /// The probe, if one is due: the last acknowledged segment's number without data; every receiver responds to it
+    /// with its window.
     pub(crate) fn window_probe(&mut self) -> Option<Segment> {
         self.timers.take_probe().then(|| Segment {
             seq: self.books.una() - 1,

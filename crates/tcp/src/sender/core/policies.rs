@@ -1,4 +1,4 @@
-//! Calls of the handoff policies, at each event that they listen to.
+//! Calls of the handoff policies, at each event in which they are interested.
 
 use midflight_control::loss::LossCause;
 use midflight_control::policy::Policy;
@@ -12,7 +12,7 @@ use crate::event::Log;
 use crate::segment::{Ack, AckOption};
 use crate::state::Trigger;
 
-/// The events to which only policies listen.
+/// The events that are for policies only.
 const OF_POLICIES: [Interests; 7] = [
     Interests::START,
     Interests::ACKS,
@@ -23,8 +23,8 @@ const OF_POLICIES: [Interests; 7] = [
     Interests::ADVICE,
 ];
 
-/// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
-/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are neither.
+/// The SACK blocks of an ACK, and the segment that it reports as duplicate: the first block, if it is
+/// below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are neither.
 pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
     if ack.sack.is_empty() || ack.is_quic() {
         return (SmallVec::new(), None);
@@ -43,8 +43,8 @@ pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Se
 }
 
 impl Core {
-    /// Asks each policy, or each that listens to `of`, and applies its orders before the next one
-    /// is asked.
+    /// Calls each policy, or each that is interested in `of`, and applies its orders before it calls the
+    /// next one.
     pub(super) fn ask(
         &mut self,
         of: Option<Interests>,
@@ -64,7 +64,7 @@ impl Core {
         applied
     }
 
-    /// Notes what the policies listen to.
+    /// Updates in which events the policies are interested.
     pub(super) fn note_policies(&mut self) {
         let others = OF_POLICIES
             .into_iter()
@@ -74,8 +74,7 @@ impl Core {
         self.begin_to_follow();
     }
 
-    /// Gives the notice to every policy; whether any order was applied, or a
-    /// train ended.
+    /// Passes the notice to every policy; returns whether any order was applied, or a train ended.
     pub(crate) fn consult_notice(
         &mut self,
         now: Instant,
@@ -92,7 +91,7 @@ impl Core {
         applied
     }
 
-    /// Gives throughput advice to the policies that use it; whether any order was applied.
+    /// Passes throughput advice to the policies that use it; returns whether any order was applied.
     pub(crate) fn consult_advice(
         &mut self,
         now: Instant,
@@ -105,7 +104,7 @@ impl Core {
         self.ask(of, log, |p, view| p.on_advice(&lowest, view)).any
     }
 
-    /// Gives the notice at the start of the connection to the policies that use it.
+    /// Passes the notice at the start of the connection to the policies that use it.
     pub(crate) fn consult_start(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
         self.now = now;
         self.ask(Some(Interests::START), log, |p, view| {
@@ -113,9 +112,8 @@ impl Core {
         });
     }
 
-    /// Tells those who listen of an ACK that has been processed and found the sender `standing` so.
-    /// It is `special` if it says something besides its numbers, or the usual course of sending was
-    /// suspended.
+    /// Notifies the interested parts of an ACK that has been processed; `standing` is the sender's state
+    /// before it. It is `special` if it has more content than its numbers, or if the fast path was off.
     #[inline(always)]
     pub(crate) fn consult_after_ack(
         &mut self,
@@ -124,7 +122,7 @@ impl Core {
         special: bool,
         log: &mut impl Log,
     ) {
-        // One test for both: usually no part waits.
+        // One test for both: usually no part is interested.
         if special
             || self
                 .interests
@@ -176,14 +174,14 @@ impl Core {
         if self.interests.includes(Interests::ACKS) {
             let state = self.state();
             self.ask(Some(Interests::ACKS), log, |p, view| p.on_ack(&news, view));
-            // What was reported before may be used at an ACK that changes nothing by itself.
+            // An earlier report may take effect at an ACK that changes nothing itself.
             if ack.ack <= una && self.state() != state {
                 self.noted.get_or_insert(Trigger::Report);
             }
         }
     }
 
-    /// Asks the policies that use handoff marks about one, unless the ACK is old.
+    /// Passes a handoff mark to the policies that use marks, unless the ACK is old.
     fn consult_mark(&mut self, ack: &AckNews, log: &mut impl Log) {
         if ack.mark.is_some() && ack.ack >= ack.una_before && ack.una_before > 0 {
             let state = self.state();
@@ -194,11 +192,11 @@ impl Core {
         }
     }
 
-    /// After the sender has gone back; `before` is what it was when the timer expired.
+    /// Called after the sender has gone back; `before` is its state when the timer expired.
     pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
         self.classifier.on_timeout(before);
         self.rate_timed_out(log);
-        // A SYN is alone: nothing sent before could tell that its timeout was spurious.
+        // After a lost SYN no earlier segment could show that the timeout was spurious.
         if self.books.una() > 0 {
             let orders = self.detector.on_timeout(before);
             self.apply(self.detector.info().name, &orders, log);
@@ -214,8 +212,8 @@ impl Core {
         self.ask(None, log, |p, view| p.on_timeout(before, view));
     }
 
-    /// Asks classifier and policies on entering fast recovery, with `pipe`
-    /// already set; whether the window shall be left alone.
+    /// Calls classifier and policies on entering fast recovery, with `pipe` already set; returns whether
+    /// the window must not change.
     pub(crate) fn consult_recovery(&mut self, log: &mut impl Log) -> bool {
         self.end_train();
         let view = self.view();

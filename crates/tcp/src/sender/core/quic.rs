@@ -13,18 +13,18 @@ use crate::segment::{Content, EcnCodepoint, Segment};
 pub(crate) struct Challenge {
     /// Its packet number.
     pub(crate) number: u64,
-    /// Which of the peer's addresses in turn it validates.
+    /// The epoch of the peer's address that it validates.
     pub(crate) epoch: u16,
     /// The number of that address.
     pub(crate) address: u16,
 }
 
-/// Those that wait, and where packets go.
+/// Challenges that wait, and the destination of packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Challenges {
     waiting: SmallVec<[Challenge; 2]>,
     destination: u16,
-    /// The controller with which a path begins; only QUIC has several.
+    /// The initial controller of a path; only QUIC has several paths.
     fresh: Option<Box<AnyCongestion>>,
 }
 
@@ -39,7 +39,7 @@ impl Challenges {
 }
 
 impl Core {
-    /// The controller with which a path begins.
+    /// The initial controller of a path.
     pub(super) fn fresh_controller(&self) -> AnyCongestion {
         let fresh = self.challenges.fresh.as_deref();
         *fresh.unwrap_or(&self.path.congestion)
@@ -49,23 +49,23 @@ impl Core {
         !self.challenges.waiting.is_empty()
     }
 
-    /// A path must be validated.
+    /// Queues a path validation.
     pub(crate) fn challenge(&mut self, challenge: Challenge) {
         self.challenges.waiting.push(challenge);
         self.hold();
     }
 
-    /// Number of the peer's address to which what was handed out last goes.
+    /// Number of the peer's address to which the last returned packet is sent.
     pub(crate) fn destination(&self) -> u16 {
         self.challenges.destination
     }
 
-    /// The next packets go there.
+    /// Sets the destination of the next packets.
     pub(crate) fn set_destination(&mut self, address: u16) {
         self.challenges.destination = address;
     }
 
-    /// A packet that validates a path, if one waits.
+    /// Removes and returns a packet that validates a path, if one waits.
     pub(crate) fn next_challenge(&mut self) -> Option<Segment> {
         if !self.has_challenge() {
             return None;

@@ -1,5 +1,5 @@
-//! A sender's part in Quick-Start (RFC 4782 section 4): it requests a rate with a segment, passes
-//! the answer to the policies, and reports the approved rate.
+//! A sender's part in Quick-Start (RFC 4782 section 4): it requests a rate with a segment, passes the response to the
+//! policies, and reports the approved rate.
 
 use midflight_control::policy::RateAnswer;
 use midflight_control::quick_start::{approved, Denial, Nonce, RateCode, Request, Response};
@@ -17,9 +17,9 @@ const IP_TTL: u8 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateRequest {
     rate: RateCode,
-    /// With which segment, and when; none while it waits for one to go.
+    /// The segment that carries it, and when that was sent; none until then.
     sent: Option<(Seq, Instant, Request)>,
-    /// The next request: the answer to this one is of no more use.
+    /// The next request; the response to the current one is then ignored.
     next: Option<RateCode>,
 }
 
@@ -33,8 +33,8 @@ impl RateRequest {
     }
 }
 
-/// Pseudo-random bits (the finalizer of splitmix64; Steele, Lea & Flood
-/// 2014): a receiver of the simulation does not try to guess them.
+/// Pseudo-random bits (the finalizer of splitmix64; Steele, Lea & Flood 2014): a simulated receiver does not try to
+/// guess them.
 fn scramble(seed: u64) -> u64 {
     let mut bits = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -43,8 +43,8 @@ fn scramble(seed: u64) -> u64 {
 }
 
 impl Core {
-    /// Asks for a rate with the next segment that is sent. While an answer is awaited it waits for that, which then tells nothing any more (RFC
-    /// 4782 section 4.1: one request a round trip).
+    /// Requests a rate with the next segment that is sent. While a response is outstanding, the new request waits for
+    /// it, and that response is ignored (RFC 4782 section 4.1: one request per round trip).
     pub(super) fn ask_for_rate(&mut self, rate: RateCode) {
         match &mut self.asking {
             Some(asking) if asking.sent.is_some() => asking.next = Some(rate),
@@ -59,9 +59,9 @@ impl Core {
         self.hold();
     }
 
-    /// Puts on a segment that has just been handed out what it can carry. A SYN that is
-    /// sent again carries nothing (RFC 4782 section 4.7.2). Data may ask when it is sent
-    /// again: after an outage a retransmission is the first segment that is sent.
+    /// Adds the pending options to a segment that has just been returned. A retransmitted SYN carries none (RFC 4782
+    /// section 4.7.2). Retransmitted data may carry a request: after an outage a retransmission is the first segment
+    /// that is sent.
     #[cold]
     pub(crate) fn hand_options(&mut self, segment: &mut Segment) {
         let syn_again = segment.seq == 0 && segment.retransmission;
@@ -95,8 +95,7 @@ impl Core {
         }
     }
 
-    /// Tells the policies of the answer to a request, or that its segment was
-    /// acknowledged without one.
+    /// Notifies the policies of the response to a request, or that its segment was acknowledged without one.
     pub(super) fn consult_rate(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
         let Some(RateRequest {
             sent: Some((seq, at, request)),
@@ -111,7 +110,7 @@ impl Core {
             _ => None,
         };
         let verdict = approved(&request, answer.as_ref());
-        // A response to no request, or to an earlier one, is not the answer to this one.
+        // A response without a request, or to an earlier one, does not belong to this request.
         let other = answer.is_none() || verdict == Err(Denial::Nonce);
         if other && self.books.una() <= seq {
             return;
@@ -125,7 +124,7 @@ impl Core {
         };
         let state = self.state();
         self.tell_rate(&answer, log);
-        // An ACK of new data may do the same.
+        // An ACK of new data may have the same effect.
         if self.state() != state && ack.ack <= una_before {
             self.noted.get_or_insert(Trigger::Report);
         }
@@ -135,8 +134,8 @@ impl Core {
         self.ask(None, log, |p, view| p.on_rate(answer, view));
     }
 
-    /// What was asked for is settled. If something else must be asked for it is,
-    /// and the routers learn that what they approved will not be used.
+    /// The request is finished. If another one waits, it is sent, and the routers are informed that the approved rate
+    /// will not be used.
     fn ask_anew(&mut self, next: Option<RateCode>) -> bool {
         self.asking = next.map(RateRequest::new);
         if next.is_some() {

@@ -7,9 +7,8 @@ use super::books::Outstanding;
 use super::Core;
 
 impl Core {
-    /// When duplicates mean again what they usually do: of the first unacknowledged
-    /// segment if they wait for it, of the next one that a recovery by RFC 6675
-    /// waits for, or of all.
+    /// When duplicates regain their usual meaning: for the first unacknowledged segment, for the next
+    /// segment for which an RFC 6675 recovery waits, or for all.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let (expected, _) = self.reordering?;
         let mut sent = self.books.outstanding();
@@ -31,7 +30,7 @@ impl Core {
         overdue.into_iter().chain(expected.until).min()
     }
 
-    /// Duplicate ACKs that start fast retransmit now.
+    /// Number of duplicate ACKs that start fast retransmit now.
     pub(super) fn duplicates_wanted(&self) -> u32 {
         let usual = self.config.dup_threshold;
         let Some((expected, _)) = self.reordering else {
@@ -46,14 +45,14 @@ impl Core {
         }
     }
 
-    /// Where reordering is expected: one past the segments that keep their order
-    /// among themselves, and one past those that are overdue.
+    /// While reordering is expected: one past the segments that keep their order among themselves, and
+    /// one past those that are overdue.
     #[cold]
     pub(crate) fn reordering_edges(&self) -> (Seq, Seq) {
         let overdue = self.reordering.and_then(|(expected, _)| expected.overdue);
         let sent_by = overdue.map(|after| self.now.saturating_sub(after));
         let old = |by: Instant| {
-            // What was sent again was sent before what follows it, the first time.
+            // A retransmitted segment was sent for the first time before those that follow it.
             let sent = self.books.outstanding();
             sent.take_while(|o| o.retransmitted() || o.sent() <= by)
                 .count() as Seq
@@ -62,7 +61,7 @@ impl Core {
         (in_order, self.books.una() + sent_by.map_or(0, old))
     }
 
-    /// Sets what to expect from here on, or that nothing unusual is.
+    /// Sets or ends the expectation of reordering.
     pub(super) fn expect_reordering(&mut self, reordering: Option<Reordering>) {
         self.reordering = reordering.map(|r| (r, self.now));
         self.patient &= reordering.is_some();
@@ -76,14 +75,14 @@ impl Core {
         self.set_delay(self.timers.delay());
     }
 
-    /// Whether patience may be at an end, and the timer was not due before.
+    /// Whether the wait for reordered segments may be over, and the timer was not due earlier.
     pub(crate) fn patience_is_over(&self, now: Instant) -> bool {
         let wake = self.timers.wake().filter(|_| self.reordering.is_some());
         wake.is_some_and(|(end, _)| end <= now && self.timers.is_before(end))
     }
 
     /// The wait for reordered segments ends, for some segments or for all, and its timer is set again.
-    /// Whether as many duplicates have come as indicate that the first segment is lost.
+    /// Returns whether enough duplicates have arrived to indicate that the first segment is lost.
     pub(crate) fn end_patience(&mut self, now: Instant) -> bool {
         self.now = now;
         self.path.rtt_sampled = false;

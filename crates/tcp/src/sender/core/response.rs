@@ -9,9 +9,9 @@ use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
 
 impl Core {
-    /// Asks the response about a duplicate ACK that has just been counted:
-    /// whether to retransmit, and the window that limited transmit may fill. The
-    /// duplicates are `news` if they are not echoes of an earlier recovery.
+    /// Calls the response for a duplicate ACK that has just been counted; returns whether to retransmit, and the
+    /// window that limited transmit may fill. The duplicates are `news` if they do not stem from an earlier
+    /// recovery.
     pub(crate) fn consult_duplicate(
         &mut self,
         news: bool,
@@ -25,7 +25,7 @@ impl Core {
         let window = self.response.limited_window(&view);
         self.dup_threshold = self.response.dup_threshold(&view);
         if !news {
-            // There is nothing to wait for.
+            // There is no reason to wait.
             self.response.end();
         }
         self.patient = news
@@ -41,8 +41,8 @@ impl Core {
         self.response.limited_window(&self.view())
     }
 
-    /// An ACK of new data ends duplicates that led to nothing. Where the
-    /// response continues (RFC 4653 (T.4)), what the ACK reports counts as new ones.
+    /// An ACK of new data ends duplicates that did not lead to a retransmission. If the response continues (RFC
+    /// 4653 (T.4)), segments that the ACK reports count as new duplicates.
     #[cold]
     pub(super) fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
         if self.judged.take().is_some() {
@@ -63,7 +63,7 @@ impl Core {
         }
     }
 
-    /// The duplicates are history.
+    /// The duplicates no longer count.
     pub(crate) fn end_duplicates(&mut self) {
         self.judged = None;
         self.patient = false;
@@ -71,39 +71,38 @@ impl Core {
         self.set_delay(None);
     }
 
-    /// The deadline of the response; what wakes the sender first follows.
+    /// Sets the deadline of the response, and updates the next wake-up.
     pub(super) fn set_delay(&mut self, delay: Option<(Instant, Instant)>) {
         let set = self.reordering.map(|(_, set)| set);
         self.timers.set_delay(delay, self.patience_ends().zip(set));
     }
 
-    /// Whether the response has waited long enough, and the timer was not due before.
+    /// Whether the wait of the response is over, and the timer was not due earlier.
     pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
         let delay = self.timers.delay();
         delay.is_some_and(|(due, _)| due <= now && self.timers.is_before(due))
     }
 
-    /// When what may wake the sender besides the timer was decided.
+    /// When the next wake-up besides the timer was set.
     pub(crate) fn wake_set(&self) -> Option<Instant> {
         self.timers.wake().map(|(_, set)| set)
     }
 
-    /// The wait is over now.
+    /// The wait ends now.
     pub(crate) fn end_delay(&mut self, now: Instant) {
         self.now = now;
         self.path.rtt_sampled = false;
         self.set_delay(None);
     }
 
-    /// When to call again, and when that was decided: for the timer, for the
-    /// response, or at the end of expected reordering.
+    /// When to call again, and when that was set: for the timer, for the response, or for the end of expected
+    /// reordering.
     #[inline(always)]
     pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
         self.timers.deadline()
     }
 
-    /// The same while sending does not take its usual course: a segment of a train, or a burst that is paced, may
-    /// wait for its time.
+    /// The same while the fast path is off: a segment of a train, or a paced burst, may wait too.
     #[cold]
     pub(crate) fn held_deadline(&self) -> Option<(Instant, Instant)> {
         let others = self.departure().into_iter().chain(self.gate());

@@ -1,5 +1,5 @@
-//! Methods of the shared state that only the recovery of Linux uses: its timers, which share one
-//! slot, and the windows that it sets itself.
+//! Methods of the shared state that only the Linux recovery uses: its timers, which share one slot,
+//! and the windows that it sets itself.
 
 use midflight_units::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
 impl Core {
-    /// Sets the timer to expire after so long; in a closed window, once that is open.
+    /// Sets the timer to expire after this time; if the window is closed, after it opens.
     pub(crate) fn set_slot(&mut self, kind: SlotKind, after: Duration) {
         let clock = self.config.rto.clock;
         self.timers.set_slot(kind, self.now, clock, after);
     }
 
-    /// The SYN has not been lost.
+    /// The SYN was not lost.
     pub(crate) fn forgive_syn_timeouts(&mut self) {
         self.syn_timeouts = 0;
     }
 
-    /// Takes the timer that is due out of the slot, if it is not the retransmission timer.
+    /// Removes the timer that is due from the slot, if it is not the retransmission timer.
     #[inline]
     pub(crate) fn take_slot(&mut self, now: Instant) -> Option<SlotKind> {
         let kind = self.timers.take_slot()?;
@@ -30,7 +30,7 @@ impl Core {
         Some(kind)
     }
 
-    /// Takes a sample for the timeout, unless an order has ruled out what was sent then.
+    /// Takes a sample for the timeout, unless an order has excluded segments of that time.
     pub(crate) fn take_rtt(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) -> bool {
         let is_wanted = sent >= self.path.rtt_epoch;
         if is_wanted {
@@ -39,14 +39,14 @@ impl Core {
         is_wanted
     }
 
-    /// Tells the controller of the round trip of what was sent last.
+    /// Passes the RTT of the segment sent last to the controller.
     pub(crate) fn tell_latest_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         if !self.path.reno {
             self.tell_rtt(rtt, log);
         }
     }
 
-    /// Nothing was in flight, and a segment is sent.
+    /// A segment is sent while nothing was in flight.
     pub(crate) fn tell_idle_end(&mut self) {
         if !self.path.reno && !self.path.controls {
             self.path
@@ -55,7 +55,7 @@ impl Core {
         }
     }
 
-    /// Sets the threshold by the window, whole segments of it, and not by what is in flight.
+    /// Sets the threshold from the window in whole segments, and not from the data in flight.
     pub(crate) fn reduce_from_window(&mut self, timeout: bool, by: Author, log: &mut impl Log) {
         if self.path.controls && !self.has_foreign_controller() {
             self.path.congestion.on_reduction(self.path.window.both());
@@ -66,7 +66,7 @@ impl Core {
         self.set_ssthresh(ssthresh, by, log);
     }
 
-    /// The recovery has found out that it, or the timeout, was not needed.
+    /// The recovery has detected that it, or the timeout, was unneeded.
     pub(crate) fn note_spurious(&mut self, timeout: bool, log: &mut impl Log) {
         self.noted = Some(Trigger::Spurious);
         self.loss.end_timeout();
@@ -80,7 +80,7 @@ impl Core {
     }
 
     /// tcp_cwnd_restart() of Linux: half the window for each timeout of idle time, down to the
-    /// initial window; the threshold remembers three quarters.
+    /// initial window; the threshold becomes at least three quarters of it.
     #[cold]
     pub(super) fn restart_by_halves(&mut self, log: &mut impl Log) {
         let clock = self.config.rto.clock;
@@ -102,7 +102,7 @@ impl Core {
         self.set_cwnd(cwnd.max(least) as f64, Author::Idle, log);
     }
 
-    /// Whether the recovery tells the controller itself when an idle time ends.
+    /// Whether the recovery notifies the controller itself when an idle time ends.
     pub(super) fn recovery_tells_idle(&self) -> bool {
         self.config.recovery.about().tells_idle_end
     }

@@ -1,9 +1,9 @@
 //! The timers of a sender: retransmission, persist, and the delay of the response to duplicate
 //! ACKs. Each deadline is kept with the instant at which it was set.
 //!
-//! The retransmission timer is a slot. Where the recovery has other timers (a tail loss probe, the
-//! reordering window of RACK) they share it: only one of them runs at a time. While the
-//! window is closed the slot is frozen and the persist timer runs in its place.
+//! The retransmission timer is a slot. Other timers of a recovery (a tail loss probe, the reordering window
+//! of RACK) share it: only one of them runs at a time. While the window is closed the slot is stopped and
+//! the persist timer runs instead.
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant};
@@ -16,9 +16,9 @@ pub(crate) type Deadline = (Instant, Instant);
 pub(crate) enum SlotKind {
     /// The retransmission timer.
     Retransmission,
-    /// A probe of the tail (RFC 8985 section 7).
+    /// The tail loss probe (RFC 8985 section 7).
     LossProbe,
-    /// The wait for reordered segments is over (RFC 8985 section 6.3).
+    /// The end of the reordering window (RFC 8985 section 6.3).
     Reordering,
     /// Nothing is in flight, and the window is open but holds less than a segment (tcp_check_probe_timer()).
     SmallWindow,
@@ -27,7 +27,7 @@ pub(crate) enum SlotKind {
 /// The receiver advertises a zero window (persist mode, RFC 9293 section 3.8.6.1).
 #[derive(Clone, Copy, Debug)]
 struct Persist {
-    /// After how long the next probe goes.
+    /// The time to the next probe.
     wait: Duration,
     /// A probe may be sent now.
     due: bool,
@@ -38,25 +38,26 @@ struct Persist {
 /// The timers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timers {
-    /// Of the slot; while the window is closed, of the persist timer.
+    /// The deadline of the slot; while the window is closed, of the persist timer.
     running: Option<Deadline>,
-    /// The purpose of the slot, where the kind of recovery has more than one timer.
+    /// The purpose of the slot, if the recovery has more than one timer.
     slot: Option<SlotKind>,
-    /// The tick at which the slot was to expire, and when it does by the wheel's buckets.
+    /// The tick at which the slot was to expire, and when it actually expires because of the wheel's
+    /// buckets.
     wheel: Option<(u64, Instant)>,
-    /// The tick at which it rang last.
+    /// The tick in which it last expired.
     rang: Option<u64>,
     persist: Option<Persist>,
-    /// Of the response to duplicate ACKs.
+    /// The deadline of the response to duplicate ACKs.
     delay: Option<Deadline>,
-    /// When that comes or expected reordering ends, whichever is first.
+    /// That deadline or the end of expected reordering, whichever is first.
     wake: Option<Deadline>,
 }
 
 impl Timers {
     // ---- retransmission ---------------------------------------------------
 
-    /// Whether the retransmission timer or what stands in its place is armed.
+    /// Whether the retransmission timer or its replacement is armed.
     #[inline(always)]
     pub(super) fn is_armed(&self) -> bool {
         self.running.is_some()
@@ -78,8 +79,8 @@ impl Timers {
         self.running.is_none_or(|(timer, _)| due <= timer)
     }
 
-    /// Arms the retransmission timer from now, or stops it where nothing is outstanding. It is
-    /// frozen while the window is closed, and starts from there when that opens.
+    /// Arms the retransmission timer from now, or stops it if nothing is outstanding. It is stopped while
+    /// the window is closed, and started when the window opens.
     #[inline(always)]
     pub(super) fn restart(
         &mut self,
@@ -110,8 +111,8 @@ impl Timers {
         self.slot
     }
 
-    /// Sets the timer in the slot to expire after so long; in a closed window the retransmission
-    /// timer, once that is open.
+    /// Sets the timer in the slot to expire after this time; in a closed window sets the retransmission
+    /// timer, after it opens.
     pub(super) fn set_slot(
         &mut self,
         kind: SlotKind,
@@ -136,12 +137,12 @@ impl Timers {
         self.running = Some((due, now));
     }
 
-    /// It rings at this tick.
+    /// It expires in this tick.
     pub(super) fn ring(&mut self, tick: u64) {
         self.rang = Some(tick);
     }
 
-    /// The timer that has expired is looked at.
+    /// Keeps the kind of the expired timer in the slot.
     pub(crate) fn keep_slot(&mut self, kind: SlotKind) {
         self.slot = Some(kind);
     }
@@ -155,7 +156,7 @@ impl Timers {
         }
     }
 
-    /// Takes the timer that is due out of the slot, if it is not the retransmission timer.
+    /// Removes the timer that is due from the slot, if it is not the retransmission timer.
     #[inline]
     pub(super) fn take_slot(&mut self) -> Option<SlotKind> {
         let is_other = |kind: &SlotKind| *kind != SlotKind::Retransmission;
@@ -176,7 +177,7 @@ impl Timers {
         self.persist.is_some()
     }
 
-    /// The window has closed: the first probe of it goes after `wait`.
+    /// The window has closed: its first probe is sent after `wait`.
     pub(super) fn begin_persist(&mut self, now: Instant, wait: Duration) {
         self.persist = Some(Persist {
             wait,
@@ -186,15 +187,15 @@ impl Timers {
         self.running = Some((now + wait, now));
     }
 
-    /// The window is open. The retransmission timer continues where it stood: restarted at each
-    /// opening, a timer with a long back-off would never expire between two handoffs.
+    /// The window is open. The retransmission timer continues with its remaining time: if it were restarted
+    /// at each opening, a timer with a long back-off would never expire between two handoffs.
     pub(super) fn end_persist(&mut self, now: Instant) {
         if let Some(persist) = self.persist.take() {
             self.running = persist.frozen.map(|left| (now + left, now));
         }
     }
 
-    /// The persist timer has expired: a probe may be sent, the next after twice the wait.
+    /// The persist timer has expired: a probe may be sent, and the next one after twice the wait.
     pub(super) fn persist_expired(&mut self, now: Instant, most: Duration) {
         if let Some(persist) = &mut self.persist {
             persist.wait = (persist.wait * 2).min(most);
@@ -203,7 +204,7 @@ impl Timers {
         }
     }
 
-    /// Whether a probe of the closed window may go now; once.
+    /// Whether a probe of the closed window may be sent now; true only once.
     pub(super) fn take_probe(&mut self) -> bool {
         let due = self.persist.as_mut().map(|persist| &mut persist.due);
         due.is_some_and(std::mem::take)
@@ -216,7 +217,7 @@ impl Timers {
         self.delay
     }
 
-    /// Sets it, and when expected reordering ends.
+    /// Sets the deadline, and the end of expected reordering.
     pub(super) fn set_delay(&mut self, delay: Option<Deadline>, reordering_ends: Option<Deadline>) {
         self.delay = delay;
         self.wake = match (delay, reordering_ends) {
@@ -226,12 +227,12 @@ impl Timers {
         };
     }
 
-    /// Wake-ups of the sender besides the retransmission timer, and when they were decided.
+    /// The next wake-up besides the retransmission timer, and when it was set.
     pub(super) fn wake(&self) -> Option<Deadline> {
         self.wake
     }
 
-    /// Whichever is first: when to call again, and when that was decided.
+    /// When to call again, and when that was set: the earlier of the two.
     #[inline(always)]
     pub(super) fn deadline(&self) -> Option<Deadline> {
         match (self.running, self.wake) {

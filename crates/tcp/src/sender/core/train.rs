@@ -1,19 +1,17 @@
 //! The active train: new segments that are sent with given gaps.
 //!
-//! Its segments are the next ones of the data, in order; a train that only paces takes
-//! what a timeout resends as it comes, one that is measured nothing that was sent before. It begins when the window has
-//! room for all of them, so that no gap waits for an ACK, and with fewer if the whole window or the available data are
-//! smaller. What follows its last segment is as usual, also while its report is awaited, unless it says otherwise
-//! ([`Then::AwaitReport`]). Departures are counted from the one before: a caller that is late does not make the next
-//! gap shorter. Whatever resends, probes, closes the window or reports a handoff ends it, and sending continues as
-//! usual. While duplicate ACKs are counted, a train that has not begun or that waits for its report holds nothing back:
-//! what goes then may be what tells a loss.
+//! Its segments are the next ones of the data, in order. A train that only paces also sends retransmissions after a
+//! timeout; a measured train sends only new segments. It begins when the window has room for all of them, so that no
+//! gap waits for an ACK, and with fewer if the whole window or the available data are smaller. After its last segment
+//! normal sending continues, also while its report is outstanding, unless [`Then::AwaitReport`] is set. Departure times
+//! count from the previous one: a late call does not shorten the next gap. A retransmission, a probe, a closing window
+//! or a handoff notice ends it, and normal sending continues. While duplicate ACKs are counted, a train that has not
+//! begun or that waits for its report holds nothing back: the segments sent then may be those that show a loss.
 //!
-//! A train that requests the next one determines what the sender does ([`Then::NextAfter`]): when
-//! its last gap is over the policies are called, with what they know by then, or, if there is
-//! nothing to send, when there is. It ends only with a recovery, a closed window or another train.
-//! Neither a notice nor duplicate ACKs, which its own segments continue to cause, change it; a
-//! single segment is sent without a mark.
+//! A train that requests the next one determines what the sender does ([`Then::NextAfter`]): when its last gap is over
+//! the policies are called with their present state or, if there is nothing to send, when there is. Only a recovery, a
+//! closed window or another train ends it. Neither a notice nor duplicate ACKs, which its own segments continue to
+//! cause, change it; a single segment is sent without a mark.
 
 use midflight_control::policy::TrainReport;
 use midflight_control::{Gaps, Measure, Then, Train};
@@ -27,17 +25,17 @@ use crate::state::Trigger;
 /// The sender's state of the active train.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ActiveTrain {
-    /// With the number of segments that it has in truth, once it has begun.
+    /// With its actual number of segments, once it has begun.
     train: Train,
     gaps: Gaps,
-    /// Segments that have left.
+    /// Number of segments sent.
     gone: u16,
-    /// When the next one may leave, and when that was decided.
+    /// When the next one may be sent, and when that was set.
     due: (Instant, Instant),
-    /// When the last one left, and one past it.
+    /// When the last one was sent, and one past it.
     left: Instant,
     edge: Seq,
-    /// Recovery has nothing to send; until an ACK it need not be asked again.
+    /// Recovery has nothing to send; until an ACK it need not be called again.
     refused: bool,
 }
 
@@ -46,17 +44,17 @@ impl ActiveTrain {
         self.gone > 0 && self.gone >= self.train.segments
     }
 
-    /// All have left and nothing is withheld: no more than its report is awaited.
+    /// All segments have been sent and nothing is held back: at most its report is outstanding.
     fn is_past(&self) -> bool {
         self.train.then == Then::GoOn && self.all_gone()
     }
 
-    /// Another one follows when it is over.
+    /// Another train follows when it is over.
     fn goes_on(&self) -> bool {
         matches!(self.train.then, Then::NextAfter(_))
     }
 
-    /// The place of the next segment, where the receiver shall measure.
+    /// The place of the next segment in the train, if the receiver must measure it.
     fn mark(&self) -> Option<TrainMark> {
         let Train {
             number, segments, ..
@@ -73,27 +71,26 @@ impl ActiveTrain {
 }
 
 impl Core {
-    /// Number of the train under way. A continued one is not under way while there is nothing to
-    /// send.
+    /// Number of the current train. A continued train does not count while there is nothing to send.
     pub(super) fn train(&self) -> Option<u16> {
         let waits = |active: &ActiveTrain| active.goes_on() && self.books.nxt() >= self.books.end();
         let active = self.train.filter(|active| !waits(active))?;
         Some(active.train.number)
     }
 
-    /// Whether a train that is measured can be taken up: of segments never sent before.
+    /// Whether a measured train may be started: it consists of new segments.
     pub(super) fn may_train(&self) -> bool {
         let repairs = self.loss.timed_out() || self.loss.repairs();
         self.may_pace() && !repairs && self.books.nxt() >= self.books.max()
     }
 
-    /// Whether one that only paces can be, of what a timeout resends as well.
+    /// Whether a train that only paces may be started; it may include retransmissions after a timeout.
     pub(super) fn may_pace(&self) -> bool {
         let busy = self.loss.in_fast_recovery() || self.probe.is_some() || self.loss.has_resend();
         !busy && self.books.una() > 0 && !self.is_closed()
     }
 
-    /// Takes up a train in place of the one under way.
+    /// Starts a train, which replaces the current one.
     pub(super) fn start_train(&mut self, train: Train) {
         if train.segments == 0 {
             self.end_train();
@@ -118,7 +115,7 @@ impl Core {
         self.hold();
     }
 
-    /// The train is over, even if not all of it was sent. Whether there was one.
+    /// The train is over, even if not all of it was sent. Returns whether there was one.
     pub(crate) fn end_train(&mut self) -> bool {
         let was = self.train.take().is_some();
         if was {
@@ -127,12 +124,12 @@ impl Core {
         was
     }
 
-    /// The same, unless another one follows when it is over.
+    /// The same, unless another train follows when it is over.
     pub(super) fn interrupt_train(&mut self) -> bool {
         !self.train.is_some_and(|active| active.goes_on()) && self.end_train()
     }
 
-    /// Segments leave by the gaps of a train.
+    /// Whether segments are sent with the gaps of a train.
     pub(crate) fn in_train(&self) -> bool {
         self.train.is_some_and(|active| !active.is_past())
     }
@@ -146,7 +143,7 @@ impl Core {
         edge.saturating_sub(self.books.nxt())
     }
 
-    /// Whether the next segment has to wait only for its time.
+    /// Whether the next segment waits only for its time.
     fn may_go(&self, active: &ActiveTrain) -> bool {
         if active.refused || active.all_gone() {
             return false;
@@ -158,15 +155,14 @@ impl Core {
         clear && self.room() > 0 && self.room() >= self.length(active)
     }
 
-    /// How many segments a train that has not begun will have.
+    /// The number of segments that a train which has not begun will have.
     fn length(&self, active: &ActiveTrain) -> u64 {
         let unsent = self.books.end().saturating_sub(self.books.nxt());
         let most = unsent.min(self.usable_window());
         most.min(u64::from(active.train.segments))
     }
 
-    /// When the next segment of a train leaves, if it waits for its time, or the next
-    /// train is asked for, and when that was decided.
+    /// When the next segment of a train is sent or the next train is requested, if that waits, and when it was set.
     pub(super) fn departure(&self) -> Option<(Instant, Instant)> {
         let active = self.train.as_ref()?;
         (self.may_go(active) || self.awaits_next(active)).then_some(active.due)
@@ -177,14 +173,14 @@ impl Core {
         active.goes_on() && active.all_gone() && self.books.nxt() < self.books.end()
     }
 
-    /// Whether it is time for the next train, and not for a timeout.
+    /// Whether the next train is due, and not a timeout.
     pub(crate) fn next_train_is_due(&self, now: Instant) -> bool {
         let due = |active: &ActiveTrain| active.due.0 <= now && self.awaits_next(active);
         self.train.as_ref().is_some_and(due) && !self.timer_is_due(now)
     }
 
-    /// The train and its last gap are over: asks the policies for the next one. If
-    /// there is none sending takes its usual course.
+    /// The train and its last gap are over: calls the policies for the next one. If there is none normal sending
+    /// continues.
     #[cold]
     pub(crate) fn consult_next_train(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
@@ -193,12 +189,12 @@ impl Core {
         self.ask(None, log, |p, view| p.on_train_over(view));
     }
 
-    /// Whether a segment of the train is to leave now, or the train lets nothing
-    /// go; none where sending takes its usual course.
+    /// Whether a segment of the train is to be sent now; false if the train holds everything back; none if sending is
+    /// normal.
     pub(crate) fn train_allows(&mut self) -> Option<bool> {
         let mut active = self.train.filter(|active| !active.is_past())?;
         if self.books.nxt() >= self.books.end() && !active.all_gone() && !active.goes_on() {
-            // There is nothing more to send.
+            // There is no more to send.
             self.end_train();
             return None;
         }
@@ -214,7 +210,7 @@ impl Core {
             let tells_nothing =
                 active.train.segments < 2 && active.train.spacing.measures().is_some();
             if tells_nothing && !active.goes_on() {
-                // One segment tells nothing.
+                // One segment gives no estimate.
                 self.end_train();
                 return None;
             }
@@ -231,7 +227,7 @@ impl Core {
         }
     }
 
-    /// Marks a segment that has just been handed out, and sets the time of the next.
+    /// Marks a segment that has just been returned, and sets the time of the next one.
     pub(crate) fn join_train(&mut self, segment: &mut Segment) {
         let now = self.now;
         let again = segment.retransmission;
@@ -256,8 +252,8 @@ impl Core {
         }
     }
 
-    /// After an ACK: the recovery may have something to send again, and a train that
-    /// is acknowledged without a report will have none.
+    /// After an ACK: the recovery may have something to retransmit, and a train that is acknowledged without a report
+    /// will not get one.
     pub(super) fn follow_train(&mut self) {
         if let Some(active) = &mut self.train {
             active.refused = false;
@@ -267,7 +263,7 @@ impl Core {
         }
     }
 
-    /// Tells the policies what the receiver reports of a train.
+    /// Passes the receiver's report of a train to the policies.
     pub(super) fn consult_report(&mut self, ack: &Ack, log: &mut impl Log) {
         let Some(estimate) = ack.option.measured() else {
             return;

@@ -1,4 +1,4 @@
-//! The sender's state as policies see it.
+//! The sender's state in the form for policies.
 
 use midflight_control::SenderView;
 use midflight_units::{Duration, Seq};
@@ -12,7 +12,7 @@ use crate::state::{State, Trigger};
 const RFC_2988_INITIAL_RTO: Duration = Duration::from_secs(3);
 
 impl Core {
-    /// The state of the ACK before it was processed, for [`Self::consult_after_ack`].
+    /// The sender's state before an ACK is processed, for [`Self::consult_after_ack`].
     #[inline(always)]
     pub(crate) fn standing(&self) -> (Seq, Seq) {
         (self.books.una(), self.books.max())
@@ -92,12 +92,12 @@ impl Core {
         }
     }
 
-    /// See [`Self::noted`]; once.
+    /// Removes and returns [`Self::noted`].
     pub(crate) fn take_noted(&mut self) -> Option<Trigger> {
         self.noted.take()
     }
 
-    /// Present state.
+    /// The present state.
     pub(crate) fn state(&self) -> State {
         if self.probe.is_some() {
             State::Probe

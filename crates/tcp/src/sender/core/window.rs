@@ -1,4 +1,4 @@
-//! The windows of a sender. Every change names its author.
+//! The windows of a sender. Every change has an author.
 
 use midflight_control::congestion::Window;
 use midflight_units::Instant;
@@ -11,10 +11,10 @@ pub(crate) struct WindowState {
     window: Window,
     /// The receiver's window: the setting's, or the advertised one.
     receiver_window: u64,
-    /// The whole segments of `cwnd`, and at most the receiver's window.
+    /// The whole segments of `cwnd`, limited to the receiver's window.
     whole: u64,
     usable: u64,
-    /// The window that the controller does not let a fast recovery end above.
+    /// The controller's upper limit of the window at the end of a fast recovery.
     recovery_limit: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ impl WindowState {
         }
     }
 
-    /// Both, as the congestion controller sees them.
+    /// Both values in the form for the congestion controller.
     #[inline(always)]
     pub(super) fn both(&self) -> Window {
         self.window
@@ -49,7 +49,7 @@ impl WindowState {
         self.window.ssthresh
     }
 
-    /// A path begins with this many segments.
+    /// A path begins with a window of this many segments.
     pub(super) fn begin(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;
         self.whole = cwnd as u64;
@@ -68,8 +68,8 @@ impl WindowState {
         self.usable
     }
 
-    /// The window that a fast recovery which inflates it ends with: the threshold, unless the
-    /// controller keeps a smaller window as it is.
+    /// The window at the end of a fast recovery that inflates it: the threshold, unless the
+    /// controller keeps a smaller window.
     pub(super) fn recovery_target(&self) -> f64 {
         let ssthresh = self.window.ssthresh;
         self.recovery_limit
@@ -103,7 +103,7 @@ impl WindowState {
         self.usable = self.whole.min(segments);
     }
 
-    /// Sets the threshold. A recovery under way ends with it.
+    /// Sets the threshold. A recovery in progress ends with it.
     pub(super) fn set_ssthresh(&mut self, to: f64, by: Author, now: Instant, log: &mut impl Log) {
         self.recovery_limit = None;
         self.set_ssthresh_kept(to, by, now, log);
@@ -123,7 +123,7 @@ impl WindowState {
         }
     }
 
-    /// The window that the controller does not let the current fast recovery end above.
+    /// Sets the controller's upper limit of the window at the end of the current fast recovery.
     pub(super) fn limit_recovery(&mut self, limit: Option<f64>) {
         self.recovery_limit = limit;
     }
