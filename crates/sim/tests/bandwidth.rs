@@ -1,4 +1,4 @@
-//! The bandwidth that a congestion controller estimates is that of the link.
+//! The bandwidth that a congestion controller estimates equals that of the link.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
@@ -7,8 +7,8 @@ use midflight_sim::{Action, Clock, FlowConfig, LinkConfig, NodeId, World, WorldC
 use midflight_tcp::{AckRules, Profile, ReceiverConfig, SenderParts, PROFILES};
 use midflight_units::{Duration, Instant, Rate};
 
-/// Segments per second that a link carries, and what the sender takes it for
-/// after three minutes with a window that keeps a queue and loses nothing.
+/// Segments per second that a link carries, and the sender's estimate after three minutes with a
+/// window that keeps a queue without losses.
 fn estimate(congestion: &AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -> (f64, f64) {
     let rate = Rate::from_bps(kbps * 1000).unwrap_or_else(|| unreachable!());
     let link = |name, from, to| {
@@ -22,10 +22,10 @@ fn estimate(congestion: &AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -
         congestion: *congestion,
         ..profile.parts
     };
-    // The setting above holds the flow steady, and no window that the receiver tells.
+    // The setting above limits the flow, not an advertised window.
     let receiver = ReceiverConfig {
         acks: match profile.receiver.acks {
-            // A sender of QUIC understands no others.
+            // A QUIC sender requires these ACKs.
             acks @ AckRules::Quic { .. } => acks,
             _ => AckRules::Rfc,
         },

@@ -1,4 +1,4 @@
-//! A link that changes under way: what is on it arrives as it would have.
+//! A link that changes during the run: packets on it arrive as they would have.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
@@ -30,16 +30,16 @@ fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// Rate in Mbit/s, delay in ms and room of a link.
+/// Rate in Mbit/s, delay in ms and queue limit of a link.
 type Numbers = (u64, u64, u32);
 
 /// A flow of at most 50 segments in flight over 8 Mbit/s and 100 ms, so that 1500 bytes take 1.5 ms;
-/// after 1 s, in the middle of a transmission, the link has other numbers.
+/// after 1 s, in the middle of a transmission, the link gets other parameters.
 fn run(changes: &[(u64, Numbers)]) -> Arrivals {
     run_with(changes, &[])
 }
 
-/// The same with more on the timeline.
+/// The same with more actions on the timeline.
 fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
     let link = |(mbps, delay, limit): Numbers| {
         let (rate, delay) = (Rate::from_mbps(mbps), Duration::from_millis(delay));
@@ -125,7 +125,8 @@ fn the_same_parameters_change_nothing() {
     }
 }
 
-/// What is on its way is not sent again by the slower transmitter, as after a pause; what waits is.
+/// Packets in transit are not sent again by the slower transmitter, as they would be after a pause;
+/// waiting packets are.
 #[test]
 fn a_slower_link_delays_waiting_packets() {
     let (plain, slow) = (run(&[]), run(&[(1000, (1, 100, 100))]));
@@ -144,7 +145,7 @@ fn a_slower_link_delays_waiting_packets() {
     assert_eq!(slow.1, 0, "nothing is lost");
 }
 
-/// With less delay later packets arrive right behind those under way, and none overtakes.
+/// With less delay later packets arrive right behind those in transit, and none overtakes.
 #[test]
 fn a_nearer_link_keeps_the_order() {
     for more in [&[][..], &[(1020, (8, 5, 100))], &[(1200, (8, 10, 100))]] {
@@ -156,13 +157,13 @@ fn a_nearer_link_keeps_the_order() {
             .0
             .windows(2)
             .all(|w| w[0].1 + 1 == w[1].1 && w[0].0 < w[1].0));
-        // 50 segments a round trip of 11.5 ms are more than the link carries: 667 a second.
+        // 50 segments per round trip of 11.5 ms are more than the link carries: 667 per second.
         let late = near.0.len() - until(&near, 2000).len();
         assert!((600..=667).contains(&late), "{late}");
     }
 }
 
-/// A farther link leaves a gap and loses nothing.
+/// A longer link leaves a gap and loses nothing.
 #[test]
 fn a_farther_link_leaves_a_gap() {
     let (plain, far) = (run(&[]), run(&[(1000, (8, 300, 100))]));
@@ -177,14 +178,14 @@ fn a_farther_link_leaves_a_gap() {
     assert_eq!(far.1, 0);
 }
 
-/// A queue that has become too small keeps what is in it and takes no more.
+/// A queue that has become too small keeps its packets and accepts no more.
 #[test]
 fn a_smaller_queue_lets_no_more_in() {
     let small = run(&[(1000, (1, 100, 2))]);
     assert!(small.1 > 10, "{}", small.1);
 }
 
-/// What is held back after a change goes by a pause, and the link has its own delay again.
+/// A pause ends the delay of packets after a change, and the link has its own delay again.
 #[test]
 fn a_pause_ends_what_a_change_has_begun() {
     let link = World::<Arrivals>::link_id(0);
@@ -196,7 +197,7 @@ fn a_pause_ends_what_a_change_has_begun() {
         .0
         .windows(2)
         .all(|w| w[0].1 + 1 == w[1].1 && w[0].0 < w[1].0));
-    // From then on 11.5 ms a round trip.
+    // From then on 11.5 ms per round trip.
     let late = near.0.len() - until(&near, 1200).len();
     assert!((1150..=1201).contains(&late), "{late}");
 }

@@ -1,4 +1,4 @@
-//! What cross traffic takes of a link, and what it leaves to a flow.
+//! How much of a link cross traffic uses, and how much it leaves to a flow.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
@@ -12,7 +12,7 @@ use midflight_units::{Duration, Instant, Rate};
 const SERVER: NodeId = NodeId(0);
 const NODE: NodeId = NodeId(1);
 
-/// What arrived, in bytes, until and after an instant.
+/// Arrived bytes, before and after an instant.
 #[derive(Clone, Debug)]
 struct Arrived {
     split: Instant,
@@ -45,8 +45,8 @@ fn traffic(pattern: Pattern) -> CrossTraffic {
     }
 }
 
-/// A flow over 8 Mbit/s and 10 ms for 40 s; what it got before and after 20 s, and what the
-/// link was handed. `change` gets the link and may add entries to the timeline.
+/// A flow over 8 Mbit/s and 10 ms for 40 s; returns its bytes before and after 20 s, and the packets
+/// handed to the link. `change` gets the link and may add entries to the timeline.
 fn run(
     open: bool,
     change: impl Fn(&mut LinkConfig),
@@ -88,7 +88,7 @@ fn run(
     )
     .unwrap_or_else(|e| panic!("{e}"));
     if open {
-        // The second, since what is of no flow bears the number of the first.
+        // The second flow, because cross traffic is reported for the first one.
         let open = Action::Open(World::<Arrived>::flow_id(1));
         world
             .schedule(Instant::ZERO, open)
@@ -118,7 +118,7 @@ fn packets_above_the_queue_limit_are_lost() {
     assert!((40_000..=40_021).contains(&carried), "{carried}");
 }
 
-/// A long-lived flow takes what is left of the link, less what its losses cost it.
+/// A long-lived flow uses the rest of the link, minus the cost of its losses.
 #[test]
 fn a_flow_gets_the_remaining_rate() {
     let (alone, _) = run(true, |_| {}, |_| {});
@@ -135,7 +135,7 @@ fn a_flow_gets_the_remaining_rate() {
     }
 }
 
-/// From 20 s on the link is as fast as before and carries others, or the other way round.
+/// From 20 s on the link has the same rate and cross traffic, or the reverse.
 #[test]
 fn it_comes_and_goes_with_the_settings_of_a_link() {
     let (before, after) = (Some(traffic(mbps(6))), None);
@@ -163,13 +163,14 @@ fn it_comes_and_goes_with_the_settings_of_a_link() {
         };
         let (bytes, _) = run(true, change, plan);
         let share = |half: usize| bytes[half] as f64 / alone[half] as f64;
-        // A little above a quarter: the others lose packets too.
+        // A little above a quarter: the cross traffic loses packets too.
         assert!(share(crossed) < 0.3, "{bytes:?}");
         assert!(share(1 - crossed) > 0.9, "{bytes:?}");
     }
 }
 
-/// Each time it comes back it draws again, and what a change does not mention continues unchanged.
+/// Each time it returns it draws new numbers, and traffic that a change does not mention continues
+/// unchanged.
 #[test]
 fn it_does_not_replay() {
     let rate = Rate::from_mbps(2);

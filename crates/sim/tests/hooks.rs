@@ -1,4 +1,4 @@
-//! Nodes that look at packets, keep some back and send some by themselves.
+//! Nodes that inspect packets, hold some back and send some themselves.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -90,7 +90,7 @@ impl NodeHook for Delaying {
     }
 }
 
-/// When each segment first arrived, and those that the node kept back.
+/// When each segment first arrived, and the segments that the node held back.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     arrived: BTreeMap<Seq, Instant>,
@@ -166,8 +166,8 @@ fn a_node_that_forwards_everything_changes_nothing() {
     assert_eq!(plain.observer().1.arrived.len() as u64, SEGMENTS);
 }
 
-/// A segment that is kept back for 10 ms is at the mobile node 10 ms and its way over the radio
-/// later, at most its queue; the first one finds that empty.
+/// A segment that is held back for 10 ms arrives at the mobile node 10 ms plus its time over the
+/// radio later, at most plus its queue; the first one finds an empty queue.
 #[test]
 fn delayed_packets_come_when_the_timer_expires() {
     let mut world = world(delaying(2, 10));

@@ -1,8 +1,8 @@
-//! What a link with impairments or a pause does to single packets, exactly.
+//! The effect of impairments or a pause of a link on single packets, exactly.
 //!
-//! Each flow sends its SYN and nothing else for seconds, as no ACK comes back.
-//! A unit of time is 2^-7 s, in which the doubles of the event order are exact:
-//! a transmission takes one unit and propagation two.
+//! Each flow sends its SYN and nothing else for seconds, because no ACK returns. A unit of time is
+//! 2^-7 s, in which the doubles of the event order are exact: a transmission takes one unit and
+//! propagation two.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
@@ -37,7 +37,7 @@ enum What {
 
 use What::{Arrives, IsLost};
 
-/// When, which flow's packet, and what becomes of it.
+/// Time, flow, and event of a packet.
 #[derive(Clone, Debug, Default)]
 struct Log(Vec<(u64, usize, What)>);
 
@@ -152,7 +152,7 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
     world
 }
 
-/// What comes over a link.
+/// How packets enter a link.
 #[derive(Clone, Copy)]
 enum Then {
     Pause,
@@ -176,7 +176,7 @@ const PAUSE: Then = Then::Pause;
 const RESUME: Then = Then::Resume(None);
 const CHANGE: Then = Then::Resume(Some(0));
 
-/// What happens within 300 units (2.3 s, before any timeout), to the nanosecond.
+/// Compares the events within 300 units (2.3 s, before any timeout), to the nanosecond.
 #[track_caller]
 fn check(mut world: World<Log>, expected: &[(f64, usize, What)]) {
     world
@@ -192,7 +192,7 @@ fn check_arrivals(world: World<Log>, expected: &[(f64, usize)]) {
     check(world, &expected);
 }
 
-/// As many packets at time zero: the first arrives at 3 units, the next a unit later.
+/// This many packets at time zero: the first arrives at 3 units, the next a unit later.
 fn at_once(link: LinkConfig, packets: usize) -> World<Log> {
     world(vec![link], &vec![0.0; packets])
 }
@@ -212,7 +212,7 @@ fn a_script_loses_and_delays_the_packets_it_names() {
     );
 }
 
-/// A script decides before the models do, and without shifting them.
+/// A script takes precedence over the models, and does not shift them.
 #[test]
 fn a_script_goes_before_the_models() {
     let impairments = Impairments {
@@ -226,10 +226,10 @@ fn a_script_goes_before_the_models() {
     );
 }
 
-/// A late packet and one in order at the same instant: the order in which
-/// their arrivals were decided, the one when it was at the far end, the other
-/// when its transmission started; then when the transmission of the one started, and
-/// when that of the other was decided; then the one in order is first.
+/// A late packet and an in-order packet at the same instant: the order follows the times at which
+/// their arrivals were decided (when the late one was at the far end, and when the transmission of
+/// the other started); then the start of the late one's transmission, and the time when that of the
+/// other was decided; then the in-order packet is first.
 #[test]
 fn ties_of_late_packets_and_others() {
     let late = |delay| impaired(scripted(&[(1, Scripted::Delay(time(delay)))]));
@@ -272,9 +272,9 @@ fn a_packet_that_nothing_overtakes_in_time_goes_alone() {
         at_once(impaired(swapping(0.5)), 3),
         &[(3.5, 0), (4.5, 1), (5.5, 2)],
     );
-    // The next one was on its way before the first had to wait.
+    // The next one was in transit before the first had to wait.
     check_arrivals(at_once(impaired(swapping(1.0)), 2), &[(4.0, 1), (4.0, 0)]);
-    // And here it was not.
+    // Here it was not.
     check_arrivals(
         world(vec![impaired(swapping(4.0))], &[0.0, 4.0, 4.0]),
         &[(7.0, 0), (8.0, 2), (8.0, 1)],
@@ -452,8 +452,8 @@ fn impairments_continue_after_a_pause_or_restart() {
     );
 }
 
-/// Two wait at the pause, a third may join them. The limit does not keep back what was held,
-/// but what comes after.
+/// Two wait when the pause begins, and a third may join them. The limit does not apply to held
+/// packets, but to later ones.
 #[test]
 fn a_paused_link_accepts_packets_up_to_its_limit() {
     let link = LinkConfig {
@@ -477,7 +477,8 @@ fn a_paused_link_accepts_packets_up_to_its_limit() {
     );
 }
 
-/// Counts are of the present: packet 1 enters the middle link at 4 units and is lost there.
+/// Counts are those of the present time: packet 1 enters the middle link at 4 units and is lost
+/// there.
 #[test]
 fn packets_handed_to_a_counted_link_are_counted() {
     let middle = LinkConfig {
@@ -526,7 +527,7 @@ fn a_link_that_breaks_loses_packets_held_by_its_pause() {
     check(world, &[(3.0, 0, Arrives), (6.0, 2, lost), (10.0, 1, lost)]);
 }
 
-/// Packets come to the paused link one by one, and go on from it likewise.
+/// Packets reach the paused link one by one, and leave it in the same way.
 #[test]
 fn a_pause_in_the_middle_of_a_chain() {
     let middle = LinkConfig {

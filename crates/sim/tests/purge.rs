@@ -1,4 +1,4 @@
-//! A node leaves a link: what it has there is lost at once, and what others have moves up.
+//! A node leaves a link: its packets on the link are lost at once, and those of other nodes move up.
 //!
 //! As in `impairments.rs` each flow sends its SYN and nothing else; a transmission takes one unit
 //! of 2^-7 s and propagation two. Even flows are the mobile node's, odd ones are sent at its interface.
@@ -26,7 +26,7 @@ enum What {
 
 use What::{Arrives, IsLost};
 
-/// Which flow's packet, when in tenths of a unit, and what becomes of it.
+/// Flow, time in tenths of a unit, and event of a packet.
 #[derive(Clone, Debug, Default)]
 struct Log(Vec<(usize, u64, What)>);
 
@@ -119,7 +119,7 @@ fn plan(world: &mut World<Log>, t: f64, action: Action) {
         .unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// What happens within 300 units, before any timeout, if the mobile node leaves at `t`.
+/// The events within 300 units, before any timeout, if the mobile node leaves at `t`.
 #[track_caller]
 fn check(mut world: World<Log>, t: f64, expected: &[(usize, u64, What)]) {
     let (link, node) = (id(1), MOBILE);
@@ -178,7 +178,7 @@ fn packets_of_others_move_up() {
     );
 }
 
-/// After a change to less delay packets keep their order. Removed packets delay no others.
+/// After a change to less delay packets keep their order. Removed packets do not delay others.
 #[test]
 fn removed_packets_delay_no_others_after_a_change() {
     let shorter = |up: &mut LinkConfig| {

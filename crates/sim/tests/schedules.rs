@@ -40,7 +40,7 @@ fn schedule(
     LinkSchedule { schedule, seed: 1 }
 }
 
-/// Of a rate in steps or lines.
+/// A schedule with a rate in steps or lines.
 fn rated(points: &[(u64, f64)], shape: Shape, period: Option<u64>, outage: Outage) -> LinkConfig {
     link(schedule(
         Service::Rate(curve(points, shape, period)),
@@ -84,7 +84,7 @@ impl Stack for Playback {
     }
 }
 
-/// What became of each packet: when, and the cause of a loss.
+/// What happened to each packet: when, and the cause of a loss.
 #[derive(Clone, Debug, Default)]
 struct Fates(Vec<(u64, Instant, Option<DropCause>)>);
 
@@ -139,8 +139,8 @@ fn world(
     world
 }
 
-/// What became of packets of given sizes that were sent at given microseconds, in their order: when in
-/// microseconds, and the cause of a loss.
+/// What happened to packets of given sizes sent at given microseconds, in order: when in microseconds, and the
+/// cause of a loss.
 fn fates(link: &LinkConfig, sent: &[(u64, u32)]) -> Vec<(u64, Option<DropCause>)> {
     fates_with(link, sent, &[])
 }
@@ -180,7 +180,7 @@ fn arrivals(link: &LinkConfig, sent: &[(u64, u32)]) -> Vec<u64> {
     fates.into_iter().map(|fate| fate.0).collect()
 }
 
-/// A schedule that never changes is the link without one, event for event.
+/// A link with a schedule that never changes behaves like the link without one, event for event.
 #[test]
 fn a_schedule_without_a_change_changes_nothing() {
     let run = |schedule: Option<LinkSchedule>| {
@@ -241,7 +241,7 @@ fn a_schedule_without_a_change_changes_nothing() {
         run(Some(schedule(one(11e6), None, None, Outage::Hold))),
         plain
     );
-    // Where a packet spans points the sum of its parts is rounded.
+    // If a packet spans points the sum of its parts is rounded.
     let spanning = run(Some(steady(Shape::Step, None)));
     assert_eq!(run(Some(steady(Shape::Linear, None))), spanning);
     assert_eq!(run(Some(steady(Shape::Step, Some(10_000)))), spanning);
@@ -262,8 +262,8 @@ fn a_transmission_follows_the_rate_as_it_changes() {
     );
 }
 
-/// The bits that went out are the integral of the rate, also where that is a line: from 0 to 12 Mbit/s in
-/// 10 ms, and down again, it is 6e8 t^2 bits.
+/// The number of bits sent is the integral of the rate, also on a line: from 0 to 12 Mbit/s in 10 ms, and down
+/// again, it is 6e8 t^2 bits.
 #[test]
 fn a_linear_rate_is_integrated() {
     let link = rated(
@@ -277,7 +277,7 @@ fn a_linear_rate_is_integrated() {
     let expected: Vec<u64> = (1..=9)
         .map(|n| {
             let bits = 12_000.0 * f64::from(n);
-            // The second half is the first one backwards.
+            // The second half is the mirror image of the first.
             let up = |bits: f64| (bits / 6e8).sqrt();
             let at = if bits <= 60_000.0 {
                 up(bits)
@@ -294,13 +294,13 @@ fn a_linear_rate_is_integrated() {
 fn packets_wait_for_the_end_of_an_outage() {
     let points = [(0, 12e6), (3, 0.0), (6_003, 12e6)];
     let link = rated(&points, Shape::Step, None, Outage::Hold);
-    // The first goes out before, half of the second; the third comes within.
+    // The first is sent before the outage, and half of the second; the third comes within it.
     let sent = [(1_500, 1500), (1_500, 1500), (500_000, 1500)];
     assert_eq!(arrivals(&link, &sent), [12_500, 6_013_500, 6_014_500]);
 }
 
-/// The first is over before the outage; what waits or is in transmission when it begins is lost, known at the far
-/// end, and so is at once what comes during it.
+/// The first is transmitted before the outage. Packets that wait or are in transmission when it begins are lost,
+/// which is known at the far end; packets that arrive during it are lost at once.
 #[test]
 fn packets_are_lost_in_an_outage() {
     let points = [(0, 12e6), (3, 0.0), (6_003, 12e6)];
@@ -325,7 +325,7 @@ fn packets_are_lost_in_an_outage() {
     );
 }
 
-/// The place of a packet that an outage takes is free from then on.
+/// The room of a packet that is lost in an outage is free from then on.
 #[test]
 fn an_outage_empties_the_queue() {
     let points = [(0, 12e6), (3, 0.0), (4, 12e6)];
@@ -338,7 +338,7 @@ fn an_outage_empties_the_queue() {
     assert_eq!(causes, [None, lost, lost, full, None, None, None, full]);
 }
 
-/// A shorter delay lets nothing overtake, a longer one makes a gap.
+/// A shorter delay does not let packets overtake, a longer one makes a gap.
 #[test]
 fn the_delay_is_that_at_the_end_of_the_transmission() {
     let delay = curve(&[(0, 0.05), (10, 0.01), (30, 0.03)], Shape::Step, None);
@@ -347,7 +347,7 @@ fn the_delay_is_that_at_the_end_of_the_transmission() {
     assert_eq!(arrivals(&link, &sent), [51_000, 51_000, 60_000, 131_000]);
 }
 
-/// The link's own delay says nothing where there is one on the schedule.
+/// The link's own delay has no effect if the schedule has one.
 #[test]
 fn the_first_packet_has_the_delay_of_the_schedule() {
     let delay = curve(&[(0, 0.001)], Shape::Step, None);
@@ -363,7 +363,7 @@ fn a_linear_delay_is_on_the_line() {
     assert_eq!(arrivals(&link, &sent), [52_000, 150_000, 300_000]);
 }
 
-/// By its probability at the instant of each arrival.
+/// With the probability at the instant of each arrival.
 #[test]
 fn losses_follow_the_schedule() {
     let loss = curve(&[(0, 0.0), (500, 1.0), (1_000, 0.25)], Shape::Step, None);
@@ -380,7 +380,7 @@ fn losses_follow_the_schedule() {
     assert!((1_900..2_100).contains(&rest), "{rest}");
 }
 
-/// The sum of what was sent in each period is the integral, however many periods one transmission takes.
+/// The amount sent in each period is the integral, however many periods one transmission takes.
 #[test]
 fn a_schedule_repeats() {
     let points = [(0, 12e6), (2, 0.0), (3, 6e6)];
@@ -432,8 +432,7 @@ fn opportunities_are_those_of_mahimahi() {
     assert_eq!(arrivals(&link, &sent), at);
 }
 
-/// Of packets that wait for opportunities there are as many as the limit says; one of which a part went out
-/// waits no more.
+/// As many packets wait for opportunities as the limit allows; a partly sent packet no longer counts as waiting.
 #[test]
 fn the_queue_before_opportunities_holds_its_limit() {
     let times = [5, 10, 15, 20, 25].map(ms);
@@ -449,7 +448,7 @@ fn the_queue_before_opportunities_holds_its_limit() {
     assert_eq!(causes, [None, None, full, None, None, full]);
 }
 
-/// What a pause held is sent by the schedule from its end on.
+/// Packets held by a pause are sent by the schedule from its end on.
 #[test]
 fn a_paused_link_continues_by_its_schedule() {
     let points = [(0, 12e6), (40, 1.2e6)];
@@ -471,7 +470,7 @@ fn a_paused_link_continues_by_its_schedule() {
     assert_eq!(at, [50_000, 60_000, 61_000]);
 }
 
-/// A copy of a world continues as the world does.
+/// A copy of a world continues like the original.
 #[test]
 fn a_copy_follows_the_schedule() {
     let points: Vec<(u64, f64)> = (0..1_000).map(|i| (i, 1e6 * (1 + i % 13) as f64)).collect();

@@ -1,4 +1,4 @@
-//! A packet that passes a node without an event there arrives as it would with one.
+//! A packet that passes a node without an event arrives at the same time as with one.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
@@ -20,11 +20,11 @@ const NEW: NodeId = NodeId(3);
 const RECEIVER: NodeId = NodeId(4);
 const MIDDLE: NodeId = NodeId(5);
 
-/// The digest, with what it leaves out of arrivals, and what was lost.
+/// The digest, the digest without losses, and the losses.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     digest: Digest,
-    /// That of everything but losses.
+    /// The digest of everything except losses.
     without_losses: Digest,
     lost_to_queues: u32,
     lost_to_breaks: u32,
@@ -67,16 +67,16 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// A return path over the old way.
+/// The return route over the old path.
 #[derive(Clone, Copy, Debug)]
 enum Return {
-    /// It may break where it is entered.
+    /// It may break at its entry.
     Direct,
     /// Its packets wait for an event in the middle, where it may break.
     WaitsHalfway,
 }
 
-/// Two ways between a router and a receiver, 90 and 7 ms long; each flow takes either.
+/// Two paths between a router and a receiver, 90 and 7 ms long; each flow takes either.
 fn world(flows: u32, back: Return) -> World<Seen> {
     world_with(flows, back, |_, _| {})
 }
@@ -177,7 +177,7 @@ fn route(node: NodeId, to: NodeId, link: u16) -> Action {
     Action::Route { node, to, link }
 }
 
-/// Over to the new way and back again and over, then the old one breaks.
+/// Routes change to the new path, back, and to the new path again; then the old one breaks.
 fn plan(world: &mut World<Seen>, back: Return) {
     let old = match back {
         Return::Direct => 5,
@@ -192,7 +192,7 @@ fn plan(world: &mut World<Seen>, back: Return) {
     }
 }
 
-/// Runs to an instant; how many events that took.
+/// Runs to an instant; returns the number of events.
 fn run(world: &mut World<Seen>, ms: u64) -> u32 {
     let mut events = 0;
     loop {
@@ -226,7 +226,7 @@ fn routes_that_hold_change_nothing() {
                 "{case}: {fewer} of {events} events"
             );
 
-            // Promised a little at a time, and planned late.
+            // The promise is extended in small steps, and actions are scheduled late.
             let mut step_by_step = world(flows, back);
             for ms in (50..2_000).step_by(50) {
                 step_by_step.hold_routes_until(at(ms));
@@ -404,7 +404,7 @@ fn routes_that_hold_change_nothing_on_a_radio_either() {
 fn a_copy_of_an_impaired_world_runs_the_same_course() {
     let mut original = world_with(3, Return::Direct, impair);
     plan_pauses(&mut original, Return::Direct);
-    // It has its own past, which the copy forgets.
+    // It has its own history, which the copy overwrites.
     let mut copy = world_with(3, Return::Direct, impair);
     run(&mut copy, 1_500);
     for ms in [0, 2_600, 3_800, 5_500, 9_100] {
@@ -417,7 +417,7 @@ fn a_copy_of_an_impaired_world_runs_the_same_course() {
     }
 }
 
-/// What changes nothing, but needs an event for every packet.
+/// A feature without an effect that needs an event for every packet.
 fn harmless(link: &mut LinkConfig) {
     link.impairments.loss = Some(LossModel::Uniform { probability: 0.0 });
     link.impairments.reordering = Some(Reordering::Swap {
@@ -426,7 +426,7 @@ fn harmless(link: &mut LinkConfig) {
     });
 }
 
-/// Neither does a pause that is not used.
+/// An unused pause has no effect either.
 #[test]
 fn impairments_that_never_happen_change_nothing() {
     for back in [Return::Direct, Return::WaitsHalfway] {
@@ -476,7 +476,7 @@ fn serve(serves: Serves, outage: Outage) -> LinkSchedule {
     LinkSchedule { schedule, seed: 3 }
 }
 
-/// What a course is with a discipline at the chosen links that never drops early, or with drop-tail.
+/// The run with a discipline at the chosen links that never drops early, or with drop-tail.
 fn course(
     managed: Option<&'static QueueKind>,
     limit: Option<u32>,
@@ -493,7 +493,7 @@ fn course(
             kind,
             parameters: QueueParameters {
                 target: Duration::from_secs(1_000_000),
-                // The one in transmission does not wait.
+                // The packet in transmission does not wait.
                 packets: limit.map_or(u32::MAX, |limit| limit - 1),
                 ..kind.default
             },
@@ -506,8 +506,9 @@ fn course(
     (world.observer().clone(), counts)
 }
 
-/// A discipline that never drops early is drop-tail: with handoffs, breaks, pauses, changes, losses on the air, and
-/// schedules of every service and outage. FQ-CoDel is with one flow and without a limit, where it drops from the head.
+/// A discipline that never drops early behaves like drop-tail: with handoffs, breaks, pauses, changes, losses on the
+/// air, and schedules of every service and outage. FQ-CoDel does so with one flow and without a limit, where it drops
+/// from the head.
 #[test]
 fn a_discipline_that_does_nothing_changes_nothing() {
     for kind in QUEUES {
@@ -515,7 +516,7 @@ fn a_discipline_that_does_nothing_changes_nothing() {
         let limit = has_limit.then_some(12);
         let all: &[u32] = if has_limit { &[1, 2, 5] } else { &[1] };
         for &flows in all {
-            // Cross traffic is another flow.
+            // Cross traffic counts as another flow.
             for impaired in [false, has_limit] {
                 let change = |i: usize, link: &mut LinkConfig| {
                     if impaired {
@@ -538,8 +539,8 @@ fn a_discipline_that_does_nothing_changes_nothing() {
                     let mut plain = course(None, limit, flows, change);
                     let mut managed = course(Some(kind), limit, flows, change);
                     if outage == Outage::Drop {
-                        // The same packets are lost: here those that wait when the transmitter is free in the outage,
-                        // with drop-tail at the instant at which they would have arrived.
+                        // The same packets are lost: here those that wait when the transmitter becomes free in the
+                        // outage, with drop-tail at the instant at which they would have arrived.
                         for seen in [&mut plain.0, &mut managed.0] {
                             seen.digest = Digest::default();
                         }
@@ -556,7 +557,7 @@ fn a_discipline_that_does_nothing_changes_nothing() {
     }
 }
 
-/// A copy of a world with disciplines at work runs the same course.
+/// A copy of a world with active disciplines has the same course.
 #[test]
 fn a_copy_with_disciplines_runs_the_same_course() {
     for kind in QUEUES {
@@ -694,7 +695,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     assert_eq!(world.observer().0, ["make", "arrived"]);
 }
 
-/// Between break and return everything that comes to the link is lost, and nothing after.
+/// Between break and return all packets handed to the link are lost, and none afterwards.
 #[test]
 fn a_link_comes_back() {
     let returning = |i: usize, link: &mut LinkConfig| link.may_return = i == 2 || i == 5;

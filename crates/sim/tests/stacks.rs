@@ -1,4 +1,4 @@
-//! Flows of datagrams: TCP endpoints on real bytes over links of the simulator.
+//! Flows of datagrams: TCP endpoints with real bytes over simulated links.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -15,13 +15,14 @@ use midflight_units::Instant;
 
 const BYTES: usize = 2_000_000;
 
-/// A TCP endpoint with an application: the server sends what the client asks for by connecting.
+/// A TCP endpoint with an application: the server sends the data that the client requests by
+/// connecting.
 #[derive(Clone, Debug)]
 struct Tcp {
     config: Config,
     remote: std::net::SocketAddrV4,
     end: Option<Endpoint>,
-    /// What it has to send, and what it has read.
+    /// Data to send, and data read.
     to_send: Vec<u8>,
     written: usize,
     read: Vec<u8>,
@@ -190,7 +191,7 @@ fn every_byte_arrives_over_a_break() {
     let (mut world, flow) = world(true);
     run(&mut world, 60_000);
     let (_, counts) = world.observer();
-    // 2 MB at 6 Mbit/s, and the break with what follows from it.
+    // 2 MB at 6 Mbit/s, and the break with its consequences.
     let seconds = counts.last.as_nanos() as f64 / 1e9;
     assert!((2.7 + 0.5..10.0).contains(&seconds), "{seconds}");
     assert!(counts.lost > 0);
@@ -226,7 +227,7 @@ fn an_uncopyable_stack_fails_when_a_copy_is_needed() {
     run(&mut past, 60_000);
 }
 
-/// Sends what it has been given from outside, and never asks to be woken.
+/// Sends datagrams that were passed in from outside, and never sets a timer.
 #[derive(Debug)]
 struct Outside(std::sync::Arc<std::sync::Mutex<Vec<Box<[u8]>>>>);
 
@@ -277,7 +278,7 @@ fn an_end_is_woken_from_outside_once() {
         .unwrap_or_else(|e| panic!("{e}"))
         .push(vec![0; 40].into());
     world.wake(flow, End::Client, at(7));
-    // It would run for ever if the end stayed awake.
+    // It would run endlessly if the end kept its timer.
     run(&mut world, 1000);
     let (_, counts) = world.observer();
     assert_eq!((counts.sent, counts.arrived), ([1, 0], 1));
@@ -285,7 +286,7 @@ fn an_end_is_woken_from_outside_once() {
     assert_eq!(world.next_event().at(), Instant::NEVER);
 }
 
-/// Sends a datagram of this many bytes at each of some instants, and does nothing else.
+/// Sends a datagram of this many bytes at each of some instants, and nothing else.
 #[derive(Clone, Debug)]
 struct Few(Vec<(Instant, usize)>);
 

@@ -46,7 +46,7 @@ fn sweep() -> Sweep {
     }
 }
 
-/// What the example shows of a run.
+/// The part of a run that the example prints.
 struct Shown {
     scheme: String,
     /// Until 100 new packets are acknowledged.
@@ -54,9 +54,9 @@ struct Shown {
     timeouts: u32,
     /// Every event of the flow.
     events: Vec<TraceRow>,
-    /// The first segment that was sent once the new link was in use.
+    /// The first segment sent after the new link was in use.
     restart: Option<TraceRow>,
-    /// What reached the sender and made it send that.
+    /// The event at the sender that caused it.
     cause: Option<TraceRow>,
 }
 
@@ -76,7 +76,7 @@ fn show(sweep: &Sweep) -> Result<Vec<Shown>, StudyError> {
         let mut numbered = kept.rows.iter().zip(&kept.places);
         let restart = numbered
             .find(|(event, _)| event.at >= make && ["send", "rexmit"].contains(&event.event));
-        // All events are kept, so that the number of one is its place in the list.
+        // All events are kept, so an event's number is its index in the list.
         let head = restart.and_then(|(_, place)| place.head);
         let cause = head.and_then(|number| kept.rows.get(number as usize));
         shown.push(Shown {

@@ -1,4 +1,4 @@
-//! Captures, read back: what is in them is what happened, at each place.
+//! Captures, read back: they show the events of the run at each capture point.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::time::Duration as Since;
@@ -19,7 +19,7 @@ use one_run::{
     capture, capture_long_flow, capture_roaming, trace, trace_long_flow, trace_roaming, TraceRun,
 };
 
-/// A packet as a reader of the file sees it.
+/// A packet as read from the file.
 #[derive(Clone, Debug)]
 struct Seen {
     ns: u128,
@@ -183,8 +183,8 @@ fn events(rows: &[TraceRow], names: &[&str]) -> Vec<(u128, i64)> {
         .collect()
 }
 
-/// The sender's capture is the trace in bytes: every segment and ACK at its
-/// instant with its number, with timestamps and without, also where the numbers pass 2^32.
+/// The sender's capture equals the trace in bytes: every segment and ACK at its instant with its
+/// number, with and without timestamps, also where the numbers wrap at 2^32.
 #[test]
 fn the_senders_capture_is_the_trace_in_bytes() {
     for (profile, payload) in [("ns2", 1460), ("rfc", 1448)] {
@@ -220,8 +220,8 @@ fn the_senders_capture_is_the_trace_in_bytes() {
     }
 }
 
-/// Packets keep every byte from place to place: what arrives was sent before,
-/// with the timestamps and windows that it was sent with.
+/// Packets are equal byte for byte at all points: a packet that arrives was sent before, with the
+/// same timestamps and windows.
 #[test]
 fn a_packet_looks_the_same_at_every_place() {
     for (profile, scheme) in [("ns2", "sack"), ("rfc", "sack"), ("rfc", "ehn")] {
@@ -248,7 +248,7 @@ fn a_packet_looks_the_same_at_every_place() {
     }
 }
 
-/// Of several flows the one that is asked for is seen at its ends, all at the stations.
+/// Of several flows the requested one is captured at its ends, all flows at the stations.
 #[test]
 fn each_of_several_flows_can_be_seen() {
     let mut run = run("ns2", "sack", &[]);
@@ -278,7 +278,7 @@ fn each_of_several_flows_can_be_seen() {
     }
 }
 
-/// SACK blocks in bytes say what the receiver's acceptance of segments implies.
+/// SACK blocks in bytes agree with the segments that the receiver has accepted.
 #[test]
 fn sack_blocks_lie_above_the_ack_and_on_segments_that_arrived() {
     let run = run("rfc", "sack", &[]);
@@ -309,7 +309,7 @@ fn sack_blocks_lie_above_the_ack_and_on_segments_that_arrived() {
     assert!(blocks > 100, "{blocks}");
 }
 
-/// What the node tells its sender is in its headers: a closed window and the open one, a mark.
+/// The node's signals are in the headers: a closed window, the open window, a mark.
 #[test]
 fn zero_windows_and_handoff_marks_are_in_the_headers() {
     let seen = |scheme: &str, place: &str| {
@@ -335,7 +335,7 @@ fn zero_windows_and_handoff_marks_are_in_the_headers() {
     };
     // 10,000 segments of 1460 bytes need a shift of 8: 14,600,000 / 256, rounded up.
     assert_eq!(windows(&seen("sack", "sender")), [57_032]);
-    // Closed and open again for each of the three handoffs.
+    // Closed and opened again for each of the three handoffs.
     let freeze = windows(&seen("freeze", "sender"));
     assert_eq!(freeze, [57_032, 0].repeat(4)[..7].to_vec());
     assert!(marks(&seen("freeze", "sender")).is_empty());
@@ -359,7 +359,8 @@ fn zero_windows_and_handoff_marks_are_in_the_headers() {
     }
 }
 
-/// A station sees the fixed nodes' packets too, and lost packets say where they were lost.
+/// At a station the fixed nodes' packets are captured too, and lost packets have the place of the
+/// loss.
 #[test]
 fn access_links_show_all_flows_and_losses() {
     let roaming = roaming("sack");
@@ -394,7 +395,7 @@ fn access_links_show_all_flows_and_losses() {
     assert!(sender.iter().all(|p| p.bytes.len() <= 128));
 }
 
-/// The router of a long-lived flow sees that flow, held by the pause and after it.
+/// At the router of a long-lived flow that flow is captured, held by the pause and after it.
 #[test]
 fn a_long_flow_is_seen_at_its_radio_link() {
     let radio = |link| Radio {

@@ -1,6 +1,5 @@
-//! The same question has the same answer: twice, on one and two threads,
-//! forked or from the start; and without a notice every scheme is the plain
-//! sender.
+//! The same question has the same result: when repeated, on one and two threads, forked or from the
+//! start; and without a notice every scheme behaves like the plain sender.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::policy::POLICIES;
@@ -58,8 +57,8 @@ fn handoffs() -> Vec<Handoff> {
     all
 }
 
-/// All schemes, those that need company with it. Linux's recovery leaves out those with a part in its own
-/// place, and the others BBR, which says so.
+/// All schemes, with other parts if they require them. With the Linux recovery schemes with a part in its
+/// place are left out, with other recoveries BBR.
 fn names(profile: &str) -> Vec<String> {
     let name = |s: Scheme| match &*s.name {
         "ld-handover" => "ld-handover+frto".to_string(),
@@ -73,7 +72,7 @@ fn names(profile: &str) -> Vec<String> {
     schemes().into_iter().map(name).filter(builds).collect()
 }
 
-/// What some schemes need of the receiver.
+/// Settings that some schemes require of the receiver.
 fn knobs() -> Vec<(String, String)> {
     ["timestamps", "dsack"]
         .map(|name| (name.into(), "on".into()))
@@ -83,7 +82,7 @@ fn knobs() -> Vec<(String, String)> {
 fn sweep(handoff: Handoff, profile: &str) -> Sweep {
     Sweep {
         handoff,
-        // Out of order and with a repetition, on purpose.
+        // Deliberately out of order and with a repetition.
         at: parse_instants("9.9s, 0.1s, 3.3s, 12.345s, 3.3s, 17s").unwrap_or_default(),
         schemes: names(profile),
         resident_scheme: "sack".into(),
@@ -110,7 +109,7 @@ fn run_as(sweep: &Sweep, how: Execution) -> Vec<HandoffRow> {
     sweep.run(how).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Leaves the schemes that have policies alone.
+/// Keeps only the schemes that have policies.
 fn keep_policies(sweep: &mut Sweep) {
     sweep.schemes.retain(|name| {
         let parts = Scheme::named(name).map(|s| s.parts).unwrap_or_default();
@@ -120,7 +119,7 @@ fn keep_policies(sweep: &mut Sweep) {
     });
 }
 
-/// What goes with a profile: with QUIC no other parts than policies, of which some.
+/// A sweep for a profile: with QUIC some schemes with policies only.
 fn fitting(handoff: Handoff, profile: &str) -> Sweep {
     let mut sweep = sweep(handoff, profile);
     if profile == "quic" {
@@ -137,7 +136,7 @@ fn fitting(handoff: Handoff, profile: &str) -> Sweep {
     sweep
 }
 
-/// Everything in the rows.
+/// All values of the rows.
 fn all_of(rows: &[HandoffRow]) -> Vec<String> {
     rows.iter().map(|row| format!("{row:?}")).collect()
 }
@@ -157,7 +156,7 @@ fn threads_forks_and_repetition_change_nothing() {
     }
 }
 
-/// Sweeps that are run together share pasts; alone each has its own.
+/// Sweeps that are run together share prefixes; alone each has its own.
 #[test]
 fn sweeps_run_together_are_the_same_as_alone() {
     let mut sweeps = Vec::new();
@@ -166,7 +165,7 @@ fn sweeps_run_together_are_the_same_as_alone() {
             sweeps.push(fitting(handoff, profile.name));
         }
     }
-    // Same past, another question; then a knob that makes the past another one.
+    // The same prefix, another question; then a knob that changes the prefix.
     let mut more = sweep(handoffs()[0], "ns2");
     more.at.truncate(2);
     more.packets = 10;
@@ -189,7 +188,7 @@ fn sweeps_run_together_are_the_same_as_alone() {
 
 #[test]
 fn a_sweep_stops_when_told() {
-    // Without a look at whether to stop this would take days.
+    // Without checks whether to stop this would take days.
     let endless = Sweep {
         packets: 1_000_000_000,
         end: Instant::from_nanos(u64::MAX / 2),
@@ -248,7 +247,7 @@ fn without_a_notice_every_scheme_is_the_plain_sender() {
             let mut sweep = sweep(deaf, profile.name);
             // Policies act on notices; the other kinds of parts do not.
             keep_policies(&mut sweep);
-            // Forks get their policies at the handoff, runs from the start have them all along.
+            // Forks get their policies at the handoff, runs from the start have them from the beginning.
             let from_start = Execution {
                 fork: false,
                 threads: 2,
@@ -303,8 +302,8 @@ fn timing_further_packets_changes_no_other_measurement() {
     }
 }
 
-/// A sweep attaches the policies at the handoff, a trace at the start: nothing may depend on that,
-/// such as the events that a policy should have seen before the notice.
+/// A sweep attaches the policies at the handoff, a trace at the start: the result must not depend on
+/// that, for example through events that a policy should have received before the notice.
 #[test]
 fn a_sweep_measures_what_a_trace_shows() {
     let handoff = Handoff {

@@ -17,8 +17,8 @@ use one_run::{trace, TraceRun};
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
 /// The reference prints times with five decimals.
 const PRINTED: f64 = 1.1e-5;
-/// Runs up to this segment are below the number from which the reference remembers what came
-/// before the handoff (tests/data/ns2/README.md).
+/// Runs up to this segment are below the number from which the reference keeps data from before the
+/// handoff (tests/data/ns2/README.md).
 const FORGETFUL_BELOW: i64 = 3_200;
 
 type Row = BTreeMap<String, String>;
@@ -68,8 +68,8 @@ fn seconds(text: f64) -> Instant {
     Instant::from_nanos((text * 1e9).round() as u64)
 }
 
-/// Events in the reference's order: inside one printed instant it lists ACKs
-/// before changes of variables before segments that are sent.
+/// Events in the reference's order: within one printed instant, ACKs before changes of variables
+/// before sent segments.
 fn events(
     kinds: &[&str],
     rows: impl Iterator<Item = (f64, String, f64)>,
@@ -197,7 +197,7 @@ fn differences(ours: &HandoffRow, theirs: &Row) -> Vec<String> {
         check("t_newpath100", time(ours.t_newpath), PRINTED);
     }
     check("first_rto", time(ours.first_rto), PRINTED);
-    // Read by way of six significant digits.
+    // Read from a text with six significant digits.
     check("cwnd", Some(ours.cwnd), 0.000_56);
     check("rto", Some(ours.rto.as_nanos() as f64 / 1e9), 1e-9);
     for (column, mine) in [
@@ -263,7 +263,7 @@ fn the_same_bandwidth_grid_at_every_tenth_instant() {
             .iter()
             .zip(sample)
         {
-            // The reference gave some runs up.
+            // The reference gave up some runs.
             if theirs["t_new100_make"].is_empty() {
                 continue;
             }

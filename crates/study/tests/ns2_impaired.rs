@@ -1,6 +1,6 @@
-//! The `ns2` profile against ns-2 on a link that loses and delays scripted
-//! packets: every event of every case. Sack1 without F-RTO and with ns-2's;
-//! Tahoe, Reno and NewReno with and without delayed ACKs and limited transmit.
+//! The `ns2` profile against ns-2 on a link that loses and delays scripted packets: every event of
+//! every case. Sack1 without F-RTO and with ns-2's; Tahoe, Reno and NewReno with and without
+//! delayed ACKs and limited transmit.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ fn data(name: &str) -> std::fs::File {
     std::fs::File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// What happened, when in nanoseconds, with which value.
+/// The name of an event, its time in nanoseconds, and its value.
 #[derive(Clone, Debug, PartialEq)]
 struct Happening {
     at: u64,
@@ -40,7 +40,7 @@ fn nanoseconds(seconds: &str) -> u64 {
     digits.parse().unwrap_or_else(|e| panic!("{seconds}: {e}"))
 }
 
-/// What ns-2 did in each case. A trace here does not list packets that are put off.
+/// The events of ns-2 in each case. A trace here does not list delayed packets.
 fn reference(name: &str) -> BTreeMap<u32, Vec<Happening>> {
     let mut cases: BTreeMap<u32, Vec<Happening>> = BTreeMap::new();
     let mut reader = csv::Reader::from_reader(GzDecoder::new(data(&format!("{name}.csv.gz"))));
@@ -82,7 +82,7 @@ fn script(text: &str) -> Vec<(u64, Scripted)> {
 /// A scheme and its knobs.
 type Settings = (&'static str, Vec<(&'static str, &'static str)>);
 
-/// Those of a case of `impaired_cases.csv`.
+/// The settings of a case of `impaired_cases.csv`.
 fn impaired(case: &Row) -> Settings {
     let mut knobs = vec![("delayed_ack", "off")];
     let frto: usize = number(case, "frto");
@@ -95,7 +95,7 @@ fn impaired(case: &Row) -> Settings {
     ("frto-ns2", knobs)
 }
 
-/// Those of a case of `reno_cases.csv`.
+/// The settings of a case of `reno_cases.csv`.
 fn reno(case: &Row) -> Settings {
     let choose = |column, of: [&'static str; 2]| of[number::<usize>(case, column)];
     let recovery = match case["agent"].as_str() {
@@ -179,8 +179,8 @@ fn named(row: &TraceRow) -> Option<Happening> {
 
 const VARIABLES: [&str; 3] = ["cwnd", "ssthresh", "backoff"];
 
-/// Between two packets or timeouts variables change in no defined order, and
-/// some in steps: what they come to counts, once each, if it is a change.
+/// Between two packets or timeouts variables change in no defined order, and some in several steps:
+/// only the final value counts, once each, if it is a change.
 fn settled(happenings: &[Happening]) -> Vec<Happening> {
     let is_variable = |h: &Happening| VARIABLES.contains(&h.event.as_str());
     let mut settled = Vec::new();
@@ -201,8 +201,8 @@ fn settled(happenings: &[Happening]) -> Vec<Happening> {
     settled
 }
 
-/// The first difference between two runs, if there is one. Times are good to a
-/// nanosecond, and `cwnd` has three decimals.
+/// The first difference between two runs, if there is one. Times are accurate to a nanosecond, and
+/// `cwnd` has three decimals.
 fn difference(ours: &[Happening], theirs: &[Happening]) -> Option<String> {
     let alike = |a: &Happening, b: &Happening| {
         a.at.abs_diff(b.at) <= 1 && a.event == b.event && (a.value - b.value).abs() < 0.000_51
@@ -216,7 +216,7 @@ fn difference(ours: &[Happening], theirs: &[Happening]) -> Option<String> {
     Some(format!("number {first}: {a:?} here, {b:?} in ns-2"))
 }
 
-/// Compares all cases of a set; how many there are of each kind.
+/// Compares all cases of a set; returns the number of cases of each kind.
 fn compare(
     name: &str,
     settings: fn(&Row) -> Settings,

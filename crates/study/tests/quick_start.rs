@@ -1,5 +1,5 @@
-//! Quick-Start over the network of a handoff: what senders ask, what routers
-//! make of it, and what it looks like on the wire.
+//! Quick-Start over the network of a handoff: the senders' requests, the routers' decisions, and the
+//! packets on the wire.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
@@ -52,7 +52,7 @@ fn rows(run: &TraceRun) -> Vec<TraceRow> {
     trace(run, &mut || true).map_or_else(|e| panic!("{e}"), |(rows, _)| rows)
 }
 
-/// What is said of rates: at which ms, and in which words.
+/// Events about rates: the time in ms and the text.
 fn said(rows: &[TraceRow]) -> Vec<(u64, String)> {
     let about = ["asks for", "approves", "reports"];
     rows.iter()
@@ -96,14 +96,15 @@ fn a_rate_is_asked_for_approved_used_and_reported() {
         windows.find(|row| row.value > 4.0).map(|row| row.value)
     };
     assert_eq!(opened(&rows), Some(59.0));
-    // Without the delay.
+    // Without the delay of the SYN's ACK.
     let rows = self::rows(&run(&[("delay_syn_ack", "off")], 1, 0));
     assert_eq!(self::said(&rows)[1].0, 180);
     assert_eq!(opened(&rows), Some(38.0));
 }
 
-/// After a second without a link the first segment that is sent is a retransmission. It asks, and what
-/// is approved opens the window: what a timeout would resend from one segment on is paced.
+/// After a second without a link the first segment that is sent is a retransmission. It carries a
+/// request, and the approved rate opens the window: the segments that a timeout would retransmit
+/// starting with one are paced.
 #[test]
 fn after_an_outage_a_retransmission_requests_a_rate_and_others_are_paced() {
     let shared = run(&[], 1, 0);
@@ -146,14 +147,14 @@ fn routers_that_take_no_part_are_found_out_by_the_ttl() {
     let denied = orders.iter().filter(|r| r.detail.contains("takes no part"));
     assert_eq!(denied.count(), 2, "at the start and after the handoff");
     assert!(!orders.iter().any(|r| r.detail.contains("set cwnd")));
-    // What came back was what was asked for; only the TTL tells.
+    // The returned rate equals the requested one; only the TTL shows it.
     let said = said(&rows);
     assert_eq!(said[1].1, "approves 10240 kbit/s");
     assert_eq!(said[2].1, "reports no rate");
 }
 
-/// What a denied sender sends is what a plain one sends, a SYN's delayed ACK included. The options
-/// take a few microseconds.
+/// A sender whose request is denied sends the same as a plain one, including a SYN's delayed ACK. The
+/// options take a few microseconds.
 #[test]
 fn a_denied_request_leaves_the_plain_sender() {
     let sent = |scheme: &str| -> Vec<(u64, u64)> {
@@ -176,8 +177,8 @@ fn a_denied_request_leaves_the_plain_sender() {
     assert_eq!(plain[..both], denied[..both]);
 }
 
-/// Four flows at one instant: 42.5 Mbit/s are promised once. The first takes 40.96,
-/// the others what is left of 85 %.
+/// Four flows at one instant: 42.5 Mbit/s are granted once. The first takes 40.96, the others the rest
+/// of 85 %.
 #[test]
 fn simultaneous_requests_share_the_routers_grant() {
     let mut at_start = Vec::new();
@@ -189,7 +190,7 @@ fn simultaneous_requests_share_the_routers_grant() {
     // 5.1 Mbit/s: 2.56, then 2.54 are left: 1.28, 0.64, 0.32 (the SYNs count 1.6 kbit/s each).
     let expected = [2560, 1280, 640, 320].map(|kbps| Some(format!("approves {kbps} kbit/s")));
     assert_eq!(at_start, expected);
-    // ns-2's routers book what they had room for: nothing is left for the others.
+    // ns-2's routers reserve the whole available rate: nothing is left for the others.
     let ns2 = [("quick_start_booking", "unrounded")];
     for flow in 0..4 {
         let said = said(&rows(&run(&ns2, 4, flow)));
@@ -205,9 +206,8 @@ fn simultaneous_requests_share_the_routers_grant() {
     }
 }
 
-/// Six flows open 3 ms apart, and each is promised 5.12 of 8 Mbit/s by a router that
-/// forgets what it gave after 2 ms. The loss takes the window back, and at the
-/// handoff nothing is asked for.
+/// Six flows open 3 ms apart, and each is granted 5.12 of 8 Mbit/s by a router that forgets its grants
+/// after 2 ms. The loss restores the window, and at the handoff there is no request.
 #[test]
 fn a_loss_in_the_approved_window_ends_quick_start() {
     let shared = run(
@@ -249,8 +249,8 @@ fn a_loss_in_the_approved_window_ends_quick_start() {
     assert_eq!(asked.count(), 1, "at the start only");
 }
 
-/// A handoff while an answer is awaited: it is of the old path and tells nothing,
-/// and the new link is asked for when it is there (RFC 4782 section 4.1).
+/// A handoff while a response is outstanding: the response is about the old path and is ignored, and a
+/// request for the new link is sent after it (RFC 4782 section 4.1).
 #[test]
 fn an_answer_about_the_old_path_is_not_used() {
     let shared = run(&[], 1, 0);
@@ -278,7 +278,8 @@ fn an_answer_about_the_old_path_is_not_used() {
     assert!(cwnd.fold(0.0, f64::max) < 100.0);
 }
 
-/// A SYN whose request is lost goes again without one, and without a report (RFC 4782 section 4.7.2).
+/// A SYN whose request is lost is retransmitted without one, and without a report (RFC 4782 section
+/// 4.7.2).
 #[test]
 fn a_syn_sent_again_carries_nothing() {
     let shared = run(&[], 1, 0);
@@ -304,7 +305,7 @@ fn a_syn_sent_again_carries_nothing() {
         .any(|(_, words)| words == "asks for 81920 kbit/s"));
 }
 
-/// Where the network has no such routers a request is never answered.
+/// In a network without these routers a request never gets a response.
 #[test]
 fn other_networks_do_not_answer() {
     let flow = LongFlow {
@@ -381,12 +382,12 @@ fn requests_and_responses_are_options_on_the_wire() {
         (&first[..3], &arrived[..3]),
         (&[25, 8, 8][..], &[25, 8, 6][..])
     );
-    // Two routers on the way: R and the base station.
+    // Two routers on the path: R and the base station.
     assert_eq!(first[3].wrapping_sub(arrived[3]), 2, "QS TTL");
     assert_eq!(sent[0][8] - received[0][8], 2, "IP TTL");
     let nonce =
         |option: &[u8]| u32::from_be_bytes([option[4], option[5], option[6], option[7]]) >> 2;
-    // The rightmost 2 x 6 bits are untouched, the next four drawn again.
+    // The rightmost 2 x 6 bits are unchanged, the next four drawn again.
     assert_eq!((nonce(&first) ^ nonce(&arrived)) & 0xFFF, 0);
     let answer = &received[1];
     let options = &answer[40..];

@@ -1,5 +1,5 @@
-//! RAPID over a network: the rate at which it settles on an idle path, beside
-//! another, against the truth, and after an outage.
+//! RAPID over a network: the rate at which it settles on an idle path, with a second flow, compared with the
+//! truth, and after an outage.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
@@ -33,7 +33,7 @@ fn knobs(of: &[(&str, &str)]) -> Knobs {
     of.iter().map(owned).collect()
 }
 
-/// A flow over one link, perhaps with an outage of half a second.
+/// A flow over one link, optionally with an outage of half a second.
 fn rows(
     link: LinkInfo,
     of: &[(&str, &str)],
@@ -153,9 +153,9 @@ fn two_share_a_link() {
     }
 }
 
-/// Whole chirps over 20 Mbit/s, of which other traffic takes a share. On the idle link the reported rate is the
-/// first step above the available rate; with cross traffic single reports have large errors; their median is
-/// within a half of the truth, and always above it.
+/// Whole chirps over 20 Mbit/s, a fraction of which other traffic takes. On the idle link the reported rate is
+/// the first step above the available rate; with cross traffic single reports have large errors, but their
+/// median is within a half of the truth, and always above it.
 #[test]
 fn estimates_of_chirps_and_the_truth() {
     for (share, most) in [(0.0, 1.2), (0.3, 1.5), (0.6, 1.5)] {
@@ -187,7 +187,7 @@ fn estimates_of_chirps_and_the_truth() {
     }
 }
 
-/// At 5 s the link is gone for half a second. There is one loss, independent of the timeouts.
+/// At 5 s the link is down for half a second. There is one loss, independent of the timeouts.
 #[test]
 fn after_an_outage_it_continues_with_half_its_rate() {
     let outage = Instant::from_nanos(5_000_000_000);

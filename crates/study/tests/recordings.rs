@@ -61,7 +61,7 @@ fn shelf(files: &[(&'static str, &str)]) -> Shelf {
     )
 }
 
-/// A download over a link that says this of itself.
+/// A download over a link with these keys.
 fn plan(link: &str, files: &[(&'static str, &str)], sets: &[(&str, &str)]) -> Result<Plan, String> {
     let text =
         format!("profile = \"rfc\"\nend = \"20 s\"\n[links.cell]\n{link}\n[flows.download]\n");
@@ -272,7 +272,7 @@ fn one_number_per_line_is_of_mahimahi_or_leocc() {
     assert_eq!((found.format, found.span), (Format::LeoccDelay, ms(30)));
     let said = "read as delays (leocc-delay), because line 2 goes back from 24 to 18";
     assert!(found.remarks[0].starts_with(said), "{:?}", found.remarks);
-    // What is no whole number, or said, is no guess.
+    // Numbers that are not integers, or an explicit format, need no guess.
     assert!(read("24.5\n18\n30\n").remarks.is_empty());
     let said = Recording::read("3\n2\n", Some(Format::LeoccDelay), &BTreeMap::new());
     assert!(said.is_ok_and(|found| found.remarks.is_empty()));
@@ -282,7 +282,7 @@ fn one_number_per_line_is_of_mahimahi_or_leocc() {
     );
 }
 
-/// Counted apart from this code, in Python, by the rule of LeoEM's emulator.
+/// Computed independently, in Python, by the rule of LeoEM's emulator.
 #[test]
 fn leoem_frames_have_their_handovers_and_blackouts() {
     let found = read(LEOEM);
@@ -294,7 +294,7 @@ fn leoem_frames_have_their_handovers_and_blackouts() {
     assert_eq!(found.down.delay.len(), 141 - 12);
     let of = |end: &str| found.handovers.iter().filter(|h| h.1 == end).count();
     assert_eq!((of("source"), of("destination")), (3, 2));
-    // Of a blackout right behind frames without a path these are a part.
+    // If a blackout follows right after frames without a path, these are part of it.
     let frames =
         |from: u64, until: u64| (Duration::from_secs(from - 1), Duration::from_secs(until));
     let blackout = |frame: u64, ns: u64| {
@@ -346,7 +346,8 @@ fn a_link_follows_its_trace() {
         .map(|w| (w[0], w[1]));
     let (before, after) = quiet.unwrap_or_default();
     let edge = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    // What has gone out arrives 10 ms later; the packet that is cut by the outage continues after it.
+    // Packets that have been transmitted arrive 10 ms later; the packet that is interrupted by the outage
+    // continues after it.
     assert!(before > edge(2_000) && before < edge(2_012), "{before}");
     assert!(after > edge(8_010) && after < edge(8_012), "{after}");
     // The same columns without a file, and the canonical form.
@@ -359,7 +360,7 @@ fn a_link_follows_its_trace() {
     assert_eq!(digest(&again), digest(&held));
 }
 
-/// The address and the canonical form go by the content.
+/// The address and the canonical form depend on the content.
 #[test]
 fn the_address_includes_the_content() {
     let link = "delay = \"10 ms\"\ntrace = \"a.csv\"";
@@ -436,7 +437,7 @@ fn a_part_of_a_trace_can_be_used() {
     }
 }
 
-/// Each direction has what was recorded of it, or what the link says; losses are of the downlink alone.
+/// Each direction has its recording, or the link's own values; losses are for the downlink only.
 #[test]
 fn the_uplink_follows_too() {
     let csv = [("a.csv", "time_s,rate_mbps\n0,12\n2,0\n3,12\n")];
@@ -475,7 +476,8 @@ fn two_mahimahi_files_are_both_directions() {
     let last = |at: &&Instant| **at >= Instant::ZERO + Duration::from_secs(10);
     let rate = all.iter().filter(last).count() as f64 * 12_000.0 / 10.0;
     assert!((rate - 12e6).abs() < 2e5, "{rate}");
-    // What arrives has gone out at a whole millisecond, and then takes 10 ms, 12 us on the wires, and 5 ms twice.
+    // A packet that arrives was sent at a whole millisecond, and then takes 10 ms, 12 us on the wires, and 5 ms
+    // twice.
     assert!(
         all.iter()
             .skip(100)

@@ -1,4 +1,4 @@
-//! The policy `reordering` in handoffs, against what the simulator knows of losses.
+//! The policy `reordering` in handoffs, compared with the simulator's record of losses.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
@@ -49,7 +49,7 @@ fn total(rows: &[HandoffRow], of: fn(&HandoffRow) -> u32) -> u32 {
     rows.iter().map(of).sum()
 }
 
-/// Segments overtake with both senders; one of them takes that for losses.
+/// Segments overtake with both senders; one of them treats that as losses.
 #[test]
 fn few_fast_retransmits_are_false() {
     for profile in ["ns2", "rfc"] {
@@ -62,7 +62,7 @@ fn few_fast_retransmits_are_false() {
     }
 }
 
-/// After a break the losses are real, and no scheme waits for the timer that did not before.
+/// After a break the losses are real, and no more of them wait for the timer than before.
 #[test]
 fn after_a_break_no_more_losses_wait_for_the_timer() {
     for profile in ["ns2", "rfc"] {
@@ -72,7 +72,7 @@ fn after_a_break_no_more_losses_wait_for_the_timer() {
         assert!(total(&plain, |r| r.drops_break) > 0, "{profile}");
         let timed_out = |rows: &[HandoffRow]| total(rows, |r| r.losses_timed_out);
         assert!(timed_out(&notified) <= timed_out(&plain), "{profile}");
-        // Everything that the break took went again, a gap later at least.
+        // All segments that the break lost were retransmitted, at least a gap later.
         for row in plain.iter().chain(&notified).filter(|r| r.drops_break > 0) {
             assert!(row.loss_wait_max >= row.loss_wait_mean, "{profile}");
             assert!(row.loss_wait_max >= Some(gap), "{profile} {}", row.at);

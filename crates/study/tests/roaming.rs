@@ -1,5 +1,5 @@
-//! A mobile node that changes its base station: when things happen, that chance
-//! is the same for all schemes, and that what is wrong is refused.
+//! A mobile node that changes its base station: the times of events, the same random conditions for all
+//! schemes, and the refusal of invalid input.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::signal::HANDOFF_SIGNALS;
@@ -124,7 +124,7 @@ fn the_timeline_of_a_handoff() {
         assert_eq!(left, seconds(5.0));
         let marked = rows.iter().find(|r| r.detail == "mark 1");
         let marked = marked.unwrap_or_else(|| panic!("no mark")).at;
-        // Mark and registration go the same way.
+        // Mark and registration take the same path.
         assert_eq!(switched, marked + ms(50), "seed {seed}");
         detections.push(marked.since(left).saturating_sub(up));
         let received = rows.iter().find(|r| r.event == "rcv" && r.at > left);
@@ -148,7 +148,7 @@ fn the_timeline_of_a_handoff() {
     assert!(detections[0] < ms(25) && detections[19] > ms(75) && detections[19] < ms(100));
 }
 
-/// A blackout comes before the first advertisement that the node can hear.
+/// A blackout lasts until the node can receive advertisements again.
 #[test]
 fn a_blackout_is_time_without_a_link() {
     let mut node = paper("ehn");
@@ -186,12 +186,12 @@ fn freeze_warns_ahead_and_withheld_data_are_not_lost() {
         .iter()
         .find(|r| r.event == "send" && r.at > seconds(5.0));
     assert!(again.is_some_and(|r| r.at < seconds(5.16)));
-    // Foreseen too late, it is too late.
+    // A prediction that is too late has no effect.
     handoffs(&mut node).foresight.late = ms(280);
     assert!(trace(&node, 6.0).iter().any(|r| r.event == "drop"));
 }
 
-/// A node that does not predict a handoff still thaws, by three ACKs.
+/// A node that does not predict a handoff still sends three ACKs afterwards.
 #[test]
 fn freeze_without_foresight_is_tr_acks() {
     let mut blind = paper("freeze");
@@ -206,7 +206,7 @@ fn freeze_without_foresight_is_tr_acks() {
     assert!(lost[0] < lost[1] && lost[1] < lost[2], "{lost:?}");
 }
 
-/// Nodes that are run together share what their runs have in common, and nothing else.
+/// Nodes that are run together share only the common part of their runs.
 #[test]
 fn nodes_run_together_are_the_same_as_alone() {
     let knob = |name: &str, value: &str| vec![(name.into(), value.into())];
@@ -235,8 +235,8 @@ fn nodes_run_together_are_the_same_as_alone() {
 
 #[test]
 fn threads_and_repetition_change_nothing() {
-    // A node that keeps duplicates back is silent where none come, and one that acts on a difference between
-    // the links is silent where they are alike.
+    // A signal that suppresses duplicates is silent if there are none, and one that acts on a difference
+    // between the links is silent if they are equal.
     let silent = [
         "nodupack",
         "fast-ack",
@@ -289,7 +289,7 @@ fn scheme_of(signal: &str) -> &str {
     }
 }
 
-/// Schemes meet the same handoffs and the same radio.
+/// Schemes have the same handoffs and the same radio conditions.
 #[test]
 fn chance_does_not_depend_on_the_scheme() {
     let moves = |scheme: &str| {
@@ -332,7 +332,7 @@ fn rows_cover_the_run_and_every_node() {
         from = nodes[0].until;
     }
     assert_eq!(from, node.end);
-    // The second station's nodes share a link with each other and now and then with the mobile one.
+    // The second station's nodes share a link with each other and sometimes with the mobile one.
     let acked = |node: u32| -> u64 {
         rows.iter()
             .filter(|r| r.node == node)
@@ -387,8 +387,8 @@ fn ehn_at_its_worst_is_a_plain_sender() {
     }
 }
 
-/// Marks come more often than the timer expires, and restart it; Sack1's
-/// window has no floor. The flow continues in every interval all the same.
+/// Marks come more often than the timer expires, and restart it; Sack1's window has no minimum. The flow
+/// continues in every interval anyway.
 #[test]
 fn a_flow_continues_under_forged_marks_with_the_right_number() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -415,7 +415,7 @@ fn a_flow_continues_under_forged_marks_with_the_right_number() {
     }
 }
 
-/// A trace and a capture are of the run itself, forged ACKs included.
+/// A trace and a capture are of the run itself, including forged ACKs.
 #[test]
 fn a_trace_has_the_digest_of_its_run() {
     for (_, ack) in ForgedAck::ALL {
@@ -449,7 +449,7 @@ fn a_trace_ends_when_told_to() {
     assert!(matches!(stopped, Err(StudyError::Interrupted)));
 }
 
-/// What is wrong, and what the error says.
+/// An invalid value, and a part of the error text.
 type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Scenarios run as the network of the papers is.
+//! Scenarios give the same results as the papers' network.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
@@ -12,7 +12,7 @@ mod scenarios;
 use one_run::{capture_scenario, trace, trace_scenario, TraceRun};
 use scenarios::{plan, read, run, run_all, CHANGES, PAPER, TOUR};
 
-/// The same run as the handoff of the papers, which is held against ns-2.
+/// The same run as the handoff of the papers, which is checked against ns-2.
 fn reference(scheme: &str, gap: Option<u64>, flows: Flows) -> (Vec<String>, String) {
     let link = |kbps: u64, ms| LinkInfo {
         rate: midflight_units::Rate::from_bps(kbps * 1000).unwrap_or(REFERENCE_FIXED.rate),
@@ -133,7 +133,7 @@ fn copies_of_a_common_past_run_as_from_the_start() {
     );
 }
 
-/// Until the last timing is done a run that stops there is the one that continues, also as a copy.
+/// Until the last timing is done a run that stops there equals the one that continues, also as a copy.
 #[test]
 fn a_run_that_stops_when_all_is_measured_has_measured_the_same() {
     let endless = [
@@ -164,7 +164,7 @@ fn a_run_that_stops_when_all_is_measured_has_measured_the_same() {
             assert_ne!(whole.digest, short.digest);
         }
     }
-    // Also where only a link changes that the node is not on.
+    // This also holds if only another link changes than the node's.
     for changes in ["[]", "[{ at = '4 s', link = 'lte', rate = '1 Mbit/s' }]"] {
         let still = [
             ("handoffs", "[]"),
@@ -185,7 +185,7 @@ fn a_tour_of_links_brings_everything_home() {
         assert!(download.finished.is_some(), "{download:?}");
         assert!(upload.finished.is_some(), "{upload:?}");
         assert!(neighbour.finished.is_none());
-        // The run ends with the last flow that has an end; counts are until then.
+        // The run ends with the last flow that has an end; counts cover the time until then.
         let end = download.finished.max(upload.finished);
         assert_eq!(Some(neighbour.until), end);
         // Segments of 1500 bytes with timestamps hold 1448 bytes of data; the SYN holds none.
@@ -212,7 +212,7 @@ fn a_tour_of_links_brings_everything_home() {
     }
 }
 
-/// An outage: the link itself goes and comes back, and everything in between is lost.
+/// An outage: the link itself goes down and comes back, and all packets in between are lost.
 #[test]
 fn an_outage_is_a_handoff_to_the_same_link() {
     let outage = [
@@ -234,7 +234,7 @@ fn an_outage_is_a_handoff_to_the_same_link() {
     assert!(lost >= Duration::from_secs(2), "{lost}");
 }
 
-/// A wrong notice changes what a sender that uses it does, a lost one makes it the plain sender.
+/// A sender that uses the notice reacts to a wrong one; without it, it behaves like the plain sender.
 #[test]
 fn notices_may_lie_and_get_lost() {
     let enhanced = ("flows.bulk.scheme", "enhanced");
@@ -266,7 +266,7 @@ fn notices_may_lie_and_get_lost() {
     assert!((8..=32).contains(&received), "{received} of 40");
 }
 
-/// Half of the new link is taken from 8 s on, and all of it is free again after 20 s.
+/// Cross traffic takes half of the new link from 8 s on, and all of it is free again after 20 s.
 #[test]
 fn others_take_their_part_of_a_link_until_they_go() {
     let acked = |sets: &[(&str, &str)]| {
@@ -297,7 +297,7 @@ fn others_take_their_part_of_a_link_until_they_go() {
     }
 }
 
-/// A node that neither predicts its handoff nor is heard afterwards is a plain one.
+/// A node that neither predicts its handoff nor gets its signal through behaves like a plain one.
 #[test]
 fn a_nodes_own_signals_may_fail() {
     let of = |scheme, more: &[(&str, &str)]| {
@@ -337,8 +337,8 @@ fn a_link_changes_its_rate() {
     assert_eq!(after.link, "old");
 }
 
-/// A link that the mobile node does not use affects none of its measurements, and a flow that opens
-/// after a handoff has nothing to recover from.
+/// A link that the mobile node does not use affects none of its measurements, and a flow that opens after a
+/// handoff has nothing to recover from.
 #[test]
 fn phases_are_of_the_mobile_nodes_links() {
     use midflight_study::PhaseStart;
@@ -360,7 +360,8 @@ fn phases_are_of_the_mobile_nodes_links() {
     assert!(late.counts.acked > 0 && late.first_new.is_none());
 }
 
-/// What waits at the node for a link that breaks never reaches the base station, whichever way the data go.
+/// Packets that wait at the node for a link that breaks never reach the base station, in both directions of
+/// data.
 #[test]
 fn a_break_loses_packets_that_wait_at_the_node() {
     let text = |direction: &str| {
@@ -403,7 +404,7 @@ fn a_break_loses_packets_that_wait_at_the_node() {
     assert_eq!(between(2012..2920), 0);
 }
 
-/// Data segments are counted, and the SYN is none: those of a flow that is done are its size.
+/// Data segments are counted, not the SYN: the count of a finished flow is its size.
 #[test]
 fn the_syn_is_not_acknowledged_data() {
     let run = run(
@@ -414,7 +415,7 @@ fn the_syn_is_not_acknowledged_data() {
     assert_eq!(run.flows[0].total().acked, 100);
 }
 
-/// Comments of a capture say of a change that it is one.
+/// Comments of a capture describe a change as a change.
 #[test]
 fn captures_do_not_take_a_change_for_a_handoff() {
     let seen = capture_scenario(&plan(CHANGES, &[]), 0, None, 64, &mut || true);

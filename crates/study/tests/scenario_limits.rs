@@ -1,5 +1,5 @@
-//! What no user should write, and what few will: the reader always answers with
-//! a scenario or one clear sentence, and extreme scenarios end.
+//! Invalid and unusual scenarios: reading always gives a scenario or one clear sentence, and
+//! extreme scenarios end.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan, ScenarioRun};
@@ -58,7 +58,7 @@ fn check(answer: Result<Plan, StudyError>) -> Result<Option<Plan>, TestCaseError
     }
 }
 
-/// Runs it, but not for long: whether it got to its end.
+/// Runs it for a limited time; returns whether it reached its end.
 fn run_for_a_while(plan: Plan) -> Result<Option<ScenarioRun>, TestCaseError> {
     let mut patience = 20;
     let runs = run_scenarios(&[plan], Execution::default(), |_, _| {
@@ -172,7 +172,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(120) })]
 
-    /// What is accepted runs to its end, or for as long as it is let, without an error.
+    /// An accepted scenario runs to its end, or as long as it is allowed to, without an error.
     #[test]
     fn any_values_are_answered_and_run(sets in prop::collection::vec((key(), value()), 1..4)) {
         if let Some(plan) = check(read(GOOD, &sets))? {

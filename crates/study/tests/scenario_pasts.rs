@@ -1,5 +1,5 @@
-//! Scenarios that differ in nothing before the first handoff or change share their past, and run as
-//! each from the start: for every starter.
+//! Scenarios that do not differ before the first handoff or change share that prefix, and have the same
+//! results as from the start: for every starter.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::path::Path;
@@ -38,7 +38,8 @@ fn plan(name: &str, text: &str, sets: &[(String, String)]) -> Plan {
     read_scenario(text, Origin::Toml(name), sets, &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What makes a scenario's handoffs and changes come earlier by `parts` of 8 of the time before the first.
+/// Overrides that make a scenario's handoffs and changes earlier by `parts` of 8 of the time before the
+/// first.
 fn earlier(of: &Plan, parts: u64) -> Vec<(String, String)> {
     let file = of.file();
     let handoffs = file.handoffs.iter().map(|h| &h.at.value.0);
@@ -123,7 +124,7 @@ fn moves(sets: &[&[(&str, &str)]]) -> Vec<Plan> {
     sets.iter().map(of).collect()
 }
 
-/// Events after the handoff, and the link that no packet uses before, are not a part of the past.
+/// Events after the handoff, and a link that no packet uses before it, are not part of the prefix.
 #[test]
 fn scenarios_that_differ_later_share_a_past() {
     let alike = moves(&[
@@ -186,7 +187,7 @@ fn every_scheme_runs_from_a_copy_as_from_the_start() {
                     ("runs", "1"),
                 ];
                 let sets = sets.map(|(key, value)| (key.to_string(), value.to_string()));
-                // Some schemes are parts that need others.
+                // Some schemes require other parts.
                 plans.extend(read_scenario(MOVE, Origin::Toml("move"), &sets, &[]));
             }
         }
@@ -199,7 +200,7 @@ fn every_scheme_runs_from_a_copy_as_from_the_start() {
     assert_eq!(run_all(&plans, true), run_all(&plans, false));
 }
 
-/// Runs requested in parts are the same as runs requested all at once.
+/// Runs requested in parts equal runs requested all at once.
 #[test]
 fn runs_are_the_same_some_at_a_time() {
     let (name, text) = starters().remove(0);

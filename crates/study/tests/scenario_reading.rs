@@ -64,7 +64,7 @@ fn errors_are_reported_with_their_line() {
     assert!(read("", &[]).is_err_and(|e| e.contains("the key \"links\" is missing")));
 }
 
-/// Of two values for one thing neither wins silently, however the paths to it are written.
+/// Of two values for one key neither wins silently, however their paths are written.
 #[test]
 fn a_value_is_set_once() {
     let twice = |first: &str, second: &str| {
@@ -135,7 +135,8 @@ fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {
     assert_eq!(read("10000", "10 ms : 3.97 s : 10 ms"), "4000000 rows");
 }
 
-/// The rows of each fit, but not of all together: that is said before anything runs.
+/// The rows of each scenario fit, but not those of all together: the error is reported before
+/// anything runs.
 #[test]
 fn results_of_many_scenarios_are_limited() {
     let most = plan(PAPER, &[("runs", "1333333")]);
@@ -148,7 +149,7 @@ fn results_of_many_scenarios_are_limited() {
     );
 }
 
-/// What is left out is written out in full in the canonical form, whose texts say what they mean.
+/// Missing keys are written out in the canonical form, and its texts parse to the same values.
 #[test]
 fn the_canonical_form_is_the_same_scenario() {
     for text in [PAPER, TOUR] {
@@ -162,7 +163,7 @@ fn the_canonical_form_is_the_same_scenario() {
     }
 }
 
-/// "none" is what a gap is that is left out: make before break, and written the same.
+/// A gap of "none" equals a missing gap: make before break, with the same canonical form.
 #[test]
 fn a_gap_of_none_is_no_gap() {
     let without = plan(PAPER, &[]);
@@ -247,7 +248,7 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
     }
 }
 
-/// A rate that is written for the downlink alone changes the uplink as well: that is said.
+/// A rate that is set for the downlink alone changes the uplink as well: there is a remark.
 #[test]
 fn a_change_of_an_asymmetric_link_notes_the_effect_on_the_uplink() {
     let remarks = plan(CHANGES, &[]).remarks().to_vec();
@@ -265,8 +266,8 @@ fn a_change_of_an_asymmetric_link_notes_the_effect_on_the_uplink() {
     assert!(plan(CHANGES, &alike).remarks().is_empty());
 }
 
-/// The stack of the simulator is left out of the canonical form, as in results from before there were
-/// others; a kernel's is in it, and is not simulated.
+/// The simulator's stack is not written in the canonical form, as in results from before there were
+/// others; the kernel's stack is, and it is not simulated.
 #[test]
 fn a_flow_has_a_stack() {
     let text = PAPER.replace("rate = \"200 kbit/s\"", "rate = \"2 Mbit/s\"");

@@ -62,7 +62,7 @@ const KINDS: [HandoffKind; 2] = [
 fn sweep(handoff: Handoff) -> Sweep {
     Sweep {
         handoff,
-        // Out of order, on purpose.
+        // Deliberately out of order.
         at: parse_instants("3.3s, 0.1s, 7.77s").unwrap_or_default(),
         schemes: ["sack", "enhanced", "enhanced-a5", "ehn", "freeze", "rlci"]
             .map(Into::into)
@@ -123,8 +123,8 @@ fn setup(handoff: Handoff, scheme: &str, knobs: &[(&str, &str)]) -> Result<Setup
     Ok(sweep.setups()?.remove(0))
 }
 
-/// What passes nodes without an event there arrives as it would with one, that of
-/// residents, which leaves the way halfway and comes back from there, too.
+/// Packets that pass nodes without an event arrive at the same time as with one, including
+/// residents' packets, whose paths join and leave the others halfway.
 #[test]
 fn routes_that_hold_change_nothing() {
     for kind in KINDS {
@@ -162,7 +162,7 @@ impl Observer for EveryLink {
     }
 }
 
-/// Routers see packets that pass without an event as they would see them with one.
+/// Routers see packets that pass without an event at the same times as with one.
 #[test]
 fn routers_answer_the_same_ahead_of_time() {
     for kind in KINDS {
@@ -178,7 +178,7 @@ fn routers_answer_the_same_ahead_of_time() {
                     ..handoff(kind, flows)
                 };
                 let until = Instant::from_nanos(30_000_000_000);
-                // Short, so that it matters when a router sees a packet.
+                // Short, so that the time at which a router sees a packet matters.
                 let knobs = [
                     ("quick_start_routers", routers),
                     ("quick_start_interval", "3ms"),
@@ -202,7 +202,7 @@ fn routers_answer_the_same_ahead_of_time() {
 
 #[test]
 fn forks_are_runs_from_the_start_with_every_scheme() {
-    // BBR goes with the recovery of Linux only.
+    // BBR works with the Linux recovery only.
     let names = schemes()
         .into_iter()
         .filter(|s| !["bbr-linux", "bbr3"].contains(&&*s.name));
@@ -234,8 +234,8 @@ fn forks_are_runs_from_the_start_with_every_scheme() {
     }
 }
 
-/// A scheme that acts on the notice at the start has one past for all new links, but one for
-/// each of its settings.
+/// A scheme that acts on the start notice has one prefix for all new links, but one for each of its
+/// settings.
 #[test]
 fn schemes_with_a_start_notice_have_their_own_pasts() {
     let flows = Flows {
@@ -277,7 +277,7 @@ fn sweeps_that_differ_in_their_flows_are_the_same_together_as_alone() {
     for kind in KINDS {
         for flows in company().into_iter().chain([Flows::ONE]) {
             let one = sweep(handoff(kind, flows));
-            // Other new links: they share the past unless residents are there already.
+            // Other new links: they share the prefix unless there are residents.
             let mut other = one.clone();
             other.handoff.new = link(200, 300);
             let mut plain = one.clone();

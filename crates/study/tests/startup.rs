@@ -57,7 +57,7 @@ fn all_of(rows: &[StartupRow]) -> Vec<String> {
     rows.iter().map(|row| format!("{row:?}")).collect()
 }
 
-/// The same flows in a handoff that does not take place.
+/// The same flows in a handoff that does not happen.
 fn trace_of(startup: &Startup, scheme: &str, flow: u32) -> (Vec<TraceRow>, String) {
     let traced = trace(
         &TraceRun {
@@ -113,7 +113,7 @@ fn measures_equal_those_of_a_trace() {
                 let of = |e: &&TraceRow| e.event == event && e.detail.starts_with(detail);
                 events.iter().filter(of).count()
             };
-            // All is over before the window is, so that counts go to its end.
+            // Everything ends before the window does, so counts last until its end.
             assert_eq!(row.drops_data as usize, count("drop", "data"));
             assert_eq!(row.rexmits as usize, count("rexmit", ""));
             assert_eq!(row.timeouts as usize, count("rto", ""));
@@ -195,7 +195,7 @@ fn residents_have_the_link_before_the_newcomers() {
     let sum: u64 = acked.iter().sum();
     assert!((90_000..=100_001).contains(&sum), "{acked:?}");
     assert!(acked.iter().all(|&n| n > 15_000), "{acked:?}");
-    // Alone it starts faster than where others are.
+    // Alone it starts faster than among other flows.
     let alone = run(&Startup {
         residents: 0,
         ..startup

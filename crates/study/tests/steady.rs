@@ -1,5 +1,5 @@
-//! A link that does not change: after the slow start has been paid for, no
-//! profile and no kind of recovery times out again and again.
+//! A link that does not change: after the first slow start, no profile and no kind of recovery has
+//! repeated timeouts.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 

@@ -1,4 +1,4 @@
-//! Applications over simulated flows: what a page takes, by hand and under losses and handoffs.
+//! Applications over simulated flows: the load time of a page, by hand and with losses and handoffs.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod scenarios;
@@ -6,7 +6,7 @@ mod scenarios;
 use midflight_study::WorkloadOutcome;
 use scenarios::{plan, read, run, run_all};
 
-/// A path of 50 ms each way on which bytes take no time that counts.
+/// A path with 50 ms in each direction and negligible transmission times.
 const FAST: &str = r#"
 wired = { rate = "100 Gbit/s", delay = "0 ms" }
 
@@ -96,7 +96,7 @@ const STACKS: [(&str, &str); 5] = [
     ("flows.it.stack", "quinn"),
 ];
 
-/// Whatever is lost, everything that was asked for is read, and the run ends then.
+/// With any losses all requested data is read, and the run ends then.
 #[test]
 fn all_of_a_page_arrives_over_every_transport() {
     for stack in STACKS {
@@ -223,7 +223,7 @@ fn a_call_has_late_frames_where_the_link_is_away() {
             let context = format!("{sets:?} {call:?}");
             assert_eq!(value(call, "frames"), Some(500), "{context}");
             assert_eq!(value(call, "frames_lost"), Some(0), "{context}");
-            // What was made in the two seconds, and what waited for the sender's timer and behind that.
+            // The frames of the two seconds, and those that waited for the sender's timer and after it.
             let late = value(call, "frames_late").unwrap_or_default();
             assert!((90..300).contains(&late), "{context}");
             let longest = value(call, "frame_delay_max_ns").unwrap_or_default();
@@ -273,7 +273,8 @@ fn a_video_plays_all_its_media_over_every_transport() {
     }
 }
 
-/// A player with a full buffer requests nothing for seconds: the flow has no stall then. In the gap it has one.
+/// A player with a full buffer requests nothing for seconds: the flow has no stall in that time. In the gap it has
+/// one.
 #[test]
 fn a_flow_without_anything_to_do_has_no_stall() {
     for stack in STACKS {
@@ -300,7 +301,7 @@ fn a_flow_without_anything_to_do_has_no_stall() {
     }
 }
 
-/// A rate that the link does not have: each segment of 4 s takes more than 4 s.
+/// A rate above that of the link: each segment of 4 s takes more than 4 s.
 #[test]
 fn a_video_of_too_high_a_rate_stalls() {
     let sets = [

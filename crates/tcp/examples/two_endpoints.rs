@@ -1,9 +1,9 @@
 //! A sender and a receiver that exchange segments over a path in memory.
 //!
-//! Neither endpoint reads a clock or does I/O. This program owns the time: it delivers what
-//! arrives next, or calls the endpoint whose timer is due, and then takes the segments that
-//! the sender has for it. The path delays every packet by 50 ms, reorders nothing, and loses
-//! some segments when they are sent for the first time.
+//! Neither endpoint reads a clock or does I/O. This program owns the time: it delivers the next
+//! arrival, or calls the endpoint whose timer is due, and then takes the segments that the sender
+//! returns. The path delays every packet by 50 ms, reorders nothing, and loses some segments when
+//! they are sent for the first time.
 //!
 //! `cargo run --package midflight-tcp --example two_endpoints`
 #![allow(clippy::print_stdout, reason = "an example prints what it has to show")]
@@ -14,14 +14,14 @@ use std::error::Error;
 use midflight_tcp::{profile, Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_millis(50);
 /// The SYN is segment 0, so this is 200 segments of data.
 const END: Seq = 201;
 /// First transmissions that the path loses: one, three in a row, and the last one.
 const LOST: [Seq; 5] = [20, 60, 61, 62, 200];
 
-/// What the sender reports that this program counts.
+/// The sender's events that this program counts.
 #[derive(Default)]
 struct Counts {
     timeouts: u32,
@@ -44,7 +44,7 @@ impl Log for Counts {
     }
 }
 
-/// What became of the transfer.
+/// The result of the transfer.
 #[derive(Debug, PartialEq, Eq)]
 struct Transfer {
     done: Instant,
@@ -54,7 +54,7 @@ struct Transfer {
     fast_retransmits: u32,
 }
 
-/// What happens next.
+/// The next event.
 enum Next {
     Data,
     Ack,
@@ -140,7 +140,7 @@ mod tests {
         let done = transfer("rfc")?;
         assert_eq!(done.retransmitted, LOST.len() as u64);
         assert_eq!(done.sent, END + done.retransmitted);
-        // Nothing is sent behind the last segment, so no duplicate ACK reports its loss.
+        // Nothing is sent after the last segment, so no duplicate ACK reports its loss.
         assert_eq!((done.fast_retransmits, done.timeouts), (2, 1));
         Ok(())
     }

@@ -34,15 +34,15 @@ fn data(seq: u64, ms: u64, ecn: EcnCodepoint, cwr: bool) -> Segment {
     }
 }
 
-/// An echo is on every ACK from the mark on, until the sender says that it has reduced its window; both have an
-/// ACK at once.
+/// Every ACK after the mark carries the echo, until the sender reports that it has reduced its window; both
+/// events cause an immediate ACK.
 #[test]
 fn a_receiver_echoes_a_mark_until_it_is_answered() {
     let mut receiver = Receiver::new(linux().receiver);
     assert!(receiver
         .on_segment(at(0), &data(0, 0, EcnCodepoint::NotCapable, false))
         .is_some());
-    // Behind the quick ACKs of the beginning.
+    // After the quick ACKs of the beginning.
     let mut seq = 1;
     for ms in 100..160 {
         let ack = receiver.on_segment(at(ms), &data(seq, ms, EcnCodepoint::Capable, false));
@@ -89,8 +89,8 @@ fn ack(number: u64, option: AckOption, ms: u64) -> Ack {
     }
 }
 
-/// New data are capable, the SYN and retransmissions are not; an echo reduces the window once in a round trip,
-/// and the next new segment says so.
+/// New data carries ECT, the SYN and retransmissions do not; an echo reduces the window once per round trip,
+/// and the next new segment carries CWR.
 #[test]
 fn a_sender_reduces_once_and_says_so() {
     let profile = linux();
@@ -125,7 +125,7 @@ fn a_sender_reduces_once_and_says_so() {
     let after = sender.view();
     assert!(after.ssthresh < before, "{} {before}", after.ssthresh);
     assert!(after.ssthresh >= (0.7 * before).floor() - 1.0);
-    // A retransmission after the timer is not capable.
+    // A retransmission after the timer carries no ECT.
     let mut again = Vec::new();
     for second in 1..6 {
         let due = at(100) + Duration::from_secs(second);
@@ -138,7 +138,7 @@ fn a_sender_reduces_once_and_says_so() {
     assert!(resent.iter().all(|ecn| *ecn == EcnCodepoint::NotCapable));
 }
 
-/// The recovery of other profiles does not answer marks.
+/// The recovery of other profiles does not respond to marks.
 #[test]
 fn other_recoveries_refuse_it() {
     for name in ["rfc", "ns2"] {

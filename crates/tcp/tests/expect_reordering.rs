@@ -11,8 +11,8 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
 const WITH_SACK: [&str; 2] = ["sack1", "sack"];
 
-/// cwnd = ssthresh = 12, segments 1 to 12 outstanding, SRTT 100 ms, deviation 50
-/// ms; then 20 ms pass, and ACKs come every `step_ms`.
+/// cwnd = ssthresh = 12, segments 1 to 12 outstanding, SRTT 100 ms, deviation 50 ms; then 20 ms
+/// pass, and ACKs arrive every `step_ms`.
 fn start(recovery: &str, rule: &str, step_ms: u64, settings: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("recovery", recovery),
@@ -40,9 +40,9 @@ fn link(kbps: u64, ms: u64) -> LinkInfo {
     }
 }
 
-/// A busy link: 12 outstanding take 180 ms. Segments that can overtake the last
-/// one: gap = 90 + 15 - 1 - 0.2 = 103.8 ms at 800 kbit/s, 6.9 packets; 7 and one.
-/// The new link's BDP is 54 Mbit/s x 2.2 ms, 10 packets.
+/// A busy link: 12 outstanding segments take 180 ms. Segments that can overtake the last one: gap =
+/// 90 + 15 - 1 - 0.2 = 103.8 ms at 800 kbit/s, 6.9 packets; 7 and one. The new link's BDP is 54
+/// Mbit/s x 2.2 ms, 10 packets.
 fn from_a_busy_link(s: &mut DrivenSender) -> Vec<Seq> {
     let notice = Notice {
         old: link(800, 90),
@@ -53,7 +53,7 @@ fn from_a_busy_link(s: &mut DrivenSender) -> Vec<Seq> {
     s.send()
 }
 
-/// A link with pauses: 12 outstanding take 22.5 ms. The last ACK is due 100 + 50 -
+/// A link with pauses: 12 outstanding segments take 22.5 ms. The last ACK is due 100 + 50 -
 /// (45 - 1) = 106 ms from now.
 fn from_a_link_with_pauses(s: &mut DrivenSender) -> Instant {
     let notice = Notice {
@@ -90,7 +90,7 @@ fn the_derived_threshold_starts_fast_retransmit() {
     }
 }
 
-/// Without the notice, and after one of more delay, the third tells.
+/// Without the notice, and after a notice of more delay, the third duplicate indicates a loss.
 #[test]
 fn the_usual_threshold_holds_otherwise() {
     for recovery in ALL {
@@ -113,8 +113,8 @@ fn the_usual_threshold_holds_otherwise() {
     }
 }
 
-/// Between two arrivals over the busy link may come ceil(54000 / 800) = 68 and
-/// one; the two rules differ in nothing else that these recoveries see.
+/// Between two arrivals over the busy link ceil(54000 / 800) = 68 may come, and one; for these
+/// recoveries the two rules do not differ in anything else.
 #[test]
 fn the_improved_threshold_is_the_ratio_of_the_rates() {
     for recovery in ALL {
@@ -129,7 +129,7 @@ fn the_improved_threshold_is_the_ratio_of_the_rates() {
         };
         s.sender.on_notice(s.now, &notice, &mut s.seen);
         assert_eq!(s.sender.view().dup_threshold, 4, "{recovery}");
-        // Without blocks, so that the order of what was sent before says nothing.
+        // Without blocks, so that the order of earlier segments gives no information.
         s.sender.on_timer(s.now, &mut s.seen);
         if !WITH_SACK.contains(&recovery) {
             for d in 1..=3 {
@@ -140,7 +140,7 @@ fn the_improved_threshold_is_the_ratio_of_the_rates() {
     }
 }
 
-/// A segment for each duplicate, up to two windows; then none, until time is up.
+/// A segment for each duplicate, up to two windows; then none, until the wait is over.
 #[test]
 fn limited_transmit_continues_up_to_two_windows() {
     for recovery in ["tahoe", "reno", "newreno", "sack1"] {
@@ -156,7 +156,7 @@ fn limited_transmit_continues_up_to_two_windows() {
         // The first segment was sent 20 ms before the notice.
         assert_eq!(s.due(), before(until, 20), "{recovery}");
     }
-    // RFC 6675: those on the new link, which the old one's order does not concern.
+    // RFC 6675: segments on the new link, to which the old link's order does not apply.
     let mut s = start("sack", "improved", 1, &[]);
     let until = from_a_link_with_pauses(&mut s);
     assert_eq!(s.ack(2), [13]);
@@ -169,7 +169,7 @@ fn limited_transmit_continues_up_to_two_windows() {
     assert_eq!(s.due(), before(until, 20));
 }
 
-/// When the ACK of a segment is overdue as many duplicates as usual are enough, at once.
+/// When the ACK of a segment is overdue the usual number of duplicates is enough, at once.
 #[test]
 fn the_end_of_the_wait_retransmits_overdue_segments() {
     for recovery in ALL {
@@ -182,7 +182,7 @@ fn the_end_of_the_wait_retransmits_overdue_segments() {
         assert_eq!(s.due(), before(until, 20), "{recovery}");
         let (timeout, sent) = s.timer();
         assert!(!timeout, "{recovery}");
-        // RFC 6675 takes all that have three above them for lost, and the pipe is short.
+        // RFC 6675 considers all segments with three above them lost, and the pipe is short.
         let expected: &[Seq] = if recovery == "sack" {
             &[2, 3, 4, 5, 6]
         } else {
@@ -191,13 +191,13 @@ fn the_end_of_the_wait_retransmits_overdue_segments() {
         assert_eq!(sent, expected, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [2], "{recovery}");
         assert_eq!(s.window().1, 6, "{recovery}");
-        // Of what was sent later duplicates still tell nothing.
+        // Duplicates still give no information about later segments.
         assert!(s.sender.view().reordering.is_some(), "{recovery}");
     }
 }
 
-/// After a break what was sent before it is overdue when the notice comes: the third
-/// duplicate tells.
+/// After a break, segments sent before it are overdue when the notice arrives: the third duplicate
+/// indicates a loss.
 #[test]
 fn overdue_segments_at_the_notice_do_not_wait() {
     for recovery in ALL {
@@ -212,7 +212,7 @@ fn overdue_segments_at_the_notice_do_not_wait() {
     }
 }
 
-/// Two duplicates are not enough; the third that comes later is.
+/// Two duplicates are not enough; the third, which comes later, is.
 #[test]
 fn after_the_wait_the_usual_threshold_holds() {
     for recovery in ALL {
@@ -230,7 +230,7 @@ fn after_the_wait_the_usual_threshold_holds() {
     }
 }
 
-/// With the ACK of everything sent before the notice it is over.
+/// The ACK of everything sent before the notice ends it.
 #[test]
 fn the_last_segment_of_before_ends_it() {
     for recovery in ALL {
@@ -250,7 +250,7 @@ fn the_last_segment_of_before_ends_it() {
     }
 }
 
-/// And with a timeout.
+/// A timeout ends it too.
 #[test]
 fn a_timeout_ends_it() {
     for recovery in ALL {
@@ -261,8 +261,8 @@ fn a_timeout_ends_it() {
     }
 }
 
-/// RFC 6675: three of the old link SACKed above one of it tell of its loss, any
-/// number of the new link's do not.
+/// RFC 6675: three segments of the old link SACKed above one of it indicate its loss, any number of
+/// the new link's do not.
 #[test]
 fn segments_of_the_old_link_keep_their_order() {
     let mut s = start("sack", "improved", 1, &[]);
@@ -275,18 +275,18 @@ fn segments_of_the_old_link_keep_their_order() {
         let _ = s.sack(2, &[(3, 4 + d), (13, 21)]);
         assert_eq!(s.seen.fast_retransmits, [], "{d}");
     }
-    // 3, 4, 5 have arrived: 2 is lost; 6 and what follows it are on their way.
+    // 3, 4, 5 have arrived: 2 is lost; 6 and later ones are in flight.
     assert_eq!(s.sack(2, &[(3, 6), (13, 21)])[0], 2);
     assert_eq!(s.seen.fast_retransmits, [2]);
     let lost_and_late = s.sender.view().pipe;
-    // 7 to 9 arrive: 6 is lost too, and goes when the window has room.
+    // 7 to 9 arrive: 6 is lost too, and is retransmitted when the window has room.
     let _ = s.sack(2, &[(7, 10), (3, 6), (13, 21)]);
     assert_eq!(s.sender.view().pipe, lost_and_late - 4);
 }
 
-/// What was sent within the new link's delay of 1 ms before the notice may have gone
-/// either way; what was sent before that has not. (The sample of 21 ms leaves an
-/// estimate of 90.1 ms, less than the old link's own round trip.)
+/// A segment sent within the new link's delay of 1 ms before the notice may have taken either link;
+/// earlier ones have not. (The sample of 21 ms leaves an estimate of 90.1 ms, less than the old
+/// link's own round trip.)
 #[test]
 fn segments_sent_just_before_the_notice_indicate_nothing() {
     for (ago_us, expected) in [(900, vec![]), (1100, vec![5])] {
@@ -304,8 +304,8 @@ fn segments_sent_just_before_the_notice_indicate_nothing() {
     }
 }
 
-/// A fast retransmit of 1 by the eighth duplicate, which its original explains;
-/// the report comes with the retransmission.
+/// A fast retransmit of 1 at the eighth duplicate; then its original arrives, and the
+/// retransmission causes a DSACK.
 fn falsely_retransmitted(recovery: &str) -> DrivenSender {
     let mut s = start(recovery, "derived", 1, &[]);
     let _ = from_a_busy_link(&mut s);
@@ -342,7 +342,7 @@ fn without_dsack_nothing_is_taken_back() {
     }
 }
 
-/// The retransmission and the report before the notice; whichever comes last tells.
+/// The retransmission and the DSACK before the notice; whichever comes last triggers the undo.
 #[test]
 fn a_fast_retransmit_before_the_notice_is_taken_back_too() {
     for recovery in WITH_SACK {
@@ -367,7 +367,7 @@ fn a_fast_retransmit_before_the_notice_is_taken_back_too() {
     }
 }
 
-/// A response with its own wait continues with that, for at least as many duplicates.
+/// A response with its own wait keeps that, with at least as many duplicates.
 #[test]
 fn other_responses_keep_their_wait() {
     for recovery in WITH_SACK {
@@ -383,7 +383,7 @@ fn other_responses_keep_their_wait() {
             let _ = duplicate(&mut s, d);
         }
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
-        // DCR counts its round trip from the eighth.
+        // DCR counts its round trip from the eighth duplicate.
         let mut s = start(recovery, "derived", 1, &[("dupack", "dcr")]);
         let _ = from_a_busy_link(&mut s);
         for d in 1..=8 {

@@ -84,7 +84,7 @@ fn rfc_4138_a2_loss_of_a_retransmission() {
         assert_eq!(s.ack(6), [13], "step 12");
         assert_eq!(s.window(), (8, 3, 8));
         assert_eq!(s.timeout(), [6], "step 13");
-        // Half of the window that recovery aimed at, and no less than two segments.
+        // Half of the target window of the recovery, at least two segments.
         assert_eq!(s.window(), (8, 2, 8));
         assert_eq!(s.ack(9), [14, 15], "steps 15 and 16");
         assert_eq!(s.window(), (7, 2, 7));
@@ -116,8 +116,8 @@ fn rfc_4138_a3_link_outage() {
     }
 }
 
-/// The response of this example reduces window and threshold in words and
-/// reverses them in figures; the figures are the Eifel response's.
+/// In this example the text says that window and threshold are reduced, but the numbers restore
+/// them; the numbers are those of the Eifel response.
 #[test]
 fn rfc_4138_a4_reordering_with_sack() {
     let mut s = start("sack", &[("frto_version", "sack")]);
@@ -198,8 +198,8 @@ fn step_1_not_in_a_fast_recovery_with_sack() {
     }
 }
 
-/// Step 1: the same segment times out again and again; the window before the
-/// first counts, and what follows decides.
+/// Step 1: the same segment times out repeatedly; the window before the first timeout counts, and
+/// the following ACKs decide.
 #[test]
 fn step_1_starts_over_for_the_same_segment() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -218,7 +218,7 @@ fn step_1_starts_over_for_the_same_segment() {
     }
 }
 
-/// The algorithm tells of data that was sent before the timeout; a SYN is alone.
+/// The algorithm detects data that was sent before the timeout; a SYN is sent alone.
 #[test]
 fn a_timeout_of_the_syn_is_none_of_its_business() {
     for spurious in ["none", "frto", "frto-2003", "dsack-undo"] {
@@ -246,8 +246,8 @@ fn step_2a_a_duplicate() {
     }
 }
 
-/// (2a), first reason, with a duplicate that reports enough to start a fast
-/// recovery: the timeout has the say.
+/// (2a), first reason, with a duplicate that reports enough to start a fast recovery: the timeout
+/// takes precedence.
 #[test]
 fn step_2a_a_duplicate_starts_no_fast_recovery() {
     for recovery in ["sack1", "sack"] {
@@ -259,7 +259,7 @@ fn step_2a_a_duplicate_starts_no_fast_recovery() {
     }
 }
 
-/// (2a), second reason: the ACK covers everything and tells nothing.
+/// (2a), second reason: the ACK covers everything and gives no information.
 #[test]
 fn step_2a_an_ack_of_everything() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -271,9 +271,8 @@ fn step_2a_an_ack_of_everything() {
     }
 }
 
-/// (2a), third reason: the ACK leaves some of what was resent unacknowledged.
-/// Segments are whole here, so that an ACK which does has not advanced: it is
-/// a duplicate, or old and waited out.
+/// (2a), third reason: the ACK leaves some of the retransmitted data unacknowledged. Segments are
+/// whole here, so such an ACK has not advanced: it is a duplicate, or it is old and ignored.
 #[test]
 fn an_ack_that_is_neither_new_nor_a_duplicate_is_waited_out() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -287,8 +286,8 @@ fn an_ack_that_is_neither_new_nor_a_duplicate_is_waited_out() {
     }
 }
 
-/// (2b): one segment where there is but one, and conventional recovery where
-/// there is none, for lack of data or by the receiver's window.
+/// (2b): one segment if there is only one, and conventional recovery if there is none, for lack of
+/// data or because of the receiver's window.
 #[test]
 fn step_2b_sends_the_available_data() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -313,7 +312,7 @@ fn step_2b_sends_the_available_data() {
     }
 }
 
-/// (3a): a duplicate at last. Three segments, all of them unacknowledged ones.
+/// (3a): a duplicate at the second step. Three segments, all of them unacknowledged ones.
 #[test]
 fn step_3a_a_duplicate() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -326,8 +325,7 @@ fn step_3a_a_duplicate() {
     }
 }
 
-/// Section 3.1, steps 2 and 3: duplicates adjust the scoreboard and no more,
-/// however many there are.
+/// Section 3.1, steps 2 and 3: duplicates only update the scoreboard, however many there are.
 #[test]
 fn with_sack_step_2_waits_through_duplicates() {
     for recovery in ["sack1", "sack"] {
@@ -338,7 +336,7 @@ fn with_sack_step_2_waits_through_duplicates() {
         }
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
         assert_eq!(s.sack(7, &[(8, 12)]), [12, 13], "{recovery}");
-        // Without news below RecoveryPoint: (3a), and of 7 to 11 only 7 is missing.
+        // Without news below RecoveryPoint: (3a), and only 7 of 7 to 11 is missing.
         assert_eq!(
             s.sack(7, &[(12, 13), (8, 12)]).first(),
             Some(&7),
@@ -368,7 +366,7 @@ fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
             let _ = s.sack(7, &[(8, right)]);
         }
         assert_eq!(s.seen.fast_retransmits, [7], "{recovery}");
-        // News of what was sent after the timeout: conventional.
+        // News of segments sent after the timeout: conventional.
         let mut s = second();
         assert_eq!(s.sack(7, &[(12, 13)]), [7, 8, 9], "{recovery}");
         assert_eq!(
@@ -396,7 +394,7 @@ fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
 fn step_3b_answers_as_it_is_told() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         for (response, window, sent) in [
-            // FlightSize + min(acknowledged, IW), and slow start up to what was in flight.
+            // FlightSize + min(acknowledged, IW), and slow start up to the data in flight.
             ("eifel", (7, 6, 6), vec![14]),
             ("retain", (6, 5, 6), vec![]),
             ("reduce", (3, 3, 6), vec![]),
@@ -414,7 +412,7 @@ fn step_3b_answers_as_it_is_told() {
     }
 }
 
-/// After step 3b a loss is found by duplicates as usual.
+/// After step 3b duplicates detect a loss as usual.
 #[test]
 fn fast_retransmit_works_after_step_3b() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -428,7 +426,7 @@ fn fast_retransmit_works_after_step_3b() {
     }
 }
 
-/// RFC 4015 section 3.1, step 11: the first sample of data that were unsent at the timeout restarts
+/// RFC 4015 section 3.1, step 11: the first sample of data that was unsent at the timeout restarts
 /// the estimate, from at least its old value and two ticks.
 #[test]
 fn the_rto_adapts_after_a_spurious_timeout() {
@@ -442,7 +440,7 @@ fn the_rto_adapts_after_a_spurious_timeout() {
         };
         assert_eq!(s.timeout(), [6]);
         assert_eq!(s.sender.backoff(), 2);
-        // 12 was unsent when the timer expired, and is the next to be timed.
+        // 12 was unsent when the timer expired, and is the next segment to be timed.
         assert_eq!(s.ack(7), [12, 13]);
         s.step = Duration::ZERO;
         for n in 8..=12 {
@@ -482,7 +480,7 @@ fn the_version_of_2003() {
         assert_eq!(s.ack(7), [12, 13], "{recovery}");
         assert_eq!(s.sack(7, &[(12, 13)]), [7], "{recovery}");
         assert_eq!(s.window(), (1, 3, 7), "{recovery}");
-        // It starts over in step 3, and with an ACK of everything it continues.
+        // It starts again in step 3, and continues at an ACK of everything.
         assert_eq!(s.timeout(), [7], "{recovery}");
         assert_eq!(s.ack(14), [14, 15], "{recovery}");
         let _ = s.ack(15);

@@ -1,6 +1,6 @@
-//! What a mobile node's signals do to a sender, one ACK at a time: a closed
-//! window (RFC 9293 section 3.8.6.1), three ACKs after a handoff, and the
-//! handoff mark (Izumikawa, Yamaguchi & Katto, section 3).
+//! The effect of a mobile node's signals on a sender, one ACK at a time: a closed window (RFC 9293
+//! section 3.8.6.1), three ACKs after a handoff, and the handoff mark (Izumikawa, Yamaguchi &
+//! Katto, section 3).
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -13,7 +13,7 @@ use midflight_tcp::{profile, Ack, AckOption, Content, Receiver, Segment};
 use midflight_units::{Duration, Instant, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
-/// Those that count a duplicate ACK by its number alone.
+/// Recoveries that detect a duplicate ACK by its number alone.
 const BY_NUMBER: [&str; 3] = ["tahoe", "reno", "newreno"];
 
 /// cwnd 8, ssthresh 4; segments 1 to 8 are outstanding, the SYN took 100 ms,
@@ -32,7 +32,7 @@ fn start(recovery: &str, settings: &[(&str, &str)]) -> DrivenSender {
     s
 }
 
-/// The same with the sender's half of EHN.
+/// The same with the sender's side of EHN.
 fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
     let mut s = start(recovery, &[]);
     let mut policy = Policy::named("ehn-restore").unwrap_or_else(|| panic!("registered"));
@@ -43,7 +43,7 @@ fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
     s
 }
 
-/// An ACK that says something arrives: what is sent.
+/// An ACK with an option arrives; returns the segments that are sent.
 fn ack_with(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
     s.now += s.step;
     let ack = Ack {
@@ -61,7 +61,7 @@ fn ack_with(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
     s.send()
 }
 
-/// An ACK with the mark of this handoff arrives, which left the node 5 ms ago.
+/// An ACK with the mark of this handoff arrives, which the node sent 5 ms ago.
 fn mark(s: &mut DrivenSender, ack: Seq, number: u32) -> Vec<Seq> {
     let sent = common::before(s.now + s.step, 5);
     ack_with(s, ack, AckOption::Moved(HandoffMark { number, sent }))
@@ -89,7 +89,7 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
             assert!(!expired, "{recovery}: the retransmission timer is frozen");
             assert_eq!(sent, [8], "{recovery}: the last acknowledged segment");
             waits.push(s.now.since(before).as_nanos() / 1_000_000);
-            // The answer: the window is still closed.
+            // The response: the window is still closed.
             s.step = Duration::ZERO;
             assert_eq!(ack_with(&mut s, 9, AckOption::ZeroWindow), [], "{recovery}");
         }
@@ -100,7 +100,7 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
     }
 }
 
-/// It carries no data, so that no DSACK reports it (RFC 2883 section 4).
+/// A probe carries no data, so no DSACK reports it (RFC 2883 section 4).
 #[test]
 fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     let mut s = start("sack", &[]);
@@ -114,12 +114,12 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     let answer = r.on_segment(s.now, &probe);
     let answer = answer.unwrap_or_else(|| panic!("no answer"));
     assert!(answer.sack.is_empty() && answer.ack == 9);
-    // Data that arrives twice is one.
+    // Data that arrives twice is a duplicate.
     let again = take(&mut r, 8).unwrap_or_else(|| panic!("no answer"));
     assert!(!again.sack.is_empty());
 }
 
-/// When only the SYN is acknowledged its number is that of the SYN.
+/// When only the SYN is acknowledged the probe has the number of the SYN.
 #[test]
 fn a_probe_after_the_handshake_is_no_syn() {
     for recovery in ALL {
@@ -150,7 +150,7 @@ fn the_ack_of_the_syn_may_close_the_window() {
     }
 }
 
-/// A response that waits for a round trip is dropped with the window closed.
+/// A delayed response to duplicates is dropped when the window is closed.
 #[test]
 fn a_delayed_response_does_not_cut_a_window_that_is_closed() {
     for dupack in ["dcr", "ncr-careful"] {
@@ -182,7 +182,7 @@ fn an_open_window_lets_new_data_go_at_once() {
     }
 }
 
-/// Data in flight may still arrive while the window is closed; nothing answers it.
+/// Data in flight may still arrive while the window is closed; the sender does not respond to it.
 #[test]
 fn acks_move_on_under_a_closed_window() {
     for recovery in ALL {
@@ -190,7 +190,7 @@ fn acks_move_on_under_a_closed_window() {
         assert_eq!(ack_with(&mut s, 3, AckOption::ZeroWindow), [], "{recovery}");
         assert_eq!(ack_with(&mut s, 5, AckOption::ZeroWindow), [], "{recovery}");
         assert_eq!(s.sender.view().snd_una, 5, "{recovery}");
-        // Below SND.UNA: says nothing of the window now.
+        // Below SND.UNA: carries no information about the present window.
         assert_eq!(ack_with(&mut s, 4, AckOption::Nothing), [], "{recovery}");
         assert!(s.sender.is_window_closed(), "{recovery}");
         for _ in 0..5 {
@@ -204,8 +204,8 @@ fn acks_move_on_under_a_closed_window() {
     }
 }
 
-/// Losses while the window was closed: the timer continues from the opening, or the thaw's ACKs
-/// count as duplicates.
+/// Losses while the window was closed: the timer continues from the opening, or the ACKs that open
+/// the window count as duplicates.
 #[test]
 fn segments_lost_under_a_closed_window_are_resent_after_it() {
     for recovery in ALL {
@@ -229,9 +229,9 @@ fn segments_lost_under_a_closed_window_are_resent_after_it() {
     }
 }
 
-/// A zero window freezes the timers (Goff et al. 2000): what was left of the
-/// timer is left when the window opens, so that one with a long back-off
-/// expires although the window closes again and again before it would.
+/// A zero window stops the timers (Goff et al. 2000): when the window opens the timer has its
+/// remaining time, so that a timer with a long back-off expires even if the window closes
+/// repeatedly before.
 #[test]
 fn the_retransmission_timer_resumes_with_its_remaining_time() {
     for recovery in ALL {
@@ -254,8 +254,8 @@ fn the_retransmission_timer_resumes_with_its_remaining_time() {
 
 // ---- duplicates -----------------------------------------------------------
 
-/// Three copies of the last ACK lead to a fast retransmit where a duplicate is
-/// one by its number; with SACK only if the setting says so (RFC 6675 section 2).
+/// Three copies of the last ACK cause a fast retransmit if duplicates are detected by number; with
+/// SACK only if the setting allows it (RFC 6675 section 2).
 #[test]
 fn three_acks_are_a_fast_retransmit() {
     for recovery in ALL {
@@ -299,7 +299,7 @@ fn the_marks_ack_counts_first() {
     }
 }
 
-/// A plain sender takes it for one more duplicate.
+/// A plain sender treats it as one more duplicate.
 #[test]
 fn a_sender_that_does_not_heed_marks_sees_a_duplicate() {
     let mut s = start("newreno", &[]);
@@ -309,7 +309,7 @@ fn a_sender_that_does_not_heed_marks_sees_a_duplicate() {
     assert_eq!(s.seen.fast_retransmits, [1]);
 }
 
-/// The paper's second case: the timer was faster than the mark.
+/// The paper's second case: the timer expired before the mark arrived.
 #[test]
 fn the_window_before_the_timeouts_comes_back() {
     for recovery in ALL {
@@ -326,8 +326,8 @@ fn the_window_before_the_timeouts_comes_back() {
     }
 }
 
-/// Duplicates have inflated the window when the timer expires in a fast
-/// recovery: that much it never was.
+/// Duplicates have inflated the window when the timer expires in a fast recovery: the inflated
+/// window must not be restored.
 #[test]
 fn an_inflated_window_does_not_come_back() {
     let mut s = heeding("newreno", &[]);
@@ -343,8 +343,8 @@ fn an_inflated_window_does_not_come_back() {
     assert_eq!((s.window().0, s.window().1), (4, 4));
 }
 
-/// A fast recovery answers an earlier loss, and then the handoff makes the
-/// timer expire: the window of the recovery comes back.
+/// A fast recovery is for an earlier loss, and then the handoff makes the timer expire: the window
+/// of the recovery is restored.
 #[test]
 fn a_timeout_after_a_recovery_is_taken_back() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -360,7 +360,7 @@ fn a_timeout_after_a_recovery_is_taken_back() {
     }
 }
 
-/// A timeout before the last progress had another reason.
+/// A timeout before the last advance had another cause.
 #[test]
 fn an_earlier_timeout_stays_answered() {
     for recovery in ALL {
@@ -374,8 +374,8 @@ fn an_earlier_timeout_stays_answered() {
     }
 }
 
-/// A fast recovery is taken back if what it resent had been sent less than a
-/// round-trip time before the mark was; the SYN's was 100 ms.
+/// A fast recovery is undone if the segment that it retransmitted had been sent less than a
+/// round-trip time before the mark; the SYN's was 100 ms.
 #[test]
 fn a_fast_recovery_for_the_handoffs_losses_is_taken_back() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -406,7 +406,7 @@ fn a_mark_counts_once() {
         for number in [2, 2, 2, 1, 0] {
             assert_eq!(mark(&mut s, 1, number), [], "{recovery}");
         }
-        // Another handoff within a round-trip time: news of it cannot be true.
+        // Another handoff within a round-trip time: the mark cannot be genuine.
         assert_eq!(mark(&mut s, 1, 3), [], "{recovery}");
         assert_eq!(s.seen.orders.len(), orders, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}: nor a duplicate");
@@ -427,7 +427,7 @@ fn marks_that_say_nothing_new_change_nothing() {
         assert_eq!(mark(&mut s, max + 1, 2), [], "{recovery}: never sent");
         assert_eq!((s.window(), s.sender.view().snd_una), (window, una));
         assert_eq!(s.seen.orders, [], "{recovery}");
-        // Neither has used up the number of a mark that counts.
+        // Neither has used the number of a valid mark.
         assert_eq!(mark(&mut s, 4, 1)[0], 4, "{recovery}");
     }
 }
@@ -443,8 +443,8 @@ fn with_nothing_outstanding_there_is_nothing_to_send_again() {
     }
 }
 
-/// A segment that is lost once more is found by its duplicates: going back
-/// leaves no guard against them behind.
+/// A segment that is lost again is detected by its duplicates: going back does not leave a guard
+/// against them.
 #[test]
 fn a_loss_of_a_retransmission_is_a_loss_like_any_other() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
@@ -458,7 +458,7 @@ fn a_loss_of_a_retransmission_is_a_loss_like_any_other() {
     }
 }
 
-/// Going back in a recovery forgets what it was for.
+/// Going back in a recovery clears its recovery point.
 #[test]
 fn with_sack_a_loss_after_a_recovery_that_was_taken_back_starts_another() {
     for recovery in ["sack1", "sack"] {
@@ -475,8 +475,8 @@ fn with_sack_a_loss_after_a_recovery_that_was_taken_back_starts_another() {
     }
 }
 
-/// The ACKs after a mark answer what went again by it: they do not show that a
-/// timeout before it was spurious.
+/// The ACKs after a mark are for its retransmissions: they do not show that an earlier timeout was
+/// spurious.
 #[test]
 fn a_mark_ends_the_question_whether_a_timeout_was_spurious() {
     for recovery in ALL {
@@ -518,7 +518,7 @@ fn slow_start_and_a_new_rtt_are_choices() {
     }
 }
 
-/// Without an estimate of the bandwidth there is nothing to adjust to.
+/// Without a bandwidth estimate there is no value for the adjustment.
 #[test]
 fn adjusted_without_an_estimate_is_previous() {
     let mut s = heeding("sack", &[("ehn_window", "adjusted")]);
@@ -608,7 +608,7 @@ fn each_signal_has_its_content() {
     );
     let mut freeze = receiver("freeze", &received);
     assert_eq!(warned(&mut freeze), [(3, AckOption::ZeroWindow)]);
-    // Every ACK says so until the handoff is over.
+    // Every ACK carries it until the handoff is over.
     assert_eq!(
         take(&mut freeze, 3).map(|a| a.option),
         None,
@@ -636,7 +636,8 @@ fn each_signal_has_its_content() {
     );
 }
 
-/// What fills the gap is answered as usual, and after the time every segment out of order.
+/// A segment that fills the gap is acknowledged as usual, and after the time every segment out of
+/// order.
 #[test]
 fn nodupack_withholds_duplicates_for_its_time() {
     for profile_name in ["rfc", "linux"] {
@@ -671,7 +672,7 @@ fn nodupack_withholds_duplicates_for_its_time() {
     }
 }
 
-/// Each copy reports the segments above a gap, and a delayed ACK is sent with it.
+/// Each copy reports the segments above a gap, and replaces a delayed ACK.
 #[test]
 fn a_signal_acknowledges_all_that_has_arrived() {
     for signal in ["tr-acks", "ehn-notify"] {

@@ -1,7 +1,8 @@
-//! The profile `linux` beside the kernel: what a Linux kernel's sender got in the lab is fed to ours at its
-//! instants, and it sends what the kernel sent, when it did, with its windows and estimates. The same for
-//! the receiver: its ACKs, when they leave, their windows and SACK blocks. Files in `tests/kernel/` have
-//! the records and the scenarios that made them; `tests/linux/record.py` makes them again.
+//! The profile `linux` compared with the kernel: ours gets the input of a Linux kernel's sender in the lab
+//! at the same instants, and sends the same segments at the same times, with the same windows and
+//! estimates. The same for the receiver: its ACKs, their times, windows and SACK blocks. Files in
+//! `tests/kernel/` have the records and the scenarios that made them; `tests/linux/record.py` makes them
+//! again.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::num::NonZeroU32;
@@ -13,11 +14,10 @@ use midflight_units::{Duration, Instant};
 
 /// Ticks of the kernel's clock when a run begins: 2 s after its start, which is at tick -75000.
 const PHASE: &str = "66810864 ms";
-/// The kernel's clock rings a nanosecond late, and counts in microseconds.
+/// The kernel's timers expire a nanosecond late, and its clock counts in microseconds.
 const LATE_NS: u64 = 1000;
 
-/// A segment as it leaves: instant, number, window, threshold, mean and deviation of the RTT, timeout,
-/// and whether it says PSH.
+/// A sent segment: instant, number, window, threshold, mean and deviation of the RTT, timeout, and PSH.
 type Sent = [u64; 8];
 
 fn numbers(words: &[&str]) -> Vec<u64> {
@@ -60,7 +60,7 @@ fn ack_of(words: &[&str]) -> (Instant, Ack) {
     (at, ack)
 }
 
-/// The controller, for BBR with the phases that the kernel drew behind a colon.
+/// The controller, for BBR followed by a colon and the phases that the kernel drew.
 fn linux(controller: &str) -> Profile {
     let mut p = profile("linux").unwrap_or_else(|e| panic!("{e}"));
     let (controller, phases) = controller.split_once(':').unwrap_or((controller, ""));
@@ -97,7 +97,7 @@ fn send(sender: &mut Sender, now: Instant, sent: &mut Vec<Sent>) {
     }
 }
 
-/// Timers that come before `now`.
+/// Calls timers that expire before `now`.
 fn wake(sender: &mut Sender, now: Instant, sent: &mut Vec<Sent>) {
     while let Some((due, _)) = sender.poll_timer().filter(|(due, _)| *due < now) {
         sender.on_timer(due, &mut ());
@@ -137,12 +137,12 @@ fn compare_sender(name: &str, record: &str, controller: &str) {
         assert!(ours[0].abs_diff(kernel[0]) <= LATE_NS, "{what}");
         assert_eq!(ours[1], kernel[1], "{what}");
         if kernel[1] > 0 {
-            // The SYN's window is the initial one already in the kernel's books.
+            // In the kernel's state the window at the SYN is already the initial one.
             assert_eq!(ours[2..6], kernel[2..6], "{what}");
-            // The kernel doubles the timeout when the segment has gone.
+            // The kernel doubles the timeout after the segment has been sent.
             assert!(ours[6] == kernel[6] || ours[6] == 2 * kernel[6], "{what}");
         }
-        // The last is shorter in the kernel, which ends a burst before it.
+        // The last segment is shorter in the kernel, which ends a burst before it.
         if Some(kernel[1] + 2) < last {
             assert_eq!(ours[7], kernel[7], "{what}");
         }
@@ -227,7 +227,7 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
         }
         let what = format!("{name}, ACK {number}: {ours}, kernel {kernel}");
         assert!(at.abs_diff(*kernel_at) <= LATE_NS, "{what}");
-        // All but the instant; the window apart.
+        // Everything except the instant; the window is separate.
         let parts = |line: &str| {
             let mut words: Vec<String> = line.split(' ').skip(1).map(Into::into).collect();
             let window: u64 = words.remove(1).parse().unwrap_or_else(|e| panic!("{e}"));

@@ -1,4 +1,5 @@
-//! Pacing: the gaps between segments, by order, by setting and by the controller, with every kind of recovery.
+//! Pacing: the gaps between segments, by an order, by the setting and by the controller, with every kind of
+//! recovery.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -14,7 +15,7 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 
 const MS: u64 = 1_000_000;
 
-/// Gives these orders at a notice, and remembers the rate samples of the ACKs after it.
+/// Gives these orders at a notice, and stores the rate samples of the following ACKs.
 #[derive(Clone, Debug)]
 struct Paces(Pacing);
 
@@ -70,7 +71,7 @@ fn paced(recovery: &str, pacing: Pacing) -> DrivenSender {
     hand
 }
 
-/// All that is sent from now on without a further ACK and before `until`: milliseconds from now and number.
+/// All segments sent from now on without a further ACK and before `until`: milliseconds from now and number.
 fn sent(hand: &mut DrivenSender, until_ms: u64) -> Vec<(f64, Seq)> {
     let from = hand.now;
     let mut all = Vec::new();
@@ -110,7 +111,7 @@ fn an_ordered_rate_spaces_segments_with_every_recovery() {
             );
         }
         assert!(got.len() >= 6, "{}: {got:?}", recovery.name);
-        // An ACK opens no burst.
+        // An ACK does not cause a burst.
         hand.now = Instant::from_nanos(160 * MS);
         hand.step = Duration::ZERO;
         let more = hand.ack(5);
@@ -118,7 +119,7 @@ fn an_ordered_rate_spaces_segments_with_every_recovery() {
     }
 }
 
-/// The initial window of ten segments in 50 ms is one each 5 ms; after that time ACKs clock again.
+/// The initial window of ten segments in 50 ms is one every 5 ms; after that time ACKs clock again.
 #[test]
 fn a_window_is_spread_over_a_round_trip_and_no_longer() {
     let over = Duration::from_millis(50);
@@ -133,7 +134,7 @@ fn a_window_is_spread_over_a_round_trip_and_no_longer() {
     }
 }
 
-/// With the setting, ten segments go at once and what follows at twice the window in a round trip.
+/// With the setting, ten segments are sent at once and later ones at twice the window per round trip.
 #[test]
 fn a_setting_paces_at_twice_the_window_in_slow_start() {
     for recovery in with_tcp_acks() {

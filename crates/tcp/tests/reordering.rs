@@ -1,5 +1,5 @@
-//! Responses to duplicate ACKs that are in no hurry, one ACK at a time: TCP-NCR
-//! (RFC 4653) and DCR; and what a loss is taken for.
+//! Responses to duplicate ACKs that wait, one ACK at a time: TCP-NCR (RFC 4653) and DCR; and the
+//! classification of a loss.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -33,8 +33,8 @@ fn duplicate(s: &mut DrivenSender, d: u64) -> Vec<Seq> {
     s.sack(1, &[(2, d + 2)])
 }
 
-/// RFC 4653 sections 3.1 and 3.3: each duplicate sends one new segment, until
-/// half of what is outstanding has left the network; then FlightSizePrev is halved.
+/// RFC 4653 sections 3.1 and 3.3: each duplicate sends one new segment, until half of the outstanding
+/// segments have left the network; then FlightSizePrev is halved.
 #[test]
 fn aggressive_ncr_sends_one_for_one_and_retransmits_after_a_window() {
     for recovery in WITH_SACK {
@@ -70,8 +70,8 @@ fn careful_ncr_sends_one_for_two_and_retransmits_after_a_window() {
     }
 }
 
-/// (E.5): an ACK that tells of several segments makes up for those that were
-/// lost, and (E.4) counts for each segment that is sent.
+/// (E.5): an ACK that reports several segments compensates for lost ones, and (E.4) counts for each
+/// segment that is sent.
 #[test]
 fn ncr_makes_up_for_lost_acks() {
     for (dupack, sent) in [
@@ -84,7 +84,7 @@ fn ncr_makes_up_for_lost_acks() {
     }
 }
 
-/// The least threshold is three; with nothing new to send it is a share of the outstanding
+/// The minimum threshold is three; with nothing new to send it is a fraction of the outstanding
 /// segments.
 #[test]
 fn ncr_without_new_data_waits_for_its_share() {
@@ -107,9 +107,8 @@ fn ncr_without_new_data_waits_for_its_share() {
     }
 }
 
-/// Section 3.2: an ACK that advances says that it was reordering. (T.1) room
-/// for one segment and no more, (T.2) back to the window before in slow start,
-/// (T.3) new data is sent.
+/// Section 3.2: an ACK that advances indicates reordering. (T.1) room for one segment and no more,
+/// (T.2) back to the window before in slow start, (T.3) new data is sent.
 #[test]
 fn ncr_ends_reordering_without_a_burst() {
     for recovery in WITH_SACK {
@@ -124,7 +123,7 @@ fn ncr_ends_reordering_without_a_burst() {
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
         // Slow start from there.
         assert_eq!(s.ack(7), [16, 17], "{recovery}");
-        // With one for one the window was in use: FlightSizePrev.
+        // With one new segment per duplicate the window was in use: FlightSizePrev.
         let mut s = start(recovery, &[("dupack", "ncr-aggressive")]);
         for d in 1..=4 {
             let _ = duplicate(&mut s, d);
@@ -135,8 +134,8 @@ fn ncr_ends_reordering_without_a_burst() {
     }
 }
 
-/// (T.4): an ACK that advances and still reports segments above starts over,
-/// with FlightSizePrev as it was and the steps of section 3.3 at once.
+/// (T.4): an ACK that advances and still reports segments above it starts again, with the same
+/// FlightSizePrev and the steps of section 3.3 at once.
 #[test]
 fn ncr_starts_over_when_more_is_missing() {
     for recovery in WITH_SACK {
@@ -162,7 +161,7 @@ fn ncr_starts_over_when_more_is_missing() {
     }
 }
 
-/// FlightSizePrev of one series of duplicates is not that of a later one.
+/// FlightSizePrev of one series of duplicates does not apply to a later one.
 #[test]
 fn ncr_forgets_a_series_that_has_ended() {
     for recovery in WITH_SACK {
@@ -183,7 +182,7 @@ fn ncr_forgets_a_series_that_has_ended() {
     }
 }
 
-/// Section 3.4: DupThresh is held while recovery lasts.
+/// Section 3.4: DupThresh does not change during recovery.
 #[test]
 fn ncr_holds_its_threshold_in_recovery() {
     let mut s = start("sack", &[("dupack", "ncr-aggressive")]);
@@ -195,7 +194,7 @@ fn ncr_holds_its_threshold_in_recovery() {
         let _ = s.sack(1, &[(6, right), (2, 5)]);
     }
     assert_eq!(s.seen.fast_retransmits, [1]);
-    // 22 outstanding, 11 SACKed; only 1 has eleven above it, and was resent.
+    // 22 outstanding, 11 SACKed; only 1 has eleven above it, and was retransmitted.
     assert_eq!(s.sender.view().pipe, 11);
     let _ = s.sack(1, &[(6, 15), (2, 5)]);
     assert_eq!(s.sender.view().pipe, 10);
@@ -205,8 +204,8 @@ fn ncr_holds_its_threshold_in_recovery() {
     assert_eq!(s.sender.view().pipe, 7, "it is with eleven");
 }
 
-/// DCR: each duplicate sends one new segment, the window stays, and after one
-/// SRTT from the third the segment is retransmitted and the window is halved.
+/// DCR: each duplicate sends one new segment, the window does not change, and one SRTT after the
+/// third the segment is retransmitted and the window is halved.
 #[test]
 fn dcr_waits_one_rtt_from_the_third_duplicate() {
     for recovery in FAST {
@@ -292,8 +291,8 @@ fn dcr_is_cancelled_by_an_ack_of_new_data() {
     }
 }
 
-/// While one segment is missing DCR waits; once it is considered lost, a second
-/// hole counts as one by the ordinary threshold.
+/// While one segment is missing DCR waits; once it is considered lost, a second hole counts as lost
+/// by the usual threshold.
 #[test]
 fn dcr_with_sack_knows_all_losses_when_the_wait_is_over() {
     let mut s = start("sack", &[("dupack", "dcr")]);
@@ -305,8 +304,8 @@ fn dcr_with_sack_knows_all_losses_when_the_wait_is_over() {
     assert_eq!(s.sender.view().pipe, 19 - 7 - 2 + 1);
 }
 
-/// The retransmission timer and the wait: whichever is due first, whenever the
-/// call comes; at the same instant the wait, which re-arms the timer.
+/// The retransmission timer and the wait: whichever is due first, even if the call is late; at the
+/// same instant the wait, which re-arms the timer.
 #[test]
 fn dcr_and_the_retransmission_timer() {
     for recovery in FAST {
@@ -349,7 +348,7 @@ fn dcr_and_the_retransmission_timer() {
     }
 }
 
-/// DCR where the receiver's window or the end of the data leaves nothing to send.
+/// DCR when the receiver's window or the end of the data leaves nothing to send.
 #[test]
 fn dcr_without_new_data_waits_all_the_same() {
     for recovery in FAST {
@@ -362,8 +361,8 @@ fn dcr_without_new_data_waits_all_the_same() {
     }
 }
 
-/// A sender that has measured `rtts` of that many milliseconds, a window at a
-/// time, with twelve segments in flight; the first of them, and cwnd.
+/// A sender that has measured `rtts` in milliseconds, a window at a time, with twelve segments in
+/// flight; returns the first of them, and cwnd.
 fn measured(
     recovery: &str,
     rtts: &[(u64, u64)],
@@ -388,8 +387,8 @@ fn measured(
     (s, una, cwnd)
 }
 
-/// LD: with the RTT at its least a loss is the radio's, with the RTT as long as
-/// a full buffer makes it, congestion's.
+/// LD: with the minimum RTT a loss is attributed to the radio link, with the RTT of a full buffer to
+/// congestion.
 #[test]
 fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
     let radio: &[(u64, u64)] = &[(100, 10)];
@@ -429,9 +428,9 @@ fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
     }
 }
 
-/// An ACK from before comes late in a fast recovery, with a block below what has
-/// been acknowledged since: ns-2's scoreboard goes back, and a segment that is not missing is
-/// retransmitted. It is not among the outstanding ones.
+/// In a fast recovery an old ACK arrives late, with a block below the data acknowledged since: ns-2's
+/// scoreboard goes back, and a segment that is not missing is retransmitted. It is not an outstanding
+/// segment.
 #[test]
 fn a_late_block_makes_sack1_resend_acknowledged_segments() {
     let settings = [("recovery", "sack1"), ("initial_window", "20")];
@@ -448,6 +447,6 @@ fn a_late_block_makes_sack1_resend_acknowledged_segments() {
     }
     assert_eq!(hand.sack(1, &[(2, 4)]), [4]);
     assert_eq!(hand.sender.view().snd_una, 6);
-    // What is missing goes with the next ACK.
+    // The missing segment is retransmitted at the next ACK.
     assert_eq!(hand.sack(6, &[(8, right)]), [6]);
 }

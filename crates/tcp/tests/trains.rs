@@ -1,5 +1,5 @@
-//! Trains: when their segments depart, what ends them, what the receiver
-//! reports, and the `abest` policy on its own sender.
+//! Trains: when their segments are sent, what ends them, what the receiver reports, and the `abest`
+//! policy at its sender.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -31,7 +31,7 @@ fn a_chirp_departs_at_exactly_its_gaps_and_nothing_goes_between() {
                 "{recovery}"
             );
         }
-        // The wait for the report: ACKs of the first segments let nothing go.
+        // While waiting for the report, ACKs of the first segments do not release others.
         hand.step = Duration::from_millis(10);
         assert_eq!(hand.ack(3), [], "{recovery}");
         let view = hand.sender.view();
@@ -133,7 +133,7 @@ fn a_timeout_ends_the_train_and_everything_goes_again() {
         }
         assert_eq!(hand.timeout(), [1], "{recovery}");
         assert_eq!(hand.sender.view().train, None, "{recovery}");
-        // Retransmissions are of no train.
+        // Retransmissions are not part of a train.
         hand.step = Duration::from_millis(10);
         hand.receive_ack(2, &[], None);
         assert!(sent(&mut hand).iter().all(|(_, mark)| mark.is_none()));
@@ -214,8 +214,8 @@ fn a_train_that_is_acknowledged_without_a_report_holds_nothing_back() {
     }
 }
 
-/// Twelve segments are outstanding with a window of twelve when a handoff notice asks for four pairs:
-/// they go when four are acknowledged, together.
+/// Twelve segments are outstanding with a window of twelve when a handoff notice requests four pairs:
+/// they are sent together, when four segments are acknowledged.
 #[test]
 fn a_train_waits_until_the_window_has_room_for_all_of_it() {
     for recovery in ALL {
@@ -241,7 +241,7 @@ fn a_train_waits_until_the_window_has_room_for_all_of_it() {
     }
 }
 
-/// An order that comes while a recovery is under way has no effect.
+/// An order during a recovery has no effect.
 #[test]
 fn no_train_begins_in_a_recovery() {
     for recovery in ALL {
@@ -265,14 +265,14 @@ fn no_train_begins_in_a_recovery() {
                     .filter(|(_, mark)| mark.is_some()),
             );
         }
-        // After it four segments go together.
+        // After it four segments are sent together.
         let places: Vec<_> = marked.iter().map(|(_, mark)| *mark).collect();
         let expected: Vec<_> = (0..4).map(|i| Some((i, 4))).collect();
         assert_eq!(places, expected, "{recovery}");
     }
 }
 
-/// What a receiver with a delayed ACK of 200 ms sends for these segments.
+/// The ACKs of a receiver with a delayed ACK of 200 ms for these segments.
 fn receive(arrivals: &[(u64, Segment)]) -> Vec<(u64, Ack)> {
     let mut receiver = Receiver::new(configured(&[]).receiver);
     let at = |us: u64| Instant::from_nanos(us * 1000);
@@ -326,13 +326,13 @@ fn the_ack_that_reports_is_not_delayed_and_is_larger() {
     let bytes: Vec<_> = acks.iter().map(|(_, a)| a.bytes()).collect();
     let plain = ACK_BYTES as u32 + timestamps;
     assert_eq!(bytes, [plain, plain, plain + 12]);
-    // The second is lost: the third says so, with the duplicate ACK that it causes anyway.
+    // The second is lost: the third reports it, with the duplicate ACK that it causes anyway.
     let acks = receive(&[arrivals[0], arrivals[1], arrivals[3]]);
     let last = acks.last().map(|(_, a)| (a.ack, a.option));
     assert_eq!(last, Some((2, estimate(1, None))));
 }
 
-/// A SYN that requests a rate is answered with its ACK, which is delayed where every SYN's is.
+/// The response to a rate request of a SYN is in its ACK, which is delayed if every SYN's ACK is.
 #[test]
 fn the_ack_of_a_syn_with_a_request_is_delayed_like_any_other() {
     let request = Request {
@@ -371,9 +371,9 @@ fn the_ack_of_a_syn_with_a_request_is_delayed_like_any_other() {
     assert_eq!(asked("off", other), (None, plain, None));
 }
 
-/// Twelve segments are outstanding with a window of twelve when a handoff notice asks for four pairs.
-/// Once these have gone everything is as usual: the window grows and is used, also while the report is
-/// awaited, and the chirp that follows it waits for no more than room for itself.
+/// Twelve segments are outstanding with a window of twelve when a handoff notice requests four pairs.
+/// After these sending is normal: the window grows and is used, also while the report is outstanding,
+/// and the following chirp waits only for room for itself.
 #[test]
 fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only() {
     for recovery in ALL {
@@ -410,7 +410,7 @@ fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only(
         assert_eq!(sent(&mut hand), [], "room for 15: {recovery}");
         hand.receive_ack(19, &[], None);
         assert_eq!(sent(&mut hand), [(21, Some((0, 16)))], "{recovery}");
-        // The chirp takes all the room but one; what follows it goes with its last segment.
+        // The chirp uses all the room but one; the next segment is sent with its last one.
         let from = hand.now;
         let mut all = Vec::new();
         while all.len() < 15 {
@@ -425,9 +425,9 @@ fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only(
     }
 }
 
-/// The path holds 50 Mbit/s x about 120.5 ms = 501 segments. Pairs tell 50 Mbit/s; the first chirp, of
-/// six segments (4, and 2 for as many ACKs), finds that; the second, of nine (6 and an ACK of each
-/// pair), goes beyond and is the last, two round trips and the chirps after the pairs.
+/// The path holds 50 Mbit/s x about 120.5 ms = 501 segments. The pairs give 50 Mbit/s; the first
+/// chirp, of six segments (4, and 2 for as many ACKs), also gives that; the second, of nine (6 and an
+/// ACK of each pair), exceeds it and is the last, two round trips and the chirps after the pairs.
 #[test]
 fn abest_on_an_idle_path_finds_its_capacity_and_ends_in_the_second_cycle() {
     let (_, orders) = alone(true, vec![knobbed("abest", &[])]);

@@ -1,5 +1,4 @@
-//! Recoveries that prove unnecessary, one ACK at a time: Eifel (RFC 3522, RFC
-//! 4015) and DSACK (RFC 3708).
+//! Undo of unneeded recoveries, one ACK at a time: Eifel (RFC 3522, RFC 4015) and DSACK (RFC 3708).
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -10,8 +9,8 @@ use midflight_units::{Duration, Instant, Seq};
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
 const WITH_SACK: [&str; 2] = ["sack1", "sack"];
 
-/// cwnd = ssthresh = 12, segments 1 to 12 outstanding since the instant that is
-/// returned; ACKs come every 10 ms.
+/// cwnd = ssthresh = 12, segments 1 to 12 outstanding since the returned instant; ACKs arrive every
+/// 10 ms.
 fn start(recovery: &str, spurious: &str, settings: &[(&str, &str)]) -> (DrivenSender, Instant) {
     let mut all = vec![
         ("recovery", recovery),
@@ -36,7 +35,7 @@ fn retransmitted(s: &mut DrivenSender) {
     assert_eq!(s.seen.fast_retransmits, [1]);
 }
 
-/// RFC 4015 steps 8, 9: the first ACK answers the original transmission.
+/// RFC 4015 steps 8, 9: the first ACK is caused by the original transmission.
 #[test]
 fn eifel_takes_a_timeout_back() {
     for recovery in ALL {
@@ -81,15 +80,15 @@ fn eifel_believes_a_genuine_timeout() {
         assert_eq!(s.timeout(), [1], "{recovery}");
         let resent = s.now;
         assert_eq!(s.echo(2, resent), [2, 3], "{recovery}: slow start");
-        // Not asked again within the same window.
+        // Not tested again within the same window.
         assert_eq!(s.timeout(), [2], "{recovery}");
         let _ = s.echo(3, before(resent, 1));
         assert_eq!(s.seen.spurious_timeouts, 0, "{recovery}");
     }
 }
 
-/// RFC 3522 (2): a second timeout keeps RetransmitTS; the ACK of the first
-/// retransmission is no sign.
+/// RFC 3522 (2): a second timeout keeps RetransmitTS; the ACK of the first retransmission is no
+/// evidence.
 #[test]
 fn eifel_keeps_the_first_timestamp() {
     for recovery in ALL {
@@ -137,14 +136,14 @@ fn eifel_takes_a_fast_retransmit_back() {
         s.receive_ack(5, &[], Some(sent));
         assert_eq!(s.seen.spurious_retransmits, 1, "{recovery}");
         assert!(!s.sender.view().in_fast_recovery, "{recovery}");
-        // The two of limited transmit are not what the window held.
+        // The two segments of limited transmit do not count as part of the window.
         assert_eq!(
             s.window(),
             (14, 12, 10),
             "{recovery}: FlightSize + 4, pipe_prev"
         );
         assert_eq!(s.send(), [15, 16, 17, 18], "{recovery}: nothing again");
-        // A later loss is found.
+        // A later loss is detected.
         for d in 1..=3 {
             let _ = s.sack(5, &[(6, 6 + d)]);
         }
@@ -152,9 +151,10 @@ fn eifel_takes_a_fast_retransmit_back() {
     }
 }
 
-/// Segments 1 to 7 are on a long way, 8 to 12 overtook them: six of the seven go again,
-/// and the first ACK of the long way takes that back. More from the short way does not
-/// send them once more; the seventh, of which nothing is under way, goes when it is its turn.
+/// Segments 1 to 7 take a long path, 8 to 12 have overtaken them: six of the seven are
+/// retransmitted, and the first ACK over the long path undoes that. Further ACKs over the short
+/// path do not retransmit them again; the seventh, which has no retransmission in flight, is
+/// retransmitted in its turn.
 #[test]
 fn segments_of_an_undone_recovery_are_not_sent_a_third_time() {
     let (mut s, sent) = start("sack", "eifel", &[]);
@@ -186,7 +186,7 @@ fn eifel_may_believe_fast_retransmits() {
     }
 }
 
-/// What a response that waits had sent meanwhile is not taken for the window before.
+/// Segments sent during a response's wait do not count in the window to restore.
 #[test]
 fn eifel_after_a_wait_goes_back_to_the_window_before() {
     for (recovery, dupack) in [
@@ -210,7 +210,7 @@ fn eifel_after_a_wait_goes_back_to_the_window_before() {
     }
 }
 
-/// RFC 3708: the retransmission of a segment that was late arrives twice.
+/// RFC 3708: the retransmission of a segment that was late arrives as a duplicate.
 #[test]
 fn dsack_takes_a_fast_retransmit_back() {
     for recovery in WITH_SACK {
@@ -218,7 +218,7 @@ fn dsack_takes_a_fast_retransmit_back() {
         retransmitted(&mut s);
         let _ = s.echo(5, sent);
         assert!(s.sender.view().in_fast_recovery, "{recovery}");
-        // The retransmission arrives behind segment 12.
+        // The retransmission arrives after segment 12.
         for n in 6..=13 {
             let _ = s.echo(n, sent);
         }
@@ -231,7 +231,7 @@ fn dsack_takes_a_fast_retransmit_back() {
     }
 }
 
-/// A timeout that was spurious: every segment that went again arrives twice.
+/// A spurious timeout: every retransmitted segment arrives twice.
 #[test]
 fn dsack_takes_a_timeout_back_late() {
     for recovery in WITH_SACK {
@@ -253,7 +253,7 @@ fn dsack_takes_a_timeout_back_late() {
     }
 }
 
-/// (A.1): all ACKs were lost; nothing is taken back.
+/// (A.1): all ACKs were lost; nothing is undone.
 #[test]
 fn dsack_leaves_lost_acks_alone() {
     for recovery in WITH_SACK {
@@ -265,7 +265,8 @@ fn dsack_leaves_lost_acks_alone() {
     }
 }
 
-/// (A.3): resent twice, it is not taken back within that window, however many reports come.
+/// (A.3): a segment retransmitted twice prevents the undo within that window, however many reports
+/// arrive.
 #[test]
 fn dsack_gives_up_on_segments_resent_twice() {
     for recovery in WITH_SACK {
@@ -284,13 +285,13 @@ fn dsack_gives_up_on_segments_resent_twice() {
     }
 }
 
-/// (A.4): the network duplicates; the reports mean nothing from then on.
+/// (A.4): the network duplicates packets; the reports have no meaning from then on.
 #[test]
 fn dsack_gives_up_for_good_when_the_network_duplicates() {
     for recovery in WITH_SACK {
         let (mut s, _) = start(recovery, "dsack-undo", &[]);
         retransmitted(&mut s);
-        // What comes twice was sent after the recovery had begun, once.
+        // The segment that arrives twice was sent after the recovery had begun, once.
         let all: Seq = s.sender.view().snd_max;
         let _ = s.ack(all);
         let _ = s.ack(all + 1);

@@ -1,5 +1,5 @@
-//! What a sender with a bandwidth estimate does with its window at a fast
-//! retransmit and at a timeout, under every kind of recovery.
+//! How a sender with a bandwidth estimate sets its window at a fast retransmit and at a timeout,
+//! with every kind of recovery.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -9,10 +9,9 @@ use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
 use midflight_units::{Duration, Rate, Seq};
 
-/// A flow whose RTT is half a second and whose ACKs come every 100 ms and cover
-/// `each` segments: a window of ten that has grown in congestion avoidance
-/// since. `each` segments in 100 ms are 10 `each` segments a second, and `acks`
-/// are enough for the estimate to be as good as that.
+/// A flow with an RTT of half a second and ACKs every 100 ms that cover `each` segments: a window
+/// of ten that has grown in congestion avoidance since. `each` segments in 100 ms are 10 `each`
+/// segments per second, and `acks` ACKs are enough for the estimate to reach that.
 fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> DrivenSender {
     let mut hand = DrivenSender::closed(
         &[
@@ -82,8 +81,8 @@ fn a_window_above_the_estimate_is_cut_to_it() {
     }
 }
 
-/// The same with 80 segments/s: 73.64, 62.07 and 52.60, which are 26.3 in 0.5 s.
-/// The window, 24, is less: it stays, in recovery and after it.
+/// The same with 80 segments/s: 73.64, 62.07 and 52.60, which are 26.3 in 0.5 s. The window, 24, is
+/// smaller: it does not change, in recovery and after it.
 #[test]
 fn a_window_below_the_estimate_is_neither_cut_nor_raised() {
     for recovery in RECOVERIES {
@@ -101,7 +100,7 @@ fn a_window_below_the_estimate_is_neither_cut_nor_raised() {
         hand.receive_ack(v.snd_max, &[], None);
         let v = hand.sender.view();
         assert!(!v.in_fast_recovery, "{recovery}");
-        // RFC 6582 section 3.2, step 3: no more than FlightSize, which is nothing, and one.
+        // RFC 6582 section 3.2, step 3: at most FlightSize, which is zero, plus one.
         let expected = if recovery == "newreno" { 2.0 } else { cwnd };
         assert_eq!((v.cwnd, v.ssthresh), (expected, 26.0), "{recovery}");
     }
@@ -125,7 +124,7 @@ fn a_timeout_sets_the_threshold_to_the_estimate_after_the_silence() {
     }
 }
 
-/// Tahoe starts again from one segment, up to the threshold by the estimate.
+/// Tahoe starts again from one segment, up to the threshold from the estimate.
 #[test]
 fn tahoe_takes_the_threshold() {
     let mut hand = steady("westwood", "tahoe", 4, 60);
@@ -134,9 +133,9 @@ fn tahoe_takes_the_threshold() {
     assert_eq!((v.cwnd, v.ssthresh), (1.0, 14.0));
 }
 
-/// The interval of a sample is six ACKs, the first one that is longer than the
-/// RTT, so that the estimate does not see the duplicates at once: half a second
-/// of it is between 19 and 20 segments, and a timeout finds the same.
+/// The interval of a sample is six ACKs, the first one that is longer than the RTT, so that the
+/// estimate does not include the duplicates at once: half a second of it is between 19 and 20
+/// segments, and a timeout gives the same.
 #[test]
 fn westwood_plus_samples_once_an_rtt() {
     for recovery in RECOVERIES {
@@ -158,7 +157,7 @@ fn westwood_plus_samples_once_an_rtt() {
     }
 }
 
-/// The same course with Reno, which has no estimate to show.
+/// The same course with Reno, which has no estimate.
 #[test]
 fn reno_has_no_estimate_and_halves() {
     for recovery in RECOVERIES {
@@ -172,7 +171,7 @@ fn reno_has_no_estimate_and_halves() {
     }
 }
 
-/// A SYN that is lost leaves nothing to estimate from: two segments.
+/// A lost SYN leaves no measurement for an estimate: two segments.
 #[test]
 fn without_an_estimate_the_threshold_is_two_segments() {
     for congestion in ["westwood", "westwood-plus"] {
@@ -184,8 +183,8 @@ fn without_an_estimate_the_threshold_is_two_segments() {
     }
 }
 
-/// RTTmin of Westwood+ restarts at a timeout: one early RTT of 100 ms counts
-/// at the first, 39 segments/s x 0.1 s, and no more at the second.
+/// RTTmin of Westwood+ restarts at a timeout: one early RTT of 100 ms counts at the first, 39
+/// segments/s x 0.1 s, and no longer at the second.
 #[test]
 fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {
     let mut hand = steady("westwood-plus", "reno", 4, 300);
@@ -203,7 +202,7 @@ fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {
     assert!(ssthresh > 10.0, "{ssthresh}");
 }
 
-/// An ACK that comes when nothing is outstanding counts for no segment.
+/// An ACK that arrives when nothing is outstanding counts for no segment.
 #[test]
 fn with_nothing_in_flight_an_ack_delivers_nothing() {
     for congestion in ["westwood", "westwood-plus"] {
@@ -219,9 +218,9 @@ fn with_nothing_in_flight_an_ack_delivers_nothing() {
     }
 }
 
-/// Who sets the threshold in fast recovery has the last word on the window that
-/// it ends with: RLCI starts over from 10 segments, ten duplicates inflate them,
-/// and no threshold is in the way. Westwood's cut was to 14.
+/// The last part that sets the threshold in fast recovery determines the window at its end: RLCI
+/// starts again from 10 segments, ten duplicates inflate them, and no threshold limits that.
+/// Westwood's reduction was to 14.
 #[test]
 fn an_order_lifts_the_limit_on_the_window_after_recovery() {
     let mut hand = DrivenSender::closed(

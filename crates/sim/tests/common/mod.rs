@@ -1,4 +1,5 @@
-//! A server, a base station and a mobile node, with a wire and a radio link each way.
+//! A server, a base station and a mobile node, with a wired link and a radio link in each
+//! direction.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use midflight_sim::{LinkConfig, LinkId, NodeId, World};

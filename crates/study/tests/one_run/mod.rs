@@ -7,7 +7,7 @@ use midflight_study::{
 };
 use midflight_units::Instant;
 
-/// A handoff with one scheme, at one instant or at none.
+/// A handoff with one scheme, at one instant or without a handoff.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceRun {
     pub(crate) handoff: Handoff,

@@ -1,4 +1,4 @@
-//! A sender that is fed with ACKs by hand.
+//! A sender under a test's control, which gets single ACKs.
 #![allow(dead_code, reason = "each test file uses its part of it")]
 #![allow(clippy::panic, reason = "a failed test panics")]
 
@@ -44,8 +44,8 @@ impl Log for Seen {
     }
 }
 
-/// Settings of a sender and names of its parts with their knobs; what is not
-/// set is the `rfc` profile's, with the plain parts.
+/// Settings of a sender and names of its parts with their knobs; defaults are those of the `rfc`
+/// profile with the plain parts.
 pub(crate) fn configured(settings: &[(&str, &str)]) -> Profile {
     let mut p = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
     for &(name, value) in settings {
@@ -72,7 +72,7 @@ pub(crate) struct DrivenSender {
     pub(crate) sender: Sender,
     pub(crate) now: Instant,
     pub(crate) seen: Seen,
-    /// Passes before each ACK.
+    /// The time that passes before each ACK.
     pub(crate) step: Duration,
 }
 
@@ -98,7 +98,7 @@ impl DrivenSender {
         hand
     }
 
-    /// Everything that the sender sends now.
+    /// All segments that the sender sends now.
     pub(crate) fn send(&mut self) -> Vec<Seq> {
         let now = self.now;
         std::iter::from_fn(|| self.sender.poll_transmit(now).map(|s| s.seq)).collect()
@@ -125,25 +125,25 @@ impl DrivenSender {
         self.sender.on_ack(self.now, &ack, &mut self.seen);
     }
 
-    /// An ACK arrives: what is sent.
+    /// An ACK arrives; returns the segments that are sent.
     pub(crate) fn ack(&mut self, ack: Seq) -> Vec<Seq> {
         self.receive_ack(ack, &[], None);
         self.send()
     }
 
-    /// An ACK with blocks arrives: what is sent.
+    /// An ACK with blocks arrives; returns the segments that are sent.
     pub(crate) fn sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)]) -> Vec<Seq> {
         self.receive_ack(ack, blocks, None);
         self.send()
     }
 
-    /// An ACK that echoes the timestamp `echo` arrives: what is sent.
+    /// An ACK that echoes the timestamp `echo` arrives; returns the segments that are sent.
     pub(crate) fn echo(&mut self, ack: Seq, echo: Instant) -> Vec<Seq> {
         self.receive_ack(ack, &[], Some(echo));
         self.send()
     }
 
-    /// When the sender wants to be called.
+    /// The sender's next deadline.
     pub(crate) fn due(&self) -> Instant {
         self.sender
             .poll_timer()
@@ -151,15 +151,15 @@ impl DrivenSender {
             .0
     }
 
-    /// The sender is called when it wants to be: whether its retransmission
-    /// timer has expired, and what is sent.
+    /// Calls the sender at its deadline; returns whether its retransmission timer has expired, and
+    /// the segments that are sent.
     pub(crate) fn timer(&mut self) -> (bool, Vec<Seq>) {
         self.now = self.due();
         let expired = self.sender.on_timer(self.now, &mut self.seen);
         (expired, self.send())
     }
 
-    /// The retransmission timer expires: what is sent.
+    /// The retransmission timer expires; returns the segments that are sent.
     pub(crate) fn timeout(&mut self) -> Vec<Seq> {
         let (expired, sent) = self.timer();
         assert!(expired, "it was the response's wait that ended");

@@ -1,4 +1,4 @@
-//! Trains on a sender that is fed by hand.
+//! Trains on a sender under a test's control.
 
 use std::collections::VecDeque;
 
@@ -50,10 +50,10 @@ pub(crate) fn chirping(recovery: &str) -> DrivenSender {
     driven(recovery, &[], knobbed("probe-train", &knobs))
 }
 
-/// A segment, and its place in a train of this many.
+/// A segment, with its index in a train and the train's length.
 pub(crate) type Placed = (Seq, Option<(u16, u16)>);
 
-/// What goes now, with its place in a train.
+/// The segments that are sent now, with their places in a train.
 pub(crate) fn sent(hand: &mut DrivenSender) -> Vec<Placed> {
     let now = hand.now;
     let next = || hand.sender.poll_transmit(now);
@@ -61,7 +61,8 @@ pub(crate) fn sent(hand: &mut DrivenSender) -> Vec<Placed> {
     std::iter::from_fn(next).map(place).collect()
 }
 
-/// The timer is called when it is due: the milliseconds since `from`, and what goes.
+/// Calls the timer when it is due; returns the milliseconds since `from`, and the segments that are
+/// sent.
 pub(crate) fn next_departure(hand: &mut DrivenSender, from: Instant) -> (f64, Vec<Placed>) {
     hand.now = hand.due();
     assert!(
@@ -92,8 +93,8 @@ pub(crate) fn estimate(train: u16, mbps: Option<u64>) -> AckOption {
     AckOption::Measured { train, rate }
 }
 
-/// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms each way, without
-/// other traffic: when each segment is sent, and what the policy orders.
+/// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms in each direction,
+/// without other traffic: when each segment is sent, and the policy's orders.
 pub(crate) fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order>) {
     let p = configured(&[("delayed_ack", "100 ms"), ("abc_limit", "1")]);
     let mut sender = Sender::new(&p.sender, &p.parts, policies);

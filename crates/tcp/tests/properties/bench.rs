@@ -1,4 +1,4 @@
-//! A sender that takes arbitrary steps, and what must hold after each.
+//! A sender that takes arbitrary steps, and its invariants after each.
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
@@ -24,22 +24,22 @@ pub(crate) fn recoveries() -> impl Iterator<Item = &'static str> {
     RECOVERIES.iter().map(|info| info.name)
 }
 
-/// Those whose ACKs count segments. Forged ones of packet numbers are in `quic.rs`.
+/// Recoveries whose ACKs count segments. Forged ACKs of packet numbers are in `quic.rs`.
 pub(crate) fn with_tcp_acks() -> impl Iterator<Item = &'static str> {
     recoveries().filter(|name| *name != "quic")
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// An ACK `back` below what was sent, with blocks relative to it and an echo;
-    /// perhaps it closes the window, marks a handoff, or reports of a train.
+    /// An ACK `back` below the highest sent segment, with blocks relative to it and an echo; it may
+    /// close the window, mark a handoff, or report a train.
     Ack {
         back: u64,
         blocks: Vec<(i64, u64)>,
         echo_ms: u64,
         option: u32,
     },
-    /// Time passes and the timer is looked at.
+    /// Time passes and the timer is checked.
     Wait { ms: u64 },
     /// A notice.
     Notice {
@@ -47,16 +47,16 @@ pub(crate) enum Step {
         new: (u64, u64),
         flows: u32,
     },
-    /// The timer is called although nothing is due.
+    /// The timer is called although it is not due.
     Spurious,
     /// An ACK that advances by at most this much, or repeats the last one, with blocks relative to
-    /// it: input that keeps a recovery going, from a receiver that lies.
+    /// it: input that keeps a recovery going, from a receiver that sends false ACKs.
     Plausible {
         by: u64,
         blocks: Vec<(i64, u64)>,
         moved: bool,
     },
-    /// Time passes until the sender must be woken.
+    /// Time passes until the sender's deadline.
     Wake,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn link(of: (u64, u64)) -> LinkInfo {
     }
 }
 
-/// The profiles `linux` and `quic` keep their recovery: with another they model no stack.
+/// The profiles `linux` and `quic` keep their recovery: with another they do not model any stack.
 pub(crate) fn configured(profile_index: usize, recovery: &str) -> Profile {
     let mut p = PROFILES[profile_index % PROFILES.len()];
     let recovery = match p.name {
@@ -107,7 +107,7 @@ pub(crate) fn configured(profile_index: usize, recovery: &str) -> Profile {
     p
 }
 
-/// The last of the values that a knob accepts, where they are listed.
+/// Sets each knob to the last of its accepted values, if they are listed.
 pub(crate) fn turn_knobs(
     info: &PartInfo,
     mut set: impl FnMut(&str, &str) -> Result<(), KnobError>,
@@ -118,7 +118,7 @@ pub(crate) fn turn_knobs(
     }
 }
 
-/// One registered controller after the other, from the one of this number on.
+/// All registered controllers in turn, starting with the one of this number.
 pub(crate) fn controllers(from: usize, turned: bool) -> impl Iterator<Item = AnyCongestion> {
     let infos = CONGESTION_CONTROLLERS.iter().cycle();
     infos
@@ -132,10 +132,9 @@ pub(crate) fn controllers(from: usize, turned: bool) -> impl Iterator<Item = Any
         })
 }
 
-/// Every combination of registered parts, with default knobs or `turned` ones,
-/// that goes together with this recovery and profile; and how many do not.
-/// Congestion controllers take turns: with every start from the first on, each
-/// combination meets every one of them.
+/// Every combination of registered parts, with default knobs or `turned` ones, that works with this
+/// recovery and profile; and how many do not. Congestion controllers rotate: with every start from
+/// the first on, each combination is tested with each of them.
 pub(crate) fn combinations(
     profile_index: usize,
     recovery: &str,
@@ -191,7 +190,7 @@ pub(crate) fn named(p: &Profile) -> String {
     format!("{name} {} {}", p.get("recovery"), names.join(" "))
 }
 
-/// Follows the states of a sender.
+/// Checks the states of a sender.
 pub(crate) struct StateChecker {
     pub(crate) state: State,
     /// New segments since the last order to probe.
@@ -235,31 +234,31 @@ pub(crate) fn goes_at_a_rate(policy: &Policy) -> bool {
     policy.info().name == "rapid"
 }
 
-/// All policies, or all that leave the sender its window.
+/// All policies, or all that do not change the sender's window.
 pub(crate) fn policies(at_a_rate: bool) -> Vec<Policy> {
     let all = POLICIES.iter().filter_map(|info| Policy::named(info.name));
     all.filter(|policy| at_a_rate || !goes_at_a_rate(policy))
         .collect()
 }
 
-/// A sender under test with what must stay true of it.
+/// A sender under test with its invariants.
 pub(crate) struct Bench {
     pub(crate) sender: Sender,
-    /// What it was made with.
+    /// Its parts.
     pub(crate) parts: SenderParts,
     pub(crate) watch: StateChecker,
     pub(crate) sack: bool,
     pub(crate) now: Instant,
     pub(crate) una: Seq,
-    /// It goes at a rate, and has the receiver's window whenever it may go.
+    /// It sends at a rate, and its window is the receiver's whenever it may send.
     pub(crate) at_a_rate: bool,
-    /// A mark may give it the window of a new connection.
+    /// A mark may set the window of a new connection.
     pub(crate) starts_over: bool,
-    /// The largest window since SND.UNA last advanced, what duplicates added left out.
+    /// The largest window since SND.UNA last advanced, without the segments added by duplicates.
     pub(crate) widest: f64,
-    /// The same window when the sender was last looked at.
+    /// That window at the last check.
     pub(crate) last: f64,
-    /// Its receiver reports segments that it cannot have.
+    /// Its receiver reports segments that it cannot have received.
     pub(crate) lies: bool,
 }
 
@@ -298,7 +297,7 @@ impl Bench {
         bench
     }
 
-    /// Takes everything the sender has to send now and checks the invariants.
+    /// Takes all segments that the sender has to send now and checks the invariants.
     pub(crate) fn drain(&mut self) -> Vec<Segment> {
         let mut sent = Vec::new();
         while let Some(segment) = self.sender.poll_transmit(self.now) {
@@ -333,7 +332,7 @@ impl Bench {
                     assert!(self.watch.probed <= 2, "a probe of more than two segments");
                 }
                 if self.watch.state == State::Probe {
-                    // What is sent then is ordered, independent of the window.
+                    // These segments are ordered, independent of the window.
                 } else if c.recovery == RecoveryKind::Linux {
                     // A tail probe is sent independent of the window, and is the only one.
                     let is_within = v.pipe as f64 <= v.cwnd.max(1.0);
@@ -355,13 +354,13 @@ impl Bench {
                 } else {
                     let limited = match (self.parts.dupack_response, self.sender.dupacks()) {
                         (_, 0) => 0,
-                        // What duplicates have added is not in `cwnd`.
+                        // Segments added by duplicates are not in `cwnd`.
                         (_, dupacks)
                             if adds_apart && (v.in_fast_recovery || dupacks > c.dup_threshold) =>
                         {
                             dupacks
                         }
-                        // Extended: a segment for each duplicate.
+                        // Extended limited transmit: a segment for each duplicate.
                         (AnyDupackResponse::Immediate(_), dupacks) if v.reordering.is_some() => {
                             if self.sack {
                                 u32::MAX
@@ -370,7 +369,8 @@ impl Bench {
                                 dupacks
                             }
                         }
-                        // What is SACKed has left the pipe, of a window that need not have been full.
+                        // SACKed segments have left the pipe, of a window that need not have been
+                        // full.
                         (AnyDupackResponse::Immediate(_), dupacks) => {
                             c.dup_threshold - 1 + if self.sack { dupacks } else { 0 }
                         }
@@ -411,7 +411,7 @@ impl Bench {
             "SND.NXT out of its range: {v:?}"
         );
         assert!(v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
-        // Of QUIC a packet may be on its way whose data are acknowledged by another.
+        // With QUIC a packet may be in flight whose data is acknowledged in another.
         let is_quic = self.sender.config().recovery == RecoveryKind::Quic;
         let waits = v.snd_una < v.snd_max
             || is_quic && v.pipe > 0
@@ -595,7 +595,8 @@ impl Bench {
                 .collect();
             acks.extend(receiver.on_timer(self.now));
             if acks.is_empty() {
-                // Nothing in flight: to the next timer, at most a minute and a bit away.
+                // Nothing is in flight: advance to the next timer, at most a little over a minute
+                // away.
                 let timer = self.sender.poll_timer().map(|(deadline, _)| deadline);
                 let delayed = receiver.poll_timer().map(|(deadline, _)| deadline);
                 let next = timer.into_iter().chain(delayed).min();

@@ -20,7 +20,7 @@ use crate::bench::{
 };
 use crate::transfer::transfer;
 
-/// Runs `check`, and says with which parts it failed.
+/// Runs `check`; if it fails, prints the parts.
 fn with_parts(p: &Profile, check: impl FnOnce()) {
     let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
     assert!(run.is_ok(), "{}", named(p));
@@ -111,8 +111,8 @@ fn every_controller_ends_its_flow_with_every_kind_of_recovery() {
     }
 }
 
-/// What cannot work is refused: NCR without SACK, a classifier with Tahoe,
-/// Eifel without timestamps.
+/// Combinations that cannot work are refused: NCR without SACK, a classifier with Tahoe, Eifel
+/// without timestamps.
 #[test]
 fn some_combinations_of_parts_are_refused() {
     for (profile_index, recovery, least) in [(1, "reno", 30), (1, "tahoe", 40), (0, "sack1", 12)] {
@@ -176,9 +176,9 @@ proptest! {
         }
     }
 
-    /// Duplicates, partial ACKs and blocks of what was never sent or has long been
-    /// acknowledged, with timeouts and orders to go back in between. What must
-    /// hold after each is in [`Bench::drain`].
+    /// Duplicates, partial ACKs and blocks of segments that were never sent or were acknowledged
+    /// long ago, with timeouts and orders to go back in between. The invariants after each are in
+    /// [`Bench::drain`].
     #[test]
     fn a_receiver_that_lies_leaves_every_recovery_whole(
         steps in prop::collection::vec(hostile_step(), 0..150),

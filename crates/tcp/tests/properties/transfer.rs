@@ -21,8 +21,8 @@ impl Dice {
         (self.0 >> 11) % sides
     }
 
-    /// When a packet of now arrives, unless it is lost: one in 30 is, one in 20
-    /// is up to 150 ms late, and now and then one takes seconds.
+    /// When a packet sent now arrives, unless it is lost: one in 30 is lost, one in 20 is up to 150
+    /// ms late, and sometimes one takes seconds.
     pub(crate) fn arrival(&mut self, now: Instant) -> Option<Instant> {
         let (lost, late, by, spike) =
             (self.roll(30), self.roll(20), self.roll(150), self.roll(300));
@@ -42,8 +42,8 @@ pub(crate) enum Packet {
     Ack(Ack),
 }
 
-/// The whole flow over a path that loses, delays and reorders both ways, to a
-/// node that moves now and then.
+/// A whole flow over a path that loses, delays and reorders in both directions, to a node that
+/// sometimes moves.
 pub(crate) fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed: u64) {
     let mut bench = Bench::new(p, recovery, policies);
     let mut moves = Dice(seed);
@@ -58,7 +58,7 @@ pub(crate) fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed:
             path.insert((at, count), packet);
         }
     };
-    // What opening has sent is lost: the SYN is retransmitted.
+    // The first packets are lost: the SYN is retransmitted.
     for _ in 0..100_000 {
         if bench.sender.is_done() {
             assert_eq!(receiver.highest(), FLOW_END);
@@ -71,7 +71,7 @@ pub(crate) fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed:
         bench.now = next.unwrap_or_else(|| panic!("the flow stands still"));
         let now = bench.now;
         if moves.roll(30) == 0 {
-            // Warned of, then done.
+            // First the warning, then the handoff.
             let link = |rate: u64, delay: u64| LinkInfo {
                 rate: Rate::from_mbps(1 + rate),
                 delay: Duration::from_millis(delay),
