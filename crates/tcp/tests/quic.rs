@@ -1,4 +1,4 @@
-//! A QUIC sender and its receiver over a path of which every packet is known: RFC 9002 and RFC 9000 section 9.
+//! A QUIC sender and its receiver over a path with known events for every packet: RFC 9002 and RFC 9000 section 9.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::collections::{BTreeSet, VecDeque};
@@ -19,7 +19,7 @@ fn quic(settings: &[(&str, &str)]) -> Profile {
     p
 }
 
-/// Both ends, and what is on its way between them.
+/// Both ends, and the packets in transit between them.
 struct Path {
     sender: Sender,
     receiver: Receiver,
@@ -27,11 +27,11 @@ struct Path {
     way: Duration,
     down: VecDeque<(Instant, Segment, u16)>,
     up: VecDeque<(Instant, Ack)>,
-    /// What has been sent: when, packet number, segment, whether it only validates a path.
+    /// Sent packets: time, packet number, segment, and whether the packet only validates a path.
     sent: Vec<(Instant, u64, Seq, bool)>,
     events: Vec<(Instant, String)>,
     cwnd: f64,
-    /// Packets that are lost, and the only address to which anything arrives.
+    /// Which packets are lost, and the only address at which packets arrive.
     loses: fn(u64) -> bool,
     reaches: Option<u16>,
     loses_acks: bool,
@@ -92,7 +92,7 @@ impl Path {
         }
     }
 
-    /// The next thing happens; whether there was one before `end`.
+    /// Processes the next event; returns whether there was one before `end`.
     fn step(&mut self, end: Instant) -> bool {
         let timers = [self.sender.poll_timer(), self.receiver.poll_timer()];
         let due = [
@@ -137,7 +137,7 @@ impl Path {
         while self.step(end) {}
     }
 
-    /// The node has another address, and knows it.
+    /// The address of the node changes, and the node detects it.
     fn move_to(&mut self, address: u16, port_only: bool) {
         let ack = self.receiver.on_address(self.now, address, port_only, true);
         self.answer(ack);
@@ -178,8 +178,8 @@ fn no_packet_number_is_used_twice_and_all_data_arrive() {
     );
 }
 
-/// RFC 9002 section 6.1.1: packets 1 to 10 are the initial window, and 3 is lost. 4 and 5 arrive together and are out of
-/// order, so that each is acknowledged at once; the third number above 3 is 6.
+/// RFC 9002 section 6.1.1: packets 1 to 10 are the initial window, and 3 is lost. 4 and 5 arrive together and are out
+/// of order, so each is acknowledged at once; the third number above 3 is 6.
 #[test]
 fn a_packet_is_lost_when_a_third_higher_number_is_acknowledged() {
     let mut path = Path::new(&[], 10, |number| number == 3);
@@ -199,7 +199,8 @@ fn a_packet_is_lost_when_a_third_higher_number_is_acknowledged() {
     assert_eq!(path.cwnd, 7.0);
 }
 
-/// Section 6.1.2: the last but one is lost, and no third number comes above it: 9/8 of the round trip after it was sent.
+/// Section 6.1.2: the last but one packet is lost, and no third number arrives above it: it is lost 9/8 of the round
+/// trip after it was sent.
 #[test]
 fn a_packet_is_lost_when_it_is_overdue() {
     let mut path = Path::new(&[], 10, |number| number == 9);
@@ -222,14 +223,14 @@ fn two_probes_go_after_a_probe_timeout_and_no_window_is_reduced() {
     assert_eq!(path.at("PersistentCongestion"), [] as [f64; 0]);
 }
 
-/// Section 7.6: everything sent over three probe timeouts is lost, and the next ACK says so.
+/// Section 7.6: everything sent over three probe timeouts is lost, as the next ACK shows.
 #[test]
 fn a_long_silence_with_losses_on_both_sides_is_persistent_congestion() {
     let mut path = Path::new(&[("congestion", "reno")], 4000, |_| false);
     path.until(430);
     let from = path.sent.len() as u64;
     assert!(from > 50);
-    // Nothing arrives for six seconds: only probes go.
+    // Nothing arrives for six seconds: only probes are sent.
     path.reaches = Some(9);
     path.until(6400);
     path.reaches = None;
@@ -249,11 +250,11 @@ fn a_new_address_is_validated_and_has_its_own_window() {
     path.until(1049);
     assert!(path.cwnd >= before);
     path.until(1055);
-    // The server sees it after one way; it begins with ten packets, and with the first RTT.
+    // The server detects it after the one-way delay; it begins with ten packets, and with the first RTT.
     assert_eq!(path.at("Migrated"), [1050.0]);
     assert_eq!(path.cwnd, 10.0);
     assert_eq!(path.sender.view().rto, Duration::from_millis(999));
-    // To both addresses. An ACK of some 65 bytes allows one datagram, and that is the challenge (RFC 9000 section 8.1).
+    // To both addresses. An ACK of about 65 bytes allows one datagram, which is the challenge (RFC 9000 section 8.1).
     assert_eq!(path.at("Challenge"), [1050.0, 1050.0]);
     assert_eq!(path.sent_between(1050, 1150), 0);
     path.until(1151);
@@ -266,14 +267,15 @@ fn a_new_address_is_validated_and_has_its_own_window() {
     );
 }
 
-/// The answer to the challenge of the old path comes from the new one: 1200 bytes, so three datagrams more.
+/// The response to the challenge of the old path comes from the new one: 1200 bytes, so three more datagrams are
+/// allowed.
 #[test]
 fn three_times_the_received_bytes_may_be_sent_before_validation() {
     let mut path = Path::new(&[], 100_000, |_| false);
     path.until(1000);
     path.move_to(1, false);
     path.until(1051);
-    // Of all that is on its way only the challenge to the old address arrives.
+    // Of the packets in transit only the challenge to the old address arrives.
     let is_it = |segment: &Segment| segment.content == Content::Challenge;
     path.down
         .retain(|(_, segment, to)| *to == 0 && is_it(segment));
@@ -298,7 +300,7 @@ fn an_address_without_an_answer_is_abandoned() {
     assert_eq!(path.sender.destination(), 0);
 }
 
-/// The window right after the migration, by row.
+/// The window right after the migration, for each stack.
 #[test]
 fn seven_stacks_are_seven_rows() {
     let window = |row: &str, port_only: bool| {
@@ -327,7 +329,7 @@ fn seven_stacks_are_seven_rows() {
     assert_eq!(window("msquic", true).1, ms(999), "its RTT begins anew");
 }
 
-/// A path that is known continues where it was, if the row says so.
+/// A known path continues with its earlier state, if the stack does that.
 #[test]
 fn a_path_that_was_left_is_restored() {
     let back = |row: &str| {
@@ -345,7 +347,7 @@ fn a_path_that_was_left_is_restored() {
     assert_eq!(back("quinn").1, 10.0);
 }
 
-/// Of ACK frequency: a threshold of nine has an ACK for each ten packets.
+/// ACK frequency: with a threshold of nine there is an ACK for every ten packets.
 #[test]
 fn the_ack_threshold_thins_acks_out() {
     let acks = |threshold: &str| {

@@ -1,22 +1,22 @@
-//! What each kind of recovery does with given losses, round by round.
+//! The behaviour of each kind of recovery with given losses, round by round.
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_tcp::{profile, Ack, Author, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
-/// What happened to a sender with a window of 20 segments, all in flight.
+/// The course of a transfer with a window of 20 segments, all in flight.
 struct Transfer {
-    /// Segments in the order of sending, with whether each was a retransmission.
+    /// Segments in the order of sending, each with whether it was a retransmission.
     sent: Vec<(Seq, bool)>,
-    /// Duplicate ACKs that had come when each was sent.
+    /// Number of duplicate ACKs that had arrived when each was sent.
     after_ack: Vec<usize>,
     timeouts: usize,
     fast_recoveries: usize,
     /// cwnd when the last recovery ended, or at the end.
     cwnd_after: f64,
     ssthresh: f64,
-    /// Who changed a window, one after the other.
+    /// The authors of window changes, in order.
     authors: Vec<Author>,
 }
 
@@ -30,8 +30,8 @@ impl Transfer {
     }
 }
 
-/// Segments 1 to 20 go at once; `lost` are lost the first time. The path takes
-/// 100 ms and keeps order; each segment is acknowledged as it comes.
+/// Segments 1 to 20 are sent at once; `lost` are lost the first time. The path takes 100 ms and keeps
+/// the order; each segment is acknowledged when it arrives.
 fn run(recovery: &str, lost: &[Seq], until: Seq) -> Transfer {
     let mut p = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
     for (name, value) in [
@@ -118,8 +118,8 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Transfer {
     course
 }
 
-/// Each change of a window has its author: growth is the controller's, what a loss does the
-/// recovery's, what the timer does its own.
+/// Each change of a window has its author: the controller for growth, the recovery for a loss, the
+/// timeout for the timer.
 #[test]
 fn window_changes_name_their_author() {
     use Author::{Controller, Handshake, Recovery, Timeout};
@@ -155,7 +155,7 @@ fn one_loss_costs_one_retransmission_and_half_the_flight() {
     }
 }
 
-/// RFC 3042: a new segment for each of the first two duplicates; the third brings the retransmission.
+/// RFC 3042: a new segment for each of the first two duplicates; the third causes the retransmission.
 #[test]
 fn the_first_two_duplicates_send_new_data_and_the_third_retransmits() {
     for recovery in ["tahoe", "reno", "newreno", "sack"] {
@@ -167,8 +167,8 @@ fn the_first_two_duplicates_send_new_data_and_the_third_retransmits() {
     }
 }
 
-/// RFC 6675 section 5 (C), as worked out in RFC 9937 section 8, figure 1: in
-/// recovery new data goes once the pipe is below cwnd = 10, from the thirteenth duplicate on.
+/// RFC 6675 section 5 (C), as computed in RFC 9937 section 8, figure 1: in recovery new data is sent
+/// once the pipe is below cwnd = 10, from the thirteenth duplicate on.
 #[test]
 fn sack_sends_again_when_the_pipe_has_drained() {
     let course = run("sack", &[1], 22);
@@ -185,7 +185,7 @@ fn sack_recovers_scattered_losses_in_one_recovery() {
     assert_eq!((course.fast_recoveries, course.timeouts), (1, 0));
 }
 
-/// RFC 6582 section 3.2: each partial acknowledgement brings one retransmission, all in one recovery.
+/// RFC 6582 section 3.2: each partial acknowledgement causes one retransmission, all in one recovery.
 #[test]
 fn newreno_recovers_one_loss_a_round_trip() {
     let lost = [1, 4, 9];
@@ -220,7 +220,7 @@ fn tahoe_goes_back_to_a_window_of_one() {
     assert_eq!(course.ssthresh, 10.0);
 }
 
-/// A retransmission that is lost as well needs the timer, which takes the window to one.
+/// A lost retransmission needs the timer, which reduces the window to one.
 #[test]
 fn a_lost_retransmission_needs_a_timeout() {
     for recovery in ["reno", "newreno", "sack", "sack1"] {
@@ -229,8 +229,8 @@ fn a_lost_retransmission_needs_a_timeout() {
     }
 }
 
-/// RFC 9937 section 8, figure 2: 15 of 20 segments are lost. RFC 6675 halves to
-/// 10 and resends six segments at once when the pipe has been found to be short.
+/// RFC 9937 section 8, figure 2: 15 of 20 segments are lost. RFC 6675 halves to 10 and retransmits six
+/// segments at once when the pipe has been recomputed.
 #[test]
 fn sack_with_fifteen_losses_follows_the_worked_example() {
     let lost: Vec<Seq> = (1..=15).collect();
@@ -242,7 +242,7 @@ fn sack_with_fifteen_losses_follows_the_worked_example() {
     assert!(at_third >= 6, "{at_third} segments at the third duplicate");
 }
 
-/// RFC 6582 section 4: duplicates caused by a needless go-back-N start no recovery.
+/// RFC 6582 section 4: duplicates caused by an unneeded go-back-N start no recovery.
 #[test]
 fn duplicates_of_a_needless_timeout_start_no_recovery() {
     for recovery in ["tahoe", "reno", "newreno"] {
@@ -276,7 +276,7 @@ fn duplicates_of_a_needless_timeout_start_no_recovery() {
             .unwrap_or_else(|| panic!("{recovery}: no timer"));
         sender.on_timer(due, log);
         while sender.poll_transmit(due).is_some() {}
-        // The ACKs of the first transmissions come late, then those of the needless ones.
+        // The ACKs of the first transmissions arrive late, then those of the unneeded ones.
         for number in 2..=11 {
             sender.on_ack(due, &ack(number), log);
             while sender.poll_transmit(due).is_some() {}
@@ -333,7 +333,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
     (sender, now)
 }
 
-/// A2: a fast recovery for segments sent before the handoff leaves the window alone.
+/// A2: a fast recovery for segments sent before the handoff does not change the window.
 #[test]
 fn a2_is_not_halved_again_for_segments_sent_before_the_handoff() {
     for profile_name in ["ns2", "rfc"] {
@@ -366,8 +366,8 @@ fn a2_is_not_halved_again_for_segments_sent_before_the_handoff() {
     }
 }
 
-/// RLCI: ACKs of what was sent before the notice do not grow the window, the first of what was sent
-/// after it does; and the old path gives no RTT sample any more.
+/// RLCI: ACKs of segments sent before the notice do not grow the window, the first ACK of a later
+/// segment does; and the old path gives no more RTT samples.
 #[test]
 fn rlci_grows_and_samples_from_the_new_path_only() {
     for profile_name in ["ns2", "rfc"] {
@@ -406,7 +406,7 @@ fn rlci_grows_and_samples_from_the_new_path_only() {
     }
 }
 
-/// RetransmitNow drops the back-off.
+/// RetransmitNow ends the back-off.
 #[test]
 fn the_trigger_ends_the_back_off() {
     let (mut sender, _) = notified("a1", "ns2", (50, 10));
@@ -450,7 +450,7 @@ fn a_repeated_timeout_holds_the_threshold_in_the_rfc_profile_only() {
     }
 }
 
-/// A probe that gets no answer ends with the next timeout, which resends as any other.
+/// A probe without a response ends with the next timeout, which retransmits like any other.
 #[test]
 fn a_timeout_ends_a_probe() {
     use midflight_control::spurious::AnySpuriousDetector;

@@ -74,7 +74,7 @@ pub struct LinkCheck {
     pub differences: Vec<String>,
 }
 
-/// Sends the packets of a record over links again, with something to do ahead of each.
+/// Sends the packets of a record over links again, and calls `ahead` before each.
 fn send_again<O: Observer>(
     links: &mut Links<O>,
     record: &[u8],

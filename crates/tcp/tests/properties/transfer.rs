@@ -58,7 +58,7 @@ pub(crate) fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed:
             path.insert((at, count), packet);
         }
     };
-    // The first packets are lost: the SYN is retransmitted.
+    // The packets sent at the opening are lost: the SYN is retransmitted.
     for _ in 0..100_000 {
         if bench.sender.is_done() {
             assert_eq!(receiver.highest(), FLOW_END);
