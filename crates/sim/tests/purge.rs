@@ -163,7 +163,7 @@ fn packets_of_others_move_up() {
             (5, 65, Arrives),
         ],
     );
-    // That of flow 1 is not.
+    // The transmission of flow 1 is not cut short.
     check(
         world(&opens, |_| {}),
         1.5,

@@ -1,4 +1,4 @@
-//! Chirp after chirp: the policy `rapid` on a sender that is fed by hand.
+//! Consecutive chirps: the policy `rapid` on a sender under a test's control.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
@@ -8,7 +8,8 @@ use common::DrivenSender;
 use midflight_control::Notice;
 use midflight_units::{Duration, Instant, Seq};
 
-/// RAPID with whole chirps of four segments of 8000 bits, each gap half the one before, from 1 Mbit/s on.
+/// RAPID with whole chirps of four segments of 8000 bits, each gap half the previous one, starting at 1
+/// Mbit/s.
 fn rapid(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("rapid_segments", "4"),
@@ -23,7 +24,7 @@ fn rapid(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
     )
 }
 
-/// Departures up to some time, in microseconds since the first ACK, with the place in a chirp.
+/// Departures up to some time, in microseconds since the first ACK, with their place in a chirp.
 fn departures(
     hand: &mut DrivenSender,
     from: Instant,
@@ -66,10 +67,10 @@ fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
             (64_000, four(0)),
         ];
         assert_eq!(departures(&mut hand, from, 64_001), next, "{recovery}");
-        // It is what the window is, and the retransmission timer runs.
+        // The window is the receiver's, and the train is the fourth.
         let view = hand.sender.view();
         assert_eq!((view.cwnd >= 50.0, view.train), (true, Some(4)));
-        // A late caller shifts what follows.
+        // A late call shifts the following departures.
         hand.now = hand.due() + Duration::from_millis(5);
         let from = hand.now;
         assert!(!hand.sender.on_timer(hand.now, &mut hand.seen));
@@ -78,8 +79,8 @@ fn chirps_follow_each_other_at_a_gap_and_reports_count_when_the_next_is_due() {
     }
 }
 
-/// The current chirp continues despite the duplicates, and nothing else is sent. After the
-/// recovery chirps continue with half the rate: two segments are 16 ms apart.
+/// The current chirp continues despite the duplicates, and nothing else is sent. After the recovery chirps
+/// continue at half the rate: two segments are 16 ms apart.
 #[test]
 fn a_recovery_ends_the_chirps_and_they_go_on_with_half_the_rate() {
     for recovery in ["newreno", "sack1", "sack"] {
@@ -140,7 +141,7 @@ fn after_a_timeout_outstanding_data_are_sent_first_and_then_chirps() {
             una = hand.sender.view().snd_nxt;
             hand.receive_ack(una, &[], None);
             let now = sent(&mut hand);
-            // The window that resends may send something new at the end, but no burst.
+            // The retransmission window may allow some new segments at the end, but no burst.
             let threshold = hand.sender.view().ssthresh;
             let edge = max.max(una + threshold as Seq);
             assert!(
@@ -165,7 +166,7 @@ fn a_flow_that_goes_at_a_rate_ends_with_a_shorter_chirp_or_a_single_segment() {
         let _ = next_departure(&mut hand, from);
         let single = next_departure(&mut hand, from);
         assert_eq!(single, (16.0, vec![(3, None)]), "{recovery}");
-        // What comes later to be sent is a chirp again, at the gap if that is not over.
+        // Data that becomes available later is sent in chirps again, after the gap if that is not over.
         hand.sender.set_end(60);
         assert_eq!(sent(&mut hand), [], "{recovery}");
         let next = next_departure(&mut hand, from);
