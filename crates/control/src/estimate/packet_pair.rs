@@ -1,15 +1,16 @@
-//! Packet pairs (Keshav 1991; Daniel & Kojo, report on available bandwidth,
-//! section 3, "Bottleneck capacity estimation"): segments that leave back to
-//! back arrive as far apart as the bottleneck takes for one of them.
+//! Packet pairs (Keshav 1991; Daniel & Kojo, report on available bandwidth, section 3, "Bottleneck
+//! capacity estimation"): back-to-back segments arrive with a gap of one segment's transmission time
+//! at the bottleneck.
 //!
-//! The report does not specify the result of several pairs: here it is their median, for an even
-//! number the mean of the two in the middle.
+//! The report does not specify the result of several pairs: here it is their median; for an even
+//! number, the mean of the two middle values.
 
 use midflight_units::{Duration, Rate};
 
 use super::{rate_over, SegmentTimes};
 
-/// The capacity by the median dispersion, rounded down to a bit/s; none for fewer than two segments.
+/// The capacity from the median dispersion, rounded down to a bit/s; none for fewer than two
+/// segments.
 pub fn packet_pair(passages: &[SegmentTimes], bytes: u32) -> Option<Rate> {
     let apart = |pair: &[SegmentTimes]| pair[1].arrived.since(pair[0].arrived).as_nanos();
     let mut dispersions: Vec<u64> = passages.windows(2).map(apart).collect();
@@ -43,8 +44,8 @@ mod tests {
         assert_eq!(bps(&[]), None);
     }
 
-    /// Three pairs 240, 600 and 240 us apart: one of another's packets in between does not show.
-    /// Two pairs 200 and 400 us apart: (200 + 400) / 2 = 300 us, 40 Mbit/s.
+    /// Three pairs 240, 600 and 240 us apart: a packet of another flow in between has no effect. Two
+    /// pairs 200 and 400 us apart: (200 + 400) / 2 = 300 us, 40 Mbit/s.
     #[test]
     fn the_median_of_several_pairs_counts() {
         let three = [(0, 1000), (0, 1240), (0, 1840), (0, 2080)];

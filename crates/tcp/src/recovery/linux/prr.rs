@@ -1,17 +1,16 @@
-//! The window of a recovery: proportional rate reduction, as the kernel has it (tcp_init_cwnd_reduction(),
-//! tcp_cwnd_reduction()), or as RFC 9937 section 6.
+//! The window of a recovery: proportional rate reduction, as in the kernel (tcp_init_cwnd_reduction(),
+//! tcp_cwnd_reduction()), or as in RFC 9937 section 6.
 //!
-//! They differ in two points. The kernel reduces in proportion to the window before the recovery,
-//! the RFC to RecoverFS, the data in flight; these are equal if the window was fully used. And as
-//! long as nothing has been sent, the kernel allows a segment for every ACK, the RFC only if none
-//! would be sent otherwise.
+//! They differ in two points. The kernel reduces in proportion to the window before the recovery, the RFC to RecoverFS,
+//! the data in flight; these are equal if the window was fully used. And while nothing has been sent, the kernel allows
+//! a segment for every ACK, the RFC only if none would be sent otherwise.
 
 use crate::config::PrrRules;
 
 /// Counts since the recovery began, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    /// The whole of the share: the window before, or RecoverFS.
+    /// The denominator of the proportion: the window before, or RecoverFS.
     prior: u64,
     rules: PrrRules,
     delivered: u64,
@@ -21,14 +20,15 @@ pub(super) struct Prr {
 /// The results of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// Acknowledged or SACKed.
+    /// Newly acknowledged or SACKed.
     pub(super) delivered: u64,
     pub(super) newly_lost: u64,
     pub(super) advanced: bool,
 }
 
 impl Prr {
-    /// One with this window before, or this many in flight without those that had been SACKed before the current ACK.
+    /// Begins with this window before the recovery, or this much data in flight without the segments SACKed before the
+    /// current ACK.
     pub(super) fn begin(rules: PrrRules, cwnd: u64, recover_fs: u64) -> Self {
         let prior = match rules {
             PrrRules::Linux => cwnd,
@@ -53,11 +53,11 @@ impl Prr {
             share as i64 - out
         } else {
             let mut more = (delivered - out).max(ack.delivered as i64);
-            // Nothing more is lost: slow start up to the threshold.
+            // No further losses: slow start up to the threshold.
             more += i64::from(ack.advanced && ack.newly_lost == 0);
             more.min((ssthresh - in_flight) as i64)
         };
-        // The first retransmission always goes.
+        // The first retransmission is always allowed.
         let is_forced = match self.rules {
             PrrRules::Linux => true,
             PrrRules::Rfc9937 => more == 0,
@@ -73,8 +73,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 9937 section 8: 20 segments of which the first is lost; the window after each of the
-    /// ACKs that SACK the others is 20 19 18 18 17 17 ... with a threshold of 10.
+    /// RFC 9937 section 8: the first of 20 segments is lost; the window after each of the ACKs that SACK the others is
+    /// 20 19 18 18 17 17 ... with a threshold of 10.
     #[test]
     fn half_of_the_arrivals_are_sent_in_a_recovery_of_one_loss() {
         let mut prr = Prr::begin(PrrRules::Linux, 20, 0);
@@ -94,12 +94,12 @@ mod tests {
             in_flight += go;
             in_flight -= 1;
         }
-        // ceil(10 n / 20) in all after n ACKs, until 10 are in flight at the thirteenth; then each
-        // that arrives lets one go.
+        // ceil(10 n / 20) in total after n ACKs, until 10 are in flight at the thirteenth; then each arrival releases
+        // one segment.
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1]);
     }
 
-    /// 4 in flight below a threshold of 10: an ACK of 2 lets 3 go, or 2 if more is lost.
+    /// 4 in flight below a threshold of 10: an ACK of 2 releases 3, or 2 if more is lost.
     #[test]
     fn below_the_threshold_it_is_slow_start_unless_more_is_lost() {
         for (newly_lost, cwnd) in [(0, 7), (1, 6)] {
@@ -114,9 +114,9 @@ mod tests {
         }
     }
 
-    /// The figure of RFC 9937 section 8: 20 segments of which the first is lost, from the third SACK on up to where what is
-    /// in flight has come down to the threshold. Two new ones have gone with the first two SACKs, so that RecoverFS is
-    /// 22 - 3 + 1.
+    /// The figure of RFC 9937 section 8: the first of 20 segments is lost, from the third SACK on until the data in
+    /// flight has decreased to the threshold. Two new segments were sent at the first two SACKs, so RecoverFS is 22 -
+    /// 3 + 1.
     #[test]
     fn the_window_of_the_rfc_is_that_of_its_figure() {
         let mut prr = Prr::begin(PrrRules::Rfc9937, 20, 20);
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(in_flight, 10);
     }
 
-    /// A window of 40 of which 20 were in flight: the kernel lets a quarter of what arrives go, the RFC a half.
+    /// A window of 40 with 20 in flight: the kernel releases a quarter of the arrivals, the RFC a half.
     #[test]
     fn they_differ_where_the_window_was_not_used() {
         for (rules, cwnd) in [(PrrRules::Linux, 17), (PrrRules::Rfc9937, 18)] {

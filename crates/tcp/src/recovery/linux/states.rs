@@ -1,4 +1,4 @@
-//! States and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
+//! Congestion states and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
 use super::ack::echoes_before;
 use super::prr::{Delivery, Prr};
@@ -72,7 +72,7 @@ impl Linux {
         self.sending.lost = true;
     }
 
-    /// Whether a recovery begins.
+    /// Checks whether a recovery begins.
     fn consider_recovery(&mut self, core: &mut Core, news: &mut News, log: &mut impl Log) -> bool {
         if self.state <= Ca::Disorder {
             self.try_undo_dsack(core, log);
@@ -158,7 +158,7 @@ impl Linux {
         }
     }
 
-    /// The end of a recovery, which [`Self::try_undo_recovery`] has just left.
+    /// The window at the end of a recovery that [`Self::try_undo_recovery`] has just left.
     fn end_recovery_window(&mut self, core: &mut Core, log: &mut impl Log) {
         if !self.keeps_window {
             self.end_reduction(core, log);
@@ -231,7 +231,7 @@ impl Linux {
         self.frto = is_new || self.timeouts > 0;
     }
 
-    /// tcp_timeout_mark_lost(): all but what was sent within the last round trip.
+    /// tcp_timeout_mark_lost(): all segments except those sent within the last round trip.
     fn mark_timed_out(&mut self, core: &Core) {
         let una = self.board.una;
         for seq in una..self.board.nxt() {
@@ -356,7 +356,7 @@ impl Linux {
         undoes
     }
 
-    /// tcp_try_undo_partial(): whether to wait with retransmissions.
+    /// tcp_try_undo_partial(): returns whether to wait with retransmissions.
     fn try_undo_partial(&mut self, core: &mut Core, news: &News, log: &mut impl Log) -> bool {
         if self.undo.marker.is_none() || !self.is_delayed(core, news) {
             return false;
@@ -396,7 +396,7 @@ impl Linux {
         }
     }
 
-    /// tcp_enter_cwr(): the receiver reports congestion.
+    /// tcp_enter_cwr(): the receiver has reported a CE mark.
     fn enter_cwr(&mut self, core: &mut Core, log: &mut impl Log) {
         self.undo.ssthresh = None;
         if self.state < Ca::Cwr {
@@ -424,13 +424,13 @@ impl Linux {
             }
             self.sending.lost = true;
         }
-        // Until what is lost has gone.
+        // Kept until the lost segments have been sent.
         core.timers.keep_slot(SlotKind::Reordering);
         self.rearm(core);
         self.sending.rearm = true;
     }
 
-    /// An order says that nothing was lost.
+    /// By order, nothing was lost.
     pub(super) fn forget(&mut self) {
         self.board.unmark_lost();
         self.undo = Undo::default();
@@ -440,7 +440,7 @@ impl Linux {
         self.keep_open();
     }
 
-    /// An order says that all that is outstanding is lost, for another reason than congestion.
+    /// By order, everything outstanding is lost, for another reason than congestion.
     pub(super) fn rewind(&mut self) {
         for seq in self.board.una..self.board.nxt() {
             self.board.mark_lost(seq);
