@@ -272,7 +272,7 @@ struct mf_device {
 	struct net_device *device;
 	struct hrtimer timer;	/* of its transmitter */
 	u64 rate;		/* of that; 0: it takes no time, and no packet waits */
-	u64 free_at;		/* in picoseconds from the origin */
+	u64 free_at;		/* in picoseconds of the monotonic clock: it also sends before the origin */
 	u16 node;
 };
 
@@ -288,15 +288,14 @@ static enum hrtimer_restart mf_is_free(struct hrtimer *timer)
 }
 
 /* The transmitter of a device is busy with a packet; what waits is in the kernel's queue. */
-static void mf_transmit(struct net_device *device, u64 now, u32 bytes)
+static void mf_transmit(struct net_device *device, u64 clock, u32 bytes)
 {
 	struct mf_device *of = mf_of(device);
 	u64 takes = div64_u64(8ULL * bytes * 1000000000000ULL + of->rate / 2, of->rate);
 
-	of->free_at = max(of->free_at, now * 1000) + takes;
+	of->free_at = max(of->free_at, clock * 1000) + takes;
 	netif_stop_queue(device);
-	hrtimer_start(&of->timer, ns_to_ktime(mf.origin + (of->free_at + 500) / 1000),
-		      HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_start(&of->timer, ns_to_ktime((of->free_at + 500) / 1000), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /* What the host at the far end holds of a packet is its own: a linear buffer of half a page, or of as many as it needs, as
@@ -359,7 +358,7 @@ static netdev_tx_t mf_xmit(struct sk_buff *skb, struct net_device *device)
 	struct sk_buff *segments, *next;
 	struct mf_state state;
 	unsigned long flags;
-	u64 wake, now;
+	u64 wake, clock, now;
 	u32 bytes = skb->len;
 
 	mf_note_state(&state, skb->sk);
@@ -377,7 +376,8 @@ static netdev_tx_t mf_xmit(struct sk_buff *skb, struct net_device *device)
 	}
 	spin_lock_irqsave(&mf.lock, flags);
 	wake = mf.wake;
-	now = ktime_get_ns() - mf.origin;
+	clock = ktime_get_ns();
+	now = clock - mf.origin;
 	skb_list_walk_safe(segments, skb, next) {
 		skb_mark_not_on_list(skb);
 		mf_send(skb, node, now, &state);
@@ -387,7 +387,7 @@ static netdev_tx_t mf_xmit(struct sk_buff *skb, struct net_device *device)
 	if (mf.wake != wake)
 		mf_set_timer();
 	if (mf_of(device)->rate)
-		mf_transmit(device, now, bytes);
+		mf_transmit(device, clock, bytes);
 	spin_unlock_irqrestore(&mf.lock, flags);
 	return NETDEV_TX_OK;
 }

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from midflight import MidflightError, cli
 from midflight.lab import LabError
 from midflight.lab.doctor import measure
 from midflight.lab.guest import Guest, run_guests
-from midflight.lab.record import counters, events, late_ns
+from midflight.lab.record import EVENTS, RECORD, counters, events, late_ns
 from midflight.lab.runs import OWN, LabRuns
 from midflight.lab.store import Kernel, choose
 from midflight.scenario import Scenario, read_plan
@@ -146,6 +147,49 @@ def test_packets_are_delivered_when_the_links_say(kernel: Kernel) -> None:
     assert found["lost_break"] > 0
     assert found["lost_queue"] > 0
     assert found["lost_route"] == 0
+
+
+#: Sends at once, ten times until the script begins, and five packets one second later.
+EARLY = """
+import socket, sys, time
+origin, out = int(sys.argv[1]), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+begins = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+def send(at_ns, count):
+    time.sleep(max(0, at_ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC)) / 1e9)
+    for _ in range(count):
+        out.sendto(bytes(1472), (sys.argv[2], 9000))
+for step in range(10):
+    send(begins + (origin - begins) * step // 10, 3)
+send(origin + 10**9, 5)
+"""
+
+
+def test_what_a_device_sends_before_the_script_begins_does_not_hold_up_its_transmitter(
+    kernel: Kernel,
+) -> None:
+    rate_bps, source, target = 1_000_000, 4, 0
+    link = {"rate": "100 Mbit/s", "delay": "1 ms", "queue": "100 packets"}
+    flow = {"direction": "up", "start": "9 s"}
+    values = {"links": {"cell": link}, "flows": {"up": flow}, "end": "10 s"}
+    setup = Scenario.from_dict(values).plan().setup(0)
+    lines = setup.lab_script(congestion=["cubic"]).splitlines()
+    lines = [one for one in lines if not one.startswith("flow ") and one != "go"]
+    lines[lines.index(f"namespace {source}")] += f" {rate_bps}"
+    origin = next(one.split()[1] for one in lines if one.startswith("origin "))
+    program = f"{sys.executable} /mnt/early {origin} 10.77.0.{target + 1}"
+    script = [*lines, "host", f"server {source} {program}", f"client {target} sleep 3", "go", ""]
+    files = {"early": EARLY.encode()}
+    guest = Guest("\n".join(script), "1", setup.lab_serve, sees_host=True, files=files)
+    (ran,) = run_guests(kernel, [guest])
+    assert ran.files.get("server.stderr", b"") == b""
+    sent, place = [], 0
+    while place < len(ran.packets):
+        at_ns, _, node, event, words, _, _ = RECORD.unpack_from(ran.packets, place)
+        sent += [at_ns] if EVENTS[event] == "sent" and node == source else []
+        place += 8 * words
+    assert sent[0] == pytest.approx(1e9, abs=1e6)
+    steps = [after - before for before, after in pairwise(sent)]
+    assert steps == pytest.approx([8e9 * 1500 / rate_bps] * 4, abs=2)
 
 
 def test_settings_of_the_kernel_reach_both_ends(kernel: Kernel) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-__all__ = ["EVENTS", "CounterRow", "counters", "events", "late_ns"]
+__all__ = ["EVENTS", "RECORD", "CounterRow", "counters", "events", "late_ns"]
 
 #: An entry of the record (lab/kernel/midflight.h), and its events by their numbers.
 RECORD = struct.Struct("<QIHBBIi")
