@@ -28,6 +28,7 @@ __all__ = [
     "RATES",
     "VARIABLE",
     "Kernel",
+    "available",
     "build_folder",
     "choose",
     "guest_init",
@@ -137,6 +138,16 @@ def choose(name: str | None = None) -> Kernel:
             f"{VARIABLE}"
         )
     return fitting[0]
+
+
+def available() -> Kernel | None:
+    """Return the kernel to take; None if none has been built.
+
+    Raises `LabError` if the environment variable names one that does not run.
+    """
+    if not os.environ.get(VARIABLE) and not any(one.is_current for one in kernels()):
+        return None
+    return choose()
 
 
 def foreign(path: Path) -> Kernel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,15 @@ class Series:
     """One line of a quartile plot: its name in the legend, its look, and one point per category.
 
     `expected` is where the median of each category should lie, such as by a paper's words: a range
-    (both ends alike for a single value), or None where nothing is said.
+    (both ends alike for a single value), or None where nothing is said. A series that is `over` the
+    one before it has the same places, and its markers are drawn on those of that one.
     """
 
     label: str
     look: Look
     points: Sequence[Quartiles]
     expected: Sequence[tuple[float, float] | None] = ()
+    over: bool = False
 
 
 def _top(series: Sequence[Series]) -> float:
@@ -54,6 +57,8 @@ def quartile_plot(
     legend_columns: int = 2,
     reference: float | None = None,
     expected: str = "paper",
+    connected: bool = True,
+    upright: bool = False,
 ) -> list[Path]:
     """Draw lower quartile, median and upper quartile of each series over link parameters.
 
@@ -61,7 +66,8 @@ def quartile_plot(
     lower to the upper quartile; the series of one category are set side by side so that no bar
     hides another.  An upper quartile of runs that never finish leaves the axes with an arrow.  At
     `reference`, if given, is a thin line.  A box behind a marker is the range in which its median
-    is expected, a thick line the value; the legend calls both `expected`.
+    is expected, a thick line the value; the legend calls both `expected`. Lines connect the medians
+    of a series if it is `connected`. The names of many categories are set `upright`.
 
     Returns the files written (`stem`.svg and `stem`.png).
     """
@@ -71,15 +77,16 @@ def quartile_plot(
         figure = Figure(figsize=(width_in, height_in))
         axes = figure.add_subplot()
         top = _top(series) * 1.06 or 1.0
-        step = min(0.17, 0.6 / max(1, len(series)))
+        columns = list(accumulate(int(not one.over) for one in series))
+        step = min(0.17, 0.6 / max(1, *columns))
         boxes = None
-        for index, one in enumerate(series):
-            x = np.arange(len(categories)) + (index - (len(series) - 1) / 2) * step
+        for column, one in zip(columns, series, strict=True):
+            x = np.arange(len(categories)) + (column - (columns[-1] + 1) / 2) * step
             boxes = _expected(axes, x, one.expected, 0.8 * step, top) or boxes
-            _quartile_series(axes, x, one, top)
+            _quartile_series(axes, x, one, top, connected=connected)
         if boxes is not None:
             boxes.set_label(expected)
-        axes.set_xticks(range(len(categories)), categories)
+        axes.set_xticks(range(len(categories)), categories, rotation=90 if upright else 0)
         axes.set_xlim(-0.5, len(categories) - 0.5)
         axes.set_ylim(0, top)
         axes.set_xlabel(x_title)
@@ -125,13 +132,16 @@ def _around(value: float, extent: float) -> tuple[float, float]:
     return value - extent / 2, value + extent / 2
 
 
-def _quartile_series(axes: Axes, x: np.ndarray, one: Series, top: float) -> None:
+def _quartile_series(
+    axes: Axes, x: np.ndarray, one: Series, top: float, *, connected: bool
+) -> None:
     """Draw the line, the bars and the markers of one series."""
     data = np.array(one.points, dtype=float)
     shown = np.minimum(data, top)
     q1, median, q3 = shown.T
     look = one.look
-    axes.plot(x, median, color=look.colour, linestyle=look.line, linewidth=0.7, zorder=2)
+    if connected:
+        axes.plot(x, median, color=look.colour, linestyle=look.line, linewidth=0.7, zorder=2)
     axes.errorbar(
         x,
         median,

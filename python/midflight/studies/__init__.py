@@ -25,7 +25,7 @@ STUDIES: dict[str, str] = {
     "leo-schedule": "midflight.studies.leo_schedule",
     "linux-handoffs": "midflight.studies.linux_handoffs",
 }
-#: Studies that need a kernel (`midflight lab build`).
+#: Studies with a side that needs a kernel (`midflight lab build`), and is left out without one.
 KERNEL_STUDIES = frozenset({"linux-handoffs"})
 
 
@@ -62,7 +62,7 @@ def reproduce(
     usual `if __name__ == "__main__":`, since each of them imports it.
 
     Raises `MidflightError` for a study or figure that does not exist, and, before anything runs,
-    where pictures cannot be made, or a kernel that the study needs is missing.
+    where pictures cannot be made.
     """
     study = load(name)
     where = Path("out") / name if out is None else Path(out)

@@ -59,11 +59,13 @@ class Scenarios:
     """The first run of some scenarios, which are JSON; measured is the first flow.
 
     Measures that need the events of a run require `traced`; runs without it are run together.
+    Without a kernel, the `optional` ones that need it are left out: they have no rows.
     """
 
     name: str
     texts: tuple[str, ...]
     traced: bool = field(default=True, repr=False)
+    optional: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -111,13 +113,18 @@ def measure_all(
         for plan in job.plans(core):
             (alone if job.traced else together).append((place, plan))
     # All guests of a kernel run in parallel, across jobs.
-    of_kernel = [plan for _, plan in alone if plan.stack == "linux"]
+    of_kernel = [(place, plan) for place, plan in alone if plan.stack == "linux"]
     made: Iterator[tuple[Table, Table, Table]] = iter(())
     if of_kernel:
-        from midflight.lab.store import choose
+        from midflight.lab.store import available, choose
 
+        is_optional = all(jobs[place].optional for place, _ in of_kernel)
         # A missing kernel is reported before anything is run.
-        made = kernel_runs(choose(), of_kernel)
+        kernel = available() if is_optional else choose()
+        if kernel is None:
+            alone = [one for one in alone if one[1].stack != "linux"]
+        else:
+            made = kernel_runs(kernel, [plan for _, plan in of_kernel])
     for done, (place, plan) in enumerate(alone):
         setup = plan.setup()
         if plan.stack == "linux":
@@ -213,8 +220,8 @@ def traced(trace: Table, at_ns: int, make_ns: int) -> dict[str, Any]:
 
 
 def table_of(rows: Sequence[Sequence[Any]]) -> RunTable:
-    """Rows by `COLUMNS` as a table."""
-    columns = zip(*rows, strict=True)
+    """Rows by `COLUMNS` as a table; there may be none."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
     return RunTable(Columns({name: list(one) for name, one in zip(COLUMNS, columns, strict=True)}))
 
 

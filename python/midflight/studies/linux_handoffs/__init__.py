@@ -1,4 +1,4 @@
-"""What the TCP of today's Linux does at a vertical handoff, beside the TCP of 2008."""
+"""What Linux's TCP does at a vertical handoff, on the kernel and in the simulator."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ STUDY = Study(
     "kernel of midflight lab build",
     summary="Which of the problems that Daniel and Kojo describe for the TCP of 2008 are still "
     "there in Linux, with Reno, CUBIC and BBR.",
-    reading="Each point is the median of the handoff instants with its quartiles, or a mean. "
-    "2008 is the plain sender with SACK in the profile ns2, on the same links at the same "
-    "instants; all others are the kernel's.",
+    reading="Each point is the median of the handoff instants with its quartiles. A filled dot is "
+    "the kernel, an open circle of the same colour the simulator's profile linux; where both agree "
+    "the dot is in the circle. Black is the plain sender of 2008 with SACK in the profile ns2, on "
+    "the same links at the same instants.",
     figures=FIGURES,
     claims=LEDGER,
     assumptions=_assumptions,
