@@ -246,7 +246,7 @@ impl Curve {
         if let Some(period) = self.period {
             if at < self.begin(cursor.cycle) || at >= self.begin(cursor.cycle + 1.0) {
                 let mut cycle = (at / period).floor();
-                // The quotient is rounded, so it may be too large by one.
+                // The quotient is rounded, so it may be off by one.
                 if self.begin(cycle) > at {
                     cycle -= 1.0;
                 } else if self.begin(cycle + 1.0) <= at {

@@ -36,7 +36,7 @@ const DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 /// tcp_comp_sack_delay_ns.
 const COMPRESS_MOST: u64 = 1_000_000;
-/// Upper limits of RTT estimates in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
+/// The initial timeout (TCP_TIMEOUT_INIT) and the minimum timeout (tcp_rto_min), in microseconds.
 const FIRST_RTO: u64 = 1_000_000;
 const LEAST_RTO: u64 = 200_000;
 
@@ -44,7 +44,7 @@ const LEAST_RTO: u64 = 200_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
     pub(super) block: SackBlock,
-    /// Bytes of data per packet, all of the same size.
+    /// Bytes of data in the packet.
     pub(super) len: u64,
     pub(super) push: bool,
     pub(super) echo_ms: u32,
