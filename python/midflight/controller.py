@@ -64,9 +64,9 @@ class CongestionController:
     def on_timeout(self, view: SenderView) -> Control | None:
         """Return the same when the retransmission timer has expired.
 
-        The window is then one segment, or under the profile `linux` one more than what may still be
-        in flight, independent of the returned value. Where the sender has already reduced its
-        window for what is outstanding, the threshold stays as well. `on_ack` is called in the slow
+        The window is then one segment, or under the profile `linux` one segment more than may still
+        be in flight, independent of the returned value. If the sender has already reduced its
+        window for the outstanding data, the threshold stays too. `on_ack` is called in the slow
         start after it.
         """
         del view

@@ -116,13 +116,13 @@ def run_slurm(
     progress: Progress | None = None,
     wait: Callable[[float], None] | None = None,
 ) -> None:
-    """Run a sweep as jobs of Slurm, each of which does its share of the shards that are missing.
+    """Run a sweep as jobs of Slurm; each job runs its share of the missing shards.
 
-    The folder is one that all nodes see. `options` are submitit's, such as `slurm_partition`,
-    `timeout_min` (720 unless given), `mem_gb` or `slurm_account`; raises `MidflightError` for
-    others. Jobs continue when this program is stopped; run it again to pick up what is there.
-    Needs the extra `slurm`. `cluster` is submitit's too, `wait` what sleeps some seconds between
-    two looks at the jobs.
+    All nodes must have access to the folder. `options` are submitit's, such as `slurm_partition`,
+    `timeout_min` (default 720), `mem_gb` or `slurm_account`; raises `MidflightError` for others.
+    Jobs continue when this program is stopped; run it again to collect their results. Needs the
+    extra `slurm`. `cluster` is also submitit's; `wait` is the function that sleeps some seconds
+    between two queries of the jobs.
     """
     import submitit
 

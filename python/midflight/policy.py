@@ -88,7 +88,7 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
         path = Path(file)
         if not path.is_file():
             raise refuse(f'there is no file "{file}"', file, "a Python file")
-        # The same for the same file: other processes know the policy by it.
+        # It is the same for the same file: other processes identify the policy by it.
         module_name = f"midflight_policy_{path.stem}"
         spec = importlib.util.spec_from_file_location(module_name, path)
         if spec is None or spec.loader is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["events", "header", "write_qlog"]
 
-#: How a file of this form ends, and what comes before each of its records.
+#: The suffix of a file of this format, and the separator before each record.
 SUFFIX = ".sqlog"
 RECORD_SEPARATOR = "\x1e"
 #: Events of a connection over QUIC besides its data.
@@ -86,7 +86,7 @@ def events(history: History) -> Iterator[dict[str, Any]]:
             yield from metrics.changes(row.time_ns, without=FLIGHT)
         sender_before = history.sender_before(row.index)
         if row.event == "rexmit":
-            # Lost is what the sender takes for lost when it sends it again.
+            # A segment counts as lost when the sender retransmits it because it considers it lost.
             yield event(row, "quic:packet_lost", lost(row, sender_before.recovery is not None))
         found = told_by(history, row) or plain(row, payload)
         if found is not None:
@@ -120,7 +120,7 @@ def told_by(history: History, row: Row) -> tuple[str, dict[str, Any]] | None:
 
 
 def lost(row: Row, in_recovery: bool) -> dict[str, Any]:
-    """Return a packet that is taken for lost."""
+    """Return a packet that the sender considers lost."""
     return {
         "header": {"packet_type": "1RTT", "packet_number": row.number},
         "trigger": "reordering_threshold" if in_recovery else "pto_expired",
@@ -207,7 +207,7 @@ class Metrics:
             self.now["pto_count"] = max(row.number, 1).bit_length() - 1
 
     def after(self, row: Row, highest: int) -> None:
-        """Count what is in flight after an event."""
+        """Count the segments in flight after an event."""
         if row.event in ("send", "rexmit"):
             self.max = max(highest, row.number + 1)
         elif row.event == "ack" and row.number < self.max:
@@ -217,7 +217,7 @@ class Metrics:
         self.now["packets_in_flight"] = flight
 
     def changes(self, time_ns: int, without: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-        """Yield an event with what has changed since the last."""
+        """Yield an event with the values that have changed since the last one."""
         news = {
             name: value
             for name, value in self.now.items()

@@ -1,8 +1,8 @@
-"""The questions of the papers as values: what is run, again and again, and what it gives.
+"""The questions of the papers as values: which runs are made, and their tables.
 
-A `Question` is that of `midflight handoff`, `startup`, `flow` or `roam`: the keywords of the core's
-class of that name as values that JSON can hold, and the schemes to compare. It gives the table of
-all its runs, and each of them as a `Setup`.
+A `Question` represents `midflight handoff`, `startup`, `flow` or `roam`: the keywords of the core's
+class of that name as JSON values, and the schemes to compare. It returns the table of all its runs,
+and each run as a `Setup`.
 
     >>> from midflight.question import Question
     >>> links = {"old": "6400 kbit/s, 9 ms", "new": "200 kbit/s, 300 ms"}
@@ -155,8 +155,9 @@ class Question:
         """Run all; return one table, with the columns of the core's.
 
         The rows of a scheme are those of its runs in their order. `throughput_bps` of an interval
-        is what was acknowledged in it, with headers. `threads` and `progress` are those of the
-        core's functions. Raises `MidflightError` for what is not accepted.
+        is the amount acknowledged in it, with headers, divided by its length. `threads` and
+        `progress` are those of the core's functions. Raises `MidflightError` for an invalid
+        argument.
         """
         from midflight import _core
 

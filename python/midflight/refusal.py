@@ -15,8 +15,8 @@ def refusal(
 ) -> MidflightError:
     """Return the error to raise, with the same attributes as the core's errors.
 
-    `name` is the setting, option or column, `value` what was given for it, `accepted` what would
-    be.
+    `name` is the setting, option or column, `value` the value that was given, `accepted` the
+    accepted values.
     """
     from midflight import MidflightError
 

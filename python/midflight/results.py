@@ -57,8 +57,8 @@ class Quartiles(NamedTuple):
 def quantile(values: ArrayLike, q: float) -> float:
     """The `q` quantile with linear interpolation (numpy's default); a missing value is infinite.
 
-    A run that never finishes is slower than every run that does, so it must not drop out of a
-    median.  numpy's own interpolation turns infinite values into nan, hence this function.
+    A run that never finishes is slower than every run that does, so a median must include it.
+    numpy's own interpolation turns infinite values into nan; this function does not.
     """
     data = np.sort(np.nan_to_num(np.asarray(values, dtype=float), nan=np.inf, posinf=np.inf))
     if data.size == 0:
@@ -212,7 +212,7 @@ def jain(values: ArrayLike) -> float:
 
 
 class Columns:
-    """Columns of equal length by name, with what the core's tables have.
+    """Columns of equal length by name, with the methods of the core's tables.
 
     Columns given as a function are computed when they are first used.
     """
@@ -260,8 +260,8 @@ class Columns:
 def data_frame(table: Any) -> pandas.DataFrame:
     """Return a table as a pandas DataFrame with its columns, in their order.
 
-    A column of whole numbers in which some are missing is one of floats, with nan there. Raises
-    `MidflightError` if pandas is not installed.
+    A column of whole numbers with missing values becomes a column of floats, with nan for these.
+    Raises `MidflightError` if pandas is not installed.
     """
     try:
         import pandas
@@ -452,10 +452,11 @@ class FlowTable:
         return list(self._table.column("digest"))[:: self.intervals]
 
     def confusion(self, *intervals: int) -> NDArray[np.float64]:
-        """Suspected losses of all runs: truth in rows, what they were taken for in columns.
+        """Suspected losses of all runs: rows are the true cause, columns the sender's
+        classification.
 
-        Both in the order congestion, wireless, reordering; a fourth column has those that a
-        timeout came before an answer to.
+        Both have the order congestion, wireless, reordering. A fourth column has losses for which a
+        timeout came before the classification.
         """
         causes = ("congestion", "wireless", "reordering")
         columns = [

@@ -168,7 +168,7 @@ def over_quic(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> bool:
 
 
 def stack_of(flow: Mapping[str, Any]) -> str:
-    """Whose transport a flow has."""
+    """The transport of a flow."""
     return str(flow.get("stack", "midflight"))
 
 
@@ -243,7 +243,7 @@ def flow_settings(flows: Mapping[str, Any]) -> Cells:
     keys = ("workload", "stack", "profile", "scheme", *of_stack, *of_run)
     usual = {"start": "0 s", "count": "1", "stagger": "0 s"}
     usual |= dict.fromkeys(("on", "workload", "stack", "profile", *of_stack), "None")
-    # A stack has no scheme, and an application decides itself what it sends.
+    # A flow with a stack has no scheme, and an application determines what it sends.
     flows = {
         name: flow
         | ({"scheme": None} if stack_of(flow) in QUIC_STACKS else {})

@@ -50,23 +50,24 @@ def stacks_of(scenario: dict[str, Any]) -> str:
 
 
 def csv_cell(value: Any) -> str:
-    """Return a value as it is in a CSV file."""
+    """Return a value as it is written to a CSV file."""
     if value is None:
         return ""
     return f"{value:.12g}" if isinstance(value, float) else csv_text(str(value))
 
 
 def csv_text(text: str) -> str:
-    """Return a text as it is in a CSV file: with a quote before what a spreadsheet would run.
+    """Return a text as it is written to a CSV file: a quote is put before a formula.
 
-    That is the remedy that OWASP has against formula injection. Numbers stay as they are. Text that
-    begins with a quote gets one too, so that `plain_text` knows which to remove.
+    This is OWASP's remedy against formula injection: a spreadsheet would run the formula. Numbers
+    are unchanged. Text that begins with a quote gets another one, so that `plain_text` can remove
+    it.
     """
     return f"'{text}" if text.startswith("'") or is_formula(text) else text
 
 
 def csv_row(row: Iterable[Any]) -> list[Any]:
-    """Return a row as it is in a CSV file."""
+    """Return a row as it is written to a CSV file."""
     return [csv_text(cell) if isinstance(cell, str) else cell for cell in row]
 
 
@@ -105,7 +106,7 @@ def counted(count: int, one: str) -> str:
 
 @dataclass
 class Mean:
-    """A mean of values of which some may be missing."""
+    """A mean of values, of which some may be missing."""
 
     total: float = 0
     there: int = 0
@@ -188,7 +189,7 @@ _OF_PHASES = ("first_new_ns", "all_new_ns", "acked", *_COUNTS)
 
 
 def measures_of(workload: str | None) -> Sequence[WorkloadMeasure]:
-    """Return what a workload measures; nothing of a flow without one."""
+    """Return the measures of a workload; nothing for a flow without one."""
     from midflight import _core
 
     if not workload:
@@ -271,7 +272,7 @@ class RunSummary:
         return "".join(said)
 
     def delivery_line(self) -> str | None:
-        """Return what was acknowledged and had not arrived, or None if nothing was."""
+        """Return the amount that was acknowledged and had not arrived, or None if there is none."""
         said = []
         for name, found in self.flows.items():
             took, ahead, missing = (found[key].value for key in _DELIVERY)

@@ -172,7 +172,7 @@ class Change(LinkDirection):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepAxes:
-    """The axes of a sweep, and the one whose values are compared."""
+    """The axes of a sweep, and the compared axis."""
 
     axes: Mapping[str, str | Sequence[Value]]
     compare: str | None = None
@@ -318,7 +318,7 @@ class Outcome:
         return cls(plan, flows, phases)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the tables, and the first run over time."""
+        """Return the HTML that a notebook shows: the tables, and the first run over time."""
         from midflight.notebook import outcome_html
 
         return outcome_html(self)
@@ -340,7 +340,7 @@ class Outcome:
 def manifest_head(
     digests: Iterable[str], command: str, policies: Policies | None = None
 ) -> dict[str, Any]:
-    """Return what repeats any runs, which have these digests, except for what they are runs of."""
+    """Return the manifest of runs with these digests, without the scenario or question."""
     import midflight
     from midflight.policy import sources
 
@@ -451,8 +451,8 @@ def read_plan(
 ) -> Plan:
     """Read and check a scenario file, or a starter scenario by its name.
 
-    `sets`, `policies` and exceptions are those of `Scenario.read`; `sets` may also be a list of
-    pairs of a path and a value, in which a repeated path is refused.
+    `sets`, `policies` and exceptions are those of `Scenario.read`. `sets` may also be a list of
+    pairs of a path and a value; a repeated path is then refused.
     """
     from midflight import _core
 
@@ -475,7 +475,7 @@ def read_plan(
 
 
 def _parsed(text: str, name: str | None) -> Mapping[str, Any]:
-    """Return a scenario's keys; none for what the core will refuse."""
+    """Return a scenario's keys; none for a text that the core will refuse."""
     import tomllib
 
     try:
@@ -486,7 +486,7 @@ def _parsed(text: str, name: str | None) -> Mapping[str, Any]:
 
 
 def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return values by their paths, with a title and a description that say so.
+    """Return values by their paths, with a title and a description that name them.
 
     `words` has the scenario's own title and description.
     """
@@ -616,7 +616,7 @@ _TRACE_KEYS = frozenset(
 def _trace_table(of: Any) -> dict[str, Any]:
     """Return a trace as the table of a scenario file.
 
-    Raises `MidflightError` for what is neither a table nor columns.
+    Raises `MidflightError` for an object that is neither a table nor columns.
     """
     names = of.columns if hasattr(of, "columns") and not isinstance(of, Mapping) else of
     try:
@@ -660,7 +660,7 @@ def _numbers(name: str, values: Any) -> list[float | None]:
 
 
 def _plain(of: Any) -> Any:
-    """Return an object as what JSON holds, without what is left out."""
+    """Return an object as JSON values, without unset keys."""
     if hasattr(of, "__dataclass_fields__"):
         each = ((one.name, getattr(of, one.name)) for one in fields(of))
         return {name: _plain(value) for name, value in each if value is not None}

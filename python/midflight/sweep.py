@@ -8,8 +8,8 @@ machines can each run a share of it::
     DIR/sweep.json             the scenario, the axes, and how many cells there are
     DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard, and their sums
     DIR/flows.csv, phases.csv  all of them together, and as Parquet where pyarrow is installed
-    DIR/comparison.csv         the values of one axis against each other; of another metric than
-                               the usual one it is comparison-METRIC.csv
+    DIR/comparison.csv         the values of one axis against each other; of another metric than the
+    usual one it is comparison-METRIC.csv
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ __all__ = ["Shard", "Sweep", "axis_values"]
 
 #: Default number of cells of a shard.
 SHARD_CELLS = 500
-#: Rows of results that the core holds at a time, unless one cell has more.
+#: Maximum number of rows of results that the core holds at a time, unless one cell has more.
 ROWS_AT_A_TIME = 500_000
 MOST_CELLS = 100_000_000
 #: Values of an axis, which are held in memory.
 MOST_VALUES = 1_000_000
 TABLES = ("flows", "phases")
-#: Which columns the tables of shards have: shards with others are not mixed with them.
+#: Version of the columns of shards' tables: shards of other versions are not merged with them.
 COLUMNS = 2
-#: The hash of a shard's tables: a shard that was damaged since is run again.
+#: The file with the hashes of a shard's tables: a damaged shard is run again.
 SUMS = "sums.json"
 COMPARISON = "comparison"
 
@@ -65,9 +65,9 @@ Progress = Callable[[int, int], object]
 def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     """Return the values of an axis as texts.
 
-    A list is taken as it is. A text is values with commas between them, or a range with its end
-    included, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1", or
-    `from : to : *factor`, as in `64 kbit/s : 65536 kbit/s : *4`.
+    A list is used unchanged. A text has values separated by commas, or a range that includes its
+    end, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1", or `from :
+    to : *factor`, as in `64 kbit/s : 65536 kbit/s : *4`.
     """
 
     if not isinstance(values, str):
@@ -253,7 +253,7 @@ class Sweep:
         return sweep
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the axes."""
+        """Return the HTML that a notebook shows: the axes."""
         from midflight.notebook import sweep_html
 
         return sweep_html(self)
@@ -285,7 +285,7 @@ class Sweep:
 
     @cached_property
     def numbers(self) -> dict[str, list[int | float]]:
-        """Columns of numbers beside the axes whose values are quantities of one kind.
+        """Columns of numbers for the axes that have quantities of one kind as values.
 
         The name of such a column ends in its unit, as in `handoffs.0.at_ns` and
         `links.lte.rate_bps`; it has a number for each value of its axis.
@@ -310,7 +310,7 @@ class Sweep:
         try:
             return document.plan(self.sets(cell), self.policies)
         except _core.MidflightError as error:
-            # All that is set here is the axes'.
+            # These keys are set by the axes.
             text = str(error)
             if not text.startswith("--set "):
                 raise
@@ -528,15 +528,15 @@ class Sweep:
         return [shard for shard in mine if not _is_whole(shard_folder(folder, shard))]
 
     def waiting(self, folder: Path) -> int:
-        """How many cells are in shards that are not there; no look is taken into the others."""
+        """The number of cells in missing shards; the content of other shards is not checked."""
         absent = (one for one in self.shards() if not shard_folder(folder, one).is_dir())
         return sum(len(one.cells) for one in absent)
 
     def begin(self, folder: Path) -> None:
-        """Make the folder of the sweep, or find that it has this very sweep.
+        """Make the folder of the sweep, or check that an existing folder has this sweep.
 
-        Files that this machine left half-written are removed. Raises `MidflightError` for a folder
-        with another sweep, or with this one of another version, and leaves it as it is.
+        Incomplete files of this machine are removed. Raises `MidflightError` for a folder with
+        another sweep, or with this sweep of another version; such a folder is not changed.
         """
         definition = self.definition()
         file = folder / "sweep.json"
@@ -650,7 +650,7 @@ def _host() -> str:
 
 
 def _inside(values: Any) -> dict[str, Any]:
-    """Return what is in a table or a list by its name or number."""
+    """Return the element of a table or a list with this name or number."""
     if isinstance(values, list):
         return {str(number): value for number, value in enumerate(values)}
     return dict(values) if isinstance(values, Mapping) else {}

@@ -40,9 +40,9 @@ def report_sweep(
 ) -> Path:
     """Write the report of a folder of a sweep that has been run to a file; return the path.
 
-    `metric` is what is measured, such as "goodput_bps"; by default what the sweep itself prints.
-    `command` is the command that repeats it, for the report. Raises `MidflightError` for a folder
-    that has no whole sweep, `OSError` if the file cannot be written.
+    `metric` is the measurement, such as "goodput_bps"; the default is the metric that the sweep
+    prints. `command` is the command that repeats it, for the report. Raises `MidflightError` for a
+    folder without a complete sweep, `OSError` if the file cannot be written.
     """
     html = sweep_report_html(Path(folder), metric=metric, command=command, policies=policies)
     path = Path(path)

@@ -28,7 +28,7 @@ from midflight.run_tables import measures_of, plain_text
 
 __all__ = ["METRICS", "Comparison", "Group", "Tails", "compare", "groups", "read_flows"]
 
-#: The axis whose values draw other random numbers, as other runs do.
+#: The axis with values that select different random numbers, like different runs.
 SEED = "seed"
 
 
@@ -87,10 +87,10 @@ class Group:
     values: tuple[str, ...]
     #: Values of the metric by the other variables of the runs; missing ones are nan.
     runs: dict[tuple[str, ...], float] = field(default_factory=dict)
-    #: Runs whose flow was done before the handoff, which do not measure it.
+    #: Runs in which the flow was done before the handoff; they do not measure it.
     early: set[tuple[str, ...]] = field(default_factory=set)
-    #: Whether runs differ by chance, and the places in that of what is independent: seed and number
-    #: of the run, or, where there is no chance, the values of the other axes.
+    #: Whether runs differ at random, and the indices of the independent samples: seed and number of
+    #: the run, or, if nothing is random, the values of the other axes.
     by_chance: bool = False
     sample: tuple[int, ...] = ()
 
@@ -164,9 +164,9 @@ def groups(
 ) -> list[Group]:
     """Return the mobile node's flows grouped by these axes, in the order of the table.
 
-    `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` those that are separated,
-    `metric` a column, whose unit the values have. `is_early` says of a row whether its flow was
-    done before the handoff.
+    `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` the axes that are
+    separated, and `metric` is a column; the values have its unit. `is_early` returns whether the
+    flow of a row was done before the handoff.
     """
     found: dict[tuple[str, ...], Group] = {}
     rest = [axis for axis in axes if axis not in by]

@@ -59,7 +59,7 @@ class Summary:
         chosen = metric or usual
         axes = list(asked.axes)
         if by is None:
-            # Instants and seeds are a sample, over which intervals are.
+            # Instants and seeds are samples of the intervals.
             sampled = [axis for axis in axes if axis.endswith(".at") or axis == SEED]
             by = [axis for axis in axes if axis not in sampled or axis == asked.compare]
             by = by or axes
@@ -94,7 +94,7 @@ class Summary:
             yield csv_row((one.flow, *one.values, self.metric, compared, *cells))
 
     def values(self) -> dict[str, Any]:
-        """Return the summary as values for JSON; what is not finite is None."""
+        """Return the summary as values for JSON; infinite and missing values are None."""
         return {
             "metric": self.metric,
             "phase": self.phase,
@@ -144,7 +144,7 @@ class Summary:
         return "\n".join(lines)
 
     def comparison_head(self) -> str:
-        """Return what the comparison is, and what its intervals are over."""
+        """Return the description of the comparison and of the samples of its intervals."""
         first = self.compared[0]
         if not self.has_intervals:
             return textwrap.fill(
@@ -216,7 +216,7 @@ class Summary:
         return [textwrap.fill(text, WIDTH) for text in texts]
 
     def over(self) -> str:
-        """Return what the quartiles are over."""
+        """Return the description of the samples of the quartiles."""
         left = [axis for axis in self.asked.axes if axis not in self.by]
         if not left:
             return ", over all runs."

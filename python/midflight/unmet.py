@@ -28,7 +28,7 @@ class Unmet:
     """The number of cells of a sweep in which a handoff affects no flow, or a flow has no
     handoff."""
 
-    #: A handoff comes when all flows of the mobile node are done, in one run at least.
+    #: A handoff occurs when all flows of the mobile node are done, in at least one run.
     all_done: int = 0
     #: A flow of the mobile node opens after the last handoff.
     opens_late: int = 0
@@ -70,8 +70,8 @@ class UnmetRuns:
     def __init__(self, plan: Plan) -> None:
         self.handoffs = sorted(handoffs_ns(plan.path_changes))
         self.runs = 0
-        #: Of the runs whose flows are all done by a handoff and not by the one before, by the
-        #: place of the handoff: how many there are, and when the last of them was done.
+        #: For each handoff, by its index: the number of runs in which all flows are done before it
+        #: but not before the previous one, and the time at which the last of them was done.
         self.done: dict[int, tuple[int, int]] = {}
         self.late: dict[str, int] = {}
 
@@ -137,7 +137,7 @@ class PathChanges:
 
 
 def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:
-    """Count the cells of a sweep, whose tables are in a folder, where that is so."""
+    """Count these cells of a sweep, from the tables in its folder."""
     done: set[str] = set()
     late: set[str] = set()
     with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:

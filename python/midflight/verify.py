@@ -45,7 +45,7 @@ class Verified:
 
     @property
     def same(self) -> bool:
-        """Whether it came out the same."""
+        """Whether the digest is the same."""
         return self.expected == self.found
 
 
@@ -58,12 +58,12 @@ class VerifiedResults:
 
     @property
     def same(self) -> bool:
-        """Whether everything came out the same."""
+        """Whether all digests and tables are the same."""
         return not self.differences and all(one.same for one in self.runs)
 
 
 def other_policies(of: Mapping[str, Any], policies: Policies | None) -> list[str]:
-    """Return the names of the policies that are not what the results were made with.
+    """Return the names of the policies that differ from those that made the results.
 
     Raises `MidflightError` if one of those is not given at all.
     """
@@ -211,7 +211,7 @@ def verify_sweep(
 ) -> VerifiedResults:
     """Repeat some cells of a sweep, or all for None, and compare their rows.
 
-    Raises `MidflightError` for what is not a sweep, `OSError` for what cannot be read.
+    Raises `MidflightError` if the folder has no sweep, `OSError` if a file cannot be read.
     """
     from midflight.scenario import Outcome
     from midflight.sweep import Sweep

@@ -52,7 +52,7 @@ def plain(value: Any) -> str:
 def read_rows(path: Path) -> Iterator[list[str]]:
     """Yield the head and the rows of a CSV or Parquet file as texts.
 
-    Raises `MidflightError` for what is neither, `OSError` for what cannot be read.
+    Raises `MidflightError` for another format, `OSError` if the file cannot be read.
     """
     if path.suffix == ".parquet":
         yield from parquet_rows(path)

@@ -28,9 +28,9 @@ __all__ = ["CHOICES", "STALL", "Explanation", "Step", "chain", "choose", "explai
 #: Steps of a chain at most, and of that to the end of a stall.
 MOST_STEPS = 12
 STALL_STEPS = 6
-#: This name is not an event: it asks for the longest time without progress.
+#: This name is not an event: it selects the longest time without progress.
 STALL = "stall"
-#: Without --what the event is looked for in this time up to the instant that was asked for.
+#: Without --what the event is searched for in this time before the requested instant.
 LOOK_BACK_NS = 100_000_000
 NEIGHBOURS = 6
 
@@ -149,7 +149,7 @@ class Explanation:
     digest: str
     #: When the run was over, if that is known.
     ended_ns: int | None = None
-    #: A sentence on the instant, if nothing happened near it that is worth an explanation.
+    #: A sentence on the instant, if nothing relevant happened near it.
     remark: str = ""
 
 
@@ -208,7 +208,7 @@ def explain(
 
 
 def waiting_steps(history: History, row: Row) -> list[Step]:
-    """Return what an application waited for, and why that came late, newest first."""
+    """Return the data that an application waited for, and why it was late, newest first."""
     waiting = waiting_for(history.setup, history.flow, row)
     steps = [Step(at_ns, text, None) for at_ns, text in waiting.sentences]
     if waiting.ended_by is not None:
@@ -238,7 +238,7 @@ def opening(history: History, at_ns: int) -> Step:
 def explain_stall(
     source: Setup | Plan, *, run: int = 0, flow: str | None = None
 ) -> Explanation | None:
-    """Explain the longest time in which nothing new was acknowledged; None if nothing was sent."""
+    """Explain the longest time without an ACK of new data; None if nothing was sent."""
     setup = setup_of(source, run)
     told = setup.stall(flow=flow)
     if told is None:
@@ -258,14 +258,16 @@ def explain_stall(
 
 
 def explained(history: History, row: Row, why: str, steps: Sequence[Step]) -> Explanation:
-    """Return an event with what led to it and what is around it."""
+    """Return an event with its causes and the events around it."""
     before = history.slice(row.index - NEIGHBOURS, row.index)
     after = history.slice(row.index + 1, row.index + 1 + NEIGHBOURS)
     return Explanation(row, why, steps, before, after, history.digest)
 
 
 def stall_steps(history: History, stall: Stall) -> list[Step]:
-    """Return what ended a stall, what happened in it, and what was waited for, newest first."""
+    """Return the end of a stall, the events in it, and the segment that the sender waited for,
+    newest first.
+    """
     waited = f"segment {stall.waited}"
     if stall.is_ended:
         led, *others = chain(history, stall.row, STALL_STEPS)
@@ -287,10 +289,10 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
 
 
 def waited_copies(history: History, stall: Stall) -> list[Copy]:
-    """Return the first and the last transmissions of what was waited for."""
+    """Return the first and the last transmissions of the segment that the sender waited for."""
     copies = history.copies(stall.waited, stall.end_ns)
     if stall.is_ended:
-        # The one whose ACK ended it is in the chain already.
+        # The transmission with the ACK that ended the stall is already in the chain.
         last = history.row(stall.row)
         ended_by = last.segment, last.sent_ns
         copies = [copy for copy in copies if (copy.seq, copy.sent.time_ns) != ended_by]
@@ -335,16 +337,16 @@ def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
         event = "jump"
     if event == "ssthresh" and history.sender_before(row.index).ssthresh is None:
         return None
-    # What a sender begins with is no change.
+    # The initial values of a sender are no changes.
     if event in ("backoff", "state") and row.time_ns == history.opened_ns:
         return None
     return names.index(event) if event in names else None
 
 
 def chain(history: History, index: int, most: int = MOST_STEPS) -> list[Step]:
-    """Return what led to an event, the event itself first, up to something from outside.
+    """Return the causes of an event, beginning with the event itself, up to an external event.
 
-    Newest first: what became of a packet later than the next cause comes before that.
+    The order is newest first: the fate of a packet is listed before the next cause if it is later.
     """
     steps = Steps(history)
     where: Where | None = ("row", index)

@@ -1,8 +1,8 @@
-"""Why an application waited: a video that stands still, a frame of a call that is late.
+"""Why an application waited: a stalled video, a late frame of a call.
 
-What it waited for is a segment of video or a frame. Of the time from its request, or from when it
-was made, the longest part in which nothing arrived is explained: over the connection's data, or
-over its requests, whose packets may be lost as well.
+The application waited for a segment of video or for a frame. From its request, or from its
+creation, the longest time in which nothing arrived is explained. The cause may be in the
+connection's data or in its requests, because packets of both can be lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Waiting:
-    """What was waited for: sentences with their instants, and the arrival that ended a pause."""
+    """The data that the application waited for: sentences with their instants, and the arrival that
+    ended a pause.
+    """
 
     sentences: list[tuple[int, str]]
     #: The flow and the row of that arrival; None if nothing arrived to the end.

@@ -1,7 +1,8 @@
 """The first difference of two runs: the first event that only one of them has.
 
-Compared is what a digest folds: what was sent, received, lost and changed, and when. Orders and
-opinions are not: they show in their effects, and are told beside them.
+The comparison uses the events of a digest: what was sent, received, lost and changed, and when.
+Orders and classifications are not compared, because their effects are; they are reported beside
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ COMPARED = frozenset(
     "send rexmit window_probe ack rcv drop break make cwnd ssthresh backoff min_rto rtt_sample rto "
     "fast_retransmit recovery_exit".split()
 )
-#: Events told before and after the divergence.
+#: Number of events shown before and after the divergence.
 AROUND = 5
 #: Steps that explain the event of a side.
 STEPS = 5
@@ -66,12 +67,12 @@ class Comparison:
     #: Flows that only one of the runs has.
     only: tuple[Sequence[str], Sequence[str]] = ((), ())
     divergence: Divergence | None = None
-    #: Only this flow was asked about.
+    #: The requested flow, if there is one.
     of_flow: str | None = None
 
     @property
     def identical(self) -> bool:
-        """Whether everything is the same, or everything of the flow that was asked about."""
+        """Whether everything is the same, or everything of the requested flow."""
         if self.of_flow is not None:
             return self.divergence is None
         return self.digests[0] == self.digests[1]
@@ -80,10 +81,9 @@ class Comparison:
 def compare(
     a: Setup | Plan, b: Setup | Plan, *, run: int = 0, flow: str | None = None
 ) -> Comparison:
-    """Compare two runs: one flow of them, or all that they have in common.
+    """Compare two runs: one flow, or all flows that they have in common.
 
-    Of plans `run` is the number of the run from 0. Raises `MidflightError` for a flow that there is
-    not.
+    For plans `run` is the number of the run from 0. Raises `MidflightError` for an unknown flow.
     """
     setups = setup_of(a, run), setup_of(b, run)
     named = [[one["name"] for one in setup.flows] for setup in setups]

@@ -1,13 +1,13 @@
 """The events of a flow with their causes, for `midflight explain` and `midflight diff`.
 
-A sender acts when something reaches it: an ACK, a notice, a deadline of its own. What it does at
-that instant, up to the next such event, follows from that one, its head here. Numbers are those of
-segments; the SYN is segment 0, and ACK n says that everything up to segment n has arrived.
+A sender acts on an ACK, a notice, or the expiry of one of its timers. This event is the *head*: it
+is the cause of everything that the sender does until the next such event. Numbers are those of
+segments; the SYN is segment 0, and ACK n acknowledges everything up to segment n.
 
-A run may have millions of events, and an explanation needs those of a few round trips. A history is
-therefore a window of events around an instant. Whoever asks it for something that may lie outside
-gets `OutsideWindowError`, and `widening` asks again with a larger window, so that no explanation
-depends on its size.
+A run may have millions of events, and an explanation needs those of a few round trips. So a history
+is a window of events around an instant. A query for an event that may be outside raises
+`OutsideWindowError`, and `widening` repeats it with a larger window. So no explanation depends on
+the size of the window.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = [
     "widening",
 ]
 
-#: What an ACK says that closes the window.
+#: The detail of an ACK that closes the window.
 ZERO = "zero window"
-#: What an ACK says that echoes a mark (ECE).
+#: The detail of an ACK that echoes a mark (ECE).
 CONGESTION = "congestion"
 #: Events that are transmissions of a segment.
 SENT = frozenset({"send", "rexmit"})
@@ -53,7 +53,7 @@ class OutsideWindowError(Exception):
 
 
 def widening(look: Callable[[int], Found]) -> Found:
-    """Return what `look` finds in a window of so many events, the smallest that is enough."""
+    """Return the result of `look` in the smallest window of events that is sufficient."""
     size = WINDOW
     while True:
         try:
@@ -66,9 +66,9 @@ def widening(look: Callable[[int], Found]) -> Found:
 class Row:
     """One event; `index` is its number, and the next ones are columns of `Setup.causes`.
 
-    `by` is who changed a window or gave an order; `ordered` is, of an order, its name, what it says
-    and why it was given. `place` is the link where a segment arrived or a packet was lost, and of a
-    loss what was lost (data, ack or datagram) and the cause.
+    `by` is the author of a change of a window or of an order; `ordered` has the name, the text and
+    the reason of an order. `place` is the link where a segment arrived or a packet was lost; for a
+    loss it also has the kind of packet (data, ack or datagram) and the cause.
     """
 
     index: int
@@ -91,7 +91,7 @@ class Row:
 
     @property
     def lost(self) -> tuple[str, str] | None:
-        """What was lost, and the cause."""
+        """The kind of packet that was lost, and the cause."""
         _, packet, cause = self.place or ("", None, None)
         return None if packet is None or cause is None else (packet, cause)
 
@@ -108,7 +108,7 @@ class Row:
 
 @dataclass(frozen=True)
 class SenderBefore:
-    """The sender before an event, as far as the events tell."""
+    """The state of the sender before an event, as far as it follows from the events."""
 
     cwnd: float | None = None
     ssthresh: float | None = None
@@ -122,8 +122,8 @@ class SenderBefore:
     duplicates: int = 0
     #: The receiver's window is closed.
     closed: bool = False
-    #: Rows of the fast retransmit whose recovery is on, and of the timeout after which everything
-    #: up to then is not yet acknowledged.
+    #: Rows of the fast retransmit of the current recovery, and of the timeout before which segments
+    #: were sent that are not yet acknowledged.
     recovery: int | None = None
     timeout: int | None = None
 
@@ -140,7 +140,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Stall:
-    """The longest time in which nothing new was acknowledged, as `run` measures it."""
+    """The longest time without an ACK of new data, as `run` measures it."""
 
     begin_ns: int
     end_ns: int
@@ -173,10 +173,10 @@ class History:
         find: str | None = None,
         digest: str | None = None,
     ) -> None:
-        """Play a run for all its events, or for about so many near an instant.
+        """Run a setup for all its events, or for about this number of events near an instant.
 
-        `find` is the name of an event, the last one of which up to that instant is looked for. With
-        a digest that is known already the run ends with the window.
+        `find` is the name of an event; the last one up to that instant is searched for. If the
+        digest is already known, the run ends with the window.
         """
         self.setup = setup = setup_of(source, run)
         self.flow = flow if flow is not None else setup.flows[0]["name"]
@@ -282,7 +282,7 @@ class History:
             raise OutsideWindowError
 
     def activation(self, index: int) -> range:
-        """Return the rows of what the sender did on the same occasion, up to and with this one."""
+        """Return the rows of the sender's actions with the same head, up to this one, included."""
         head = self.head(index)
         if head is not None:
             self.row(head)
@@ -326,18 +326,18 @@ class History:
     # ---- what became of packets ----------------------------------------
 
     def _of_data(self, event: str, other: str, seq: int, sent_ns: int) -> Row | None:
-        """Return an event of a segment that was sent then; None if it never comes."""
+        """Return an event of a segment that was sent then; None if there is none."""
         self._reaches(sent_ns)
         found = self.events.of_data(event, seq, sent_ns)
         if found is None:
-            # What was lost does not arrive.
+            # A lost packet does not arrive.
             if self.is_complete or self.events.of_data(other, seq, sent_ns) is not None:
                 return None
             raise OutsideWindowError
         return self.row(found)
 
     def _of_ack(self, event: str, other: str, sent: Row) -> Row | None:
-        """Return an event of an ACK that left the receiver; None if it never comes."""
+        """Return an event of an ACK that left the receiver; None if there is none."""
         key = sent.segment, sent.since_ns, sent.value
         found = self.events.of_ack(event, *key)
         if found is None:
@@ -419,7 +419,7 @@ def setup_of(source: Setup | Plan, run: int) -> Setup:
     """Return a setup, or the run of a plan."""
     from midflight import _core
 
-    # A run that a kernel has made has what is asked of a setup here.
+    # A run of a kernel has the methods of a setup that are used here.
     return source.setup(run) if isinstance(source, _core.Plan) else source
 
 

@@ -26,13 +26,13 @@ __all__ = ["MOST_COPIES", "Sentence", "Steps", "Where"]
 
 #: When, what, and the row that it is about.
 Sentence: TypeAlias = tuple[int, str, int | None]
-#: What to tell of next: a row as a cause, or what an ACK that repeats a number lacks.
+#: The next step: a row as a cause, or the segment that a duplicate ACK lacks.
 Where: TypeAlias = tuple[str, int]
 Explained: TypeAlias = tuple[list[Sentence], Where | None]
 
-#: Transmissions of a segment whose fate is told at most.
+#: Maximum number of transmissions of a segment for which the fate is described.
 MOST_COPIES = 3
-#: Orders by what they do: start the timer again, send segments again, let others go.
+#: Orders by their effect: restart the timer, retransmit segments, release other segments.
 RESTARTS = ("restart_timer", "retransmit_now", "restart_rtt", "rewind")
 RESENDS = ("retransmit_now", "retransmit_and_wait", "go_back", "rewind")
 RELEASES = (
@@ -75,7 +75,7 @@ class Steps:
         said = next(one for one in history.setup.flows if one["name"] == history.flow)
         self.is_of_stack = said["stack"] in QUIC_STACKS
         self.node_sends_acks = said["moves"] and said["direction"] == "down"
-        #: The handoffs and changes that were told in full, by when they began.
+        #: The handoffs and changes that were described in full, by their beginning.
         self.named: set[int] = set()
 
     def of(self, where: Where, *, first: bool) -> Explained:
@@ -243,7 +243,7 @@ class Steps:
             other = self.history.row(index)
             if other.order in EFFECTS[row.event] and row.by in (None, other.by):
                 return other
-            # Another change of the same kind came between.
+            # Another change of the same kind occurred in between.
             if other.event in (row.event, "rto", "fast_retransmit") or (
                 row.event == "rto_value" and other.event == "rtt_sample"
             ):
@@ -480,7 +480,7 @@ class Steps:
         ], None
 
     def node_does(self, row: Row) -> Explained:
-        """Describe what a part of the mobile node does from then on, and the handoff."""
+        """Describe the actions of a part of the mobile node from then on, and the handoff."""
         part, _, what = row.detail.partition(": ")
         steps: list[Sentence] = [(row.time_ns, f"{part} at the mobile node: {what}", row.index)]
         coming = [one for one in self.history.path_changes if one["make_ns"] >= row.time_ns]
@@ -555,7 +555,7 @@ class Steps:
         last = past[-1]
         lost = copies[-1].dropped
         if lost is not None and lost.time_ns < last["at_ns"]:
-            # That is why no answer came, wherever the node went afterwards.
+            # This is the reason why no answer arrived, wherever the node moved afterwards.
             return
         for row in self.history.backward(wake.index):
             if row.time_ns <= last["at_ns"]:
@@ -566,7 +566,9 @@ class Steps:
         yield last["at_ns"], text, self.mark(last)
 
     def timer_set(self, row: Row) -> str:
-        """Return when and from what the retransmission timer was set."""
+        """Return when the retransmission timer was set, and the values from which its time was
+        computed.
+        """
         history = self.history
         since = row.since_ns or 0
         together = [r for r in history.instant(since) if r.index < row.index]
@@ -637,7 +639,7 @@ class Steps:
     def fate(self, seq: int, by_ns: int, what: str) -> Iterator[Sentence]:
         """Yield what became of a segment, of its last transmission first."""
         copies = self.history.copies(seq, by_ns)
-        # What was sent at that very instant answers it.
+        # A segment sent at the same instant is the answer to it.
         copies = [copy for copy in copies if copy.sent.time_ns < by_ns] or copies
         for copy in reversed(copies[-MOST_COPIES:]):
             yield from self.fate_of(copy, by_ns, what)
@@ -693,7 +695,7 @@ class Steps:
         return "; nothing acknowledged it until the end of the run", None
 
     def ack_over(self, row: Row) -> str:
-        """Return over which link an ACK went, if the mobile node sent it."""
+        """Return the link of an ACK, if the mobile node sent it."""
         if not self.node_sends_acks:
             return ""
         moves = [one for one in self.history.path_changes if one["kind"] == "handoff"]
@@ -721,7 +723,9 @@ class Steps:
         return f"{came}, and then, at {when(past[-1]['at_ns'])}, {self.occasion(past[-1])}"
 
     def occasion(self, one: PathChange) -> str:
-        """Return what began with a handoff or a change; in short where it was told already."""
+        """Return the description of a handoff or a change; a short one if it has been described
+        already.
+        """
         if one["at_ns"] in self.named:
             return f"the {one['kind']} of {link_text(one['from_link'])} began"
         self.named.add(one["at_ns"])

@@ -54,7 +54,7 @@ def ordinal(n: int) -> str:
 
 
 def order_text(row: Row) -> str:
-    """Return an order as who asked for what, and why."""
+    """Return a text for an order with its author, its content and its reason."""
     # An event of that name has its order.
     assert row.ordered is not None
     _, what, reason = row.ordered
@@ -73,7 +73,7 @@ def row_text(row: Row) -> str:
 
 
 def link_text(name: str) -> str:
-    """Return the name of a link, set apart from the words of a sentence."""
+    """Return the name of a link, marked as a name within a sentence."""
     return f"`{name}`"
 
 

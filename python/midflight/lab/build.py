@@ -27,12 +27,12 @@ SPACE_BYTES = 1_000_000_000
 LINES = 1450
 #: Beginnings of names of the environment that would change what make does.
 OF_MAKE = ("KBUILD_", "KCFLAGS", "KCONFIG_", "MAKE", "MFLAGS", "CROSS_COMPILE")
-#: What lines of make's output have that say why something does not build.
+#: Patterns of lines of make's output that contain the reason of a failure.
 OF_ERRORS = ("error:", "can't open", "No rule to make", "No space left")
-#: How long a program that is asked to end may take.
+#: How long a program may take to end after a request.
 PATIENCE_S = 0.5
 
-#: Called with what is being done, how much of it is done, and how much there is.
+#: Called with the name of the step, the amount that is done, and the total.
 Progress = Callable[[str, int, int], object]
 
 
@@ -101,7 +101,7 @@ def build_in(
 
 
 def configure(tree: Path, make: Make) -> None:
-    """Make the configuration; what a source does not know is refused."""
+    """Make the configuration; an option that the source does not have is refused."""
     wanted = (KERNEL / "lab.config").read_text(encoding="utf-8")
     make.run("defconfig")
     config = tree / ".config"
@@ -127,11 +127,11 @@ def compiler() -> str:
 
 
 class Make:
-    """make in a tree, whose output goes to a log."""
+    """make in a tree; its output goes to a log."""
 
     def __init__(self, tree: Path, log: Path) -> None:
         self.tree, self.log = tree, log
-        # What the kernel says of its own build is mixed into its random numbers.
+        # The kernel mixes its build information into its random numbers.
         self.environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith(OF_MAKE)},
             "ARCH": "um",
@@ -144,7 +144,7 @@ class Make:
         }
 
     def run(self, *words: str, told: Callable[[int], object] = lambda _lines: None) -> None:
-        """Run make; `told` is called with how many lines it has printed.
+        """Run make; `told` is called with the number of lines that it has printed.
 
         Raises `LabError` with its first error if it fails. However this ends, make has ended.
         """
@@ -181,7 +181,7 @@ class Make:
 
 @contextmanager
 def ending(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-    """End a process and all that it started if the context ends before it."""
+    """End a process and its children if the context ends first."""
     try:
         yield process
     finally:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "Compared", "Packets", "compare_runs"]
 
-#: Columns of flows that are put side by side, and what they are multiplied by.
+#: Columns of flows that are compared, and their factors.
 MEASURES = {
     "duration_ns": 1e-9,
     "goodput_bps": 1e-6,
@@ -28,10 +28,10 @@ MEASURES = {
     "drops_break": 1,
     "drops_radio": 1,
 }
-#: Events that are packets at the sender, and those that tell its state.
+#: Events that are packets at the sender, and those that report its state.
 PACKETS = ("send", "rexmit", "ack", "empty_ack")
 STATES = ("cwnd", "ssthresh", "rto_value")
-#: Packets count as equal up to this many nanoseconds apart.
+#: Packets count as equal up to this difference, in nanoseconds.
 TOLERANCE_NS = 1000
 
 #: Instant in nanoseconds, kind, number, and the sender's state.

@@ -15,7 +15,7 @@ from midflight.scenario import Scenario
 
 __all__ = ["Finding", "Measured", "findings", "measure"]
 
-#: A link of 100 Mbit/s and 10 ms, whose delay changes to 50 ms; CUBIC for 5 s.
+#: A link of 100 Mbit/s and 10 ms; its delay changes to 50 ms. CUBIC for 5 s.
 SCENARIO = {
     "end": "5 s",
     "links": {"link": {"rate": "100 Mbit/s", "delay": "10 ms", "queue": "200 packets"}},
@@ -45,7 +45,7 @@ class Measured:
     packets: int
     wall_s: float
     cpu_s: float
-    #: How much later than the model of the links says the latest packet was delivered.
+    #: The largest delay of a delivery relative to the model of the links.
     most_late_ns: int
     #: Of all packets how many were delivered at the very nanosecond.
     exact: int
@@ -60,7 +60,7 @@ class Measured:
 
 
 def findings() -> Iterator[Finding]:
-    """Yield what the lab needs, in the order in which one gets it."""
+    """Yield the requirements of the lab, in the order in which you install them."""
     missing = missing_tools()
     yield Finding(
         "tools to build a kernel",
@@ -88,7 +88,7 @@ def findings() -> Iterator[Finding]:
 
 
 def measure(kernel: Kernel) -> Measured:
-    """Boot a kernel and measure what a packet costs and how exactly it is delivered.
+    """Boot a kernel, and measure the time for a packet and the precision of its delivery.
 
     Raises `LabError` if it does not boot.
     """

@@ -1,9 +1,9 @@
-"""Guests: one kernel, one script, one run, in a process that is ended when anything goes wrong.
+"""Guests: one kernel, one script, one run, in a process that is ended at any error.
 
-All that a guest sees is the same in every run but its script and its seed: its command line, where
-its files are (named from where it starts), its clock and its memory. So its run depends on the
-kernel, the script and the seed alone. A guest is bound to a core, as it has one processor; other
-guests have other cores.
+The environment of a guest is the same in every run except for its script and its seed: its command
+line, the paths of its files (relative to its working directory), its clock and its memory. So its
+run depends only on the kernel, the script and the seed. A guest is bound to a core, because it has
+one processor; other guests have other cores.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ MEMORY = "1024M"
 CLOCK_NS = 1_767_225_600 * 10**9
 #: How long a guest may take unless that is given.
 LIMIT_S = 600.0
-#: Of what a kernel says, how much is looked at for a reason.
+#: How much of a kernel's output is searched for a reason.
 MOST_SAID = 65_536
-#: Linux's constants for what a guest needs of its process.
+#: Linux's constants for the settings of a guest's process.
 ADDR_NO_RANDOMIZE = 0x0040000
 PR_SET_PDEATHSIG = 1
-#: What a kernel says whose memory finds no place on the disk, and how much is as good as none.
+#: The message of a kernel without disk space for its memory, and the free space that counts as
+#: none.
 BUS_ERROR = "Kernel mode signal 7"
 MEGABYTE = 1_000_000
 #: Where the guest's files are below its folder.
@@ -57,16 +58,17 @@ class Guest:
     script: str
     #: The seed of the kernel's random numbers: any word.
     seed: str = "1"
-    #: Has its links: is called with the number of a socket to its driver, in a thread of its own,
-    #: and returns the record of packets (`Setup.lab_serve`). Without it nothing arrives.
+    #: Simulates its links: it is called in its own thread with the number of a socket to the
+    #: driver, and returns the record of packets (`Setup.lab_serve`). Without it nothing arrives.
     links: Callable[[int], bytes] | None = None
     #: Whether it sees the host's files, read-only.
     sees_host: bool = False
-    #: What midflight's sender is told in the guest, as JSON (lab/sender.py); nothing without one.
+    #: The input of midflight's sender in the guest, as JSON (lab/sender.py); empty without a
+    #: sender.
     scenario: str = ""
     #: Files that programs find in their folder, by their names.
     files: Mapping[str, bytes] = field(default_factory=dict)
-    #: What it is called in errors.
+    #: Its name in errors.
     name: str = "the guest"
 
 
@@ -123,7 +125,7 @@ class Running:
         return self.ended is not None
 
     def look(self, now: float) -> bool:
-        """Return whether its process has ended, and note what it took."""
+        """Return whether its process has ended, and store the time that it took."""
         try:
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         except ChildProcessError:
@@ -170,11 +172,12 @@ def run_guests(
     at_once: int = 0,
     told: Callable[[int], object] = lambda _done: None,
 ) -> Iterator[Ran]:
-    """Run guests side by side, one on a core; yield what each has left, in their order.
+    """Run guests in parallel, one on a core; yield their results in order.
 
-    `at_once` is how many run at a time at most, 0 for one on each core; `told` is called with how
-    many have ended. Raises `LabError` for a guest that fails or takes longer than `limit_s`
-    seconds. However this ends, no guest is left running and none of their folders is left.
+    `at_once` is the maximum number of guests at a time, 0 for one on each core. `told` is called
+    with the number of guests that have ended. Raises `LabError` for a guest that fails or takes
+    longer than `limit_s` seconds. However this ends, no guest is left running and none of their
+    folders is left.
     """
     free = cores()[: at_once or None]
     left = iter(guests)
@@ -201,7 +204,7 @@ def run_guests(
 
 @contextmanager
 def started(kernel: Kernel, guest: Guest, core: int) -> Iterator[Running]:
-    """Start a guest in a folder of its own, which is removed at the end."""
+    """Start a guest in its own folder, which is removed at the end."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="midflight-lab-"))
     except OSError as error:
@@ -252,7 +255,7 @@ def start(kernel: Kernel, guest: Guest, folder: Path, core: int) -> Running:
         if os.getppid() != parent:
             os._exit(1)
 
-    # What it says needs no disk.
+    # Its output needs no disk.
     said = os.memfd_create("said")
     ours, its = socket.socketpair()
     with its:
@@ -318,7 +321,7 @@ def end(running: Running) -> None:
 def what_is_left(running: Running) -> Ran:
     """Return the results of a guest that has ended.
 
-    Raises `LabError` with the reason if it did not come to its end.
+    Raises `LabError` with the reason if it failed.
     """
     out, links = running.folder / OUT, running.links
     if links is not None:
@@ -341,7 +344,7 @@ def what_is_left(running: Running) -> Ran:
 
 
 def reason(running: Running) -> str:
-    """Return why a guest did not come to its end."""
+    """Return why a guest failed."""
     error = running.folder / OUT / "error"
     with suppress(OSError):
         text = error.read_text(encoding="utf-8", errors="replace").strip()

@@ -1,8 +1,8 @@
 """The machine's own kernel, in real time: scripts with network namespaces and TUN devices.
 
-The guest's first program does on this machine what it does in a guest, in its own namespaces. The
-links are the simulator's, in a process that carries the packets (crates/lab). The delay of their
-delivery is measured; a run that is too late is repeated.
+The first program of a guest runs on this machine in its own namespaces. The links are the
+simulator's, in a process that transports the packets (crates/lab). The delay of their delivery is
+measured; a run with packets that are too late is repeated.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def run_once(guest: Guest, end_s: float) -> Ran:
 
 
 def start(folder: Path, end_s: float, name: str) -> str:
-    """Run the first program; return what it said. However this ends, all its processes have."""
+    """Run the first program; return its output. At the end, in any case, all its processes have
+    ended.
+    """
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(
             [guest_init(), "host", folder],

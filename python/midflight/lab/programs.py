@@ -26,10 +26,10 @@ MOST_COMMAND = 16_000
 
 @dataclass(frozen=True)
 class Program:
-    """What a program has printed, and its exit status.
+    """The output of a program, and its exit status.
 
-    A program that a signal ended has 128 and the signal's number; None is one that was still
-    running when the scenario ended.
+    The status of a program that a signal ended is 128 plus the signal's number. It is None if the
+    program was still running when the scenario ended.
     """
 
     stdout: bytes
@@ -39,11 +39,11 @@ class Program:
 
 @dataclass(frozen=True)
 class Programs:
-    """What came out of a server and a client."""
+    """The results of a server and a client."""
 
     server: Program
     client: Program
-    #: What they wrote in their folder, by name.
+    #: The files that they wrote in their folder, by name.
     files: Mapping[str, bytes]
     #: The record of packets, and the counters of the kernel.
     packets: bytes
@@ -67,11 +67,11 @@ def run_programs(
 ) -> Programs:
     """Run two commands of the host's shell at the ends of the first flow of a scenario.
 
-    The server is where the flow comes from, the client is the mobile node. The scenario's own flows
-    are not opened. If it is `multihomed`, the client has an interface and an address on each link.
-    Without a server midflight's sender opens the first flow to the client's port 5001, and
-    `scenario` is the setup's. They find `files` in their folder. Raises `LabError` if a guest
-    fails, `MidflightError` for what a guest cannot do.
+    The server is at the sending end of the flow, the client is the mobile node. The scenario's own
+    flows are not opened. If it is `multihomed`, the client has an interface and an address on each
+    link. Without a server midflight's sender opens the first flow to the client's port 5001, and
+    `scenario` is the setup's. `files` are copied to the folder of both. Raises `LabError` if a
+    guest fails, `MidflightError` for a scenario that a guest cannot run.
     """
     told = ""
     if server is None:
@@ -98,7 +98,7 @@ def run_programs(
 
 
 def program(files: Mapping[str, bytes], name: str) -> Program:
-    """Return what is left of a program."""
+    """Return the output and the status of a program that has ended."""
     status = files.get(f"{name}.status")
     return Program(
         files.get(f"{name}.stdout", b""),
@@ -149,7 +149,7 @@ def check_command(name: str, command: str) -> None:
 
 
 def sender_script(setup: Setup, client: str, sysctls: Sequence[tuple[str, str]]) -> str:
-    """Return the script of a scenario whose first flow midflight sends to a program."""
+    """Return the script of a scenario in which midflight sends the first flow to a program."""
     check_command("client", client)
     lines = setup.lab_script(sysctls=sysctls, stack=OURS).splitlines()
     first = [one["moves"] for one in setup.flows].index(True)

@@ -1,4 +1,4 @@
-"""What a guest leaves: the record of packets, and the counters of the kernel."""
+"""The results of a guest: the record of packets, and the counters of the kernel."""
 
 from __future__ import annotations
 

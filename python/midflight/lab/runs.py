@@ -33,7 +33,7 @@ __all__ = [
     "turns_of",
 ]
 
-#: Whose senders the flows may have; the receivers are the kernel's.
+#: The possible senders of the flows; the receivers are the kernel's.
 STACKS = ("linux", "midflight")
 #: What runs of midflight's senders have in the place of a congestion control.
 OURS = "midflight"
@@ -42,7 +42,7 @@ OWN = ""
 
 
 def sender_line() -> str:
-    """Return the line of a script that says where midflight's sender is on this machine.
+    """Return the line of a script with the path of midflight's sender on this machine.
 
     Raises `LabError` if a guest could not start it.
     """
@@ -73,14 +73,14 @@ def scheme_of_all(congestion: str) -> str | None:
 
 
 class KernelRun:
-    """A run that a kernel has made; what `Setup` tells of the scenario, it tells too."""
+    """A run of a kernel; it has the same information on the scenario as `Setup`."""
 
     def __init__(self, setup: Setup, ran: Ran, scheme: str) -> None:
-        """Take the run's setup, what the guest has left, and the congestion control."""
+        """Take the run's setup, the results of the guest, and the congestion control."""
         self.setup, self.packets, self.scheme = setup, ran.packets, scheme
         self.turns = turns_of(ran)
         of_all = scheme_of_all(scheme)
-        #: As of the setup, with what the kernel had.
+        #: As in the setup, with the values of the kernel.
         self.flows: list[dict[str, Any]] = [
             {**flow, "scheme": of_all or flow["scheme"], "payload_bytes": payload}
             for flow, payload in zip(setup.flows, setup.lab_payloads(self.packets), strict=True)
@@ -126,9 +126,11 @@ class LabRuns:
     sysctls: tuple[tuple[str, str], ...] = ()
     #: The most seconds that a guest may take.
     limit_s: float = LIMIT_S
-    #: Whose senders the flows have, of `STACKS`; with midflight's `congestion` is `(OURS,)`.
+    #: The senders of the flows, one of `STACKS`; with midflight's senders `congestion` is
+    #: `(OURS,)`.
     stack: str = "linux"
-    #: How often each of the kernel's senders tells its state, in nanoseconds; 0 for never.
+    #: The interval at which each of the kernel's senders reports its state, in nanoseconds; 0 for
+    #: never.
     sample_ns: int = INTERVAL_NS
     #: How late packets were on the machine's own kernel, by congestion control and run, and how
     #: many runs that took.
@@ -230,7 +232,7 @@ class LabRuns:
             else:
                 (ran,) = run_guests(self.kernel, [self.guest(*key)], limit_s=self.limit_s)
                 self._kept[key] = ran
-        # It has what pictures and captures ask of a setup.
+        # It has the methods of a setup that figures and captures use.
         return cast("Setup", KernelRun(setup, self._kept[key], self.congestion[0]))
 
     def run_on_host(self, congestion: str, run: int) -> Ran:
@@ -296,7 +298,7 @@ class LabRuns:
                 yield self.tables(cell, run, ran)
 
     def tables(self, cell: int, run: int, ran: Ran) -> tuple[Table, Table, Columns, Columns]:
-        """Return what was measured of a run."""
+        """Return the measurements of a run."""
         setup, scheme = self.plan.setup(run), self.congestion[cell]
         of_all = scheme_of_all(scheme)
         flows, phases = setup.lab_tables(ran.packets, scheme=of_all, cell=cell, turns=turns_of(ran))
@@ -326,8 +328,8 @@ def kernel_plans(
 ) -> Iterator[tuple[Table, Table]]:
     """Run scenarios whose flows have the stack "linux"; yield flows and phases of each run.
 
-    `plans` come with the number that their rows have as cell. `threads`, `progress` and `runs` are
-    those of `run_plans`. Raises `LabError` if there is no kernel, or a guest fails.
+    `plans` are given with the number of their cell, which is in their rows. `threads`, `progress`
+    and `runs` are those of `run_plans`. Raises `LabError` if there is no kernel, or a guest fails.
     """
     from midflight.lab.store import choose
 

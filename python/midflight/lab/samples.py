@@ -12,7 +12,7 @@ from midflight.results import Columns
 
 __all__ = ["COLUMNS", "INTERVAL_NS", "SampleColumn", "sample_rows", "sample_table"]
 
-#: How often a sender tells its state, unless that is said: 100 ms.
+#: The default interval at which a sender reports its state: 100 ms.
 INTERVAL_NS = 100_000_000
 #: A sample of the guest's program (lab/guest/init.c): instant, bytes of the state, the state.
 HEAD = struct.Struct("<QII")
@@ -34,7 +34,7 @@ NO_RATE = 2**64 - 1
 
 @dataclass(frozen=True)
 class SampleColumn:
-    """A column of the table: its unit, what it means, and how it is read of the kernel's bytes."""
+    """A column of the table: its unit, its meaning, and how it is read from the kernel's bytes."""
 
     name: str
     unit: str

@@ -1,10 +1,11 @@
 """The part of midflight that runs with a kernel: its sender in a guest, or its links on this
 machine.
 
-The guest's init starts this file with the interpreter of the machine and without its packages: no
-more than the compiled module is loaded. For a sender the standard input is a packet socket, the
-standard output takes its turns, file 3 is the scenario with the number of its run. For links the
-devices are files by their numbers, and the standard output takes the record of packets.
+The guest's init starts this file with the interpreter of the machine and without its packages: only
+the compiled module is loaded. For a sender the standard input is a packet socket, the standard
+output gets the instants at which it acted, and file 3 is the scenario with the number of its run.
+For links the devices are files by their numbers, and the standard output gets the record of
+packets.
 """
 
 from __future__ import annotations

@@ -123,11 +123,10 @@ def is_net_driver(parts: Sequence[str]) -> bool:
 
 
 def unpack(path: Path, into: Path, progress: Progress) -> None:
-    """Put what is needed of a tarball or tree into a new folder.
+    """Copy the needed files of a tarball or tree into a new folder.
 
-    `progress` is called with how much is done and how much there is, in MB of a tarball or files of
-    a tree. Raises `LabError` if it cannot
-    be read.
+    `progress` is called with the amount that is done and the total, in MB of a tarball or files of
+    a tree. Raises `LabError` if the source cannot be read.
     """
     into.mkdir()
     if path.is_dir():
@@ -159,7 +158,7 @@ def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path)
 
 
 def copy_tree(path: Path, into: Path, progress: Progress) -> None:
-    """Copy what is needed of a tree."""
+    """Copy the needed files of a tree."""
     names = [one.relative_to(path).as_posix() for one in path.rglob("*") if not one.is_dir()]
     names = [one for one in names if is_needed(one)]
     for number, name in enumerate(names):

@@ -60,12 +60,12 @@ class Kernel:
     hz: int
     #: The hash of what midflight added to the source; of a foreign one that of its binary.
     recipe: str
-    #: What else is known of how it was made: the source's hash, the compiler.
+    #: Further information on its build: the source's hash, the compiler.
     made: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return f"{self.version}-hz{self.hz}-{self.recipe}"
 
     @property
@@ -74,7 +74,7 @@ class Kernel:
         return self.recipe == recipe_hash()
 
     def about(self) -> dict[str, Any]:
-        """Return what results say of it."""
+        """Return its description in results."""
         return {"version": self.version, "hz": self.hz, "recipe": self.recipe, **self.made}
 
 
@@ -151,7 +151,7 @@ def available() -> Kernel | None:
 
 
 def foreign(path: Path) -> Kernel:
-    """Return a kernel outside the store, asking itself what it is."""
+    """Return a kernel outside the store; its properties are queried from the kernel itself."""
     path = path / BINARY if path.is_dir() else path
     try:
         version = ask(path, "--version")
@@ -185,7 +185,7 @@ def ask(path: Path, option: str) -> str:
 
 @contextmanager
 def build_folder() -> Iterator[Path]:
-    """Make a folder in the store in which a kernel is built; it is removed at the end."""
+    """Make a folder in the store for the build of a kernel; it is removed at the end."""
     store = store_folder()
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -202,7 +202,7 @@ def build_folder() -> Iterator[Path]:
 
 
 def remove_left_overs(store: Path) -> None:
-    """Remove folders of builds whose process is gone."""
+    """Remove folders of builds if their process no longer exists."""
     for folder in store.glob(f"{BUILDING}*"):
         pid = folder.name.removeprefix(BUILDING).partition("-")[0]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():

@@ -65,10 +65,10 @@ __all__ = [
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
-#: Tables of a folder of results, in the order in which a measurement is looked for.
+#: Tables of a folder of results, in the order in which they are searched for a measurement.
 TABLES = ("flows", "phases")
 
-#: Units by what they measure, as factors of the first of them.
+#: Units of each quantity, as factors of the first one.
 _UNITS: Sequence[Mapping[str, float]] = (
     {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
     {"Mbit/s": 1.0, "kbit/s": 1e-3, "bit/s": 1e-6, "Gbit/s": 1e3},
@@ -79,7 +79,7 @@ _UNITS: Sequence[Mapping[str, float]] = (
     {"": 1.0},
 )
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
-#: With fewer values whiskers say more than bands.
+#: With fewer values whiskers are clearer than bands.
 _LEAST_FOR_BANDS = 8
 #: With more bands each is fainter.
 _MOST_STRONG_BANDS = 3
@@ -105,13 +105,13 @@ class Line:
 
 @dataclass(frozen=True)
 class AxisData:
-    """What is drawn: series over an axis, which is of numbers or of names (`categories`)."""
+    """The content of a figure: series over an axis of numbers or of names (`categories`)."""
 
     x_title: str
     y_title: str
     lines: Sequence[Line]
     categories: Sequence[str] | None = None
-    #: What the labels of the lines are values of.
+    #: The quantity that the labels of the lines are values of.
     lines_title: str = ""
     #: For a table: the columns of the axis and of the measurement, and the units of their values.
     axis: tuple[str, str] = ("", "")
@@ -137,19 +137,20 @@ def plot_axis(
     """Draw the quartiles of a measurement over an axis into a .png, .svg, .pdf or .pgf file; return
     it.
 
-    `source` is a folder of results, a CSV or Parquet file, columns by their names, or a
-    `Table`. `x` is the column along the axis, such as "handoffs.0.at"; `y` the measurement, of
-    which times (`_ns`) are shown in seconds and rates (`_bps`) in Mbit/s; there is a line for
-    each value of the columns `by` (default: of the flow's name, if there are several). `where`
-    keeps the rows with these values, of several values for a column those with one of them, in
-    the order of which lines and names then stand. A time that is missing, of a run that did not
-    finish, counts as longer than every other; other missing values are left out.
+    `source` is a folder of results, a CSV or Parquet file, columns by their names, or a `Table`.
+    `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
+    are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
+    (default: the flow's name, if there are several flows). `where` keeps the rows with these
+    values; several values for a column keep the rows with any of them, and lines and names have the
+    order of these values. A missing time of a run that did not finish counts as longer than every
+    other; other missing values are left out.
 
-    `title` is put above, `xlabel` and `ylabel` are in place of what the columns are called.
-    `size` is "single" or "double" (column), or inches: a width, or width and height. `look` is
-    "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for what is drawn.
+    `title` is put above the figure; `xlabel` and `ylabel` replace the names of the columns. `size`
+    is "single" or "double" (column), or inches: a width, or width and height. `look` is "plain" or
+    "paper", `font` "sans", "serif" or "latex". `csv` is a file for the data of the figure.
 
-    Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
+    written.
     """
     check_format(Path(path))
     if isinstance(source, str | Path):
@@ -299,7 +300,7 @@ def axis_data(
 
 
 def lines_name(by: Sequence[str], columns: Columns) -> str:
-    """What the names of lines are values of. Those of a comparison are of the axis compared."""
+    """The quantity of the names of lines; for a comparison the compared axis."""
     names = []
     for name in by:
         compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
@@ -331,7 +332,7 @@ def pooled_axes(
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
 ) -> list[tuple[str, int]]:
-    """Return the axes of which a figure takes several values together, and how many.
+    """Return the axes that a figure pools, and their numbers of values.
 
     As in the summary of a sweep, instants and seeds are not named.
     """
@@ -360,7 +361,7 @@ def pooled_axes(
 def kept_words(
     columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
 ) -> str:
-    """What a figure says of rows that it leaves out, and of axes that it takes together."""
+    """The note of a figure on rows that it leaves out, and on axes that it pools."""
     words = [f"{column_name(name)}: {' or '.join(values)}" for name, values in kept.items()]
     pooled = pooled_axes(columns, measured, shown, kept)
     words += [f"{column_name(name)}: {count} values together" for name, count in pooled]
@@ -386,7 +387,7 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
 def ordered(
     columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """The values of a column in the order to show them in: as asked for, or as they come."""
+    """The values of a column in the order to show them: as requested, or as in the table."""
     present = [text_of(columns[name][row]) for row in rows]
     return list(dict.fromkeys([*kept.get(name, ()), *present]))
 
@@ -394,7 +395,7 @@ def ordered(
 def one_line_name(
     columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Sequence[str]]
 ) -> str:
-    """What a line is that stands alone: its flow and scheme if it is of one, and what was kept."""
+    """The label of a single line: its flow and scheme if it has one of each, and the kept rows."""
     words = []
     for name in dict.fromkeys(("flow", "scheme", *kept)):
         values = ordered(columns, rows, name, kept) if name in columns and name != x else []
@@ -433,7 +434,7 @@ def shown_number(value: Any, name: str) -> float:
 
 
 def unit_of(name: str) -> tuple[str, float]:
-    """The unit that a column is shown in, and what one of it is then."""
+    """The unit in which a column is shown, and its size in units of the column."""
     return next((SCALES[end] for end in SCALES if name.endswith(end)), ("", 1.0))
 
 
@@ -520,10 +521,9 @@ def _bottom(least: float, top: float) -> float:
 
 
 def _dodge(data: AxisData, width_in: float) -> float:
-    """How far the whiskers of lines with the same x stand apart, in the unit of the axis.
+    """The distance between the whiskers of lines with the same x, in the unit of the axis.
 
-    Between names there is nothing that an offset could be mistaken for, so that there the medians
-    go with them.
+    On an axis of names an offset cannot be mistaken for a value, so the medians are moved too.
     """
     lines = max(1, len(data.lines))
     if data.categories is not None:
@@ -551,7 +551,7 @@ def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> N
 
 
 def _shown(line: Line, top: float) -> Any:
-    """Lower quartiles, medians and upper quartiles; what is endless leaves the axes."""
+    """Lower quartiles, medians and upper quartiles; infinite values leave the axes."""
     return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), 1.02 * top).T
 
 

@@ -42,12 +42,12 @@ def plot_delay_cdf(
     font: str | None = None,
     csv: str | Path | None = None,
 ) -> Path:
-    """Draw the share of a run's segments that took at most a delay, a line for each flow or scheme.
+    """Draw the CDF of the one-way delays of a run's segments, a line for each flow or scheme.
 
-    The delay is one way, of each segment that arrives from `from_s` to `until_s`, from when that
-    copy was sent; what is lost has none. The other arguments are those of `plot_over_time`. Returns
-    the file. Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be
-    written.
+    It includes each segment that arrives from `from_s` to `until_s`. The delay is counted from the
+    transmission of the copy that arrived; lost segments have none. The other arguments are those of
+    `plot_over_time`. Returns the file. Raises `MidflightError` for an invalid argument, `OSError`
+    for a file that cannot be written.
     """
     check_format(Path(path))
     found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)

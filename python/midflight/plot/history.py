@@ -42,7 +42,8 @@ __all__ = [
 
 NS_PER_S = 1e9
 
-#: What the functions here take as a scenario: one, a checked one, a file, or the name of a starter.
+#: Types that the functions accept as a scenario: one, a checked one, a file, or the name of a
+#: starter.
 Source: TypeAlias = "Scenario | Plan | str | Path"
 
 
@@ -85,7 +86,7 @@ class Moment(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What a policy ordered at an instant in nanoseconds, who did, and why."""
+    """An order of a policy: its instant in nanoseconds, its author, and its reason."""
 
     time_ns: int
     author: str
@@ -97,7 +98,7 @@ class Moments:
     """The names of the events of a run's path by their instants, and its end."""
 
     def __init__(self, setup: Setup) -> None:
-        # Of a run that ends with what it measures, the last event is its end.
+        # A run that ends with its measurement ends at its last event.
         self.end_ns = setup.end_ns if setup.has_end else 0
         self.breaks: dict[int, str] = {}
         self.makes: dict[int, str] = {}
@@ -154,8 +155,8 @@ class History:
     ) -> None:
         """Take the whole of a `Plan.trace` table; `moments` are those of its scenario.
 
-        `flow` is the flow's name, `alone` whether it is the scenario's only one; `senders` gives
-        the senders at intervals (`Setup.samples`), if they are asked for.
+        `flow` is the flow's name, `alone` whether it is the scenario's only flow. `senders` returns
+        the states of the senders at intervals (`Setup.samples`), if needed.
         """
         self.label = label
         self.flow, self.alone = flow, alone
@@ -189,31 +190,31 @@ class History:
         return self._value[self.rows(*events)]
 
     def details(self, *events: str) -> list[str]:
-        """What is said of them besides."""
+        """Their details."""
         return [str(one) for one in self._detail[self.rows(*events)]]
 
     def column(self, name: str, *events: str) -> NDArray[Any]:
-        """What a column of the trace has for these events."""
+        """The values of a column of the trace for these events."""
         found: NDArray[Any] = self._table.numpy(name)[self.rows(*events)]
         return found
 
     def sizes(self, *events: str) -> Values:
-        """The bytes of packets on the wire; nan where they are not told."""
+        """The bytes of packets on the wire; nan where they are unknown."""
         return self.column("bytes", *events).astype(np.float64)
 
     def sent_ns(self, *events: str) -> Values:
-        """When what arrives was sent, in nanoseconds; nan where that is not told."""
+        """When each arriving packet was sent, in nanoseconds; nan where that is unknown."""
         return self.column("sent_ns", *events).astype(np.float64)
 
     def steps(self, event: str) -> Steps:
-        """The values that an event tells of, each until the next; infinite ones left out."""
+        """The values that an event reports, each until the next; infinite ones are left out."""
         rows = self.rows(event)
         rows = rows[np.isfinite(self._value[rows])]
         return Steps(self._time[rows], self._value[rows])
 
     @property
     def title(self) -> str:
-        """The scheme, and of which flow it is if there are others."""
+        """The scheme, and the name of its flow if there are others."""
         return self.label if self.alone else f"{self.flow}, {self.label}"
 
     @cached_property
@@ -229,8 +230,9 @@ class History:
     def flight(self) -> Steps:
         """Segments outstanding: the highest one sent less the highest one acknowledged.
 
-        What the receiver has beyond that counts as outstanding too, and so does what a timeout has
-        given up; the sender's own count (FlightSize, pipe) depends on its kind of recovery.
+        It includes segments that the receiver holds beyond a gap, and segments that are considered
+        lost after a timeout. The sender's own count (FlightSize, pipe) depends on its kind of
+        recovery.
         """
         rows = self.rows("send", "ack")
         is_ack = np.isin(rows, self._rows.get("ack", np.empty(0, np.int64)), assume_unique=True)
@@ -253,8 +255,8 @@ class History:
 
     @cached_property
     def hides_window(self) -> bool:
-        """Whether the flight is for some time far above the window, as what a timeout has given up
-        counts as outstanding.
+        """Whether the flight is far above the window for some time, because it includes segments
+        that are considered lost after a timeout.
         """
         cwnd = self.steps("cwnd")
         if not len(cwnd.value) or not len(self.flight.value):
@@ -330,12 +332,12 @@ def histories(
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
 ) -> list[History]:
-    """Return a flow of one run, or as many as there are `schemes`, which replace that of the flow.
-    `policies` are your own policies, which schemes can name.
+    """Return a flow of one run, or one history for each of the `schemes`, which replace that of the
+    flow. `policies` are your own policies, which schemes can name.
 
-    `source` is a scenario, a question, or runs of a figure. `flow` is the flow's name, the first
-    one's if it is left out. A history is named by its scheme.
-    Raises `MidflightError` for what is not accepted.
+    `source` is a scenario, a question, or runs of a figure. `flow` is the flow's name; the default
+    is the first flow. A history is named by its scheme. Raises `MidflightError` for an invalid
+    argument.
     """
     found = []
     for scheme, setup in setups_of(source, flow, run, schemes, policies):

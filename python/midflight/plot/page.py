@@ -1,7 +1,7 @@
 """The interactive time-sequence page: one HTML file that needs no network.
 
-The packets of a run are in the page as deltas in numbers of variable length (seven bits to a byte,
-the sign in the lowest bit), in base64. What the page does with them is in `templates/page.js`.
+The page contains the packets of a run as deltas in numbers of variable length (seven bits to a
+byte, the sign in the lowest bit), in base64. The code that reads them is `templates/page.js`.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _LEAST_STEPS = 8_000
 #: Means of the throughput.
 _INTERVALS = 200
 
-#: What was put on the network, in the page's numbers of kinds.
+#: Kinds of packets, by the page's numbers.
 _SENT = ("send", "rexmit", "window_probe")
-#: Events that are told as they are.
+#: Events that are passed on unchanged.
 _NOTES = (
     "rto",
     "fast_retransmit",
@@ -74,10 +74,11 @@ def plot_page(
 ) -> Path:
     """Write the interactive time-sequence page of a flow of a scenario's run; return its path.
 
-    The arguments are those of `plot_run`; the page has the whole run, of which it first shows the
-    time and the segments asked for. `command` is what makes it again, as the page says.
+    The arguments are those of `plot_run`. The page contains the whole run; the requested time and
+    segments are its first view. `command` is the command that makes the page again; the page shows
+    it.
 
-    Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
     html = page_html(
         source,
@@ -103,7 +104,7 @@ def page_html(
     view: tuple[float | None, float | None, tuple[int, int] | None] = (None, None, None),
     command: str = "",
 ) -> str:
-    """Return the page of `plot_page`; `view` is what it first shows: from, until, segments."""
+    """Return the page of `plot_page`; `view` is its first view: from, until, segments."""
     from markupsafe import Markup
 
     import midflight
@@ -167,7 +168,7 @@ def page_html(
 
 
 def headings(source: RunSource, policies: Policies | None) -> tuple[str, str, int | None]:
-    """Return title, description and seed of what is shown."""
+    """Return title, description and seed of the scenario or question."""
     if isinstance(source, SetupSource):
         return source.headings
     scenario = json.loads(plan_of(source, policies=policies).canonical)
@@ -176,7 +177,7 @@ def headings(source: RunSource, policies: Policies | None) -> tuple[str, str, in
 
 
 def _facts(one: History) -> dict[str, Any]:
-    """What the table of runs says of one."""
+    """The row of a run in the table of runs."""
     return {
         "label": one.label,
         "sent": len(one.rows("send")),
@@ -199,7 +200,7 @@ def _thinned_text(every: int) -> str:
 
 
 def _below(one: WatchedRun, window: tuple[float, float], interval: float) -> dict[str, Any]:
-    """What the panels below show of a run beside its windows and its timer."""
+    """The data of the lower panels of a run other than its windows and its timer."""
     none = Steps(np.empty(0, np.int64), np.empty(0))
     found = {"throughput": none, "rate": none, "queue": none, "queueMost": none}
     for panel in panels_of([one], ("throughput", "queue"), window, interval, may_lack=True):
@@ -222,9 +223,9 @@ def _added(so_far: Steps, time: NDArray[np.int64], value: NDArray[np.float64]) -
 
 
 def _kept(one: History, kinds: NDArray[np.int64], lost: NDArray[np.bool_], every: int) -> Any:
-    """Which of the segments that were sent, and of the ACKs, a thinned page has.
+    """The segments that were sent, and the ACKs, that a thinned page keeps.
 
-    All that was lost or sent again is there while that is not more than the rest may be.
+    It keeps all losses and retransmissions, unless they alone are more than the page may have.
     """
     segment = one.values(*_SENT)
     special = lost | (kinds > 0) | np.isin(segment, segment[kinds > 0])
@@ -237,7 +238,7 @@ def _kept(one: History, kinds: NDArray[np.int64], lost: NDArray[np.bool_], every
 
 
 def _thinned(steps: Steps, every: int) -> Steps:
-    """Steps of which each short time has the first, least, greatest and last value."""
+    """Steps thinned to the first, least, greatest and last value of each short interval."""
     if every == 1 or len(steps.value) < _LEAST_STEPS:
         return steps
     bins = max(_LEAST_STEPS // 4, len(steps.value) // (4 * every))
@@ -248,7 +249,9 @@ def _thinned(steps: Steps, every: int) -> Steps:
 
 
 def _run(one: History, every: int = 1) -> dict[str, Any]:
-    """One run as the page takes it, with every so many of what is usual; times in nanoseconds."""
+    """One run in the form that the page reads, with a thinned number of usual packets; times in
+    nanoseconds.
+    """
     rows = one.rows(*_SENT)
     kinds = np.zeros(len(rows), np.int64)
     for number, event in enumerate(_SENT):
@@ -304,7 +307,7 @@ def _run(one: History, every: int = 1) -> dict[str, Any]:
 
 
 def _said(details: Sequence[str]) -> dict[int, str]:
-    """What the few packets say that say something, by their place."""
+    """Texts of the packets that have one, by their index."""
     return {place: detail for place, detail in enumerate(details) if detail}
 
 
@@ -315,10 +318,10 @@ def _lost_acks(one: History) -> list[list[Any]]:
 
 
 def _fates(one: History) -> dict[str, Any]:
-    """When each copy of a segment ended its way, and how: the place of a name in `ends`.
+    """When each copy of a segment arrived or was lost, and which: the index of a name in `ends`.
 
-    The trace has numbers of segments. Of copies that are under way at the same time, the first one
-    sent is taken for the first to end; those it may be wrong of are `unsure`.
+    The trace has numbers of segments, not of copies. If several copies are in flight at the same
+    time, the first one sent is assumed to be the first to arrive or be lost; `unsure` marks these.
     """
     sent, segment = one.times(*_SENT), one.values(*_SENT).astype(np.int64)
     lost, lost_segment, why = one.lost_segments()

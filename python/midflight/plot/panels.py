@@ -45,14 +45,14 @@ __all__ = ["HEAD", "over_time_figure", "panel_rows", "plot_over_time", "shown_pa
 #: Heights in inches: of a panel, of the band of links, and of what stands around them.
 _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
 _MARKERS = 7
-#: Letters of what is said of a panel.
+#: Font size of the text above a panel.
 _SMALL_PT, _LINE_IN = 6.5, 0.13
 #: Fills of links in the band; neighbours differ.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
-#: What goes from one instant to another.
+#: Kinds of curves that extend from one instant to another.
 _SPANS = ("stalls", "bars")
-#: Rates so far apart need a logarithmic axis.
+#: If the ratio of rates is larger, the axis is logarithmic.
 _WIDE = 12
 
 
@@ -76,19 +76,21 @@ def plot_over_time(
 ) -> Path:
     """Draw panels over time of a run's flows into a .png, .svg, .pdf or .pgf file; return its path.
 
-    `kinds` are "throughput" (of what arrives at the receiver, with headers), "rates" (at which a
-    sender paces, and samples of its delivery rate), "queue" (packets at the access links, the one
-    in transmission included), "delay" (one way), "rtt" (samples of the sender), "cwnd", "pipe"
-    (segments that the sender takes to be in the network) and "sequence"; of applications "buffer"
-    (seconds of video, and when playback stands still), "frames" (of a call: what each takes, by
-    when it was made) and "objects" (of a page, from the request until it is read).
-    `flows` are names of flows (default: all; with several `schemes` the first, whose scheme they
-    replace). A throughput is a mean of `interval_s` seconds, by default the next round number above
-    a 90th of the time that is shown, or the step of a recording that the link follows if that is
-    shorter. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for
-    all that is drawn. The other arguments are those of `plot_run`.
+    `kinds` are "throughput" (of packets that arrive at the receiver, with headers), "rates" (the
+    pacing rate of a sender, and samples of its delivery rate), "queue" (packets at the access
+    links, including the one in transmission), "delay" (one way), "rtt" (samples of the sender),
+    "cwnd", "pipe" (the sender's estimate of the segments in the network) and "sequence". For
+    applications there are "buffer" (seconds of video, and stalls of the playback), "frames" (the
+    delay of each frame of a call, at the instant at which it was created) and "objects" (objects of
+    a page, from the request until they are read).
 
-    Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
+    `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
+    schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
+    next round number above a 90th of the time shown, or the step of a recording that the link
+    follows if that is shorter. `look` is "plain" or "paper", `font` "sans", "serif" or "latex".
+    `csv` is a file for the data of the figure. The other arguments are those of `plot_run`.
+
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
     check_format(Path(path))
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
@@ -115,7 +117,7 @@ def shown_panels(
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
-    """Yield what is drawn as rows with the columns of `HEAD`; "" is for what there is not."""
+    """Yield the data of the figure as rows with the columns of `HEAD`; "" is a missing value."""
     for panel in panels:
         for one in panel.curves:
             line = one.quantity or one.label
@@ -185,8 +187,8 @@ def over_time_figure(
 
 
 def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
-    """What stands above a panel: what its values are, and which lines of it and of other panels
-    have none.
+    """The text above a panel: the meaning of its values, and the lines of this and other panels
+    without values.
     """
     lines = [*others, "; ".join(filter(None, (*panel.lacks, panel.detail)))]
     return "\n".join(wrapped(one, _SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
@@ -205,7 +207,7 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         return
     look = _look_of(one)
     if one.draw == "area":
-        # What a sender has in the network is no property of the link.
+        # The amount that a sender has in the network is no property of the link.
         fill: Any = (
             {"facecolor": "none", "edgecolor": "0.72", "hatch": "//////"}
             if one.flow
@@ -227,7 +229,7 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
             axes.plot([], [], **how)
         return
     if one.quantity:
-        # The colour says of which line it is, the mark which quantity.
+        # The colour identifies the line, the mark the quantity.
         marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
         grey = "0.7" if one.draw == "dots" else "0.3"
         axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
@@ -268,7 +270,7 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
             drawstyle="steps-mid",
         )
         axes.plot([], [], color="0.5", linewidth=0.5, label="maximum of each interval")
-        # What has neither neighbour is no line.
+        # A value without neighbours is not part of a line.
         ends = np.isnan(np.concatenate([[np.nan], value, [np.nan]]))
         alone = ends[:-2] & ends[2:] & ~ends[1:-1]
         for points in (value[alone], one.most[alone]):
@@ -364,7 +366,7 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
     if panel.kind in ("delay", "rtt"):
         least = _least_time(lines, most)
     if least is not None:
-        # Beside what is large the usual would be nothing.
+        # Beside large values the usual ones would not be visible.
         plain_log(axes.yaxis)
         axes.set_ylim(least, 1.3 * most)
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
@@ -386,8 +388,8 @@ def _least_rate(behind: Sequence[Curve]) -> float | None:
 
 
 def _least_time(lines: Sequence[Curve], most: float) -> float | None:
-    """Where the axis of times begins that has to be logarithmic, as what is usual is far below the
-    longest; none otherwise.
+    """The beginning of a logarithmic axis of times, which is needed if most times are far below the
+    longest; otherwise None.
     """
     values = np.concatenate([one.value for one in lines])
     least = [one.value if one.low is None else one.low for one in lines]

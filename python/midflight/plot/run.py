@@ -86,16 +86,16 @@ def plot_run(
 
     Returns its path.
 
-    `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of
-    a flow (default: the first), `run` the number of the run. With `schemes` the flow has each
-    of them in turn, side by side; `policies` are your own ones that they name. `kind` is
-    "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are
-    seconds from the start of the run, `segments` the range of segment numbers; what is left out
-    is all there is. `title` is put above; `size` is "single" or "double" (column, the usual
-    one), or inches: a width, or width and height. `look` is "plain" or "paper", `font` "sans",
-    "serif" or "latex". `csv` is a file for all that is drawn.
+    `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of a
+    flow (default: the first), `run` the number of the run. With `schemes` the flow is drawn with
+    each of them, side by side; `policies` are your own policies, which schemes can name. `kind` is
+    "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are seconds
+    from the start of the run, `segments` is the range of segment numbers; the defaults are the
+    whole run. `title` is put above the figure. `size` is "single" or "double" (column, the
+    default), or inches: a width, or width and height. `look` is "plain" or "paper", `font` "sans",
+    "serif" or "latex". `csv` is a file for the data of the figure.
 
-    Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
     check_format(Path(path))
     found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
@@ -225,7 +225,7 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
     """Segments when they are sent, ACKs when they reach the sender, and losses when they happen."""
     many = len(one.times("send")[room.seen(one.times("send"))]) > MOST_VECTORS / 3
     small = 0.6 if many else 1.0
-    # What is lost or sent again is what a reader looks for, and stays whole.
+    # Losses and retransmissions are the most important dots, so all of them are kept.
     acks = room.dots(one.times("ack"), one.values("ack"))
     draw_dots(axes, *acks, "ACK", 2, marker="_", ms=3.4 * small, mec="0.45", mew=0.7)
     sent = room.dots(one.times("send"), one.values("send"))
@@ -268,7 +268,7 @@ def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int
 
 
 def _window_panel(axes: Axes, one: History, room: Room) -> None:
-    """cwnd, ssthresh and what is in flight."""
+    """cwnd, ssthresh and flight."""
     time, value = room.steps(one.flight, one.end_ns)
     axes.fill_between(
         time,
@@ -325,7 +325,7 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
 
 
 def _timer_panel(axes: Axes, one: History, room: Room) -> None:
-    """The retransmission timeout, the samples it comes from, and when it expired."""
+    """The retransmission timeout, its RTT samples, and the instants at which it expired."""
     time, value = room.dots(one.times("rtt_sample"), one.values("rtt_sample"), 1.1)
     draw_dots(axes, time, value, "RTT sample", 2, marker=".", ms=2.6, mfc=MIDDLE, mew=0)
     rto = one.steps("rto_value")
@@ -410,5 +410,7 @@ def _limits(
 
 
 def _windows_of(one: History) -> Sequence[Steps]:
-    """What the axis of windows is to hold: an ssthresh that was never set leaves it at the top."""
+    """The values that the axis of windows must contain: an ssthresh that was never set leaves it at
+    the top.
+    """
     return (one.steps("cwnd"), one.flight)

@@ -60,7 +60,7 @@ _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 _MOST_WRITTEN = 150
 #: A line of a CDF has so many steps at the most.
 _MOST_STEPS = 4000
-#: Values so far apart need a logarithmic axis.
+#: If the ratio of values is larger, the axis is logarithmic.
 _WIDE = 12
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -87,7 +87,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Spread:
-    """What is drawn: groups over an axis, which is of numbers or of names (`categories`)."""
+    """The content of a figure: groups over an axis of numbers or of names (`categories`)."""
 
     kind: str
     x_title: str
@@ -95,19 +95,19 @@ class Spread:
     groups: Sequence[Group]
     categories: Sequence[str] | None = None
     lines_title: str = ""
-    #: Of a map: what its colours are, and the places and names of its second axis.
+    #: For a map: the meaning of its colours, and the places and names of its second axis.
     value_title: str = ""
     rows: Sequence[str] = ()
     #: The least and the greatest value that has a colour; without them those that there are.
     limits: tuple[float, float] | None = None
     #: Missing values are times of runs that did not finish, longer than every other.
     is_time: bool = False
-    #: What is counted, in a table.
+    #: The name of the counted objects, in a table.
     counted: str = "runs"
     #: For a table: the columns of the axes and of the measurement, and the units of their values.
     axes: Sequence[tuple[str, str]] = ()
     measure: tuple[str, str] = ("", "")
-    #: What a map leaves out, and what it takes together.
+    #: The rows that a map leaves out, and the axes that it pools.
     remark: str = ""
     #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
     is_wide: bool = False
@@ -131,15 +131,16 @@ def plot_spread(
     font: str | None = None,
     csv: str | Path | None = None,
 ) -> Path:
-    """Draw how a measurement is spread into a .png, .svg, .pdf or .pgf file; return the file.
+    """Draw the distribution of a measurement into a .png, .svg, .pdf or .pgf file; return the file.
 
     `kind` is "cdf" (the share of runs with at most a value, a line for each value of `by`), "box"
-    (5, 25, 50, 75 and 95 % of the values at each `x`), "interval" (means at each `x` with their
-    95 % confidence intervals) or "heatmap" (medians over `x` and `y`). `value` is the measurement.
-    A `comparison.csv` has intervals of its own, which are drawn: `value` is "ratio" or
-    "difference". The other arguments are those of `plot_axis` and `plot_over_time`.
+    (5, 25, 50, 75 and 95 % of the values at each `x`), "interval" (means at each `x` with their 95
+    % confidence intervals) or "heatmap" (medians over `x` and `y`). `value` is the measurement. For
+    a `comparison.csv` its own intervals are drawn, and `value` is "ratio" or "difference". The
+    other arguments are those of `plot_axis` and `plot_over_time`.
 
-    Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
+    written.
     """
     check_format(Path(path))
     columns = source if isinstance(source, Mapping) else read_columns(source, value)
@@ -273,7 +274,7 @@ def _lines(
 
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:
-    """Whether the longest of the values of lines is far from what is usual in each of them."""
+    """Whether the largest value of the lines is far above the usual values of each line."""
     known = [values for one in lines if (values := _known(one))]
     if not known or min(map(min, known)) <= 0:
         return False
@@ -281,7 +282,7 @@ def is_wide(lines: Sequence[Sequence[float]]) -> bool:
 
 
 def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, str, float]:
-    """What a measurement is called with its unit, the unit, and what one of it is then.
+    """The name of a measurement with its unit, the unit, and its size in units of the column.
 
     The differences of a comparison have the unit of the metric that is compared.
     """
@@ -367,7 +368,7 @@ def _interval(group: Group, place: int) -> tuple[float, float, float]:
 
 
 def spread_rows(data: Spread) -> Iterator[Row]:
-    """Yield the head of a table of what is drawn, and its rows."""
+    """Yield the head and the rows of a table of the data of the figure."""
     if data.kind == "cdf":
         yield ("line", "measure", "unit", "value", "share", data.counted)
         for group in data.groups:
@@ -443,7 +444,7 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
             counted, 1
         )
         if len(x) > _MOST_STEPS:
-            # Steps that cannot be told apart; both ends stay.
+            # Omit steps that cannot be distinguished; both ends stay.
             kept = np.linspace(0, len(x) - 1, _MOST_STEPS).astype(np.int64)
             x, share = x[kept], share[kept]
         # Lines that run together have their markers at other heights.
@@ -520,7 +521,7 @@ def _draw_boxes(axes: Axes, data: Spread) -> None:
             sides = [at - width / 2, at + width / 2]
             axes.plot(sides, [median, median], color=look.colour, linewidth=1.8, zorder=5)
         mark_endless(axes, x, points[:, 4], top, look)
-        # The markers are the legend's, and tell the groups apart in grey.
+        # The markers are those of the legend, and distinguish the groups in greyscale.
         style_of = {**_line_style(look), "linestyle": "none"}
         middle = np.where(np.isfinite(points[:, 2]), shown[:, 2], np.nan)
         axes.plot(x, middle, label=group.label, zorder=6, **style_of)
@@ -565,7 +566,7 @@ def _pad(axes: Axes, data: Spread) -> None:
 
 
 def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
-    """Cells in colours whose lightness goes with the value; their numbers in them if they fit."""
+    """Cells with lighter colours for larger values; their numbers are written if they fit."""
     from matplotlib.colors import Normalize, TwoSlopeNorm
 
     across = len(data.categories or ())

@@ -1,7 +1,8 @@
-"""Runs as figures over time show them: flows, links and the way between them, kind by kind.
+"""The numbers of figures over time: of flows, links and the path between them, for each kind of
+panel.
 
-What is here are numbers; `midflight.plot.panels` draws them, the page shows them, and `--csv`
-writes them. Nothing is taken for granted of a sender: a flow whose stack tells no window has none.
+`midflight.plot.panels` draws these numbers, the interactive page shows them, and `--csv` writes
+them. No quantity is required: a flow with a stack that reports no window has none.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class Curve:
     """Values over time, in seconds; `low` and `high` are a range around them where there is one,
     and `most` the largest values where that range leaves some out.
 
-    `look` is the place of its look in `SERIES`, None for what is drawn in grey. A curve of steps
-    holds each value until the next. Bars and stalls go from `low` to `high`, which are seconds.
+    `look` is the index of its look in `SERIES`, None for a grey curve. A curve of steps holds each
+    value until the next. Bars and stalls go from `low` to `high`, which are seconds.
     """
 
     label: str
@@ -98,10 +99,10 @@ class Curve:
     low: Values | None = None
     high: Values | None = None
     most: Values | None = None
-    #: What it shows of its line where a panel has several quantities: the legend explains its
-    #: mark in grey, and the colour says of which line it is.
+    #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
+    #: grey, and the colour identifies the line.
     quantity: str = ""
-    #: What tells it apart in a table.
+    #: Its name in a table.
     flow: str = ""
     scheme: str = ""
     link: str = ""
@@ -111,8 +112,8 @@ class Curve:
 class Panel:
     """Curves over time with one axis; `what` is its title with the unit.
 
-    `detail` says what the values are, such as "means of 0.1 s", and `lacks` which lines have none,
-    and why. Without any values there are no curves.
+    `detail` describes the values, such as "means of 0.1 s"; `lacks` names the lines without values,
+    and the reason. Without any values there are no curves.
     """
 
     kind: str
@@ -130,7 +131,7 @@ class WatchedRun:
     scheme: str
     setup: Setup
     flows: list[History]
-    #: What the lines of the flows are called, and the places of their looks.
+    #: The names of the lines of the flows, and the indices of their looks.
     labels: Sequence[str] = ()
     looks: Sequence[int] = ()
     _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
@@ -163,7 +164,7 @@ class WatchedRun:
 
     @property
     def way(self) -> str:
-        """What is said of links of which one direction is shown: which, if flows go both ways."""
+        """The note on links with one direction shown: that direction, if flows go both ways."""
         return f", {self.directions[0]}" if len({*self.directions}) > 1 else ""
 
     def sampled(self, link: int, column: str) -> Values:
@@ -194,7 +195,7 @@ class WatchedRun:
 
     @cached_property
     def stretches(self) -> list[Stretch]:
-        """Over which access links the flows' packets go, one after the other."""
+        """The access links that the flows' packets use, one after the other."""
         changes = self.setup.path_changes
         names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
         found, since, link = [], 0, names[0]
@@ -239,12 +240,12 @@ def watch(
     policies: Policies | None = None,
     kinds: Sequence[str] = (),
 ) -> list[WatchedRun]:
-    """Return one run, or as many as there are `schemes`, which replace that of the first flow.
+    """Return one run, or one for each of the `schemes`, which replace that of the first flow.
 
-    `flows` are names of flows; without any all of one run are shown, and of several runs the one
-    whose scheme is replaced. If all `kinds` of panels are of applications, the flows are those with
-    such an application. Raises `MidflightError` for invalid arguments, and for more lines than a
-    reader can distinguish.
+    `flows` are names of flows. The default is all flows of one run; for several runs it is the flow
+    with the replaced scheme. If all `kinds` of panels are for applications, the flows are those
+    with such an application. Raises `MidflightError` for invalid arguments, and for more lines than
+    a reader can distinguish.
     """
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
     found = list(watched_runs(source, flows=flows, **how))
@@ -314,11 +315,11 @@ def panels_of(
     *,
     may_lack: bool = False,
 ) -> list[Panel]:
-    """Return the panels of these kinds, with what lies in a window of time in seconds.
+    """Return the panels of these kinds, with their values in a window of time in seconds.
 
-    `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given. A panel
-    of which the runs have no values has no curves, and says so in `lacks`.
-    Raises `MidflightError` if that are all panels, unless they `may_lack` it.
+    `interval_s` is the length of the intervals of mean throughputs and, if given, of quantiles. A
+    panel has no curves if the runs have no values for it, and the reason in `lacks`. Raises
+    `MidflightError` if no panel has curves, unless they `may_lack` them.
     """
     interval = interval_s or _usual_interval(longest(runs), window)
     found = []
@@ -341,8 +342,8 @@ def panels_of(
 
 
 def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
-    """The interval of means, in seconds: that at which the rate of the link in use changes if it
-    does so all the time, as that of a recording, and it is shorter than what is usual.
+    """The interval of means, in seconds. If the rate of the link in use changes all the time, as
+    with a recording, it is the interval of these changes, if that is shorter than the usual one.
     """
     shown = window[1] - window[0]
     usual = nice(shown / _INTERVALS)
@@ -371,7 +372,7 @@ def _lacks(
     end = min(window[1], longest(runs).end_ns / NS_PER_S)
     outside = f"no values from {window[0]:g} s to {end:g} s"
     if panel.kind == "queue" or panel.kind in OF_APPLICATIONS:
-        # Links are no flows, and few flows have an application that is asked for.
+        # Links are no flows, and few flows have a requested application.
         if any(len(one.time_s) for one in panel.curves):
             return []
         workload = OF_APPLICATIONS.get(panel.kind)
@@ -415,7 +416,7 @@ def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
 
 
 def _each(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
-    """Each line: its run, its flow, and what its curves have in common."""
+    """Each line: its run, its flow, and the common properties of its curves."""
     for one in runs:
         for flow, label, look in zip(one.flows, one.labels, one.looks, strict=True):
             how = {"label": label, "look": look, "flow": flow.flow, "scheme": flow.label}
@@ -444,7 +445,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     curves = [_rate(longest(runs), window)]
     for run, flow, how in _each(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
-        # Where the packets' sizes are not told, all segments are full.
+        # Where the packets' sizes are unknown, all segments are full.
         payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
         bits = np.where(np.isnan(bits), 8.0 * payload, bits)
         edges = _edges(window, interval, flow.end_ns / NS_PER_S)
@@ -492,7 +493,7 @@ def _rate(run: WatchedRun, window: tuple[float, float]) -> Curve:
         last = max(first + 1, int(np.searchsorted(time, end)))
         some, rates = np.maximum(time[first:last], start), rate[first:last].copy()
         if len(rates) > 1:
-            # A sample of before the link came into use says nothing of it.
+            # A sample from before the link was in use does not describe it.
             rates[0] = rates[1]
         new = np.concatenate([[True], np.diff(rates) != 0])
         times.append(some[new])
