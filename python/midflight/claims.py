@@ -63,7 +63,7 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One part of a pass rule: what was measured, its value as text, and whether it passed.
+    """One part of a pass rule: the measured quantity, its value as text, and whether it passed.
 
     `passed` is None when the part could not be decided.  `parts` is above one where a check
     represents several parts with the same outcome.
@@ -76,7 +76,7 @@ class Check:
 
     @property
     def text(self) -> str:
-        """What was measured and its value, without the outcome."""
+        """The measured quantity and its value, without the outcome."""
         return f"{self.what}: {self.value}" if self.what else self.value
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ class _Parts:
 
 @dataclass(frozen=True)
 class Reading(_Parts):
-    """Another interpretation of a claim: what it takes the paper to say, and its checks."""
+    """Another interpretation of a claim: its reading of the paper, and its checks."""
 
     what: str
     checks: Sequence[Check]

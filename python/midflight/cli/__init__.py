@@ -104,7 +104,7 @@ def complain(message: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    # A batch system ends a job so; what is being written is then taken back.
+    # A batch system ends a job with this signal; files that are being written are then removed.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
     try:
         status = app(args=args, prog_name="midflight", standalone_mode=False)

@@ -18,10 +18,10 @@ __all__ = ["Command"]
 
 #: Placeholders of repeatable options that name something.
 NAMING = ("KEY=", "NAME=", "PATH=")
-#: Commands that look at one run, whose source may be a question with its own options.
+#: Commands for one run; its source may be a question with its own options.
 OF_SOURCES = ("explain", "diff", "plot")
 
-#: Options of earlier versions, and what has taken their place, by the command.
+#: Options of earlier versions and their replacements, by command.
 OLD = {
     "check": {"--knob": "--set", "--column": "--columns"},
     "handoff": {"--fixed": "--wired", "--notify-delay": "--notice-delay"},
@@ -46,8 +46,9 @@ class Command(TyperCommand):
     """A command of the program."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; refuse options given twice, of which the last would win
-        silently."""
+        """Read the command line; refuse options given twice, because the last one would win
+        silently.
+        """
         if not ctx.resilient_parsing:
             if self.name in OF_SOURCES:
                 args = self.with_source(args)
@@ -108,7 +109,7 @@ class Command(TyperCommand):
         return own
 
     def too_much(self, command: str, left: list[str]) -> str:
-        """Return a message for superfluous words, with what is accepted."""
+        """Return a message for superfluous words, with the accepted ones."""
         arguments = [one for one in self.params if isinstance(one, TyperArgument)]
         names = [one.metavar or str(one.name) for one in arguments]
         accepted = " ".join([command, *names])
@@ -133,7 +134,7 @@ def repeated(values: Mapping[str, Any], given: list[Any]) -> list[tuple[str, int
 
 
 def has_one_value(option: TyperOption) -> bool:
-    """Whether an option given twice has two values, of which only one is used."""
+    """Whether an option that is given twice has two values, and only one is used."""
     return not (option.multiple or option.count or (option.is_flag and not option.secondary_opts))
 
 

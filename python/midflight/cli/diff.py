@@ -145,7 +145,7 @@ def divergence_lines(divergence: Divergence) -> list[str]:
 
 
 def side_lines(name: str, side: Side) -> list[str]:
-    """Return what one of the runs does."""
+    """Return the text for one of the runs."""
     from midflight.explain import neighbour_lines
     from midflight.explain.words import clock, order_text
 
@@ -207,7 +207,7 @@ def values(found: Comparison) -> dict[str, Any]:
 
 
 def side_values(side: Side) -> dict[str, Any]:
-    """Return what one of the runs does as values for JSON."""
+    """Return the data of one of the runs as values for JSON."""
 
     def rows(some: Sequence[Any]) -> list[dict[str, Any]]:
         return [row_values(row) for row in some]

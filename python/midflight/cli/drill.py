@@ -118,7 +118,7 @@ def tell(notes: Iterable[str]) -> None:
 
 
 def idle_everywhere(runs: Sequence[Drill], knobs: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note for each knob without effect in all runs, whose scripts chose the schemes."""
+    """Yield a note for each knob without effect in all runs, where scripts chose the schemes."""
     # A controller that scripts chose has its knobs.
     chosen = [run["knobs"]["congestion"] for run in runs if "congestion" in run["knobs"]]
     if runs:

@@ -216,11 +216,11 @@ def print_list(
     print("\n".join(neighbour_lines(found[:MOST_LISTED])))
     if len(found) > MOST_LISTED:
         print(f"... and {len(found) - MOST_LISTED} more; --json has all")
-    # The last one of an instant as it is printed is explained.
+    # Of the events with the same printed instant, the last one is explained.
     first = clock(found[0].time_ns)
     together = sum(clock(row.time_ns) == first for row in found)
     own = ["--at", first.replace(" ", ""), "--what", name]
-    # What is behind a question is the question's.
+    # Options after the name of a question belong to the question.
     is_question = any(word in DEFINITIONS for word in words)
     words = [*words[:2], *own, *words[2:]] if is_question else [*words, *own]
     which = "first one" if together == 1 else f"last of the {together} at {first}"

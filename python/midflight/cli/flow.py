@@ -85,7 +85,7 @@ def keywords(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def notes(values: Mapping[str, Any], given: frozenset[str]) -> Iterator[str]:
-    """Refuse what does not go together; yield what has no effect."""
+    """Refuse options that conflict; yield a note for each option without effect."""
     if values["then"] is None:
         for name in OF_SECOND:
             if name in given:
@@ -116,7 +116,7 @@ def marks(values: Mapping[str, Any], handoff: Sequence[int]) -> list[int]:
 
 
 def capacity_bps(asked: Question, start: int, end_ns: int) -> float:
-    """Return what the radio link could carry from one instant to another, in bit/s."""
+    """Return the capacity of the radio link from one instant to another, in bit/s."""
     keywords = asked.keywords
 
     def during(radio: Mapping[str, Any], first: float, last: float) -> float:
@@ -223,5 +223,5 @@ FLOW = Definition(
     notes,
     keywords,
 )
-#: Options that are keywords as they are.
+#: Options with values that are passed on unchanged as keywords.
 OF_BOTH = ("wired", "wired-queue", "cross", "cross-delay", "overhead", "runs", "seed")

@@ -70,7 +70,7 @@ def keywords(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def notes(values: Mapping[str, Any], given: frozenset[str]) -> Iterator[str]:
-    """Yield what has no effect."""
+    """Yield a note for each option without effect."""
     if "gap" in given and values["kind"] == "mbb":
         yield "--gap has no effect on a make-before-break handoff; it is for --kind bbm"
     yield from several_flows(values, given)

@@ -119,7 +119,7 @@ def doctor(name: KernelOption = None, as_json: JsonOption = False) -> int:
 
 
 def measured_text(name: str, of: Measured) -> str:
-    """Return what was measured of a kernel."""
+    """Return the measurements of a kernel."""
     rows = [
         ["a guest without traffic", f"{of.idle_s:.3f} s"],
         ["a packet", f"{of.cost_us:.1f} us of CPU time, of {of.packets} packets"],

@@ -227,7 +227,7 @@ def told(one: Program) -> dict[str, Any]:
 
 
 def values(kernel: Kernel, found: Programs) -> dict[str, Any]:
-    """Return what came out as values for JSON."""
+    """Return the results as values for JSON."""
     from midflight.lab.record import events
 
     return {

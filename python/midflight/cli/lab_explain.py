@@ -41,8 +41,8 @@ def explain(
 ) -> None:
     """Explain an event of a run of midflight's senders with the kernel's receivers.
 
-    As `midflight explain`, of a run as `midflight lab run --stack midflight` makes it. The kernel's
-    own senders tell no causes.
+    Like `midflight explain`, for a run of `midflight lab run --stack midflight`. The kernel's own
+    senders record no causes.
 
     \b
     Examples:

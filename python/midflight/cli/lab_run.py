@@ -287,7 +287,7 @@ class LabResults:
         return {}
 
     def text(self) -> str:
-        """Return what was measured with each congestion control."""
+        """Return the measurements with each congestion control."""
         kernel, scenario = self.source.kernel, self.source.scenario
         hz = "real time" if self.source.is_host else f"HZ {kernel.hz}"
         stack = f"Linux {kernel.version}, {hz}"
@@ -299,7 +299,7 @@ class LabResults:
 
 
 def with_sender(stack: str, source: LabRuns, name: str) -> str:
-    """Return the stack of runs with what its senders are called, if that is not by flow."""
+    """Return the stack of runs with the name of its senders, if that is the same for all flows."""
     from midflight.lab.runs import OURS
 
     if source.stack == OURS:

@@ -44,7 +44,7 @@ HEADINGS = {
     "scenarios": "Starter scenarios",
 }
 
-#: How what a list shows as KNOB is set.
+#: How a value that a list shows as KNOB is set.
 HOW_TO_SET = """\
 How to set a KNOB
   every command                                    --set set.KNOB=VALUE for all flows

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def scheme_names(incomplete: str) -> list[str]:
-    """Return schemes whose names continue like this, for the shell's completion."""
+    """Return schemes with names that continue this text, for the shell's completion."""
     from midflight import _core
 
     joined, plus, last = incomplete.rpartition("+")

@@ -50,7 +50,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def open_result(path: Path, *, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when it is complete.
+    """Open a file for writing; it gets its name only when it is complete.
 
     The text, or bytes if `binary`, goes to a temporary file in the same directory, which takes the
     name at the end. A device or a pipe is written directly. Raises `UserError` when the place
@@ -135,7 +135,7 @@ def progress_display(*, quiet_s: float = 0.0) -> Iterator[Progress]:
 
 def plain_progress(quiet_s: float) -> Progress:
     """Return a callback that prints a line at each tenth of the work, once it takes that long, and
-    in between after each ten seconds in which something was done.
+    in between every ten seconds if there was progress.
     """
     shown: tuple[int, int] | None = None
     last = (0, 0)

@@ -315,7 +315,7 @@ def plot(
         ]
         named = source_words(source, study=study, figure=figure, job=job)
         own = [*(word for pair in given for word in pair), "--out", out]
-        # What is behind a question is the question's.
+        # Options after the name of a question belong to the question.
         words = ["midflight", "plot", *([*own, *named] if is_question else [*named, *own])]
         html = page_html(
             shown_run,
@@ -356,7 +356,7 @@ def plot(
 
 
 def kinds_of(words: Sequence[str]) -> list[str]:
-    """Return the kinds of `--kind`, of which one word may have several with commas."""
+    """Return the kinds of `--kind`; one word may have several, separated by commas."""
     from midflight.plot.delays import DELAY_CDF
     from midflight.plot.run import KINDS
     from midflight.plot.watched import OVER_TIME
@@ -476,7 +476,7 @@ def write_figure(
 
 
 def result_kind(words: Sequence[str] | None) -> str:
-    """Return the kind of a figure of results, of which there is one."""
+    """Return the kind of a figure of results; exactly one is accepted."""
     from midflight.plot.spread import SPREADS
 
     accepted = ("median", *SPREADS)
@@ -584,7 +584,7 @@ def check_is_scenario(place: Path) -> None:
 def with_schemes(
     scenario: dict[str, Any], flow: str | None, schemes: Sequence[str]
 ) -> dict[str, Any]:
-    """A scenario whose flow has the parts of all the schemes, if there are some."""
+    """A scenario with a flow that has the parts of all the schemes, if there are any."""
     from midflight.plot.history import flow_key
 
     flows = scenario["flows"]

@@ -1,8 +1,8 @@
 """One harness for the questions of the papers: `handoff`, `startup`, `flow` and `roam`.
 
-A command states its options, how they make the keywords of the core's class, and what its summary
-has. Everything else is here: reading, errors, notes, tables, files, and the same options as words
-of a source for `explain`, `diff` and `plot`.
+A command defines its options, their conversion to the keywords of the core's class, and its
+summary. Everything else is here: reading, errors, notes, tables, files, and the same options after
+the name of a source for `explain`, `diff` and `plot`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Option:
 
     @property
     def option(self) -> str:
-        """The name as it is given."""
+        """The name as given on the command line."""
         return f"--{self.name}"
 
     @property
@@ -242,7 +242,7 @@ SENDERS: tuple[tuple[str, Any, Any], ...] = (
     ("sets", SettingsOption, None),
     ("policies", PoliciesOption, None),
 )
-#: How runs are made, and what is written of them.
+#: How runs are made, and which files are written.
 OUTPUTS: tuple[tuple[str, Any, Any], ...] = (
     ("threads", ThreadsOption, "0"),
     ("out", FolderOption, None),
@@ -262,7 +262,7 @@ WATCHED = ("trace", "pcap", "qlog", "samples", "plot", "flow", "run", "snaplen")
 
 @dataclass(frozen=True)
 class Part:
-    """A table of a summary: its name in JSON, what it shows, and its rows.
+    """A table of a summary: its name in JSON, its description, and its rows.
 
     The unit of a column is the end of its name: `_ns` and `_bps` are printed as seconds and Mbit/s.
     """
@@ -272,7 +272,7 @@ class Part:
     rows: Sequence[Mapping[str, Any]]
 
     def text(self) -> str:
-        """Return the table, with what it shows above it."""
+        """Return the table, with its description above it."""
         head = list(self.rows[0])
         cells = [[HEADINGS.get(name, unitless(name)) for name in head]]
         last = None
@@ -283,7 +283,7 @@ class Part:
         return f"{textwrap.fill(self.caption, WIDTH)}\n\n{align(cells)}"
 
     def values(self) -> list[dict[str, Any]]:
-        """Return the rows as values for JSON; what is not finite is None."""
+        """Return the rows as values for JSON; infinite and missing values are None."""
         return [{name: finite(value) for name, value in row.items()} for row in self.rows]
 
 
@@ -382,7 +382,7 @@ class Definition:
 
 
 class Asked:
-    """A question as it was asked on the command line: `Results` of its runs."""
+    """A question from the command line: `Results` of its runs."""
 
     tables = ("runs",)
 

@@ -1,4 +1,4 @@
-"""`midflight report`: a scenario and what its runs gave, or a sweep, as one HTML file."""
+"""`midflight report`: a scenario and its results, or a sweep, as one HTML file."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def reproduce(
 def run_to_watch(
     study: str, figure: str | None, job: str | None, watched: RunFiles
 ) -> FigureRun | None:
-    """Return the runs of which files are requested; None if none are."""
+    """Return the runs for which files are requested; None if there are none."""
     asked = [option for option, folder in watched.folders.items() if folder is not None]
     if figure is None:
         for option in [*asked, *(["--job"] if job is not None else [])]:
@@ -157,7 +157,7 @@ def run_to_watch(
 
 
 def verdicts(result: StudyResult, *, values: bool = False) -> str:
-    """Return the verdict table, with what was measured if `values`, and the counts under it."""
+    """Return the verdict table, with the measurements if `values`, and the counts under it."""
     if not result.claims:
         return "No claim is about this figure."
     lines, counts = [["claim", "verdict", "parts", "what the paper says"]], []

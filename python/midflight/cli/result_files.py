@@ -59,7 +59,7 @@ class Results(Protocol):
 
     @property
     def schemes(self) -> Sequence[str]:
-        """The schemes, of which the files of one run are of the first."""
+        """The schemes; the files of one run are for the first scheme."""
 
     @property
     def source(self) -> Plan | SetupSource:
@@ -150,7 +150,7 @@ def produce(
 
 
 def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
-    """Return where an output goes: nowhere, to standard output, or to a file."""
+    """Return the destination of an output: none, standard output, or a file."""
     if file is None:
         return nullcontext(None)
     return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
@@ -227,7 +227,7 @@ class TableFiles:
         self.parquet[name].write_table(found)
 
     def close(self) -> None:
-        """Write what is left: what cannot be written shows before any file has its name."""
+        """Write the remaining files; an error occurs before any file has its final name."""
         for writer in self.parquet.values():
             writer.close()
         for file in self.csv.values():
@@ -241,7 +241,7 @@ class ManifestFile:
         """Begin the file with a manifest that has no digests yet."""
         self.file = files.enter_context(open_result(folder / MANIFEST))
         text = json.dumps(manifest, indent=2, allow_nan=False)
-        # Text of a user comes later in it.
+        # Text of the user is later in the message.
         head, empty, self.tail = text.partition('"digests": []')
         assert empty
         self.file.write(f'{head}"digests": [')
@@ -254,6 +254,6 @@ class ManifestFile:
             self.comma = ","
 
     def close(self) -> None:
-        """Write what is behind the digests."""
+        """Write the part after the digests."""
         self.file.write(f"\n  ]{self.tail}\n")
         self.file.flush()

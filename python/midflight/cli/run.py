@@ -170,7 +170,7 @@ class ScenarioRuns:
         return {}
 
     def text(self) -> str:
-        """Return what was measured."""
+        """Return the measurements."""
         return summary_text(json.loads(self.source.canonical), self.summary)
 
 
@@ -248,14 +248,16 @@ def agents_of(scenario: dict[str, Any]) -> list[str]:
 
 
 def workload_line(workload: str) -> str:
-    """Return what a table of a workload's measures is about."""
+    """Return the description of a table of a workload's measures."""
     units = {"ns": "times in seconds", "bps": "rates in Mbit/s"}
     there = dict.fromkeys(one["unit"] for one in measures_of(workload))
     return f"Workload {workload}: {', '.join(units[unit] for unit in there if unit)}."
 
 
 def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | None = None) -> str:
-    """Return what was measured as text; `stack` is what made the runs if not a profile."""
+    """Return the measurements as text; `stack` is the stack that made the runs, if it is not a
+    profile.
+    """
     runs = scenario["runs"]
     lines = [scenario["title"]] if scenario.get("title") else []
     made_by = stack if stack is not None else stacks_of(scenario)

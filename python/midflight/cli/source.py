@@ -136,7 +136,7 @@ def read_asked(
     figure: str | None,
     job: str | None,
 ) -> Plan | FigureRun | Question:
-    """Return the runs that a command looks at.
+    """Return the runs that a command uses.
 
     Of a study or a question `sets` are `scheme`, `profile` and `set.NAME`.
     """
@@ -163,12 +163,12 @@ def read_source(
     job: str | None,
     run: int,
 ) -> Setup:
-    """Return the run that a command looks at, which is one of one scheme."""
+    """Return the run that a command uses; it has exactly one scheme."""
     return one_run(read_asked(file, sets, policies, study=study, figure=figure, job=job), run)
 
 
 def one_run(found: Plan | FigureRun | Question, run: int) -> Setup:
-    """Return one of the runs that a command looks at, which have one scheme."""
+    """Return one of the runs that a command uses; they have exactly one scheme."""
     from midflight.question import Question
 
     if isinstance(found, Question) and len(found.schemes) > 1:

@@ -49,7 +49,7 @@ def keywords(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def notes(values: Mapping[str, Any], given: frozenset[str]) -> Iterator[str]:
-    """Yield what has no effect."""
+    """Yield a note for each option without effect."""
     yield from several_flows(values, given)
     yield from link_is_slow(values, ("link",))
 

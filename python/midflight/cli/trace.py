@@ -131,7 +131,7 @@ def check(
     else:
         of_columns = _pairs(columns or [], "--columns", 'rate="DL kbit/s"')
         found = _core.read_recording(file, format=format_, columns=of_columns)
-    # What the first file has of the uplink, another one replaces.
+    # A second file replaces the first file's values of the uplink.
     uplink = None if up is None else _core.read_recording(up, format=format_, columns=of_columns)
     print("\n".join(lines(file, found, uplink)))
     if out is not None:
@@ -161,7 +161,7 @@ def _ways(found: Recording, uplink: Recording | None) -> dict[str, tuple[Recorde
 def _quantities(
     found: Recording, uplink: Recording | None
 ) -> Iterator[tuple[str, str, float, tuple[Sequence[int], Sequence[float]], int]]:
-    """Yield what each direction has: its name, quantity, unit, instants and values, and length."""
+    """Yield the values of each direction: name, quantity, unit, instants and values, and length."""
     for name, (way, span_ns) in _ways(found, uplink).items():
         yield name, "rate", 1e6, _rates(way, span_ns), span_ns
         yield name, "delay", 1e-3, way["delay_s"], span_ns

@@ -142,7 +142,7 @@ def read_cells(text: str | None, *, is_sweep: bool) -> int | None:
 
 
 def values(found: VerifiedResults, model: str, changed: Sequence[str]) -> dict[str, Any]:
-    """Return what came out as values for JSON."""
+    """Return the results as values for JSON."""
     return {
         "same": found.same,
         "model": model,

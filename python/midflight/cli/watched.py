@@ -206,5 +206,5 @@ class RunFiles:
 
 
 def tell(what: str, folder: Path, names: Sequence[str]) -> None:
-    """Say which files there are."""
+    """Print a note with the files that were written."""
     note(f"{what} in {folder}: {', '.join(names)}")

@@ -1,7 +1,7 @@
-"""What applications do over time: a video's buffer, a call's frames, a page's objects.
+"""The behaviour of applications over time: a video's buffer, a call's frames, a page's objects.
 
-All of it is read from the events that an application tells (docs/workloads.md): no flow without a
-workload has a curve here.
+All values come from the events that an application reports (docs/workloads.md): a flow without a
+workload has no curve here.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def stalls_of(flow: History) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of a call that were read: when each was made and what it took, in seconds."""
+    """The frames of a call that were read: when each was created and its delay, in seconds."""
 
     made_s: Values
     took_s: Values

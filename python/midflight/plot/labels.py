@@ -29,9 +29,10 @@ _Box: TypeAlias = tuple[float, float, float, float]
 
 
 class EventNames:
-    """Writes names beside points of a panel that has its limits and its place in the figure.
+    """Writes names beside points of a panel. The panel must have its limits and its place in the
+    figure.
 
-    What is drawn in the panel by then is covered only where a name has no other place.
+    A name covers objects that are already drawn in the panel only if it has no other place.
     """
 
     def __init__(self, axes: Axes) -> None:

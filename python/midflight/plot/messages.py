@@ -258,7 +258,7 @@ def _joined(labels: tuple[str, ...]) -> str:
 def _texts(
     messages: Sequence[Message], notes: Sequence[Note], side: Side, start: float, width: float
 ) -> list[_Text]:
-    """What is written on one side, in the order of time; of one instant, notes come first."""
+    """The texts of one side, in the order of time; at the same instant notes are first."""
     texts = [
         _Text(n.time_s, n.time_s, (wrapped(n.text, _NOTE_PT, width),), "note")
         for n in notes
@@ -277,7 +277,7 @@ def _natural_height(
     messages: Sequence[Message],
     cuts: Sequence[tuple[float, float]],
 ) -> float:
-    """A height (points) below the legend in which the fuller side has some air."""
+    """A height (points) below the legend that leaves some space on the side with more texts."""
     need = 0.0
     for side in _SIDES:
         apart: list[_Text] = []
@@ -332,7 +332,7 @@ def _placed(texts: Sequence[_Text], scale: _Scale, top: float, bottom: float) ->
 
 
 def _dispensable(texts: Sequence[_Text], wanted: Sequence[float]) -> int:
-    """The label that starts nearest to what is before it: the first to go where room is short."""
+    """The label that is nearest to the previous one: it is removed first if room is short."""
     labels = [i for i in range(len(texts)) if texts[i].kind != "note"]
     return min(labels, key=lambda i: wanted[i] - wanted[i - 1] if i else math.inf)
 
@@ -424,7 +424,7 @@ def _duration(seconds: float) -> str:
 
 
 def _lines(axes: Axes, scale: _Scale, x: tuple[float, float], ends: tuple[str, str]) -> None:
-    """Draw the lines of both ends, and the bands of what is left out."""
+    """Draw the lines of both ends, and the bands of omitted times."""
     for place, name in zip(x, ends, strict=True):
         axes.text(place, scale.top - 5, name, fontsize=7.5, ha="center", va="bottom")
         for low, high in scale.stretches():

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["SCALES", "column_name", "with_unit"]
 
-#: The last letters of a column's name, the unit that it is shown in, and what one of it is then.
+#: The suffix of a column's name, the unit in which it is shown, and the size of that unit.
 SCALES: Mapping[str, tuple[str, float]] = {
     "_ns": ("s", 1e-9),
     "_bps": ("Mbit/s", 1e-6),
@@ -111,7 +111,7 @@ _SETTINGS: Mapping[str, str] = {
     "call_length": "Length",
 }
 
-#: What the tables with several entries are about: one of them, and all.
+#: Names of the entries of tables with several entries: of one entry, and of all.
 _OF = {
     "handoffs": ("handoff", "all handoffs"),
     "changes": ("change", "all changes"),
@@ -121,7 +121,7 @@ _OF = {
 
 
 def column_name(name: str) -> str:
-    """What a column is called, without its unit: "Gap of the handoff" for handoffs.0.gap."""
+    """The name of a column, without its unit: "Gap of the handoff" for handoffs.0.gap."""
     table, *rest = name.split(".")
     if rest and table == "set":
         return ".".join(rest)

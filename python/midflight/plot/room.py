@@ -1,5 +1,5 @@
-"""What panels of a run over time share: what they have room for, and the marks of what happens to
-the path.
+"""The common parts of panels over time: the room that they have, and the marks of handoffs and
+changes.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ __all__ = [
     "plain_log",
 ]
 
-#: Dots are told apart on a grid of so many to the inch, a little finer than the eye does in print.
+#: The resolution at which dots are distinguished, in dots per inch: a little finer than the eye's
+#: in print.
 _GRID_PER_IN = 150
 #: With more dots than this a panel's dots become an image within the figure.
 MOST_VECTORS = 3000
 #: Handoffs and changes that are marked one by one.
 MOST_MARKS = 60
 
-#: The columns of tables of what is drawn over time.
+#: The columns of tables of the data of figures over time.
 HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a panel has room for: its width in inches, and the time that it shows in seconds."""
+    """The room of a panel: its width in inches, and the time that it shows in seconds."""
 
     width_in: float
     window: tuple[float, float]
@@ -97,9 +98,9 @@ class Room:
         return np.append(time, last), np.append(value, value[-1])
 
     def labels(self, moments: Iterable[Moment]) -> list[tuple[Moment, int]]:
-        """The moments whose names there is room for, with the level that they stand on.
+        """The moments with enough room for their names, with the level of each name.
 
-        What a link is in use for comes before what is lost.
+        Names of links in use have priority over names of lost links.
         """
         taken: list[list[tuple[float, float]]] = [[], []]
         found = []
@@ -157,7 +158,7 @@ def label_levels(moments: Sequence[Moment], room: Room) -> int:
 
 
 def _many_moments(axes: Axes, makes: Sequence[float], room: Room, *, named: bool) -> None:
-    """Mark a time with more handoffs and changes than lines could tell apart."""
+    """Mark a time with more handoffs and changes than can be drawn as lines."""
     first, last = min(makes), max(makes)
     words = f"{len(makes)} handoffs or changes"
     axes.axvspan(first, last, facecolor="0.94", edgecolor="none", zorder=0, label=words)

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 class State:
     """A state: its name for transitions, its text, and its column and row (downwards; any unit).
 
-    `added` states are grey: those that a proposal adds to what it extends.
+    `added` states are grey: a proposal adds these states to the protocol that it extends.
     """
 
     name: str
@@ -72,10 +72,10 @@ def state_plot(
 ) -> list[Path]:
     """Draw states as boxes and transitions as curved arrows, each with `trigger (count)` on it.
 
-    The boxes stand where their columns and rows say, which the figure's size is shared out to; the
-    arrows bend, and their labels move, so that they keep clear of boxes and of each other.  Lines
-    are the thicker the more often they were taken.  Labels are broken into lines of `label_in`
-    inches.  `added` and `never` are words for the legend; what does not occur is not in it.
+    The boxes are placed by their columns and rows, which share the size of the figure. The arrows
+    bend, and their labels move, so that they do not cover boxes or each other. Lines are thicker if
+    a transition was taken more often. Labels are broken into lines of `label_in` inches. `added`
+    and `never` are texts of the legend; it has only the kinds that occur.
 
     Transitions from or to a state that is not given are a `ValueError`.  Returns the files written
     (`stem`.svg and `stem`.png).
@@ -170,9 +170,9 @@ def _boxes(
 class _Arrow:
     """One way to draw a transition.
 
-    `control` are the points of its Bezier curve, `points` lie on it.  For every place where its
-    label may be, `labels` has the bounds (left, top, right, bottom) and `costs` how bad it is,
-    apart from other arrows.
+    `control` are the points of its Bezier curve, `points` lie on it.  For every possible place of
+    its label, `labels` has the bounds (left, top, right, bottom) and `costs` its cost without that
+    due to other arrows.
     """
 
     text: str
@@ -212,7 +212,7 @@ def _between(control: Floats, first: float, last: float) -> Floats:
 
 
 def _curves(source: _Box, target: _Box) -> list[tuple[Floats, float]]:
-    """The curves from one box to another (or back to itself), and what speaks against each."""
+    """The curves from one box to another (or back to itself), and the cost of each."""
     if source is target:
         curves = []
         sides = ((0.0, -1.0), (0.0, 1.0), (1.0, 0.0), (-1.0, 0.0))
@@ -277,7 +277,7 @@ def _candidates(
     boxes: Sequence[_Box],
     size: Floats,
 ) -> list[_Arrow]:
-    """The ways to draw one transition, with what speaks against each apart from other arrows."""
+    """The ways to draw one transition, with the cost of each, except that due to other arrows."""
     half = np.array([text_width(text, _LABEL_PT) / 2 + 1, (text.count("\n") + 1) * _LINE / 2])
     beside = half + (3.0 if source is target else 1.5)
     anchors = np.array([(0.0, 0.0), (0.0, -1.0), (0.0, 1.0), (1.0, 0.0), (-1.0, 0.0)])
@@ -404,7 +404,7 @@ def _draw_box(axes: Axes, state: State, box: _Box) -> None:
 def _legend(
     axes: Axes, states: Sequence[State], transitions: Sequence[Transition], added: str, never: str
 ) -> None:
-    """Say what grey boxes and dashed arrows are, where there are any."""
+    """Explain grey boxes and dashed arrows, if there are any."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

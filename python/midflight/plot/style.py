@@ -1,4 +1,4 @@
-"""What all figures share: sizes, fonts, looks, and how files are written."""
+"""The common parts of all figures: sizes, fonts, looks, and the writing of files."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ _STYLE: Any = {
 }
 
 
-#: How figures look: as on a screen and in a report, or as in a paper: letters with serifs, the
-#: width of a column, and a frame all around.
+#: Styles of figures: for a screen and a report, or for a paper (letters with serifs, the width of a
+#: column, and a frame).
 STYLES = ("plain", "paper")
 
 _PAPER: Any = {
@@ -113,7 +113,7 @@ _PAPER: Any = {
 }
 
 #: The letters of a figure, all from files that come with matplotlib. Those of "latex" are Computer
-#: Modern, as LaTeX has them; what they lack is taken from the next.
+#: Computer Modern, as in LaTeX; missing letters are taken from the next font.
 FONTS: Mapping[str, Any] = {
     "sans": {"font.family": ["DejaVu Sans"]},
     "serif": {"font.family": ["STIXGeneral", "DejaVu Serif"], "mathtext.fontset": "stix"},
@@ -178,7 +178,7 @@ DARK, LIGHT, MIDDLE = "#08417a", "#e07b00", "#2f8f6f"
 _DASH = (0, (4.0, 1.6))
 _DOT = (0, (1.0, 1.4))
 
-#: Named looks.  The first word is what colour and line say, the second what the marker says.
+#: Named looks. The first word is the meaning of colour and line, the second that of the marker.
 LOOKS: Mapping[str, Look] = {
     "solid circle": Look(DARK, "-", "o", True),
     "solid square": Look(DARK, "-", "s", True, 3.9),
@@ -191,10 +191,10 @@ LOOKS: Mapping[str, Look] = {
     "solid-light square": Look(LIGHT, "-", "s", True, 3.9),
 }
 
-#: The looks of lines of which there may be many, in the order in which they are taken. No colour,
-#: line style or marker comes twice. The colours are those of Okabe and Ito (2008), which people
-#: who see fewer colours tell apart; in place of their yellow, which white paper swallows, are a
-#: violet and a brown that are as far from the others. They begin like `DARK`, `LIGHT` and `MIDDLE`.
+#: The looks of many lines, in the order in which they are used. No colour, line style or marker
+#: occurs twice. The colours are those of Okabe and Ito (2008), which colour-blind people can
+#: distinguish. Their yellow is hardly visible on white paper, so a violet and a brown that are as
+#: far from the others replace it. The first ones are similar to `DARK`, `LIGHT` and `MIDDLE`.
 SERIES: Sequence[Look] = (
     Look("#0072b2", "-", "o", True),
     Look("#e69f00", _DASH, "s", False, 3.9),
@@ -217,7 +217,8 @@ class Fill:
     hatch: str | None = None
 
 
-#: Fills that stay apart in grey print: dark and plain, light and hatched, white and dotted.
+#: Fills that can be distinguished in greyscale: dark and plain, light and hatched, white and
+#: dotted.
 FILLS: Sequence[Fill] = (
     Fill("#5d8fc4", DARK),
     Fill("#fbe3c6", "#b85f00", "//////"),
@@ -261,10 +262,10 @@ def wrapped(text: str, size_pt: float, width_pt: float) -> str:
 
 
 def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float]:
-    """Width and height of a figure in inches; what `size` leaves open is as `usual`, and in a paper
-    no wider than a column.
+    """Width and height of a figure in inches; the defaults are `usual`, and in a paper at most the
+    width of a column.
 
-    Raises `MidflightError` for what is no size.
+    Raises `MidflightError` for an invalid size.
     """
 
     if is_paper():
@@ -303,8 +304,8 @@ def legend(
     title: str = "",
     most: int = 9,
 ) -> None:
-    """Put a legend outside the axes, which reads line by line, in as many columns as there is room
-    for, and `most` at the most; `entries` are what is drawn by its name.
+    """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
+    `most`; `entries` are the drawn objects by name.
     """
     widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in entries]
     room = figure.get_size_inches()[0] * 72
@@ -324,7 +325,7 @@ def legend(
 
 
 def arrange(figure: Figure) -> None:
-    """Give the panels their places: as large as what stands around them lets them be."""
+    """Place the panels, as large as the texts around them allow."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     ConstrainedLayoutEngine().execute(figure)
@@ -349,8 +350,8 @@ def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
     return [svg, png]
 
 
-#: The formats of single figures by the suffix of a file, and what would tell one drawing of it from
-#: the next.
+#: The formats of single figures by the suffix of a file, and the metadata that would make two
+#: drawings of it differ.
 FORMATS: Mapping[str, Mapping[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
@@ -403,10 +404,11 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot and the data beside it, ready to be written: plain values, which any process can take.
+    """A plot and the data beside it, ready to be written: plain values, which can be passed to any
+    process.
 
-    `plot` takes a path without suffix and returns the files it wrote. `remark` is what the data
-    says, in words that go on where the caption ends.
+    `plot` takes a path without suffix and returns the files it wrote. `remark` is a statement on
+    the data that continues the caption.
     """
 
     plot: Callable[[Path], list[Path]]
