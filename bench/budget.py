@@ -118,7 +118,7 @@ def obstacle(budget_host: str, host: str) -> str | None:
 
 
 def count() -> tuple[dict[str, int], dict[str, str]]:
-    """Return for every workload its instructions a unit, and what its unit is."""
+    """Return for every workload its instructions for each unit, and the name of the unit."""
     binary = workload.build()
     records = workload.TARGET / "callgrind"
     records.mkdir(exist_ok=True)

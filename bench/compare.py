@@ -102,7 +102,8 @@ APART = {
 PACKETS = 300
 INSTANTS = 10
 WINDOW_NS = 5_000_000_000
-#: A scheme that leaves a flow on the new link less than this share of what a plain newcomer would.
+#: A scheme is unsafe if it leaves a flow on the new link less than this share of the capacity that
+#: a plain newcomer would leave.
 HARMS, HARMS_AT_WORST = 0.95, 0.75
 
 
@@ -220,7 +221,9 @@ def times_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
 
 
 def harm_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
-    """Return timeouts and losses of a scheme, and what it leaves a flow on the new link."""
+    """Return timeouts and losses of a scheme, and the capacity that it leaves a flow on the new
+    link.
+    """
     plain = outcomes[0]
     rows = [
         [

@@ -83,7 +83,7 @@ class Way:
 
 
 def ways() -> list[Way]:
-    """Return what is compared, the plain sender first."""
+    """Return the compared schemes and agents, the plain sender first."""
     found = [
         Way(one["name"], needs(one["parts"]), scheme=one["name"])
         for one in core.schemes()
@@ -136,7 +136,9 @@ def scenarios(way: Way, profile: str, situation: str) -> list[str]:
 
 
 def times(way: Way, profile: str, situation: str) -> np.ndarray[Any, Any] | None:
-    """Return seconds until all is acknowledged and has arrived; None for what is refused."""
+    """Return seconds until all data is acknowledged and has arrived; None for a refused
+    combination.
+    """
     try:
         plans = [core.Plan(text, name=None) for text in scenarios(way, profile, situation)]
     except core.MidflightError:

@@ -1,4 +1,4 @@
-"""Tell where the instructions of a workload go, by the parts of the simulator.
+"""Print the instructions of a workload by the parts of the simulator.
 
     python bench/parts.py [WORKLOAD]
 

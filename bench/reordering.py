@@ -65,7 +65,7 @@ class Pair:
 
 
 def pairs() -> list[Pair]:
-    """Return every pair of the grid whose delay shrinks."""
+    """Return every pair of the grid with a decrease of the delay."""
     found = []
     for i, old in enumerate((kbps, ms) for kbps in OLD_KBPS for ms in OLD_MS):
         for j, new in enumerate((kbps, ms) for kbps in NEW_KBPS for ms in NEW_MS):
@@ -75,7 +75,9 @@ def pairs() -> list[Pair]:
 
 
 def instants() -> list[int]:
-    """Return handoff instants in nanoseconds, 497 ms apart: no multiple of a round trip."""
+    """Return handoff instants in nanoseconds, at intervals of 497 ms, which is no multiple of a
+    round trip.
+    """
     return [200_000_000 + i * 497_000_000 for i in range(INSTANTS)]
 
 
@@ -180,7 +182,7 @@ def line(cells: Iterable[str]) -> str:
 
 
 def show(title: str, parts: Sequence[Mapping[str, list[Any]]], schemes: Sequence[str]) -> None:
-    """Print a table whose cells have one value for each part."""
+    """Print a table with one value for each part in every cell."""
     print(f"\n{title}\n")
     print(line(["scheme", *COLUMNS]))
     print("|---|" + "---:|" * len(COLUMNS))

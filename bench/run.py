@@ -48,7 +48,7 @@ SAME_WORK = 0.01
 
 @dataclass(frozen=True)
 class Row:
-    """Something measured, once or more often, and what it should be."""
+    """A measured quantity, with one or more values, and its target."""
 
     name: str
     unit: str
@@ -101,7 +101,7 @@ def short(number: float) -> str:
 
 
 def run_criterion() -> None:
-    """Run the benchmarks, which print what they find."""
+    """Run the benchmarks, which print their results."""
     bench = "cargo bench --locked --package midflight-bench --bench speed".split()
     environment = os.environ | {"CRITERION_HOME": str(CRITERION)}
     subprocess.run(bench, cwd=workload.ROOT, env=environment, check=True)
@@ -205,7 +205,7 @@ def memory_rows() -> Iterator[Row]:
 
 
 def machine_row() -> Row:
-    """Measure what a second processor is worth here to two processes that share nothing."""
+    """Measure the speed-up by a second processor for two processes that share nothing."""
     command = [str(workload.build()), "grid"]
 
     def at_once(processes: int) -> float:
@@ -326,7 +326,7 @@ def quic_plan(seconds: int, **flow: Any) -> midflight.Plan:
 
 
 def quic_rows() -> Iterator[Row]:
-    """Yield what a datagram of a QUIC stack takes, ACKs included, and a sweep over instants."""
+    """Yield the time of a datagram of a QUIC stack, ACKs included, and of a sweep over instants."""
     kinds = ((False, 3.5), (True, 5.0))
     for stack, (tls, target) in itertools.product(midflight.QUIC_STACKS, kinds):
         plan = quic_plan(30, stack=stack, tls=tls)
@@ -429,7 +429,7 @@ LAB_INSTANTS = 200
 
 
 def lab_rows() -> Iterator[Row]:
-    """Yield what the lab costs; nothing without a kernel."""
+    """Yield the times of the lab; nothing without a kernel."""
     from midflight.lab.doctor import measure
     from midflight.lab.store import choose
 

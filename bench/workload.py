@@ -32,7 +32,7 @@ def build() -> Path:
 def run(binary: Path, name: str, times: int = 1, under: tuple[str, ...] = ()) -> Done:
     """Run a workload, under another program where that is given.
 
-    It gets no environment, whose size would move its stack.
+    It gets no environment, because the size of the environment would move its stack.
     """
     command = [*under, str(binary), name, str(times)]
     done = subprocess.run(command, env={}, capture_output=True, text=True)

@@ -24,7 +24,7 @@ class Stub(SourceFileLoader):
     """The stub of the compiled module as a module, for autodoc: it has the types."""
 
     def source_to_code(self, data: Any, path: Any) -> CodeType:  # type: ignore[override]
-        """Compile it without a look at its annotations, which name what comes later."""
+        """Compile it without evaluating annotations, which use names that are defined later."""
         code: CodeType = compile(data, path, "exec", annotations.compiler_flag)
         return code
 
@@ -102,12 +102,12 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:class", r"pandas\.DataFrame"),
     ("py:class", r"midflight\._core\.Document"),
-    # Types of other projects, whose inventories would have to come from the network.
+    # Types of other projects; their inventories would have to be loaded from the network.
     ("py:.*", r"(collections|matplotlib|numpy|pathlib|typing)\..*"),
     # Shapes of the core's results, and the parts of explanations.
     ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields)"),
     ("py:class", r"midflight\.explain\.events\.Found"),
-    # Names that annotations have as they are written.
+    # Names in annotations, as they are written.
     ("py:class", r"(RunSource|Path)"),
     # The parts of studies are not public.
     ("py:class", r"midflight\.studies\..*"),

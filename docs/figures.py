@@ -12,7 +12,7 @@ from pathlib import Path
 import make_reference
 from midflight.cli import main as midflight
 
-#: Pages whose `midflight plot ... --out NAME.png` are figures of theirs.
+#: Pages with commands `midflight plot ... --out NAME.png` that make their figures.
 PAGES = ("docs/path-change.md",)
 IMAGES = make_reference.ROOT / "docs" / "images"
 

@@ -100,7 +100,7 @@ PARTS = {
     "detector of spurious retransmissions": "detectors",
     "handoff signal of the mobile node": "signals",
 }
-#: The schemes with which the starters are run for a first look.
+#: The schemes of the table of starters.
 COMPARED = ("sack", "enhanced", "vho-qs", "rlci", "freeze", "ehn", "westwood")
 
 
@@ -135,7 +135,7 @@ def commands(text: str) -> list[str]:
 
 
 def said(text: str, folder: str) -> str:
-    """Return the commands of a block, each with what it prints."""
+    """Return the commands of a block, each with its output."""
     found = []
     for command in commands(text):
         program, *arguments = shlex.split(command.replace("\\\n", " "))
@@ -184,7 +184,7 @@ def keys() -> str:
 
 
 def kind(types: dict[str, Any], one: dict[str, Any]) -> str:
-    """Return what a value is, in a word or by the name of its quantity."""
+    """Return the type of a value, as a word or as the name of its quantity."""
     for option in one.get("anyOf", ()):
         if "$ref" in option:
             one = option
@@ -209,7 +209,7 @@ def kind(types: dict[str, Any], one: dict[str, Any]) -> str:
 
 
 def default(of: dict[str, Any], key: str, one: dict[str, Any]) -> str:
-    """Return what a key is when it is left out."""
+    """Return the default of a key."""
     if key in of.get("required", ()):
         return "needed"
     value = one.get("default")
@@ -276,7 +276,7 @@ def results() -> str:
 
 
 def result(outcome: scenario.Outcome) -> str:
-    """Return the mean time of the node's flow, or the mean of what its flows got together."""
+    """Return the mean time of the node's flow, or the mean of the total goodput of its flows."""
     flows = outcome.flows
     moves = [bool(one) for one in flows.column("moves")]
     runs = len(set(flows.column("run")))
@@ -425,7 +425,7 @@ def tally(name: str) -> str:
 
 
 def scenario_of_stalls() -> Scenario:
-    """Return the download whose link breaks, with the queue of the table's first column."""
+    """Return the download with a break of its link, with the queue of the table's first column."""
     return Scenario(
         links={
             "a": Link(rate="20 Mbit/s", delay="2 ms", queue="100 packets"),
@@ -491,7 +491,7 @@ def samples() -> str:
 
 
 def migrations() -> str:
-    """Return what each value of the setting `migration` sets."""
+    """Return the settings that each value of `migration` sets."""
     known = {one["name"]: one for one in _core.settings()}
     stacks = _core.QUIC_MIGRATIONS
     rows = [

@@ -42,7 +42,7 @@ def reproduced(study: str, folder: Path) -> list[Row]:
 
 
 def rows(study: str, results: Iterable[ClaimResult]) -> list[Row]:
-    """Return verdicts in memory as they are written."""
+    """Return verdicts in the form in which they are written."""
     found = []
     for one in results:
         plain = {**one.to_json(), "beyond_paper": "yes" if one.beyond else "no"}

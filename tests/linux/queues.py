@@ -5,14 +5,14 @@
 In a cell of `queues.toml` the same packets arrive at the same instants before a transmitter of a
 fixed rate, once at a link of the simulator and once at a device of the lab's kernel. Compared is
 what becomes of each packet: it is dropped, or it begins to be sent at an instant, marked or not.
-What the kernel did is recorded in `tests/data/linux/queues.xz`, so that no kernel is needed.
-`--kernel` asks the one of `midflight lab list` instead (that needs `tc` of iproute2), and
-`--record` writes what it says.
+The results of the kernel are recorded in `tests/data/linux/queues.xz`, so that no kernel is needed.
+`--kernel` runs the kernel of `midflight lab list` instead (that needs `tc` of iproute2), and
+`--record` writes its results.
 
-Prints for each cell how many packets have the same fate (instants to 5 ns), the drops and marks
-of both sides, the mean time in the queue, and the first packet that differs. PIE draws random
-numbers, so of its packets as many fare alike as happen to. The exit status is 1 if fewer packets
-agree than `queues.txt` says, which `--record` writes.
+Prints for each cell how many packets have the same fate (instants to 5 ns), the drops and marks of
+both sides, the mean time in the queue, and the first packet that differs. PIE draws random numbers,
+so of its packets as many fare alike as happen to. The exit status is 1 if fewer packets agree than
+in `queues.txt`, which `--record` writes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ENTRY = struct.Struct("<QIHBBIi")
 SENT, DELIVERED, MARKED = 1, 2, 8
 STATE_BYTES = 64
 TOLD, ANSWER, FATE_BYTES = struct.Struct("<QII"), struct.Struct("<QII"), 8
-#: Packets that are told to the links at once.
+#: Number of packets that are passed to the links at once.
 BATCH = 256
 #: The nodes that packets come from and go to, and the ports of the first flow.
 SOURCE, TARGET = 4, 0
@@ -236,7 +236,7 @@ def simulate(cell: Cell) -> Fates:
 
 
 def tell(driver: socket.socket, arrivals: tuple[Arrival, ...]) -> None:
-    """Tell the links what is sent, and read what became of it."""
+    """Pass the sent packets to the links, and read their fate."""
     sent_ns = 0
     for first in range(0, len(arrivals) + 1, BATCH):
         told = b""
@@ -312,7 +312,7 @@ class Compared:
 
     @property
     def line(self) -> str:
-        """What `queues.txt` says of it."""
+        """Its line in `queues.txt`."""
         return f"{self.cell.name}: {self.equal} of {len(self.cell.arrivals)}"
 
 
@@ -334,7 +334,7 @@ def compare(cell: Cell, ours: Fates, theirs: Fates) -> Compared:
 
 
 def write_record(of: list[Cell], kernel: list[Fates]) -> None:
-    """Write what the kernel did: of each packet that was sent its number, instant and mark."""
+    """Write the results of the kernel: number, instant and mark of each packet that was sent."""
     lines = []
     for cell, fates in zip(of, kernel, strict=True):
         lines.append(f"cell\t{cell.name}")
@@ -347,7 +347,7 @@ def write_record(of: list[Cell], kernel: list[Fates]) -> None:
 
 
 def read_record() -> dict[str, Fates]:
-    """Return what the kernel did by the names of cells."""
+    """Return the results of the kernel by the names of cells."""
     found: dict[str, dict[int, Fate]] = {}
     of: dict[int, Fate] = {}
     at_ns = number = 0

@@ -5,7 +5,7 @@
 The cells are those of `grid.toml`: a scenario file with values for its axes, or the files of a
 folder, of which each flow is compared. What the kernel's senders sent and got is recorded in
 `tests/data/linux`, a file for each family, so that no kernel is needed. `--kernel` asks the one of
-`midflight lab list` instead, and `--record` writes what that says into these files.
+`midflight lab list` instead, and `--record` writes its results to these files.
 
 Prints for each family how many flows agree in every packet (kind, number, and instant to 1 us),
 which share of the packets does, and in how many cells the medians of the time, the stall and T100
@@ -92,7 +92,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Flow:
-    """What a flow of a cell was on one side."""
+    """The results of a flow of a cell on one side."""
 
     name: str
     measures: tuple[int, ...]
@@ -203,7 +203,7 @@ def read_record(family: str) -> dict[str, list[Flow]]:
 
 
 def write_records(of: list[Cell], kernel: list[list[Flow]]) -> None:
-    """Write what the kernel said."""
+    """Write the results of the kernel."""
     DATA.mkdir(parents=True, exist_ok=True)
     lines: dict[str, list[str]] = {}
     for cell, flows in zip(of, kernel, strict=True):
@@ -232,13 +232,13 @@ class Compared:
 
     @property
     def cell(self) -> tuple[str, str]:
-        """What it is one of several of: its family and what is left of its name."""
+        """The name of its cell: its family and the rest of its name."""
         parts = [part for part in self.name.split(", ") if not REPEATED.fullmatch(part)]
         return self.family, ", ".join(parts)
 
     @property
     def line(self) -> str:
-        """What `agreement.txt` says of it."""
+        """Its line in `agreement.txt`."""
         return f"{self.family}: {self.name}: {self.equal} of {self.packets}"
 
 

@@ -88,7 +88,7 @@ class Browser:
         )
 
     def close(self) -> None:
-        """End the browser and what it started."""
+        """End the browser and its child processes."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -97,7 +97,7 @@ class Browser:
         self._folder.cleanup()
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and return what it answers."""
+        """Send a command and return the answer."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session is not None:
@@ -175,7 +175,7 @@ class Browser:
         """
         places = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points, first)]
         self.ask("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=places)
-        # The page hears of movements when it is drawn next.
+        # The page receives movements when it is drawn next.
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def press(self, key: str) -> None:
@@ -191,5 +191,5 @@ class Browser:
         self.ask("Emulation.setEmulatedMedia", features=features)
 
     def picture(self) -> bytes:
-        """Return what is seen, as PNG."""
+        """Return a screenshot, as PNG."""
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])

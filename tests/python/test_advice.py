@@ -37,7 +37,7 @@ def test_a_sender_resumes_from_advice(profile: str) -> None:
     trace = plan.setup(0).trace(only=["cwnd"])
     rows = zip(trace.column("time_ns"), trace.column("value"), trace.column("by"), strict=True)
     jumps = [value for at, value, by in rows if by == "careful-resume" and at > 2.5e9]
-    # 20 Mbit/s is told as 19.95 Mbit/s; over 0.6 to 0.7 s in packets of 1,228 or 1,500 bytes.
+    # 20 Mbit/s is signalled as 19.95 Mbit/s; over 0.6 to 0.7 s in packets of 1,228 or 1,500 bytes.
     packet = 8 * (1500 if profile == "linux" else 1228)
     least, most = (19_952_623 * rtt / packet / 2 for rtt in (0.62, 0.75))
     assert any(least <= value <= most for value in jumps), jumps
@@ -53,7 +53,7 @@ def test_a_plain_sender_has_no_use_for_advice() -> None:
 
 
 class Told:
-    """A policy that notes what it is told."""
+    """A policy that records its calls."""
 
     seen: ClassVar[list[tuple[int, int, bool]]] = []
 

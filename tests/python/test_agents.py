@@ -44,7 +44,7 @@ def lossy(tmp_path: Path) -> Path:
 
 
 def flow(file: Path, **sets: Any) -> dict[str, Any]:
-    """Return what the flow of a scenario did."""
+    """Return the results of the flow of a scenario."""
     flows = Scenario.read(file, sets=sets).run().flows
     return {name: flows.column(name)[0] for name in flows.column_names}
 
@@ -55,7 +55,7 @@ def test_no_agent_is_no_agent(lossy: Path) -> None:
     assert flow(lossy, agent="none") == plain
     assert flow(lossy, **{"links.a.agent": "none"}) == plain
     assert flow(lossy, **{"set.snoop_cache": 7}) == plain
-    # What is the same has the same place in a cache of results.
+    # Equal scenarios have the same key in a cache of results.
     assert "agent" not in Scenario.read(lossy, sets={"agent": "none"}).to_dict()
 
 
@@ -226,7 +226,7 @@ def test_every_agent_ends_its_flows(lossy: Path, agent: str, profile: str) -> No
         {"flows.download.direction": "up"},
         {"flows.download.count": 3},
     ):
-        # What a proxy has acknowledged is gone with its state.
+        # The data that a proxy has acknowledged is lost with its state.
         sets = {**sets, "set.pep_handover": "on", "flows.download.size": "300 kB"}
         scenario = Scenario.read(lossy, sets={**sets, "agent": agent, "profile": profile})
         flows = scenario.run().flows

@@ -31,7 +31,7 @@ def handoff(*more: str, **changed: str) -> list[str]:
     return ["handoff", *[word for pair in options.items() for word in pair], *more]
 
 
-# What is wrong, the words it must name: what was read, and what would be accepted.
+# The wrong input, and the words that the error must contain: what was read, and what is accepted.
 MISTAKES = {
     "a rate without a unit": (handoff(old="6400, 9 ms"), ["6400", "kbit/s"]),
     "a rate in an unknown unit": (handoff(old="6400 kB/s, 9 ms"), ["kB", "kbit/s"]),

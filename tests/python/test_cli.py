@@ -158,7 +158,7 @@ def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    # What a scheme needs of the profile, and of another part.
+    # The requirements of a scheme on the profile and on another part.
     needs = [
         "--set",
         "set.timestamps=on",
@@ -168,7 +168,7 @@ def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixtur
         "set.dsack=on",
     ]
     partner = {"ld-handover": "+frto"}
-    # BBR goes with the recovery of Linux only.
+    # BBR works only with the recovery of Linux.
     bbr = {"bbr-linux", "bbr3"}
     schemes = [one["name"] for one in midflight.schemes() if one["name"] not in bbr]
     names = [name + partner.get(name, "") for name in schemes]

@@ -75,7 +75,7 @@ def test_an_instant_as_it_is_printed_selects_the_last_event_printed_with_it(
         at = f"{(ack['time_ns'] + 500) // 1000 / 1e6:.6f}s"
         assert main([*asked, "--at", at]) == 0
         assert json.loads(capsys.readouterr().out)["chosen"]["row"] == ack["row"]
-        # An instant in nanoseconds is taken as it is.
+        # An instant in nanoseconds is not rounded.
         assert main([*asked, "--at", f"{ack['time_ns'] - 1}ns"]) == 0
         assert json.loads(capsys.readouterr().out)["chosen"]["row"] < ack["row"]
 

@@ -191,7 +191,7 @@ def test_schemes_meet_the_same_radio_and_seeds_differ(
     for args in (["--scheme", "sack", "--scheme", "a1"], ["--seed", "2"]):
         assert main(flow(*args, "--csv", "-")) == 0
         digests.append([one["digest"] for one in rows(capsys.readouterr().out)])
-    # Nobody is told of anything here, so that a1 is the plain sender.
+    # There are no notices here, so a1 is the plain sender.
     assert digests[0][:3] == digests[0][3:]
     assert len({*digests[0], *digests[1]}) == 6
 
@@ -231,7 +231,7 @@ def test_what_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 THEN = ["--then", "2 Mbit/s, 20 ms"]
-# What is wrong, the words it must name: what was read, and what would be accepted.
+# The wrong input, and the words that the error must contain: what was read, and what is accepted.
 MISTAKES = {
     "no radio link": (["flow", "--end", "1s"], ["--radio"]),
     "a radio link without a delay": (flow("--radio", "1 Mbit/s"), ["--radio", "1 Mbit/s", "ms"]),

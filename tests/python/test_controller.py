@@ -1,4 +1,4 @@
-"""Congestion controllers in Python: what they are asked, what they decide, clear errors."""
+"""Congestion controllers in Python: their calls, their decisions, clear errors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_reno_in_python_is_reno() -> None:
 
 
 class Recording(CongestionController):
-    """Counts what it is asked; a rate from the start."""
+    """Counts its calls; sets a rate from the start."""
 
     asked: ClassVar[dict[str, int]] = {}
 

@@ -1,4 +1,4 @@
-"""Each scheme and each agent of a node has a drill, or says why not and where it is tested."""
+"""Each scheme and each agent of a node has a drill, or an exemption with a reason and its test."""
 
 from __future__ import annotations
 

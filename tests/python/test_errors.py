@@ -1,4 +1,4 @@
-"""What Python raises says what it is about, what was read, and what would be accepted."""
+"""Exceptions in Python have the name of the argument, the value, and the accepted values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Misspelt:
     def on_timeuot(self, before: object, view: object) -> None: ...
 
 
-# What is asked for; the name that the error has, the value, and a word of what is accepted.
+# The call; the name in the error, the value, and a word of the accepted values.
 REFUSED: dict[str, tuple[Callable[[], object], str, str, str]] = {
     "an unknown key": (set_to("ends", "1 s"), "ends", "1 s", '"end"'),
     "an unknown key of a link": (set_to("links.lte.rat", "1"), "links.lte.rat", "1", '"rate"'),

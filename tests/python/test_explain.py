@@ -1,4 +1,4 @@
-"""Explanations and comparisons say what the trace says, for every scheme."""
+"""Explanations and comparisons agree with the trace, for every scheme."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def told(steps: Any) -> list[tuple[str, str]]:
 
 
 def check_facts(history: History) -> None:
-    """Hold what each event says of its cause against the other events."""
+    """Compare the cause of each event with the other events."""
     sent = {(row.number, row.time_ns) for row in history.rows if row.event in SENT}
     sent |= {(row.number, row.time_ns) for row in history.rows if row.event == "window_probe"}
     # Two copies may have left at one instant.
@@ -91,7 +91,7 @@ def check_facts(history: History) -> None:
 
 
 def check_standings(history: History, some: int) -> None:
-    """Hold the sender that the events tell of against the sender itself."""
+    """Compare the state of the sender that follows from the events with the sender itself."""
     for row in history.rows[:: max(1, len(history) // some)]:
         if row.index and history.row(row.index - 1).time_ns == row.time_ns:
             continue
@@ -103,7 +103,7 @@ def check_standings(history: History, some: int) -> None:
 
 
 def check_chain(history: History, row: Row, steps: list[Step]) -> None:
-    """Every step is about an event at its instant or one it tells of, and causes come before."""
+    """Every step describes an event at its instant or one in its text, and causes are earlier."""
     assert 1 <= len(steps) <= 12
     assert steps[0].time_ns == row.time_ns
     times = [step.time_ns for step in steps]
@@ -155,7 +155,7 @@ def test_every_scheme_of_every_starter_can_be_explained_and_compared(
         try:
             other = scenario.plan(sets={f"flows.{flow}.scheme": scheme})
         except MidflightError:
-            # Not every profile goes with every scheme.
+            # Not every profile works with every scheme.
             continue
         first = other.flows[0]["name"]
         history = History(other, flow=first)
@@ -210,7 +210,7 @@ pause = "100 ms"
 def test_flows_of_every_kind_can_be_explained(profile: str, recovery: str) -> None:
     values = {"profile": profile, "set.recovery": recovery}
     if recovery == "tahoe":
-        # It goes with no loss classifier.
+        # It works with no loss classifier.
         values["flows.up.scheme"] = "enhanced"
     one = Plan(MANY, sets=list(values.items()))
     for flow in one.flows:
@@ -295,7 +295,7 @@ def test_a_spurious_timeout_of_a_handoff_without_a_gap_names_it() -> None:
     assert "the handoff from `wifi` to `lte`, without a gap" in late
     told_of = [step.text for step in found.steps]
     assert sum("the handoff from `wifi` to `lte`" in text for text in told_of) == 1
-    # A timeout soon after a handoff, for what was sent after it, names it as well.
+    # A timeout soon after a handoff also names the handoff if its segment was sent after it.
     after = Plan(MOVE, sets=list({**FAR, "links.lte.delay": "1.3 s"}.items()))
     history = History(after)
     wakes = [row.index for row in history.rows if row.event == "wake"]
@@ -546,7 +546,9 @@ def test_a_late_frame_is_explained_by_the_first_that_was_late(tmp_path: Path) ->
 
 
 def test_a_video_that_stands_still_is_explained_by_its_request(tmp_path: Path) -> None:
-    """The client asks while there is no link: its request is lost, and not the server's data."""
+    """The client sends a request while there is no link: the request is lost, and not the server's
+    data.
+    """
     told = explain(read_plan(VIDEO, tmp_path), at_ns=13 * 10**9)
     assert told is not None
     assert told.chosen.event == "stalled"

@@ -20,7 +20,7 @@ RADIO = midflight.Radio("1 Mbit/s, 100 ms", loss="uniform 1%")
 
 
 def measured() -> list[tuple[Setup, midflight.Table]]:
-    """Return a run of each question, and what is measured of it."""
+    """Return a run of each question, and its measurements."""
     at_ns = 5_000_000_000
     handoff = {**LINKS, "kind": "bbm", "window_ns": 30_000_000_000}
     long_flow = midflight.LongFlow(radio=RADIO, scheme="sack", marks_ns=[4 * 10**9, 9 * 10**9])

@@ -1,4 +1,4 @@
-"""What the schemes do in the starter scenarios is what `tests/golden/behaviour.txt` says."""
+"""The results of the schemes in the starter scenarios are those of `tests/golden/behaviour.txt`."""
 
 from __future__ import annotations
 

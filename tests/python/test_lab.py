@@ -36,7 +36,7 @@ from midflight.results import Columns
 
 ROOT = Path(__file__).parents[2]
 
-#: What the edits of lab/kernel look for, and a Makefile that builds in no time.
+#: The texts that the edits of lab/kernel search for, and a Makefile that builds at once.
 SOURCE = {
     "Makefile": """\
 VERSION = 6
@@ -182,7 +182,7 @@ def test_the_edits_of_the_lab_change_a_source(tmp_path: Path) -> None:
     assert "memset(buf, 0x6d, len);" in read["arch/um/os-Linux/util.c"]
     assert "midflight.o" in read["drivers/net/Makefile"]
     with pytest.raises(LabError, match=r"time-internal\.h .* is found|cannot be changed"):
-        # What has been changed is not what the edits look for.
+        # The edits do not find their texts in a changed source.
         apply_edits(tree, read_edits(store.KERNEL / "edits.toml"), 1000)
 
 

@@ -106,7 +106,7 @@ def test_a_node_with_one_link_is_not_multihomed() -> None:
 def test_a_scenario_on_the_machines_own_kernel(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A machine that runs tests is busy; how late it was is told.
+    # A machine that runs tests is busy; its lateness is reported.
     monkeypatch.setattr(host, "LATE_NS", 10**12)
     out = tmp_path / "results"
     words = ["lab", "run", "wifi-to-lte", "--host", "--cc", "reno", "--out", str(out), "--json"]

@@ -143,7 +143,7 @@ def test_packets_are_delivered_when_the_links_say(kernel: Kernel) -> None:
     (ran,) = run_guests(kernel, [guest("cubic")])
     assert max(late_ns(ran.packets)) <= 10
     found = events(ran.packets)
-    # The handoff breaks the old link under the download, whose queue has overflowed in slow start.
+    # The handoff breaks the old link during the download; its queue has overflowed in slow start.
     assert found["lost_break"] > 0
     assert found["lost_queue"] > 0
     assert found["lost_route"] == 0
@@ -300,7 +300,7 @@ def test_what_programs_did_is_json(
 #: Numbers with little in common: what is due at the very same instant the simulator puts in order
 #: by how its doubles are rounded, as ns-2 does, which nothing else can.
 UP = {"rate": "1013 kbit/s"}
-#: Scenarios by what they have that others lack: values over those of `PLAIN`.
+#: Scenarios by their special feature: values that override those of `PLAIN`.
 PLAIN: dict[str, Any] = {
     "end": "12 s",
     "links": {
@@ -472,7 +472,7 @@ def test_the_links_of_a_guest_are_those_of_the_simulator(kernel: Kernel, name: s
     assert found["differences"] == []
     assert found["same"] == found["packets"] > 200
     assert found["most_late_ns"] <= 10
-    # What a scenario is there for has happened.
+    # The purpose of the scenario has occurred.
     if "losses" in name or "gilbert" in name:
         assert found["lost_radio"] > 5
     if "break" in name and "make before" not in name:
@@ -549,7 +549,8 @@ def test_samples_tell_what_packets_tell_and_change_nothing(kernel: Kernel) -> No
     *_, samples = runs[1].tables(0, 0, with_them)
     *_, none = runs[0].tables(0, 0, without)
     assert none.num_rows == 0
-    # The state that goes with each packet is in the trace; a sample has what was told last.
+    # The state that is reported with each packet is in the trace; a sample has the last reported
+    # state.
     trace = plan.setup(0).lab_trace(without.packets)
     rows = list(zip(*(trace.column(one) for one in ("time_ns", "event", "value")), strict=True))
     windows = [(at, value) for at, event, value in rows if event == "cwnd"]

@@ -87,7 +87,7 @@ def test_a_download_is_the_same_again_and_can_be_followed(
     assert flow["drops_break"] > 0
     assert cli.main(["verify", str(out / "manifest.json")]) == 0
     capsys.readouterr()
-    # What only our own sender tells is there.
+    # The values that only our own sender reports are there.
     with (traces / "download.csv").open(encoding="utf-8") as file:
         by = {row["by"] for row in csv.DictReader(file)}
     assert {"handshake", "controller", "timeout"} <= by
@@ -199,7 +199,7 @@ time.sleep(5)
 
 
 def program(kernel: Kernel, text: str) -> tuple[list[tuple[bool, int, int, int, int, bytes]], str]:
-    """Send a download to a program; return the segments and what it said."""
+    """Send a download to a program; return the segments and its output."""
     plan = read_plan("wifi-to-lte", sets={"end": "60 s"})
     found = run_programs(
         plan.setup(0),

@@ -87,7 +87,7 @@ def test_queues_are_those_of_a_queue_by_hand() -> None:
     at = links.numpy("time_ns")[mine] / NS
     packets = links.numpy("packets")[mine]
     expected = np.array([((stays[:, 0] <= one) & (stays[:, 1] > one)).sum() for one in at])
-    # Where a packet comes or goes at this very instant either count is right.
+    # If a packet arrives or leaves at the same instant, either count is right.
     clear = np.array([np.abs(stays - one).min() > 2e-9 for one in at])
     assert clear.sum() > 2000
     assert list(packets[clear]) == list(expected[clear])
@@ -134,7 +134,7 @@ def test_there_are_so_many_samples_however_long_a_run_is() -> None:
         time = links.numpy("time_ns")[links.numpy("number") == down]
         assert 4096 <= len(time) <= 8193, end
         assert len(set(np.diff(time))) == 1
-        # What is between two samples is not lost.
+        # Values between two samples are not lost.
         assert links.numpy("most")[links.numpy("number") == down].max() == 40
 
 
@@ -277,7 +277,7 @@ def test_uploads_show_their_own_links() -> None:
 
 def test_a_flow_that_tells_no_window_is_no_error() -> None:
     class Silent:
-        """A run of which the senders tell nothing, as of another stack."""
+        """A run with senders that report nothing, like another stack."""
 
         def __init__(self, setup: Setup) -> None:
             self.setup = setup
@@ -499,7 +499,7 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words == ["bbr-linux", "cubic", "pacing rate", "sample of the delivery rate"]
-    # What is sampled has another colour than the line, and lies below it.
+    # Samples have another colour than the line, and are below it.
     rates = figure.axes[1]
     line, dots = (
         next(one for one in rates.lines if len(one.get_xdata()) and one.get_marker() == marker)

@@ -123,7 +123,8 @@ def test_events_of_paths_are_those_of_a_stack() -> None:
 def test_a_passive_client_is_found_by_its_next_ack() -> None:
     flow = rows([starter(flows__download__migration="passive")])[0][0]
     assert flow["finished_ns"] is not None
-    # After a break nothing comes of a client that does not know: the server has the old address.
+    # After a break nothing arrives at a client that has not detected the change: the server has the
+    # old address.
     broken = starter(
         flows__download__migration="passive", handoffs__0__gap="500 ms", handoffs__0__at="0.5 s"
     )

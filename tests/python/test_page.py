@@ -65,7 +65,7 @@ def test_numbers_survive_packing() -> None:
 
 
 def data_of(html: str) -> dict[str, Any]:
-    """What is embedded in a page."""
+    """The data that is embedded in a page."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
     assert found
     values: dict[str, Any] = json.loads(found[1])
@@ -125,7 +125,7 @@ def test_copies_that_were_not_under_way_together_are_told_apart() -> None:
 
 
 class Reader(HTMLParser):
-    """What a page is made of."""
+    """The data from which a page is made."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     assert f"every {named} new segment and ACK" in thin
     assert len(unpacked(run["sent"])) < len(unpacked(all_of_it["sent"]))
     assert len(json.dumps(data_of(thin), separators=(",", ":"))) <= 36_000
-    # What is lost or sent again is all there, with what became of it.
+    # All losses and retransmissions are there, with their fate.
     for kind in (1, 2):
         assert unpacked(run["kind"]).count(kind) == unpacked(all_of_it["kind"]).count(kind)
     lost = {run["ends"].index(one) for one in run["ends"] if one.startswith("lost ")}
@@ -339,7 +339,7 @@ def test_zoom_move_and_reset(opened: Page) -> None:
     near = opened.view()
     for low, high in (("t0", "t1"), ("s0", "s1")):
         assert near[high] - near[low] == pytest.approx((whole[high] - whole[low]) / np.e, rel=0.01)
-    # What was under the pointer still is.
+    # The point under the pointer stays there.
     assert opened.under(x, y) == pytest.approx(before)
     opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300, modifiers=8)
     flat = opened.view()
@@ -394,7 +394,7 @@ def test_two_fingers_zoom(opened: Page) -> None:
     flat = opened.view()
     assert flat["t1"] - flat["t0"] == pytest.approx((moved["t1"] - moved["t0"]) / 2)
     assert (flat["s0"], flat["s1"]) == pytest.approx((moved["s0"], moved["s1"]))
-    # A tap tells what is there.
+    # A tap shows the details.
     opened.run("midflight.look(0, 0.1e9, 0, 60)")
     place = opened.run("midflight.runs[0].segment.indexOf(20)")
     browser.touch("Start", opened.point(0, "segment", place))
@@ -506,7 +506,7 @@ def test_dark_where_dark_is_preferred(opened: Page) -> None:
     assert colours(opened) == [[255, 255, 255, 255], "rgb(255, 255, 255)"]
     opened.browser.dark(True)
     dark = [[20, 25, 30, 255], "rgb(20, 25, 30)"]
-    # The page hears of it with its next frame.
+    # The page receives it with its next frame.
     until = time.monotonic() + 20
     while colours(opened) != dark and time.monotonic() < until:
         time.sleep(0.02)

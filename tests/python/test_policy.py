@@ -66,7 +66,7 @@ def test_a2_in_python_is_a2(tmp_path: Path) -> None:
 
 
 class Counting:
-    """Remembers what it was asked, and orders by that: copies must not share it."""
+    """Stores its calls, and its orders depend on them: copies must not share them."""
 
     def __init__(self) -> None:
         self.acks = 0
@@ -326,7 +326,7 @@ def test_an_interrupt_ends_a_slow_policy_within_a_second(tmp_path: Path, command
         "explain": ["explain", "wifi-to-lte", "--at", "20s"],
         "trace": ["plot", "wifi-to-lte", "--out", str(tmp_path / "x.png")],
     }[command]
-    # No data comes to an end.
+    # No data has an end.
     words += ["--policy", f"slow={file}:Slow", "--set", f"{SCHEME}=slow"]
     words += ["--set", "flows.download.size=unlimited"]
     program = [sys.executable, "-c", "import sys; from midflight.cli import main; sys.exit(main())"]

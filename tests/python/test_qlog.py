@@ -1,4 +1,4 @@
-"""qlog says what the trace says."""
+"""qlog agrees with the trace."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_qlog_says_what_the_trace_says(tmp_path: Path, capsys: pytest.CaptureFix
     assert [one["data"] for one in of("midflight:notice")] == [
         {"of": "handoff", "from": "wifi", "to": "lte"}
     ]
-    # Metrics add up to what the sender is in the end, and in between.
+    # The metrics give the state of the sender at the end, and in between.
     metrics: dict[str, Any] = {}
     by_time: dict[float, dict[str, Any]] = {}
     for one in of("quic:recovery_metrics_updated"):

@@ -97,7 +97,7 @@ def test_a_threshold_marks_at_once() -> None:
 def test_the_table_shows_what_queues_did(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Columns for early drops and marks are there where there are some, and only there."""
+    """There are columns for early drops and marks if there are any, and only then."""
     file = tmp_path / "slow.toml"
     file.write_text(
         'end = "10 s"\n[links.cell]\nrate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = "codel"\n'
@@ -121,7 +121,7 @@ def test_the_table_shows_what_queues_did(
 
 
 def handoffs(forward: bool, *, to: str = "lte", **queue: str) -> Scenario:
-    """Return a download that leaves one link for another and comes back, with gaps."""
+    """Return a download that moves from one link to another and back, with gaps."""
     links = {
         name: Link(rate="20 Mbit/s", delay="15 ms", queue="100 packets", **queue)
         for name in ("wifi", "lte")
@@ -137,7 +137,9 @@ def handoffs(forward: bool, *, to: str = "lte", **queue: str) -> Scenario:
 
 @pytest.mark.parametrize("to", ["lte", "wifi"])
 def test_a_station_that_forwards_loses_nothing(to: str) -> None:
-    """What it has when the node leaves, and what comes until it is back, arrives there."""
+    """Packets that it has when the node leaves, and that arrive until the node is back, arrive at
+    the node.
+    """
     lost = handoffs(False, to=to).run().flows
     kept = handoffs(True, to=to).run().flows
     assert lost.column("drops_break")[0] > 50
@@ -195,7 +197,7 @@ def test_what_is_forwarded_is_the_same_in_a_fork() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(sets: list[str], said: str) -> None:
-    """One sentence names what was read and what is accepted."""
+    """One sentence has what was read and what is accepted."""
     pairs = dict(one.split("=", 1) for one in sets)
     link = Link(rate="10 Mbit/s", delay="20 ms", queue="codel")
     scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="10 s")

@@ -62,7 +62,7 @@ def test_the_bbr_of_every_stack_draws_from_the_seed() -> None:
 
 def test_sizes_are_the_same_with_and_without_encryption() -> None:
     plain, encrypted = (flow_of(starter(flows__download__tls=tls)) for tls in (False, True))
-    # The handshakes differ by some bytes; what comes after them does not.
+    # The handshakes differ by some bytes; later packets do not.
     assert abs(plain["duration_ns"] - encrypted["duration_ns"]) < 0.03 * plain["duration_ns"]
 
 
@@ -198,7 +198,7 @@ def test_tshark_decrypts_a_capture(stack: str, tmp_path: Path) -> None:
     packets = [one["_source"]["layers"] for one in json.loads(told.stdout)]
     kinds = [kind for one in packets for kind in one.get("quic.frame_type", ())]
     assert len(packets) > 300
-    # Path challenges and their answers are within what is encrypted, and so is every stream.
+    # Path challenges and their answers are encrypted, and so is every stream.
     assert {"26", "27"} <= set(kinds)
     assert sum(8 <= int(kind) <= 15 for kind in kinds) > 250
     assert not any("_ws.malformed" in one for one in packets)

@@ -1,4 +1,4 @@
-"""A part is one file and two lines, as CONTRIBUTING.md says: for every kind of part.
+"""A part is one file and two lines, as in CONTRIBUTING.md: for every kind of part.
 
 One test adds an example of each kind (`tests/data/recipe`) to a copy of the crates. The copy
 compiles, finds each by its name, and puts each to the property tests of the sender. The others read
@@ -51,7 +51,7 @@ RECOVERIES = re.compile(r"^recoveries! \{\n(?P<parts>.*?)\n\}", re.DOTALL | re.M
 
 
 def folder_of(kind: str) -> Path:
-    """Return where the parts of a kind are: those of nodes on the path know packets."""
+    """Return the folder of the parts of a kind: those of nodes on the path use packets."""
     return (SIM if kind == "agent" else CONTROL) / kind
 
 
@@ -70,7 +70,7 @@ def has_registry(module: Path) -> bool:
 
 
 def add_example(folder: Path, example: str) -> None:
-    """Do what the recipe says: copy the file, add the two lines."""
+    """Follow the recipe: copy the file, add the two lines."""
     shutil.copy(EXAMPLES / folder.name / f"{example}.rs", folder)
     module = folder / "mod.rs"
     text, name = module.read_text(encoding="utf-8"), example.title().replace("_", "")
@@ -94,7 +94,7 @@ def test_a_part_of_any_kind_is_one_file_and_two_lines(tmp_path: Path) -> None:
     for folder, kind in KINDS.items():
         add_example(crates / folder_of(folder).relative_to(ROOT / "crates"), kind.example)
     add_example(crates / "tcp/src/recovery", "timeouts")
-    # What is built for the project itself is built anew only where it changed.
+    # Crates of the project itself are compiled again only where they changed.
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     for package, tests, only, passed in (
         ("midflight-control", "--lib", "is_found_by_name", len(KINDS) - 1),

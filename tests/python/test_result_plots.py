@@ -216,7 +216,7 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     text = out.read_text()
     assert "12 cells" in text
     assert text.count("data:image/svg+xml") == 2
-    # What the sweep prints: the medians of each group, and the comparison.
+    # The output of the sweep: the medians of each group, and the comparison.
     for row in rows_of(swept / "comparison.csv"):
         assert f"{float(row['difference']) / 1e9:.4g}" in text
     for gap in ("0.2s", "1s"):

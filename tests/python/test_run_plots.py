@@ -1,4 +1,4 @@
-"""Pictures of runs and sweeps show what the runs did; mistakes are told in one sentence."""
+"""Figures of runs and sweeps agree with the runs; errors are one sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def moving(**more: Any) -> Scenario:
 
 
 def lines_of(axes: Any) -> dict[str, Any]:
-    """What is drawn by its name in the legend."""
+    """The drawn objects by their names in the legend."""
     handles, labels = axes.get_legend_handles_labels()
     return dict(zip(labels, handles, strict=True))
 
@@ -59,7 +59,7 @@ def test_a_history_is_what_the_trace_says() -> None:
     assert one.digest == table.digest
     assert len(one) == len(table)
     for at in (0.05, 0.149, 0.2, 0.9, 1.2):
-        # A step holds from its instant on; the log's functions ask for what was before.
+        # A step holds from its instant on; the log's functions need the previous value.
         assert one.flight.at(int(at * 1e9)) == log.flight_size(at + 1e-9)
         assert one.steps("cwnd").at(int(at * 1e9)) == log.last("cwnd", at + 1e-9)
     assert len(one.lost) == len(log.dropped()) > 0
@@ -115,7 +115,7 @@ def test_names_of_what_happens_to_the_path() -> None:
         (4.55, "make", "b changes"),
     ]
     assert sum(m.kind == "notice" for m in found.moments) == 6
-    # The flow has no end: it goes on to that of the run.
+    # The flow has no end: it continues to the end of the run.
     assert found.end_ns == 5_000_000_000
     assert all(order.author and order.reason for order in found.orders)
     assert found.orders
@@ -131,7 +131,7 @@ def test_flows_by_their_names() -> None:
     runs = histories(moving(), flow="other-1", schemes=["sack", "a1", "sack"])
     assert [one.label for one in runs] == ["sack", "a1"]
     assert runs[0].digest == histories(moving(), flow="other-1")[0].digest
-    # A panel says which of several flows it is of.
+    # A panel names its flow if there are several.
     (panel,) = run_figure(runs[1:], kind="time-sequence").axes
     assert panel.get_title(loc="left") == "other-1, a1"
     (first,) = histories(moving())
@@ -399,7 +399,7 @@ def test_the_legend_reads_in_the_order_of_the_lines() -> None:
     assert figure.legends[0].get_title().get_text() == "Scheme of a"
     rows = {round(one.get_window_extent().y0) for one in figure.legends[0].get_texts()}
     assert len(rows) == 2
-    # Asked for, values stand in the order in which they are asked for.
+    # Requested values have the order of the request.
     wanted = [f"sender {n}" for n in (5, 0, 3, 1, 6)]
     data = axis_data(columns, **how, where={"flows.a.scheme": wanted})
     assert [line.label for line in data.lines] == wanted
@@ -610,7 +610,7 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
         assert out.stat().st_size > 5000
     path = plot_axis(folder / "flows.csv", tmp_path / "a.png", x="seed", y="sent", by=["scheme"])
     assert path.read_bytes().startswith(b"\x89PNG")
-    # A table of one's own runs is as good: its flows are told apart.
+    # A table of your own runs works too: its flows are distinguished.
     table = moving(runs=2).run().flows
     assert plot_axis(table, tmp_path / "b.png", x="run", y="goodput_bps").stat().st_size > 5000
     columns = {name: table.column(name) for name in table.column_names}

@@ -1,4 +1,4 @@
-"""Scenarios: files and objects say the same, runs repeat, and mistakes are told in one sentence."""
+"""Scenarios: files and objects are equivalent, runs repeat, and errors are one sentence."""
 
 from __future__ import annotations
 

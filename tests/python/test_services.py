@@ -42,7 +42,7 @@ class Mine:
 
     on_start = on_notice
 """
-#: The words that ask each question at small size, with a loss or a handoff in it.
+#: The command of each question at small size, with a loss or a handoff.
 QUESTIONS = {
     "handoff": (
         'handoff --old "2 Mbit/s, 20 ms" --new "1 Mbit/s, 50 ms" --kind bbm --at 2s --end 20s'
@@ -75,12 +75,12 @@ class Question:
         self.name, self.capsys = name, capsys
         Path("move.toml").write_text(SCENARIO)
         Path("mine.py").write_text(POLICY)
-        #: What is behind `explain`, and what asks it.
+        #: The sources of `explain`, and their commands.
         self.words = shlex.split(QUESTIONS[name]) or ["move.toml"]
         self.command = shlex.split(QUESTIONS[name]) or ["run", "move.toml"]
 
     def ask(self, *more: str) -> str:
-        """Ask with more options; return what is printed."""
+        """Run the command with more options; return its output."""
         return self.say(*self.command, *more)
 
     def say(self, *words: str, status: int = 0) -> str:
@@ -255,7 +255,7 @@ def test_errors_say_what_they_are_about() -> None:
     name, value, accepted = about(lambda: scenario.plan(sets={"links.lte.rate": "5"}))
     assert (name, value) == ("links.lte.rate", "5")
     assert about(lambda: scenario.plan().setup(3)) == ("run", "3", "0 to 0")
-    # What Python refuses is told in the same way.
+    # Errors in Python are reported in the same way.
     name, value, accepted = about(lambda: midflight.studies.load("daniel-koj"))
     assert (name, value) == ("study", "daniel-koj")
     assert "daniel-kojo-2008" in str(accepted)

@@ -63,7 +63,7 @@ def several(**more: object) -> midflight.Table:
 
 def test_the_clocks_of_flows_tick_alike_unless_set_apart() -> None:
     def digests(step: str, flows: int = 2) -> list[str]:
-        # With so short an RTO the estimate tells in what is sent.
+        # With an RTO this short the estimate affects what is sent.
         knobs = {"min_rto": "10 ms", "rtt_tick_phase_step": step}
         return list(several(flows=flows, schemes=["sack"], knobs=knobs).column("digest"))
 
@@ -287,7 +287,7 @@ def test_what_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count("has no effect") == 3
 
 
-# What is wrong, the words it must name: what was read, and what would be accepted.
+# The wrong input, and the words that the error must contain: what was read, and what is accepted.
 HANDOFF = ["handoff", *PAIR, "--at", "2s"]
 MISTAKES = {
     "no flows": ([*HANDOFF, "--flows", "0"], ["--flows", '"0"', "1 to 64"]),

@@ -520,7 +520,7 @@ GIVEN: dict[str, list[str]] = {
     "wifi-to-lte": ["for 2 s", "gap of 2 s", "1 s, Lim", "3 s."],
 }
 
-#: What has numbers that nobody would take for a measurement.
+#: Texts with numbers that are no measurements.
 NAMES = re.compile(
     r'(?:[\w.*]+=)?(?:"[^"]*"|\{[^}]*\})|[\w.*]+=[\w-]+|handoffs\.0\.\w+'  # settings
     r"|\b(?:RFC \d+|[aA][1-5]|HTTP/1\.1|IMC 2012|[35]G|wifi-to-3g|links\.3g)\b"

@@ -90,7 +90,7 @@ def test_the_verdict_of_every_row(runs: Runs, id: str) -> None:
 
 def test_a_claim_needs_what_it_reads(study: Study) -> None:
     class Listed(Runs):
-        """Makes nothing that was not asked for."""
+        """Makes only the requested runs."""
 
         asked = False
 

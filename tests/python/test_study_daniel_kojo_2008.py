@@ -166,7 +166,7 @@ def test_what_failed_is_said_before_any_figure(tmp_path: Path) -> None:
 def test_claims_need_no_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without matplotlib and what reports are made with there are the same claims and data."""
+    """Without the packages for figures and reports there are the same claims and data."""
     whole = reproduce(NAME, figure="23", out=tmp_path / "whole")
     for name in [n for n in sys.modules if n.partition(".")[0] in DRAWING]:
         monkeypatch.delitem(sys.modules, name)

@@ -97,7 +97,7 @@ def test_shards_are_kept_by_what_is_in_them(tmp_path: Path) -> None:
         midflight.Plan(json.dumps({**other, "end": "20 s"}), name=None), AXES, shard_cells=5
     )
     assert len(slower.missing(tmp_path)) == 4
-    # Read again from its folder it is the same, and only what is gone is run again.
+    # Read again from its folder it is the same, and only missing shards are run again.
     again = Sweep.read(tmp_path)
     assert [one.address for one in again.shards()] == [one.address for one in shards]
     lost = shard_folder(tmp_path, shards[2])
@@ -516,7 +516,7 @@ def test_a_summary_by_some_axes_is_over_all_values_of_the_others(
     assert one["pairs"] == 6
     each = [one["difference"] for one in apart["comparison"]]
     assert one["difference"] == pytest.approx(sum(each) / 2)
-    # The compared axis is always told apart.
+    # The compared axis is always separated.
     assert by_gap["groups"] == apart["groups"]
 
 
@@ -721,7 +721,7 @@ def test_a_cell_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
     in_file = [row["title"] for row in rows(tmp_path / "flows.csv")]
     assert in_file == ["'=1+1", "plain", "''=1+1", "''"]
     assert [row["title"] for row in read_flows(tmp_path)] == titles
-    # Parquet has no need of quotes; verify and plot know which file has them.
+    # Parquet needs no quotes; verify and plot distinguish the files.
     for name in ("flows", "phases"):
         column = parquet.read_table(tmp_path / f"{name}.parquet").column("title").to_pylist()
         assert list(dict.fromkeys(column)) == titles

@@ -61,7 +61,7 @@ def test_columns_from_python_are_the_file(drive: Path) -> None:
     """A mapping, a DataFrame and the file give the same run."""
 
     class Frame:
-        """What a DataFrame has of columns."""
+        """The interface of the columns of a DataFrame."""
 
         columns = ("time_s", "rate_mbps")
 
@@ -82,7 +82,7 @@ def test_columns_from_python_are_the_file(drive: Path) -> None:
 
 
 def test_bad_columns_are_refused() -> None:
-    """What is no trace is refused with a sentence."""
+    """Other objects are refused with a sentence."""
     for trace, why in (
         (5, "a trace is int"),
         ({"time_s": ["x"], "rate_mbps": [1]}, "has no numbers"),
@@ -140,7 +140,7 @@ def test_explain_and_plot_take_them(
 
 
 def test_the_rate_is_in_the_samples(drive: Path) -> None:
-    """Samples of the link have the rate at their instants, and tell of the outage."""
+    """Samples of the link have the rate at their instants, and show the outage."""
     links, _ = read_plan(drive).setup(0).samples()
     names = links.column("link")
     rows = zip(

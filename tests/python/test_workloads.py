@@ -1,4 +1,4 @@
-"""Workloads through the command line: what a page, a video and a call measure."""
+"""Workloads through the command line: the measures of a page, a video and a call."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ stagger = "poisson 100 ms"
 
 
 def test_sizes_of_transfers_are_drawn(tmp_path: Path) -> None:
-    """By the seed alone, with the mean that is asked for; all others are the same ones."""
+    """Sizes depend only on the seed, with the requested mean; all others are the same."""
     (tmp_path / "load.toml").write_text(DRAWN)
     scenario = Scenario.read(tmp_path / "load.toml")
 
