@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ from midflight import _core as core
 Array = np.ndarray[Any, Any]
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+
+from literature import needs  # noqa: E402
+
 MARK = "<!-- What follows is written by bench/compare.py. -->\n"
 
 
@@ -93,6 +98,10 @@ GRIDS = {
     ),
 }
 KINDS = ("mbb", "bbm")
+#: Losses without a handoff: by the radio, and at a wired bottleneck.
+LOSSES = ("1 % lost by the radio", "a wired bottleneck")
+LOST = "uniform 1%"
+LOSS_SEEDS = 5
 PLAIN = "sack"
 #: Parts that are a half of a scheme, or a tool.
 APART = {
@@ -120,6 +129,8 @@ class Outcome:
     #: make-before-break only.
     left: Array
     resident_drops: Array
+    #: Medians of transfers without a handoff: an entry for each kind of loss and each link.
+    lossy: Array
 
 
 def schemes() -> list[str]:
@@ -147,6 +158,35 @@ def sweep(
         start_notice=True,
         end_ns=600_000_000_000,
     )
+
+
+def lossy(grid: Grid, scheme: str) -> Array:
+    """Return the seconds that a transfer without a handoff takes, for each kind of loss and link.
+
+    The bottleneck has two thirds of the link's rate and a queue of 10 to 50 packets.
+    """
+    plans = []
+    for kind, (rate, delay), seed in itertools.product(
+        LOSSES, grid.links.values(), range(LOSS_SEEDS)
+    ):
+        link = {"rate": f"{rate} kbit/s", "delay": f"{delay} ms", "queue": "1 bdp"}
+        values: dict[str, Any] = {
+            "profile": grid.profile,
+            "seed": 1 + seed,
+            "end": "600 s",
+            "links": {"access": link},
+            "flows": {"download": {"scheme": scheme, "size": "3 MB"}},
+            "set": grid.settings,
+        }
+        if kind == LOSSES[0]:
+            link["loss"] = LOST
+        else:
+            queue = f"{10 * (1 + seed)} packets"
+            values["wired"] = {"rate": f"{2 * rate // 3} kbit/s", "queue": queue}
+        plans.append(core.Plan(json.dumps(values), name=None))
+    flows, _ = core.run_plans(plans)
+    took = [np.inf if one is None else one / 1e9 for one in flows.column("duration_ns")]
+    return np.median(np.array(took).reshape(len(LOSSES), -1, LOSS_SEEDS), axis=2)
 
 
 def measure(grid: Grid, names: Sequence[str]) -> list[Outcome]:
@@ -181,6 +221,7 @@ def measure(grid: Grid, names: Sequence[str]) -> list[Outcome]:
                 drops=cells(tables, "drops_data", np.mean),
                 left=cells(beside, "acked_window", lambda v: float(np.mean(v[1::2]))),
                 resident_drops=cells(beside, "drops_data", lambda v: float(np.mean(v[1::2]))),
+                lossy=lossy(grid, scheme),
             )
         )
     return outcomes
@@ -204,7 +245,7 @@ def times_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
     head = ["scheme"]
     for kind in ("make-before-break", "break-before-make"):
         head += [f"{kind}: median", "10 to 90 %", "best", "worst"]
-    rows = [head]
+    rows = [[*head, "needs"]]
     for one in outcomes:
         cells = [f"`{one.scheme}`"]
         for relative in ratios(one, plain):
@@ -216,7 +257,32 @@ def times_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
                 f"{percent(relative[best])}, {grid.name_of(best)}",
                 f"{percent(relative[worst])}, {grid.name_of(worst)}",
             ]
-        rows.append(cells)
+        rows.append([*cells, needs(one.scheme)])
+    return rows
+
+
+def loss_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
+    """Return who is faster and slower where packets are lost without a handoff.
+
+    A scheme that changes nothing there has no row.
+    """
+    names = list(grid.links)
+    rows = [["scheme"]]
+    for kind in LOSSES:
+        rows[0] += [f"{kind}: median", "best", "worst"]
+    rows[0].append("needs")
+    for one in outcomes[1:]:
+        if {percent(ratio)[1:] for ratio in (one.lossy / outcomes[0].lossy).flat} == {"0"}:
+            continue
+        cells = [f"`{one.scheme}`"]
+        for relative in one.lossy / outcomes[0].lossy:
+            best, worst = int(relative.argmin()), int(relative.argmax())
+            cells += [
+                percent(float(np.median(relative))),
+                f"{percent(relative[best])}, {names[best]}",
+                f"{percent(relative[worst])}, {names[worst]}",
+            ]
+        rows.append([*cells, needs(one.scheme)])
     return rows
 
 
@@ -314,9 +380,18 @@ def report(grid: Grid, outcomes: Sequence[Outcome]) -> str:
             "## How long a transfer takes",
             "",
             "Per cent more or less than the plain sender (`sack`); medians over the instants, then "
-            f"over the {len(grid.pairs)} pairs of links.",
+            f"over the {len(grid.pairs)} pairs of links. Needs: *S* the sender changes, *R* the "
+            "receiver, *N* a network gives notices ([more](related-work.md)).",
             "",
             markdown(times_table(grid, outcomes)),
+            "## Losses without a handoff",
+            "",
+            "The time of 3 MB over each of the links, as above: with a radio that loses 1 % of the "
+            "packets, and through wired links of two thirds of the link's rate with a queue of 10 "
+            "to 50 packets. Medians of five runs, then over the links. Schemes that change nothing "
+            "here have no row.",
+            "",
+            markdown(loss_table(grid, outcomes)),
             "## Who is unsafe",
             "",
             "Timeouts and lost data packets of a handoff, means of all; and what a plain flow on "

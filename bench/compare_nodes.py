@@ -3,7 +3,7 @@
     .venv/bin/python bench/compare_nodes.py            print the tables
     .venv/bin/python bench/compare_nodes.py --write    write the page
 
-Four situations, in the profiles linux and ns2; the same seeds and instants for each.
+Five situations, in the profiles linux and ns2; the same seeds and instants for each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,10 @@ import numpy as np
 from midflight import _core as core
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+
+from literature import needs  # noqa: E402
+
 PAGE = ROOT / "docs" / "comparison-nodes.md"
 MARK = "<!-- What follows is written by bench/compare_nodes.py. -->\n"
 PROFILES = ("linux", "ns2")
@@ -38,38 +41,11 @@ LOST = "uniform 1%"
 GAP = "500 ms"
 SITUATIONS = {
     "losses": "1 % lost by the radio",
+    "wired": "a wired bottleneck",
     "make": "make-before-break",
     "break": f"break-before-make, {GAP}",
     "outage": "an outage of 3 s",
 }
-#: Who has to have a part, by the list that it is in.
-NEEDS = {
-    "controllers": {"S"},
-    "responses": {"S"},
-    "classifiers": {"S"},
-    "detectors": {"S"},
-    "signals": {"R"},
-}
-#: Parts that have the receiver measure a train, or routers answer.
-MEASURED = {"abest", "rapid", "probe-train", "bandwidth-aware", "va-tcp"}
-ASKS = {"quick-start"}
-
-
-def needs(parts: Sequence[str]) -> str:
-    """Return who has to have a scheme: sender, receiver, notices of the network, routers."""
-    found: set[str] = set()
-    for kind, who in NEEDS.items():
-        if any(one["name"] in parts for one in getattr(core, kind)()):
-            found |= who
-    for one in core.policies():
-        if one["name"] in parts:
-            found |= {"S"} if one["heeds"] == "marks" else {"S", "N"}
-    if MEASURED & set(parts):
-        found.add("R")
-    if ASKS & set(parts):
-        found |= {"R", "every router"}
-    order = ("S", "R", "N", "every router")
-    return ", ".join(one for one in order if one in found) or "-"
 
 
 @dataclass(frozen=True)
@@ -85,14 +61,11 @@ class Way:
 def ways() -> list[Way]:
     """Return the compared schemes and agents, the plain sender first."""
     found = [
-        Way(one["name"], needs(one["parts"]), scheme=one["name"])
+        Way(one["name"], needs(one["name"]), scheme=one["name"])
         for one in core.schemes()
         if one["name"] not in APART
     ]
-    place = {"m-tcp": "B (the router)"}
-    agents = [
-        Way(one["name"], place.get(one["name"], "B"), agent=one["name"]) for one in core.agents()
-    ]
+    agents = [Way(one["name"], needs(one["name"]), agent=one["name"]) for one in core.agents()]
     return [*found, *agents]
 
 
@@ -112,6 +85,11 @@ def scenarios(way: Way, profile: str, situation: str) -> list[str]:
             flow = {"scheme": way.scheme, "size": "3 MB"}
             if situation == "losses":
                 links[old.lower()]["loss"] = LOST
+            if situation == "wired":
+                # Losses before the base station, by a full queue; its size makes the runs differ.
+                bottleneck = LINKS[old][0] * 2 // 3
+                queue = f"{10 * (1 + number)} packets"
+                wired = {"rate": f"{bottleneck} kbit/s", "queue": queue}
             values: dict[str, Any] = {
                 "profile": profile,
                 "seed": 1 + number,
@@ -123,13 +101,15 @@ def scenarios(way: Way, profile: str, situation: str) -> list[str]:
                 # A proxy without its state is no transfer.
                 "set": {"pep_handover": "on"},
             }
+            if situation == "wired":
+                values["wired"] = wired
             at = f"{0.5 + 0.0613 * number:.4f} s"
             step = {"at": at, "to": new.lower()}
             if situation == "break":
                 step["gap"] = GAP
             if situation == "outage":
                 step |= {"to": old.lower(), "gap": "3 s"}
-            if situation != "losses":
+            if situation not in ("losses", "wired"):
                 values["handoffs"] = [step]
             found.append(json.dumps(values))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,49 @@ def test_commands_of_the_page_are_those_of_the_rows() -> None:
     page = (ROOT / "docs" / "helps-and-hurts.md").read_text(encoding="utf-8")
     commands = re.findall(r"^midflight run .*", page, re.MULTILINE)
     assert commands == [row.command() for row in ROWS if row.source]
+
+
+def accepted(profile: str) -> list[str]:
+    """Return the schemes that are compared and that a profile accepts."""
+    link = {"rate": "1 Mbit/s", "delay": "1 ms"}
+    found = []
+    for name in COMPARE.schemes():
+        values = {"profile": profile, "links": {"a": link}, "flows": {"f": {"scheme": name}}}
+        try:
+            _core.Plan(json.dumps({"end": "1 s"} | values), name=None)
+        except _core.MidflightError:
+            continue
+        found.append(name)
+    return found
+
+
+def tables(page: str) -> list[list[list[str]]]:
+    """Return the cells of each table of a page."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
+        for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    ]
+
+
+def test_the_comparison_has_every_scheme_and_who_has_to_change() -> None:
+    """If not: .venv/bin/python bench/compare.py --write"""
+    found = [rows for rows in tables("comparison.md") if rows[0][0] == "scheme"]
+    times, losses, harm = found
+    expected = accepted("linux")
+    for rows in (times, harm):
+        assert [row[0].strip("`") for row in rows[2:]] == expected
+    # Those that change something.
+    assert {row[0].strip("`") for row in losses[2:]} <= {*expected}
+    for rows in (times, losses):
+        assert rows[0][-1] == "needs"
+        assert all(row[-1] == LITERATURE.needs(row[0].strip("`")) for row in rows[2:])
+
+
+def test_the_comparison_of_nodes_has_every_scheme_and_agent() -> None:
+    """If not: .venv/bin/python bench/compare_nodes.py --write"""
+    found = [rows for rows in tables("comparison-nodes.md") if rows[0][1] == "needs"]
+    agents = [one["name"] for one in _core.agents()]
+    for profile, rows in zip(("linux", "ns2"), found, strict=True):
+        assert [row[0].strip("`") for row in rows[2:]] == [*accepted(profile), *agents]
+        assert all(row[1] == LITERATURE.needs(row[0].strip("`")) for row in rows[2:])
