@@ -240,7 +240,9 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many rows have which verdict, and how many of their parts pass."""
+    """The number of rows with each verdict, and the numbers of their parts and of the parts that
+    pass.
+    """
 
     verdicts: Mapping[Verdict, int]
     passed: int
@@ -258,7 +260,7 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(self.verdicts.values())
 
     def __str__(self) -> str:
@@ -304,7 +306,7 @@ class Ledger:
 
     @classmethod
     def joined(cls, *ledgers: Ledger) -> Ledger:
-        """One ledger of several, in the order given."""
+        """One ledger with the claims of several, in the given order."""
         whole = cls()
         for ledger in ledgers:
             for claim in ledger:

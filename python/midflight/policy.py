@@ -44,8 +44,8 @@ class Policy(Protocol):
 
     Each hook returns orders, or None for none:
 
-    - `on_notice(notice, view)`: a notice of a handoff has come
-    - `on_advice(advice, view)`: throughput advice has come in place of a notice (`Advice`); a
+    - `on_notice(notice, view)`: a notice of a handoff has arrived
+    - `on_advice(advice, view)`: throughput advice has arrived in place of a notice (`Advice`); a
       scenario with advice refuses a policy without this hook
     - `on_start(notice, view)`: the connection is about to open, and the sender gets a notice of its
       link; a policy with this hook is called from then on
@@ -55,7 +55,7 @@ class Policy(Protocol):
     """
 
     def on_notice(self, notice: HandoffNotice, view: SenderView) -> Iterable[Order] | None:
-        """Answer a notice."""
+        """React to a notice."""
 
 
 #: Your own policies and congestion controllers by the names of schemes; each is a class, or a

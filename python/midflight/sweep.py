@@ -260,7 +260,7 @@ class Sweep:
 
     @property
     def cells(self) -> int:
-        """How many combinations there are."""
+        """The number of combinations."""
         return math.prod(map(len, self.axes.values()))
 
     def values(self, cell: int) -> dict[str, str]:
@@ -273,7 +273,7 @@ class Sweep:
         return {key: values[place] for (key, values), place in each}
 
     def sets(self, cell: int) -> list[tuple[str, str]]:
-        """Return the values of a cell as the core takes them, with no `*` in a path."""
+        """Return the values of a cell for the core, without `*` in a path."""
         each = self.values(cell).items()
         return [(path, value) for key, value in each for path in self.paths[key]]
 
@@ -320,7 +320,7 @@ class Sweep:
             ) from error
 
     def check(self) -> None:
-        """Try every value of every axis with the first ones of the others."""
+        """Check every value of every axis, with the first values of the other axes."""
         from midflight import _core
 
         scenario = json.loads(self.scenario)
@@ -409,7 +409,9 @@ class Sweep:
             yield Shard(number, cells, address.hexdigest())
 
     def traces(self) -> list[str]:
-        """Return what represents the content of the recordings that axes name."""
+        """Return an address for each recording that an axis names; it depends on the recording's
+        content.
+        """
         found = []
         stride = self.cells
         for key, values in self.axes.items():
@@ -489,7 +491,7 @@ class Sweep:
         yield some, plans
 
     def table(self, cells: Sequence[int], table: Table | Columns) -> str:
-        """Return what these cells gave as CSV, with the number and the values of each cell."""
+        """Return the results of these cells as CSV, with the number and the values of each cell."""
         import io
 
         text = io.StringIO()
@@ -497,7 +499,7 @@ class Sweep:
         return text.getvalue()
 
     def rows(self, cells: Sequence[int], table: Table | Columns) -> Iterator[list[Any]]:
-        """Yield the head and the rows of what these cells gave."""
+        """Yield the head and the rows of the results of these cells."""
         names = [name for name in table.column_names if name != "cell"]
         yield ["cell", *self.axes, *self.numbers, *names]
         numbers = {
@@ -516,13 +518,13 @@ class Sweep:
             yield [cells[place], *values[place], *row]
 
     def cells_of(self, share: tuple[int, int]) -> int:
-        """How many cells a share, (i, n) for every n-th shard from i on, has."""
+        """The number of cells of a share; (i, n) is every n-th shard from i on."""
         i, n = share
         firsts = range(0, self.cells, self.shard_cells)[i::n]
         return sum(min(self.shard_cells, self.cells - first) for first in firsts)
 
     def missing(self, folder: Path, share: tuple[int, int] = (0, 1)) -> list[Shard]:
-        """Return the shards of a share, (i, n) for every n-th from i on, that are not there."""
+        """Return the missing shards of a share; (i, n) is every n-th shard from i on."""
         i, n = share
         mine = islice(self.shards(), i, None, n)
         return [shard for shard in mine if not _is_whole(shard_folder(folder, shard))]
@@ -561,7 +563,7 @@ class Sweep:
             _write_whole(file, text)
 
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
-        """Write the tables of a shard, as a whole or not at all."""
+        """Write the tables of a shard, completely or not at all."""
         target = shard_folder(folder, shard)
         mark = f"{_host()}+{os.getpid()}+{secrets.token_hex(4)}"
         unfinished = target.with_name(f"{shard.address}+{mark}+.tmp")
@@ -583,7 +585,7 @@ class Sweep:
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def merge(self, folder: Path) -> None:
-        """Put the tables of all shards together, in the order of the cells."""
+        """Merge the tables of all shards, in the order of the cells."""
         for name in TABLES:
             files = [shard_folder(folder, shard) / f"{name}.csv" for shard in self.shards()]
             _concatenate(files, folder / f"{name}.csv")

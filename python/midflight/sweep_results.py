@@ -104,7 +104,7 @@ class Group:
         return quartiles(list(self.runs.values()))
 
     def missing(self) -> int:
-        """How many runs have no value."""
+        """The number of runs without a value."""
         return int(np.isnan(list(self.runs.values())).sum())
 
 

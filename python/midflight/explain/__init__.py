@@ -164,8 +164,8 @@ def explain(
     """Explain the most significant event at or just before an instant; None if there is none.
 
     `source` is a setup, or a plan with the number `run` of its run from 0. `at_ns` is counted from
-    the start of the run, `flow` is the name of a flow (default: the first). `what` takes the last
-    event of one kind, one of `CHOICES`. Raises `MidflightError` for a flow that there is not.
+    the start of the run, `flow` is the name of a flow (default: the first). `what` selects the last
+    event of one kind, one of `CHOICES`. Raises `MidflightError` for an unknown flow.
     """
     find = None if what is None else ALIASES.get(what, what)
     setup = setup_of(source, run)
@@ -300,7 +300,9 @@ def waited_copies(history: History, stall: Stall) -> list[Copy]:
 
 
 def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
-    """Return the event to explain, and why it is that one; None if there is none by then."""
+    """Return the event to explain, and the reason for the choice; None if there is no event up to
+    then.
+    """
     end = history.at(at_ns)
     last = next(history.backward(end), None)
     if last is None:

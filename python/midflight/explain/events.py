@@ -130,7 +130,7 @@ class SenderBefore:
 
 @dataclass(frozen=True)
 class Copy:
-    """One transmission of a segment, and what became of it."""
+    """One transmission of a segment, and its fate."""
 
     seq: int
     sent: Row
@@ -152,7 +152,7 @@ class Stall:
 
     @property
     def length_ns(self) -> int:
-        """How long it lasted."""
+        """Its length."""
         return self.end_ns - self.begin_ns
 
 
@@ -224,7 +224,9 @@ class History:
             raise OutsideWindowError
 
     def head(self, index: int) -> int | None:
-        """Return what reached the sender and led to an event, if that is inside the sender."""
+        """Return the head of an event: the event that made the sender act, if it is an event of the
+        sender.
+        """
         self._holds(index)
         return self.events.head(index)
 
@@ -295,7 +297,7 @@ class History:
         return range(first, index + 1)
 
     def counted(self, ack: int) -> int | None:
-        """Return the place of this ACK in the count of duplicates, if it is counted."""
+        """Return the number of this ACK in the count of duplicates, if it is counted."""
         before = self.sender_before(ack).duplicates
         for row in self.onward(ack + 1):
             if row.time_ns != self.row(ack).time_ns or self.head(row.index) not in (ack, None):
@@ -305,7 +307,9 @@ class History:
         return None
 
     def echo(self, index: int) -> Row | None:
-        """Return the echo of congestion that a sender is still answering at an event, if one."""
+        """Return the echo of congestion to which a sender still reacts at an event, if there is
+        one.
+        """
         for row in self.backward(index):
             if row.event in ("fast_retransmit", "rto", "recovery_exit", "spurious"):
                 return None
@@ -361,7 +365,7 @@ class History:
         return self._of_data("data drop", "rcv", seq, sent_ns)
 
     def ack_sending(self, ack: Row) -> Row | None:
-        """Return the departure of an ACK that arrived or was lost; None if nobody sent it."""
+        """Return the departure of an ACK that arrived or was lost; None if no node sent it."""
         if ack.since_ns is None:
             return None
         self._reaches(ack.since_ns)
@@ -408,7 +412,9 @@ class History:
         return Stall(begin_ns, end_ns, last.index, False, self.sender_before(last.index).una)
 
     def sender(self, at_ns: int) -> dict[str, Any]:
-        """Return the sender after everything before that instant; nothing for a QUIC stack's."""
+        """Return the state of the sender after everything before that instant; empty for a QUIC
+        stack.
+        """
         told = next(one for one in self.setup.flows if one["name"] == self.flow)
         if told["stack"] in QUIC_STACKS:
             return {}
