@@ -358,8 +358,8 @@ def compared() -> dict[str, str]:
     unsafe = {row[0] for row in rows if len(row) == 7 and row[-1] == "yes"}
     found = {}
     for row in rows:
-        # The last column of ten is who has to change.
-        if len(row) not in (9, 10) or row[0] == "`sack`":
+        # The last column is who has to change.
+        if len(row) != 10 or row[0] == "`sack`":
             continue
         name = row[0]
         found[name.strip("`")] = (
