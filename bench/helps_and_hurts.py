@@ -373,8 +373,9 @@ def main() -> None:
             print(asdict(one))
         return
     if given.name:
-        new = {(one.name, one.effect): one for one in made}
-        made = [new.get((one.name, one.effect), one) for one in read()]
+        known = {(one.name, one.effect): one for one in [*read(), *made]}
+        order = itertools.product((way.name for way in ways()), EFFECTS)
+        made = [known[one] for one in order if one in known]
     with FILE.open("w", encoding="utf-8", newline="") as file:
         names = [*(one.name for one in fields(Row)), "command"]
         writer = csv.DictWriter(file, names, lineterminator="\n")
