@@ -1,22 +1,21 @@
-//! Other readings of A11's rule (Daniel & Kojo, report on available bandwidth, section
-//! 3, "Available bandwidth estimation cycles"), which "calculates the available bandwidth as
-//! in the PathChirp algorithm": as soon as the queueing delay begins to rise, all segments
-//! at higher rates count with the rate at which it did; the average over the chirp is
-//! reported. Unlike pathChirp, which is the default, it does not ask whether the delay
-//! falls again. Weighted by the gaps it reports a twentieth of an idle path's rate, because the
-//! slow segments at the beginning have the largest weight.
+//! Other readings of A11's rule (Daniel & Kojo, report on available bandwidth, section 3, "Available
+//! bandwidth estimation cycles"), which "calculates the available bandwidth as in the PathChirp
+//! algorithm": as soon as the queueing delay begins to rise, all segments at higher rates count with
+//! the rate at which it did; the average over the chirp is reported. Unlike pathChirp, which is the
+//! default, it does not check whether the delay falls again. Weighted by the gaps it reports a
+//! twentieth of an idle path's rate, because the slow segments at the beginning have the largest
+//! weight.
 //!
 //! These readings do not specify two points, which are settings here:
 //!
-//! - With which weights the rates are averaged. "As in the pathChirp
-//!   algorithm" is by the gaps, which weighs the low rates most ([`abest`] with
-//!   [`Averaging::ByGaps`]); "the average rate" may be the plain one. In pathChirp
-//!   itself the segments before the only rise would count with its rate too, so that only that rate
-//!   is left ([`first_rise`]).
-//! - What a chirp without a rise tells. An average of its rates is below the
-//!   highest, so that a sender that continues only if the estimate reaches the
-//!   highest rate, as A11's does, never would. pathChirp reports the highest rate
-//!   then, and so does this ([`CleanChirp::Highest`]) unless told otherwise.
+//! - The weights of the rates in the average. "As in the pathChirp algorithm" means by the gaps,
+//!   which gives the low rates the largest weights ([`abest`] with [`Averaging::ByGaps`]); "the
+//!   average rate" may be the plain one. In pathChirp itself the segments before the only rise would
+//!   count with its rate too, so that only that rate is left ([`first_rise`]).
+//! - The result of a chirp without a rise. An average of its rates is below the highest, so a sender
+//!   that continues only if the estimate reaches the highest rate, as A11's does, would never
+//!   continue. pathChirp reports the highest rate then, and so does this by default
+//!   ([`CleanChirp::Highest`]).
 
 use midflight_units::{Duration, Rate};
 
@@ -27,7 +26,7 @@ use super::{gaps, rounded, SegmentTimes};
 pub enum Averaging {
     /// The gaps (Ribeiro et al. 2003, equation 4).
     ByGaps,
-    /// All alike.
+    /// All equal.
     Plain,
 }
 
@@ -45,8 +44,8 @@ impl CleanChirp {
     pub const NAMED: &[(&str, Self)] = &[("highest", Self::Highest), ("average", Self::Average)];
 }
 
-/// The average rate, those above the first rise cut to its rate; rounded to the
-/// nearest bit/s. None for fewer than two segments.
+/// The average rate, with rates above the first rise limited to its rate; rounded to the nearest
+/// bit/s. None for fewer than two segments.
 pub fn abest(
     passages: &[SegmentTimes],
     bytes: u32,
@@ -111,7 +110,7 @@ mod tests {
         );
         let rise = first_rise(&doubling(&delays), 1000, US);
         assert_eq!(rise, Some(Rate::from_mbps(4)));
-        // That it falls again makes no difference.
+        // A later fall makes no difference.
         let falls = [500, 500, 500, 900, 500];
         assert_eq!(
             bps(&falls, Averaging::ByGaps, CleanChirp::Highest),
@@ -135,7 +134,7 @@ mod tests {
             bps(&delays, Averaging::Plain, CleanChirp::Average),
             3_750_000
         );
-        // No clock tells a rise of a microsecond from none.
+        // A rise of a microsecond is below the resolution of a clock.
         let hardly = [700, 700, 701, 702, 703];
         assert_eq!(
             bps(&hardly, Averaging::ByGaps, CleanChirp::Highest),
@@ -161,8 +160,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Over a link with so much to spare: within the chirp's rates, not above what there is by
-        /// more than a step of the chirp, and never less for more to spare.
+        /// Over a link with `spare` available: the result is within the chirp's rates, exceeds the
+        /// available rate by at most a step of the chirp, and never decreases with more spare rate.
         #[test]
         fn it_lies_within_the_chirp_and_grows_with_what_is_to_spare(
             low in 100_000u64..10_000_000,
@@ -179,7 +178,7 @@ mod tests {
                     rate.map_or(0, Rate::as_bps)
                 };
                 let found = estimate(spare);
-                // A gap is whole nanoseconds, so that its rate is a little off.
+                // A gap is whole nanoseconds, so its rate is slightly inexact.
                 prop_assert!(found + low / 1000 >= low && found <= high + high / 1000 + 1);
                 prop_assert!(found <= estimate(spare + high / 10));
                 let rise = first_rise(&of(spare), 1500, US).map_or(0, Rate::as_bps);

@@ -2,8 +2,8 @@
 //! available bandwidth from a chirp. Pure functions of the times at which each segment was sent and
 //! arrived.
 //!
-//! Rates are those of links: a segment counts with its size on the wire, where the report of Daniel
-//! & Kojo writes MSS. The rate of a gap is computed from the actual sending times, so a late sender
+//! Rates are those of links: a segment counts with its size on the wire, while the report of Daniel
+//! & Kojo uses MSS. The rate of a gap is computed from the actual sending times, so a late sender
 //! causes no error.
 
 mod chirp;
@@ -33,7 +33,7 @@ pub struct SegmentTimes {
 pub struct Estimate {
     /// Number of the train.
     pub train: u16,
-    /// The rate found out; none if a segment was missing.
+    /// The measured rate; none if a segment was missing.
     pub rate: Option<Rate>,
 }
 
@@ -51,7 +51,7 @@ pub enum ChirpRule {
 }
 
 impl ChirpRule {
-    /// All, with their names in settings.
+    /// All rules, with their names in settings.
     pub const NAMED: &[(&str, Self)] = &[
         ("abest", Self::Abest),
         ("abest-plain", Self::AbestPlain),
@@ -60,10 +60,10 @@ impl ChirpRule {
     ];
 }
 
-/// How a receiver estimates.
+/// The settings of a receiver's estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EstimatorConfig {
-    /// The rule for chirps that ask for no other.
+    /// The rule for chirps that do not name one.
     pub chirp: ChirpRule,
     /// The result of [`abest`] for a chirp without a rise.
     pub clean: CleanChirp,
@@ -78,8 +78,8 @@ pub struct EstimatorConfig {
 }
 
 impl EstimatorConfig {
-    /// pathChirp as its paper has it, without smoothing: successive chirps of one
-    /// sender ask about different ranges of rates.
+    /// pathChirp as in its paper, without smoothing: successive chirps of one sender cover different
+    /// ranges of rates.
     pub const DEFAULT: Self = Self {
         chirp: ChirpRule::PathChirp,
         clean: CleanChirp::Highest,
@@ -115,11 +115,11 @@ impl EstimatorConfig {
     }
 }
 
-/// A chirp as the rules look at it: its gaps, their rates, and whether the
-/// one-way delay rises across each.
+/// A chirp in the form for the rules: its gaps, their rates, and whether the one-way delay rises
+/// across each.
 struct Gap {
     seconds: f64,
-    /// In bit/s, rounded down: where the gap was rounded down too, not below the rate meant.
+    /// In bit/s, rounded down: since the gap was rounded down too, not below the intended rate.
     rate: f64,
     rises: bool,
 }
@@ -145,7 +145,7 @@ fn rate_over(bytes: u32, time: Duration) -> Rate {
     Rate::from_bps(u64::try_from(bits).unwrap_or(u64::MAX)).unwrap_or(LEAST)
 }
 
-/// The lowest rate there is: less is reported as this.
+/// The minimum rate: lower rates are reported as this.
 const LEAST: Rate = match Rate::from_bps(1) {
     Some(rate) => rate,
     None => Rate::from_mbps(1),
@@ -186,7 +186,7 @@ mod testing {
         passages(&times)
     }
 
-    /// A chirp over a fluid link with this much to spare, and after a fixed delay.
+    /// A chirp over a fluid link with this spare rate and a fixed delay.
     pub(super) fn through(low: u64, high: u64, segments: u16, spare: u64) -> Vec<SegmentTimes> {
         let rate = |bps| Rate::from_bps(bps).unwrap_or(Rate::from_mbps(1));
         let train = Train {

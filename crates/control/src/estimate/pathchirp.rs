@@ -1,7 +1,6 @@
-//! pathChirp (Ribeiro, Riedi, Baraniuk, Navratil & Cottrell 2003, section 3), as
-//! its author's receiver for ns-2 does it: if an excursion of the queueing delay ends, its rates
-//! were available where the delay rose; if one does not end, the available bandwidth is its first
-//! rate.
+//! pathChirp (Ribeiro, Riedi, Baraniuk, Navratil & Cottrell 2003, section 3), as in its author's receiver for ns-2:
+//! if an excursion of the queueing delay ends, its rates were available where the delay rose; if one does not end,
+//! the available bandwidth is its first rate.
 
 use midflight_units::{Duration, Rate};
 
@@ -13,8 +12,8 @@ pub struct PathChirp {
     /// F: an excursion is over when the delay above its start has fallen below
     /// its largest divided by this.
     pub decrease: f64,
-    /// L: excursions across fewer gaps say nothing. None to choose it by the
-    /// chirp: a quarter of its gaps, from 2 to 5.
+    /// L: excursions across fewer gaps are ignored. None to choose it from the chirp: a quarter of its gaps, from 2
+    /// to 5.
     pub busy: Option<u16>,
 }
 
@@ -85,8 +84,8 @@ mod tests {
         pathchirp(&doubling(delays_us), 1000, knobs, US).map_or(0, Rate::as_bps)
     }
 
-    /// Seven gaps of 8 ms down to 125 us at 1 to 64 Mbit/s. The delay never comes down from the rise
-    /// across the fifth, at 16 Mbit/s: every gap counts with that.
+    /// Seven gaps of 8 ms down to 125 us at 1 to 64 Mbit/s. The delay does not fall after the rise across the fifth,
+    /// at 16 Mbit/s: every gap counts with that.
     #[test]
     fn an_excursion_that_does_not_end_gives_its_first_rate() {
         let delays = [500, 500, 500, 500, 500, 700, 900, 1200];
@@ -120,7 +119,7 @@ mod tests {
     fn an_excursion_that_ends_counts_with_its_own_rates_where_the_delay_rose() {
         let delays = [500, 800, 1100, 1400, 600, 600, 800, 1100];
         assert_eq!(bps(&delays, 1.5, 4), 5_291_339);
-        // L = 5: it was too short to tell, and all count with 32 Mbit/s.
+        // L = 5: it was too short to count, and all count with 32 Mbit/s.
         assert_eq!(bps(&delays, 1.5, 5), 32_000_000);
     }
 

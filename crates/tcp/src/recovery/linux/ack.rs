@@ -1,4 +1,4 @@
-//! An ACK, in the order of tcp_ack().
+//! Processing of an ACK, in the order of tcp_ack().
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
@@ -17,29 +17,29 @@ use crate::sender::Core;
 pub(super) struct News {
     /// SND.UNA before.
     pub(super) before: Seq,
-    /// SND.UNA from this ACK on.
+    /// SND.UNA after this ACK.
     una: Seq,
     pub(super) advanced: bool,
-    /// It SACKs something that was not SACKed.
+    /// It SACKs a segment for the first time.
     pub(super) sacked: bool,
-    /// It reports that a segment has met congestion (FLAG_ECE).
+    /// It reports a CE mark (FLAG_ECE).
     pub(super) congested: bool,
-    /// A segment up to `high` that was never sent again has arrived.
+    /// A segment up to `high` that was never retransmitted has arrived.
     pub(super) original: bool,
-    /// It reports a duplicate that a retransmission has made, and that one is the probe.
+    /// It reports a duplicate caused by a retransmission, and whether that was the probe.
     pub(super) dsack: bool,
     dsack_of_probe: bool,
     /// Retransmissions are found to be lost.
     pub(super) lost_again: bool,
-    /// The timer shall be restarted.
+    /// The timer must be restarted.
     pub(super) set_timer: bool,
     /// Lowest segment that has arrived late.
     late: Option<Seq>,
-    /// Of segments never sent again that it SACKs: when the first and the last were sent.
+    /// For newly SACKed segments that were never retransmitted: when the first and the last were sent.
     sacked_sent: Option<(Instant, Instant)>,
-    /// The newest of what has arrived: when it was sent, one past it, and what had been delivered.
+    /// The newest segment that has arrived: when it was sent, one past it, and the delivered count at that time.
     newest: Option<(Instant, Seq, u64)>,
-    /// The round trip of what was sent last, in microseconds.
+    /// The RTT of the segment sent last, in microseconds.
     latest: Option<u64>,
     /// The timestamp that it echoes.
     pub(super) echo: Option<Instant>,
@@ -57,9 +57,9 @@ impl News {
 /// The measurements of the ACK, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
-    /// Of the earliest segment, for the timeout, and when that was sent.
+    /// The RTT of the earliest segment, for the timeout, and when that was sent.
     rtt: Option<(u64, Instant)>,
-    /// Of the latest, for the controller and the least RTT.
+    /// The RTT of the latest segment, for the controller and the minimum RTT.
     latest: Option<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Linux {
         self.sending.new = true;
     }
 
-    /// An ACK that comes late may still SACK something.
+    /// A late ACK may still SACK segments.
     fn take_old(&mut self, core: &mut Core, ack: &Ack, news: &mut News, log: &mut impl Log) {
         if !ack.sack.is_empty() {
             self.tag(core, ack, news);
@@ -151,7 +151,8 @@ impl Linux {
         let una = news.before.max(ack.ack);
         news.una = una;
         let nxt = self.board.nxt();
-        // tcp_is_sackblock_valid(): what the ACK number covers by now may have been retransmitted in this recovery.
+        // tcp_is_sackblock_valid(): segments below the present ACK number may have been retransmitted in this
+        // recovery.
         let marker = self.undo.marker;
         let is_answer = |b: &SackBlock| {
             let is_covered = dsack == Some(*b) && b.right <= una && b.right > news.before;
@@ -196,7 +197,7 @@ impl Linux {
         }
     }
 
-    /// The segments that a block covers are SACKed, from the first examined one on.
+    /// Processes the SACKed segments of a block, from the first examined one on.
     fn join_parts(&mut self, core: &Core, block: SackBlock, from: Seq, una: Seq) {
         let board = &self.board;
         let is_done = |seq| {
@@ -206,7 +207,7 @@ impl Linux {
         self.queue.sack(block, from, una, is_done, &core.sizes);
     }
 
-    /// tcp_check_dsack(), tcp_dsack_seen(): whether a retransmission has made it.
+    /// tcp_check_dsack(), tcp_dsack_seen(): returns whether a retransmission caused it.
     fn count_dsack(&mut self, block: SackBlock, news: &mut News) -> bool {
         let segments = block.right.saturating_sub(block.left);
         if segments == 0 {
@@ -334,7 +335,7 @@ impl Linux {
         } else if let (Some((_, last)), true) = (news.sacked_sent, is_sampled) {
             let head = self.board.head().map(|head| head.sent);
             let first = news.sacked_sent.map_or(last, |(first, _)| first);
-            // Of data sent after the head: otherwise the timeout could be postponed for ever.
+            // Only for data sent after the head: otherwise the timeout could be postponed endlessly.
             news.set_timer = head.is_some_and(|head| first < head);
         }
         if let Some(latest) = samples.latest {
@@ -348,7 +349,7 @@ impl Linux {
         };
         let clock = core.config.rto.clock;
         let (tick, window) = (clock.count(core.now), min_rtt_window(clock));
-        // Zero would be less than anything.
+        // Zero would be below every other value.
         let latest = if latest == 0 {
             clock.length(1).as_nanos() / 1000
         } else {
@@ -369,7 +370,7 @@ impl Linux {
         if !is_resent || news.dsack_of_probe {
             self.probe = None;
         } else if ack > high {
-            // It has repaired a loss.
+            // The probe has repaired a loss.
             self.begin_reduction(core, Author::Recovery, log);
             self.state = Ca::Cwr;
             self.end_reduction(core, log);
@@ -412,13 +413,13 @@ impl Linux {
     }
 }
 
-/// The value of a clock of milliseconds.
+/// The value of a millisecond clock.
 fn millis(clock: Jiffies, at: Instant) -> u64 {
     let phase: Duration = clock.phase;
     (at.as_nanos() + phase.as_nanos()) / 1_000_000
 }
 
-/// tcp_ack_update_rtt(), the choice.
+/// tcp_ack_update_rtt(): the choice of the sample.
 fn measure(core: &Core, news: &News, acked_sent: Option<(Instant, Instant)>) -> Samples {
     let mut samples = Samples::default();
     let since = |sent| micros(sent, core.now);
@@ -431,7 +432,7 @@ fn measure(core: &Core, news: &News, acked_sent: Option<(Instant, Instant)>) -> 
         samples.latest = Some(since(last));
     }
     if let (None, Some(echo), true) = (samples.rtt, news.echo, news.advanced) {
-        // Timestamps count milliseconds.
+        // Timestamps count in milliseconds.
         let clock = core.config.rto.clock;
         let passed = millis(clock, core.now)
             .saturating_sub(millis(clock, echo))

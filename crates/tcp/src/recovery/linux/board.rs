@@ -1,8 +1,8 @@
 //! The retransmission queue: every segment in flight with its tags, and the order of transmission
 //! (tcp_rtx_queue and tsorted_sent_queue).
 //!
-//! Tags are as in tcp_input.c: SACKed, lost, and a retransmission under way. In flight is what was
-//! sent, less what is SACKed or lost, plus retransmissions under way (tcp_packets_in_flight()).
+//! Tags are as in tcp_input.c: SACKed, lost, and retransmission in flight. In flight are the sent
+//! segments, minus SACKed and lost ones, plus retransmissions in flight (tcp_packets_in_flight()).
 
 use educe::Educe;
 use midflight_units::{Instant, Ring, Seq};
@@ -11,16 +11,16 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
 const EVER_RESENT: u8 = 8;
-/// It is in the order of transmission.
+/// The segment is in the order of transmission.
 const LISTED: u8 = 16;
 
 /// No neighbour.
 const NONE: Seq = Seq::MAX;
 
-/// The state kept for a segment.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// When it was sent last.
+    /// When it was last sent.
     pub(super) sent: Instant,
     /// The connection's delivered count at that time.
     pub(super) delivered: u64,
@@ -38,12 +38,12 @@ impl Entry {
         self.tags & LOST != 0
     }
 
-    /// A retransmission is under way.
+    /// A retransmission is in flight.
     pub(super) fn is_resent(&self) -> bool {
         self.tags & RESENT != 0
     }
 
-    /// It is lost and has not been sent again since.
+    /// It is lost and has not been retransmitted since.
     pub(super) fn is_due(&self) -> bool {
         self.is_lost() && !self.is_resent()
     }
@@ -59,18 +59,18 @@ impl Entry {
 pub(super) struct Board {
     pub(super) una: Seq,
     entries: Ring<Entry>,
-    /// Ends of the order of transmission.
+    /// Ends of the list in order of transmission.
     first: Seq,
     last: Seq,
     pub(super) sacked_out: u64,
     pub(super) lost_out: u64,
     pub(super) retrans_out: u64,
-    /// Marked lost so far.
+    /// Segments marked lost so far.
     pub(super) lost_ever: u64,
-    /// A part requests the segments newly marked lost; these are they.
+    /// Whether a part needs the newly marked lost segments; these segments.
     pub(super) tells_lost: bool,
     pub(super) marked: Vec<Seq>,
-    /// No segment below this is lost and not sent again.
+    /// No segment below this is lost and not retransmitted.
     hint: Seq,
     /// One past the highest segment SACKed.
     fack: Seq,
@@ -96,7 +96,7 @@ impl Default for Board {
 }
 
 impl Board {
-    /// Segments that are not acknowledged.
+    /// Number of unacknowledged segments.
     pub(super) fn packets_out(&self) -> u64 {
         self.entries.len() as u64
     }
@@ -137,7 +137,7 @@ impl Board {
         self.entries.front()
     }
 
-    /// The first in the order of transmission, and the one that was sent next after another.
+    /// The first segment in the order of transmission, and the one sent next after another.
     pub(super) fn first_sent(&self) -> Option<Seq> {
         (self.first != NONE).then_some(self.first)
     }
@@ -156,7 +156,7 @@ impl Board {
         self.link(earlier, later);
     }
 
-    /// Segments between these two are removed from the order of transmission.
+    /// Removes the segments between these two from the order of transmission.
     fn link(&mut self, earlier: Seq, later: Seq) {
         match self.get_mut(earlier) {
             Some(entry) => entry.later = later,
@@ -168,7 +168,7 @@ impl Board {
         }
     }
 
-    /// It was sent now: the last of all.
+    /// The segment is sent now: it becomes the last in the order.
     fn list(&mut self, seq: Seq) {
         self.unlist(seq);
         let last = self.last;
@@ -200,7 +200,7 @@ impl Board {
         });
     }
 
-    /// It is sent again; a probe's retransmission is not counted as under way.
+    /// The segment is retransmitted; a probe's retransmission does not count as in flight.
     pub(super) fn resend(&mut self, seq: Seq, sent: Instant, delivered: u64, is_probe: bool) {
         let Some(entry) = self.get_mut(seq) else {
             return;
@@ -216,12 +216,13 @@ impl Board {
         self.list(seq);
     }
 
-    /// The first is acknowledged.
+    /// The first segment is acknowledged.
     pub(super) fn pop(&mut self) -> Option<Entry> {
         let entry = self.entries.pop()?;
         self.una += 1;
         if entry.tags == LISTED && entry.earlier == NONE {
-            // As of most: it was sent before all others, once, and neither SACKed nor marked.
+            // The common case: it was sent before all others, once, and is neither SACKed nor
+            // marked.
             self.first = entry.later;
             match self.get_mut(entry.later) {
                 Some(later) => later.earlier = NONE,
@@ -243,7 +244,7 @@ impl Board {
         self.retrans_out -= u64::from(entry.is_resent());
     }
 
-    /// tcp_mark_skb_lost(): whether this is a loss that was not known.
+    /// tcp_mark_skb_lost(): returns whether this loss is new.
     pub(super) fn mark_lost(&mut self, seq: Seq) -> bool {
         let Some(entry) = self.get_mut(seq).filter(|e| !e.is_sacked()) else {
             return false;
@@ -268,14 +269,14 @@ impl Board {
         true
     }
 
-    /// The same where RACK finds it: it leaves the order of transmission until it is sent again.
+    /// The same for RACK: the segment leaves the order of transmission until it is retransmitted.
     pub(super) fn mark_lost_and_unlist(&mut self, seq: Seq) -> bool {
         let is_news = self.mark_lost(seq);
         self.unlist(seq);
         is_news
     }
 
-    /// tcp_sacktag_one(), the tags: it has arrived.
+    /// tcp_sacktag_one(), the tags: the segment has arrived.
     pub(super) fn mark_sacked(&mut self, seq: Seq) {
         let Some(entry) = self.get_mut(seq).filter(|e| !e.is_sacked()) else {
             return;
@@ -284,7 +285,7 @@ impl Board {
         entry.tags |= SACKED;
         entry.tags &= !LOST;
         if was_lost {
-            // A retransmission that was not known to be needed is believed to be under way still.
+            // A retransmission that was not known to be needed still counts as in flight.
             entry.tags &= !RESENT;
             self.lost_out -= 1;
             self.retrans_out -= u64::from(was_resent);
@@ -298,7 +299,7 @@ impl Board {
         self.unlist(seq);
     }
 
-    /// A DSACK reports that a retransmission of it has arrived.
+    /// A DSACK reports that a retransmission of the segment has arrived.
     pub(super) fn retransmission_arrived(&mut self, seq: Seq) {
         if let Some(entry) = self.get_mut(seq).filter(|e| e.is_resent()) {
             entry.tags &= !RESENT;
@@ -306,7 +307,7 @@ impl Board {
         }
     }
 
-    /// Nothing is lost after all.
+    /// Nothing is lost: removes the marks.
     pub(super) fn unmark_lost(&mut self) {
         for seq in self.una..self.nxt() {
             if let Some(entry) = self.get_mut(seq) {
@@ -317,7 +318,7 @@ impl Board {
         self.hint = self.una;
     }
 
-    /// The lowest segment that is lost and not sent again.
+    /// The lowest segment that is lost and not retransmitted.
     pub(super) fn next_lost(&mut self) -> Option<Seq> {
         if self.retrans_out >= self.lost_out {
             return None;
@@ -366,7 +367,7 @@ mod tests {
             (b.in_flight(), b.next_lost(), order(&b)),
             (5, None, vec![0, 2, 3, 4, 1])
         );
-        // Its retransmission is lost as well.
+        // Its retransmission is lost too.
         assert!(b.mark_lost(1));
         assert_eq!((b.in_flight(), b.next_lost()), (4, Some(1)));
         b.resend(1, at(10), 0, false);

@@ -1,5 +1,5 @@
-//! Loss recovery of Linux 6.12: RACK, tail loss probes, proportional rate reduction, F-RTO and undo,
-//! in the order of work of tcp_ack(). With SACK only; timestamps are optional.
+//! Loss recovery of Linux 6.12: RACK, tail loss probes, proportional rate reduction, F-RTO and undo, in the order
+//! of tcp_ack(). With SACK only; timestamps are optional.
 //!
 //! | file | does | functions of the kernel |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | `queue` | the send buffer | tcp_sendmsg_locked(), tcp_sndbuf_expand(), tcp_grow_skb() |
 //! | `send` | what goes next | tcp_write_xmit(), tcp_xmit_retransmit_queue(), tcp_cwnd_validate() |
 //!
-//! Everything counts whole segments, the window too. What is the same as in the kernel and what is
-//! not is on the page linux-behaviour.md.
+//! Everything counts whole segments, including the window. The page linux-behaviour.md lists what is the same as
+//! in the kernel and what is not.
 
 mod ack;
 mod board;
@@ -40,8 +40,7 @@ use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, Inside, RecoveryRequest, SlotKind};
 
-/// Reordering that is expected before any is seen, in segments (net.ipv4.tcp_reordering), and at
-/// most (tcp_max_reordering).
+/// Initial reordering degree in segments (net.ipv4.tcp_reordering), and its maximum (tcp_max_reordering).
 const REORDERING: u64 = 3;
 const MOST_REORDERING: u64 = 300;
 
@@ -56,24 +55,24 @@ enum Ca {
     Loss,
 }
 
-/// The state that undoes a reduction.
+/// The state that is needed to undo a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     /// SND.UNA at the reduction; none if there is nothing to undo.
     marker: Option<Seq>,
-    /// Retransmissions that no DSACK has answered; none if there was none.
+    /// Retransmissions without a DSACK so far; none if there was no retransmission.
     unanswered: Option<u64>,
-    /// The threshold of before; none if it may not come back.
+    /// The threshold before the reduction; none if it must not be restored.
     ssthresh: Option<f64>,
     cwnd: u64,
     /// The first retransmission (retrans_stamp).
     first_resent: Option<Instant>,
 }
 
-/// The probe of the tail.
+/// The tail loss probe.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// SND.NXT when it went.
+    /// SND.NXT when it was sent.
     high: Seq,
     /// It was a retransmission.
     is_resent: bool,
@@ -90,7 +89,7 @@ pub(crate) struct Linux {
     high: Seq,
     undo: Undo,
     prr: Prr,
-    /// A part has ordered to leave the window alone in this recovery.
+    /// A part has ordered that the window must not change in this recovery.
     keeps_window: bool,
     frto: bool,
     /// Timeouts since SND.UNA last advanced.
@@ -103,14 +102,14 @@ pub(crate) struct Linux {
     probe: Option<Probe>,
     /// Segments acknowledged or SACKed.
     delivered: u64,
-    /// The same before the current ACK, or before the current timer.
+    /// That count before the current ACK or the current timer.
     delivered_before: u64,
-    /// Duplicates that DSACKs have reported, and all retransmissions.
+    /// Number of duplicates reported by DSACKs, and of all retransmissions.
     dsacked: u64,
     resent: u64,
-    /// Blocks of the last ACK, which need not be looked at again.
+    /// Blocks of the last ACK, which need not be processed again.
     known: [(Seq, Seq); 4],
-    /// When the SYN was sent first.
+    /// When the SYN was first sent.
     syn_sent: Option<Instant>,
     sending: Sending,
     usage: Usage,
@@ -121,7 +120,7 @@ impl Linux {
         REORDERING + self.more_reordering
     }
 
-    /// tcp_min_rtt(), in microseconds: the greatest number where nothing was measured.
+    /// tcp_min_rtt(), in microseconds: the maximum value if nothing was measured.
     fn min_rtt(&self) -> u64 {
         self.min_rtt.get().unwrap_or(u64::from(u32::MAX))
     }
@@ -168,7 +167,7 @@ impl Linux {
         self.reordering_seen = true;
     }
 
-    /// Tells the controller what is newly marked lost, if it wants to know.
+    /// Passes newly marked lost segments to the controller, if it uses them.
     fn tell_losses(&mut self, core: &mut Core) {
         if !self.board.marked.is_empty() {
             for seq in std::mem::take(&mut self.board.marked) {
@@ -181,7 +180,7 @@ impl Linux {
         matches!(self.state, Ca::Cwr | Ca::Recovery)
     }
 
-    /// Tells the shared state where this one is.
+    /// Updates the shared state from the state of this recovery.
     fn show(&self, core: &mut Core) {
         // The SYN is retransmitted from the start.
         let syn_again = core.books.una() == 0 && self.sending.once.is_some();
@@ -278,7 +277,7 @@ impl LossRecovery for Linux {
         self.sending.new = true;
     }
 
-    /// A delayed response retransmits; the kernel has none, so this is what it does with a loss.
+    /// For a delayed response to duplicate ACKs. The kernel has none; this is how it handles a loss.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
         let una = self.board.una;
         if self.board.mark_lost_and_unlist(una) {

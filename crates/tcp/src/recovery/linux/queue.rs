@@ -12,25 +12,25 @@ use crate::segment::SackBlock;
 use crate::sender::Core;
 use crate::sizes::Sizes;
 
-/// Bytes that the kernel's own structures take of a piece, and of a segment when the buffer is sized
-/// (tcp_sndbuf_expand(): 1460 bytes, headers and the structures, rounded up to a power of two).
+/// Bytes of the kernel's structures per piece, and per segment in the size of the buffer (tcp_sndbuf_expand(): 1460
+/// bytes, headers and the structures, rounded up to a power of two).
 const OVERHEAD: u64 = 960;
 const PER_SEGMENT: u64 = 4352;
-/// net.ipv4.tcp_wmem: the buffer at the start and at most.
+/// net.ipv4.tcp_wmem: the initial and the maximum buffer.
 const BUFFER: u64 = 16_384;
 const MOST_BUFFER: u64 = 4_194_304;
 const INITIAL_SEGMENTS: u64 = 10;
-/// TCP_MSS_DEFAULT: a window of no more is not halved.
+/// TCP_MSS_DEFAULT: a window up to this is not halved.
 const SMALL_WINDOW: u64 = 536;
-/// A part that takes in others remains smaller (tcp_skb_shift()).
+/// A part that absorbs others stays below this size (tcp_skb_shift()).
 const MOST_SHIFTED: u64 = 65_535 * 8;
 
-/// The memory of this many buffers with this many bytes of data each (truesize).
+/// The memory of this many buffers with `bytes` bytes of data in total (truesize).
 pub(super) fn memory(buffers: u64, bytes: u64) -> u64 {
     buffers * OVERHEAD + bytes
 }
 
-/// One past its last byte or, of what has left, segment.
+/// One past its last byte or, for sent data, segment.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     end: u64,
@@ -40,24 +40,24 @@ struct Piece {
 /// The send buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    /// From the first that is not acknowledged.
+    /// From the first one that is not acknowledged.
     pieces: VecDeque<Piece>,
-    /// Where the next new byte is, if nothing has changed since one left.
+    /// Index of the piece of the next new byte, if nothing has changed since the last one was sent.
     next: usize,
     /// One past the last byte written, and its value when PSH was last set.
     written: u64,
     pushed: u64,
     /// Sent data, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
-    /// Some of them have left from before others.
+    /// Data was retransmitted from an earlier position than other data.
     is_rewound: bool,
     freed: Seq,
     /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
     again: (Seq, Seq),
-    /// How many windows the buffer holds.
+    /// How many windows of data the buffer holds.
     factor: u64,
-    /// Bytes in use, and at most.
+    /// Bytes in use, and the maximum.
     used: u64,
     buffer: u64,
     /// The application waits for room.
@@ -84,25 +84,25 @@ impl Default for Queue {
     }
 }
 
-/// The data that are sent when the application has written a piece.
+/// What is sent after the application has written a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Push {
     /// Nothing was written.
     Nothing,
     /// A burst (tcp_push_one()).
     One,
-    /// All that may be sent (__tcp_push_pending_frames()).
+    /// Everything that may be sent (__tcp_push_pending_frames()).
     All,
-    /// The same, but Nagle's algorithm may hold back a short segment: the application has no more.
+    /// The same, but Nagle's algorithm may hold back a short segment: the application has no more data.
     Rest,
 }
 
-/// The piece that the next new segment is of.
+/// The piece of the next new segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
-    /// Bytes of it that have not been sent.
+    /// Unsent bytes of it.
     pub(super) left: u64,
-    /// None follows.
+    /// It is the last piece.
     pub(super) is_last: bool,
 }
 
@@ -112,7 +112,7 @@ impl Queue {
         self.written
     }
 
-    /// The connection is open: the buffer fits the initial window (tcp_init_buffer_space()).
+    /// The connection is open: sizes the buffer for the initial window (tcp_init_buffer_space()).
     pub(super) fn open(&mut self, cwnd: u64, reordering: u64, factor: u64) {
         self.factor = factor;
         self.expand(cwnd, reordering);
@@ -137,8 +137,8 @@ impl Queue {
         self.is_full = !is_writable;
     }
 
-    /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); returns what must then
-    /// be sent. `nxt` is the first byte that has not been sent.
+    /// The application writes another piece, if there is room (tcp_sendmsg_locked()); returns what must then be sent.
+    /// `nxt` is the first unsent byte.
     pub(super) fn write(&mut self, core: &Core, nxt: u64, most_bytes: u64) -> Push {
         let end = core.end_byte().unwrap_or(u64::MAX);
         if self.is_full || self.written >= end {
@@ -187,14 +187,14 @@ impl Queue {
         Push::All
     }
 
-    /// Bytes of the last piece that have not been sent.
+    /// Unsent bytes of the last piece.
     fn tail(&self, nxt: u64) -> u64 {
         let before = self.pieces.len().checked_sub(2);
         let from = before.and_then(|i| self.pieces.get(i)).map_or(0, |p| p.end);
         self.written.saturating_sub(from.max(nxt))
     }
 
-    /// tcp_mark_push() of the last piece, if any of it is left.
+    /// tcp_mark_push() for the last piece, if any of it is unsent.
     fn tell(&mut self, nxt: u64) {
         if self.written > nxt {
             if let Some(last) = self.pieces.back_mut() {
@@ -215,7 +215,7 @@ impl Queue {
         self.pieces.partition_point(|p| p.end <= byte)
     }
 
-    /// The part of a segment. Mostly that is the last.
+    /// The index of the part with this segment. Usually it is the last one.
     fn part(&self, seq: Seq) -> usize {
         let last = self.parts.len().wrapping_sub(1);
         let is_behind = |at: usize| self.parts.get(at).is_some_and(|p| p.end <= seq);
@@ -257,7 +257,7 @@ impl Queue {
         self.parts.len() > 1
     }
 
-    /// This many bytes are sent as one, with these segments; the rest of their piece has its own structures from
+    /// This many bytes are sent as one burst, with these segments; the rest of their piece has its own structures from
     /// then on (tso_fragment()).
     pub(super) fn leaves(&mut self, (nxt, bytes): (u64, u64), segments: (Seq, Seq)) {
         let end = nxt + bytes;
@@ -275,7 +275,7 @@ impl Queue {
         self.begins = first;
     }
 
-    /// The last sent segment gets PSH; it was of the piece of this byte.
+    /// The last sent segment gets PSH; it belongs to the piece with this byte.
     pub(super) fn tell_last(&mut self, byte: u64) {
         if let Some(part) = self.parts.back_mut() {
             part.push = true;
@@ -298,7 +298,7 @@ impl Queue {
         }
     }
 
-    /// The bytes of the part that a segment is of.
+    /// The bytes of the part that contains a segment.
     pub(super) fn part_of(&self, seq: Seq, sizes: &Sizes) -> u64 {
         let at = self.part(seq);
         let (from, to) = match self.parts.get(at) {
@@ -308,15 +308,14 @@ impl Queue {
         sizes.byte(to).saturating_sub(sizes.byte(from))
     }
 
-    /// How many of these segments, from `seq` on, are of one part and so go again as one.
+    /// How many of these segments, from `seq` on, are in one part and therefore retransmitted as one burst.
     pub(super) fn again(&self, seq: Seq, segments: u64) -> u64 {
         let at = self.part(seq);
         let left = self.parts.get(at).map_or(1, |p| p.end - seq);
         segments.min(left)
     }
 
-    /// This many segments are retransmitted as one, and are a separate part from then on
-    /// (tcp_fragment()).
+    /// This many segments are retransmitted as one burst, and are a separate part from then on (tcp_fragment()).
     pub(super) fn leaves_again(&mut self, seq: Seq, segments: u64) {
         let end = seq + segments;
         self.cut(seq);
@@ -330,10 +329,10 @@ impl Queue {
         before.map_or(self.freed, |p| p.end)
     }
 
-    /// A block is SACKed, and the walk over what it covers begins at `from` (tcp_sacktag_walk()). A part of which all
-    /// is SACKed becomes one with such a part before it and gives its structures back (tcp_shift_skb_data());
-    /// else a part ends where the block does (tcp_match_skb_to_sack()). `is_done` says that a segment is SACKed and no
-    /// retransmission of it is under way.
+    /// A block is SACKed, and the walk over its segments begins at `from` (tcp_sacktag_walk()). A part that is
+    /// completely SACKed is merged into such a part before it, and its structures are freed (tcp_shift_skb_data());
+    /// otherwise a part is split where the block ends (tcp_match_skb_to_sack()). `is_done` returns whether a segment
+    /// is SACKed and has no retransmission in flight.
     pub(super) fn sack(
         &mut self,
         block: SackBlock,
@@ -347,7 +346,7 @@ impl Queue {
         while at < self.parts.len() && self.begin(at) < right {
             let (begin, end) = (self.begin(at), self.parts[at].end);
             if self.shift(at, block, una, &is_done, sizes) {
-                // What is at this place now is behind those that are one.
+                // The part at this index now is the one after the merged ones.
                 continue;
             }
             if begin < left && left < end {
@@ -359,7 +358,8 @@ impl Queue {
         }
     }
 
-    /// tcp_shift_skb_data(): whether the part has gone, or only what is not SACKed is left of it.
+    /// tcp_shift_skb_data(): returns whether the part has been merged, completely or up to its first segment that is
+    /// not SACKed.
     fn shift(
         &mut self,
         at: usize,
@@ -375,7 +375,7 @@ impl Queue {
             return false;
         }
         let fits = |queue: &Self, segments: Seq| {
-            // Where a part has rewound the sender, the same data have left in more than one part.
+            // If a part has rewound the sender, the same data is in more than one part.
             let before = queue.parts[at - 1].end.saturating_sub(queue.begin(at - 1));
             (before + segments) * sizes.full() < MOST_SHIFTED
         };
@@ -398,7 +398,7 @@ impl Queue {
         true
     }
 
-    /// The part before has taken this one in.
+    /// Merges this part into the one before it.
     fn join(&mut self, at: usize) {
         if let Some(gone) = self.parts.remove(at) {
             self.parts[at - 1].push |= gone.push;
@@ -406,7 +406,7 @@ impl Queue {
         }
     }
 
-    /// A part begins here; where it is one of two, only the last tells the receiver to hand on.
+    /// Splits a part here; of the two parts only the last one has PSH.
     fn cut(&mut self, seq: Seq) {
         let at = self.parts.partition_point(|p| p.end < seq);
         if self.parts.get(at).is_some_and(|p| p.end > seq) && self.begin(at) < seq {
@@ -416,8 +416,7 @@ impl Queue {
         }
     }
 
-    /// Whether the receiver hands on what it has with this segment, which leaves now: the last of a burst, or
-    /// of such a piece.
+    /// Whether this segment, which is sent now, has PSH: the last one of a burst, or of a piece with PSH.
     pub(super) fn pushes(&self, seq: Seq, is_again: bool) -> bool {
         let begins = if is_again { self.again.0 } else { self.begins };
         let at = self.part(seq);

@@ -1,30 +1,30 @@
-//! RACK as in tcp_recovery.c (RFC 8985 section 6.2): a segment is lost if one that was sent later
-//! has arrived and its own reordering window is over. The reordering window adapts to DSACKs.
+//! RACK as in tcp_recovery.c (RFC 8985 section 6.2): a segment is lost if one that was sent later has
+//! arrived and its own reordering window is over. The reordering window adapts to DSACKs.
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
 use super::board::Board;
 
-/// Recoveries for which a wider wait is kept.
+/// Number of recoveries for which a wider window is kept.
 const PERSIST: u8 = 16;
 const MOST_STEPS: u32 = 255;
 
-/// The segment sent last of those that have arrived, and how much reordering is expected.
+/// The arrived segment that was sent last, and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
     /// When it was sent, and one past it.
     sent: Instant,
     end: Seq,
-    /// Round trip of what arrived last, in microseconds.
+    /// RTT of the last arrival, in microseconds.
     rtt: u64,
-    /// Something has arrived since the queue was last looked at.
+    /// A segment has arrived since the queue was last checked.
     pub(super) advanced: bool,
-    /// A DSACK indicates reordering that was not waited for.
+    /// A DSACK indicates reordering that exceeded the window.
     pub(super) dsack_seen: bool,
     steps: u32,
     persist: u8,
-    /// The delivered count when the wait was last made longer.
+    /// The delivered count when the window was last widened.
     last_delivered: u64,
 }
 
@@ -43,12 +43,12 @@ impl Default for Rack {
     }
 }
 
-/// Microseconds between two instants, by a clock of microseconds.
+/// Microseconds between two instants, on a clock that counts microseconds.
 pub(super) fn micros(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
 }
 
-/// The values on which the wait for reordering depends.
+/// The inputs of the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub(super) reordering_seen: bool,
@@ -70,7 +70,7 @@ impl Rack {
     ) {
         let rtt = micros(sent, now);
         if retrans_of.is_some_and(|min_rtt| rtt < min_rtt) {
-            // It may be the original that has arrived.
+            // It may be the original transmission that has arrived.
             return;
         }
         self.advanced = true;
@@ -98,7 +98,8 @@ impl Rack {
             .filter(|left| *left > 0)
     }
 
-    /// tcp_rack_detect_loss(): marks what is lost; how long to wait for what may be, in microseconds.
+    /// tcp_rack_detect_loss(): marks lost segments; returns how long to wait for those that may be
+    /// lost, in microseconds.
     pub(super) fn detect(&self, now: Instant, board: &mut Board, of: Wait) -> Option<u64> {
         let wait = self.wait(board, of);
         let mut longest = None;
@@ -125,14 +126,14 @@ impl Rack {
         longest
     }
 
-    /// tcp_rack_update_reo_wnd(): `prior` had been delivered when the newest of what has arrived
-    /// was sent.
+    /// tcp_rack_update_reo_wnd(): `prior` is the delivered count when the newest arrived segment was
+    /// sent.
     pub(super) fn adapt(&mut self, prior: u64, delivered: u64) {
         if prior == 0 {
             return;
         }
         if prior < self.last_delivered {
-            // No round trip has passed since the last time.
+            // No round trip has passed since the last update.
             self.dsack_seen = false;
         }
         if self.dsack_seen {
@@ -145,23 +146,23 @@ impl Rack {
         }
     }
 
-    /// A recovery has ended and was needed.
+    /// A recovery has ended and was necessary.
     pub(super) fn recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// One was undone by DSACKs.
+    /// A recovery was undone by DSACKs.
     pub(super) fn undone(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
 }
 
-/// How long the least RTT is kept (tcp_min_rtt_wlen), in ticks.
+/// How long the minimum RTT is kept (tcp_min_rtt_wlen), in ticks.
 pub(super) fn min_rtt_window(clock: Jiffies) -> u64 {
     300 * clock.per_second()
 }
 
-/// A time of whole microseconds.
+/// A duration of whole microseconds.
 pub(super) fn time(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(board.lost_out, 0);
         assert_eq!(rack.detect(us(50_000), &mut board, WAIT), Some(1000));
         assert_eq!(board.lost_out, 1);
-        // In a recovery nothing is waited for; segment 3 was sent later and stays.
+        // In a recovery the window is zero; segment 3 was sent later and is not lost.
         let wait = Wait {
             in_recovery: true,
             ..WAIT
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(board.lost_out, 2);
     }
 
-    /// Three SACKed segments are as good as a recovery, unless reordering has been seen.
+    /// Three SACKed segments have the same effect as a recovery, unless reordering has been seen.
     #[test]
     fn three_sacked_segments_end_the_wait() {
         let mut board = Board::default();
@@ -236,7 +237,7 @@ mod tests {
         assert!(rack.advanced && rack.rtt == 40_000);
     }
 
-    /// Each DSACK a round trip apart makes the wait a quarter of the least RTT longer, for 16
+    /// Each DSACK, a round trip apart, widens the window by a quarter of the minimum RTT, for 16
     /// recoveries.
     #[test]
     fn dsacks_make_the_wait_longer_for_a_while() {

@@ -1,5 +1,4 @@
-//! What is sent next: tcp_write_xmit(), tcp_xmit_retransmit_queue(), and how fully the window is
-//! used.
+//! Choice of the next segment: tcp_write_xmit(), tcp_xmit_retransmit_queue(), and the use of the window.
 
 use midflight_units::{Instant, Seq};
 
@@ -15,57 +14,57 @@ const BURST_BYTES: u64 = 65_215;
 /// tcp_tso_rtt_log, sk_pacing_shift.
 const BURST_RTT_LOG: u32 = 9;
 const BURST_RATE_SHIFT: u32 = 10;
-/// net.ipv4.tcp_limit_output_bytes, and how much more of it retransmissions may take, as a power of two.
+/// net.ipv4.tcp_limit_output_bytes, and the factor for retransmissions, as a power of two.
 const QUEUE_BYTES: u64 = 1 << 20;
 const AGAIN_SHIFT: u32 = 1;
-/// A burst is not held back for longer, in nanoseconds.
+/// Maximum time that a burst is held back, in nanoseconds.
 const DEFER_MOST: u64 = 1_000_000;
 
-/// The segments that the present turn may send.
+/// The segments that may be sent in the current turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sending {
     /// Lost segments, as the window allows.
     pub(super) lost: bool,
     /// New data.
     pub(super) new: bool,
-    /// New data before what is lost: F-RTO asks.
+    /// New data before lost segments: the F-RTO probe.
     pub(super) new_first: bool,
     /// One segment independent of the window, and whether it is a probe.
     pub(super) once: Option<(Seq, bool)>,
     /// One new segment independent of the window: a probe.
     pub(super) probe_new: bool,
-    /// Data that the window has room for, although that is less than a segment.
+    /// Data that fits into the window, although the window is smaller than a segment.
     pub(super) small: bool,
-    /// The retransmission timer is set when what is lost has gone.
+    /// The retransmission timer is set after the lost segments have been sent.
     pub(super) rearm: bool,
-    /// One past the last segment of the burst of retransmissions under way.
+    /// One past the last segment of the current burst of retransmissions.
     again_until: Seq,
     /// The head has been retransmitted.
     head_resent: bool,
-    /// One burst only, without tcp_tso_should_defer(), and whether it has been sent.
+    /// Only one burst, without tcp_tso_should_defer(), and whether it has been sent.
     one: Option<bool>,
-    /// Segments left of the burst under way.
+    /// Segments left of the current burst.
     pub(super) burst: u64,
-    /// Bytes of the last of them, if it is short; else 0.
+    /// Bytes of the last of them, if it is short; otherwise 0.
     tail: u64,
-    /// Bytes of memory that have left in this turn and that the queue below TCP still has; and whether they
-    /// are too many for more (TSQ_THROTTLED).
+    /// Memory in bytes of the data sent in this turn that is still in the queue below TCP; and whether it is too much
+    /// to continue (TSQ_THROTTLED).
     charged: u64,
     throttled: bool,
-    /// The program writes, and what leaves is gone at once; and what of it may leave.
+    /// The application writes, and its data leaves the queue below TCP at once; and what may be sent of it.
     by_program: bool,
     push: bool,
-    /// New segments that have gone in this turn, and whether nothing was in flight before.
+    /// New segments sent in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
     /// The window is what stops the sender.
     limited: bool,
-    /// The controller has set the window while segments were sent: the next event tells.
+    /// The controller has set the window while segments were sent: the next event reports it.
     untold: bool,
 }
 
 impl Sending {
-    /// Something has happened.
+    /// An event has occurred.
     pub(super) fn begin_turn(&mut self) {
         self.burst = 0;
         self.charged = 0;
@@ -89,13 +88,12 @@ impl Sending {
 pub(super) struct Usage {
     limited: bool,
     most_out: u64,
-    /// SND.NXT when that was noted.
+    /// SND.NXT when that was recorded.
     until: Seq,
     used: u64,
-    /// When the window was last in full use, or changed.
+    /// When the window was last fully used, or changed.
     since: Instant,
-    /// A smaller window and its threshold, which the next event puts in force: the application has
-    /// nothing to send.
+    /// A smaller window and its threshold, which the next event sets: the application has nothing to send.
     shrunk: Option<(u64, f64)>,
 }
 
@@ -130,7 +128,7 @@ impl Linux {
             if !std::mem::take(&mut self.sending.throttled) {
                 return None;
             }
-            // The queue below TCP gets rid of what it has: tcp_data_snd_check(), tcp_tsq_write().
+            // The queue below TCP is emptied: tcp_data_snd_check(), tcp_tsq_write().
             self.check_space(core);
             self.sending.charged = 0;
             self.sending.lost = self.board.lost_out > self.board.retrans_out;
@@ -182,7 +180,7 @@ impl Linux {
         }
         self.check_space(core);
         if self.queue.written() == 1 {
-            // tcp_sendmsg_locked(): nothing was to send so far (tcp_rate_check_app_limited()).
+            // tcp_sendmsg_locked(): there was nothing to send before (tcp_rate_check_app_limited()).
             core.limit_by_application(self.board.in_flight());
             self.queue
                 .open(whole(core), self.reordering(), core.buffer_factor());
@@ -199,7 +197,7 @@ impl Linux {
             .check_space(in_flight, whole(core), self.reordering());
     }
 
-    /// tcp_send_loss_probe() with new data: a burst as the window allows, or one segment in spite of it.
+    /// tcp_send_loss_probe() with new data: a burst within the window, or one segment beyond it.
     fn choose_probe(&mut self, core: &mut Core) -> Option<Seq> {
         if self.sending.burst == 0 {
             self.sending.burst = self.probe_burst(core).unwrap_or(0);
@@ -222,7 +220,7 @@ impl Linux {
         Some(seq)
     }
 
-    /// tcp_write_wakeup(): what the window holds of a segment.
+    /// tcp_write_wakeup(): the part of a segment that fits into the window.
     fn choose_small(&mut self, core: &mut Core) -> Option<Seq> {
         let from = self.nxt_byte(core);
         let left = self.queue.piece_end(from)?.saturating_sub(from);
@@ -251,7 +249,7 @@ impl Linux {
         Some(self.leave(core, bytes))
     }
 
-    /// The first byte that has not been sent.
+    /// The first unsent byte.
     fn nxt_byte(&self, core: &Core) -> u64 {
         core.sizes.byte(self.board.nxt())
     }
@@ -262,7 +260,7 @@ impl Linux {
         self.queue.written() <= nxt || core.end_byte().is_some_and(|end| end <= nxt)
     }
 
-    /// There is something to send and the receiver takes a segment of it (tcp_snd_wnd_test()).
+    /// Whether there is something to send and a segment of it fits into the receiver's window (tcp_snd_wnd_test()).
     pub(super) fn may_send_new(&self, core: &Core) -> bool {
         let nxt = self.nxt_byte(core);
         if self.board.nxt() == 0 {
@@ -272,8 +270,8 @@ impl Linux {
         !self.is_drained(core) && piece.min(core.sizes.full()) <= self.window_left(core)
     }
 
-    /// The receiver may have shrunk its window: then what is above is not retransmitted, but the first segment
-    /// always does (__tcp_retransmit_skb()).
+    /// The receiver may have shrunk its window: segments beyond it are not retransmitted, except the first
+    /// unacknowledged one (__tcp_retransmit_skb()).
     pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
         seq == self.board.una || core.sizes.byte(seq) < core.window_edge(self.board.una)
     }
@@ -285,7 +283,7 @@ impl Linux {
         }
         let next = self.board.next_lost();
         let until = self.sending.again_until;
-        // Before it looks at a buffer it asks the pacer, whether that is lost or not.
+        // The kernel consults the pacer before it looks at a buffer, whether that is lost or not.
         let asks = next.is_none_or(|seq| seq >= until) && until != self.board.nxt();
         if asks && core.gate_is_closed() || whole(core) <= self.board.in_flight() {
             return None;
@@ -318,7 +316,7 @@ impl Linux {
         Some(seq)
     }
 
-    /// A burst of what is lost begins here; one past its last segment (__tcp_retransmit_skb()).
+    /// Begins a burst of lost segments; returns one past its last segment (__tcp_retransmit_skb()).
     fn begin_again(&mut self, core: &mut Core, seq: Seq) -> Seq {
         let room = whole(core) - self.board.in_flight();
         let most = room.min(self.burst_segments(core));
@@ -340,7 +338,7 @@ impl Linux {
         }
     }
 
-    /// Bookkeeping for a retransmission (tcp_retransmit_skb()); a probe's are smaller.
+    /// Updates the state for a retransmission (tcp_retransmit_skb()); less for a probe.
     pub(super) fn resend(&mut self, core: &Core, seq: Seq, is_probe: bool) {
         self.board
             .resend(seq, core.stamp(), self.delivered, is_probe);
@@ -370,7 +368,7 @@ impl Linux {
         core.leave(segments, bytes);
     }
 
-    /// The next segment of the burst under way.
+    /// The next segment of the current burst.
     fn send_of_burst(&mut self, core: &mut Core) -> Seq {
         let seq = self.send_new(core);
         self.sending.burst -= 1;
@@ -405,7 +403,7 @@ impl Linux {
         }
         let seq = self.send_of_burst(core);
         if self.sending.burst == 0 {
-            // tcp_event_new_data_sent() of the burst.
+            // tcp_event_new_data_sent() for the burst.
             self.check_space(core);
         }
         Some(seq)
@@ -471,9 +469,9 @@ impl Linux {
         })
     }
 
-    /// tcp_small_queue_check(): whether the memory of data sent in this turn exceeds two buffers of this many bytes, and
-    /// a millisecond at the pacing rate; for retransmissions twice that. The queue below TCP gets rid of it right after
-    /// the turn, and what is lost goes first then.
+    /// tcp_small_queue_check(): whether the memory of data sent in this turn exceeds two buffers of this many bytes,
+    /// and a millisecond at the pacing rate; for retransmissions twice that. The queue below TCP is emptied right after
+    /// the turn, and lost segments are sent first then.
     fn is_throttled(&mut self, core: &Core, bytes: u64, shift: u32) -> bool {
         if self.sending.by_program {
             return false;
@@ -505,8 +503,7 @@ impl Linux {
         edge.saturating_sub(self.nxt_byte(core))
     }
 
-    /// A burst of this many bytes is sent now; returns its segments, of which the last may be
-    /// short.
+    /// A burst of this many bytes is sent now; returns its number of segments, of which the last may be short.
     fn leave(&mut self, core: &mut Core, bytes: u64) -> u64 {
         let (first, from) = (self.board.nxt(), self.nxt_byte(core));
         let full = core.sizes.full();
@@ -617,7 +614,7 @@ impl Linux {
         }
     }
 
-    /// tcp_cwnd_application_limited(), where the application has no more to send.
+    /// tcp_cwnd_application_limited(), if the application has no more to send.
     fn application_limited(&mut self, core: &Core) {
         if self.state == Ca::Open && self.board.nxt() >= core.books.end() {
             let used = self.usage.used.max(core.config.initial_window() as u64);

@@ -1,5 +1,5 @@
 //! One slot for three timers: retransmission, tail loss probe (RFC 8985 section 7) and RACK's
-//! reordering.
+//! reordering timer.
 
 use midflight_units::Duration;
 
@@ -14,8 +14,8 @@ const SLACK: u64 = 2000;
 const LINEAR_SYNS: u32 = 4;
 
 impl Linux {
-    /// How long until the retransmission timeout of the head, if it was set when that was sent, in
-    /// microseconds; not positive if it is past (tcp_rto_delta_us()).
+    /// The time until the retransmission timeout of the head, if it was set when the head was sent,
+    /// in microseconds; not positive if it has passed (tcp_rto_delta_us()).
     fn until_timeout(&self, core: &Core) -> i64 {
         let rto = (core.path.rto.timeout().as_nanos() / 1000) as i64;
         let head = self.board.head();
@@ -53,7 +53,7 @@ impl Linux {
         let clock = core.config.rto.clock;
         let after = match core.path.rto.srtt() {
             Some(srtt) => {
-                // Twice the mean, of which the kernel keeps eighths.
+                // Twice the mean, which the kernel stores in eighths.
                 let twice = srtt.as_nanos() * 2 / 1000;
                 let slack = if out == 1 {
                     core.path.rto.min().as_nanos() / 1000
@@ -78,7 +78,7 @@ impl Linux {
         true
     }
 
-    /// tcp_probe_timer(), where the window is open.
+    /// tcp_probe_timer() with an open window.
     pub(super) fn probe_window(&mut self, core: &mut Core) {
         core.timers.clear_slot();
         self.sending.small = self.board.packets_out() == 0;
@@ -95,7 +95,7 @@ impl Linux {
             self.rearm(core);
             return;
         }
-        // Until the probe has gone.
+        // Until the probe has been sent.
         core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
         if self.may_send_new(core) {
             self.sending.probe_new = true;
@@ -109,7 +109,7 @@ impl Linux {
         self.sending.once = Some((last, true));
     }
 
-    /// The probe has gone.
+    /// The probe has been sent.
     pub(super) fn probe_sent(&mut self, core: &mut Core, is_resent: bool) {
         let high = self.board.nxt();
         self.probe = Some(Probe { high, is_resent });
@@ -126,7 +126,7 @@ impl Linux {
         self.timeouts += 1;
         self.sending.drop_lost();
         self.sending.once = Some((self.board.una, false));
-        // The first SYNs that are sent again do not back off (tcp_syn_linear_timeouts).
+        // The first retransmitted SYNs do not back off (tcp_syn_linear_timeouts).
         if self.board.una > 0 || self.timeouts > LINEAR_SYNS {
             core.path.rto.back_off();
         }
@@ -136,7 +136,7 @@ impl Linux {
     }
 }
 
-/// The wait for segments that may be lost.
+/// Sets the timer for segments that may be lost.
 pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
     let after: Duration = time(left + SLACK);
     let most = core.path.rto.timeout();
@@ -144,7 +144,7 @@ pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
     core.set_slot(SlotKind::Reordering, clock.round_up(after).min(most));
 }
 
-/// The window holds less than a segment, and nothing is in flight (tcp_check_probe_timer()).
+/// The window is smaller than a segment, and nothing is in flight (tcp_check_probe_timer()).
 pub(super) fn await_window(core: &mut Core) {
     if core.timers.slot().is_none() {
         let after = core.path.rto.timeout().max(core.path.rto.min());

@@ -1,5 +1,4 @@
-//! Tracks the delivery rate, for controllers that set a sending rate and for policies that listen
-//! to it.
+//! Tracks the delivery rate, for controllers that set a sending rate and for policies that use it.
 
 use midflight_control::Interests;
 use midflight_units::{Duration, Seq};
@@ -9,7 +8,7 @@ use super::Core;
 use crate::segment::{Ack, Segment};
 
 impl Core {
-    /// A part listens to it.
+    /// Starts tracking, because a part uses the rate.
     pub(super) fn begin_to_follow(&mut self) {
         if self.interests.includes(Interests::RATES) && self.deliveries.is_none() {
             self.deliveries = Some(Box::default());
@@ -17,7 +16,7 @@ impl Core {
         }
     }
 
-    /// A segment has just been handed out; nothing else is in flight if `idle`.
+    /// A segment has just been returned for sending; nothing else is in flight if `idle`.
     pub(crate) fn follow_segment(&mut self, segment: &Segment, idle: bool) {
         let stamp = self.stamp();
         let in_flight = self.loss.pipe().max(1) as u64;
@@ -30,7 +29,7 @@ impl Core {
     pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
         self.rate = None;
         if ack.is_quic() {
-            // Its recovery knows which segments the packet numbers represent.
+            // The QUIC recovery maps packet numbers to segments and calls `follow_segments`.
             return;
         }
         if let Some(deliveries) = &mut self.deliveries {
@@ -39,7 +38,7 @@ impl Core {
         }
     }
 
-    /// The delivery rate that the current ACK shows, in bits of data a second, and whether the application had too
+    /// The delivery rate at the current ACK, in bits of data per second, and whether the application had too
     /// little to send.
     pub(crate) fn delivery_rate(&self) -> Option<(f64, bool)> {
         let sample = self.rate.as_ref()?;
@@ -47,7 +46,7 @@ impl Core {
         Some((sample.per_second()? * bits, sample.app_limited))
     }
 
-    /// An ACK of packet numbers acknowledges these segments, and all below SND.UNA.
+    /// A QUIC ACK acknowledges these segments, and all below SND.UNA.
     pub(crate) fn follow_segments(&mut self, una: Seq, blocks: &[(Seq, Seq)]) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.take(una, blocks, self.now);
@@ -82,7 +81,8 @@ impl Core {
         }
     }
 
-    /// The application is about to write: whether it has had too little to send (tcp_rate_check_app_limited()).
+    /// The application is about to write: checks whether it has had too little to send
+    /// (tcp_rate_check_app_limited()).
     pub(crate) fn note_write(&mut self) {
         let in_flight = self.view().pipe;
         let nothing_left = self.books.max() >= self.books.end();

@@ -1,14 +1,13 @@
 //! Pacing: a burst is not sent earlier than the rate allows (tcp_pacing_check(),
 //! tcp_update_skb_after_send()).
 //!
-//! After a burst the next one waits for the time of the burst's bytes at the rate. A late burst
-//! shortens that by at most half, unless an order gives the rate. As with the queueing discipline
-//! fq the first ten segments of a connection are not paced. Retransmissions after a timeout and
-//! trains, which have their own gaps, do not wait, but the bursts after them do.
+//! After a burst the next one waits for the transmission time of the burst's bytes at the rate. A late burst shortens
+//! the wait by at most half, unless an order sets the rate. As in the queueing discipline fq, the first ten segments of
+//! a connection are not paced. Retransmissions after a timeout and trains, which have their own gaps, do not wait, but
+//! the bursts after them do.
 //!
-//! The recovery of Linux asks the pacer at the start of each burst. Every other kind has bursts of
-//! one segment, which are checked here. A sender without pacing does not reach this code
-//! ([`Core::held`]).
+//! The Linux recovery consults the pacer at the start of each burst. All other recoveries have bursts of one segment,
+//! which are checked here. A sender without pacing does not reach this code ([`Core::held`]).
 
 use midflight_control::Pacing;
 use midflight_units::{Duration, Instant, Rate};
@@ -17,27 +16,27 @@ use super::timers::Deadline;
 use super::Core;
 use crate::config::RecoveryKind;
 
-/// Segments of data at the start that are not paced.
+/// Number of data segments at the start that are not paced.
 const UNPACED: u64 = 10;
 const NANOS: u64 = 1_000_000_000;
 
-/// The gate.
+/// The state of the pacer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pacer {
-    /// When the next burst may leave; before anything was paced, when the last one has left (tcp_wstamp_ns).
+    /// When the next burst may be sent; before anything was paced, when the last one was sent (tcp_wstamp_ns).
     departure: Instant,
-    /// When the burst under way counts as sent: later than it leaves, if a timer had it leave before its time.
+    /// The send time of the current burst: later than the actual time, if a timer sent it early.
     stamp: Instant,
-    /// Segments of data that have left.
+    /// Number of data segments sent.
     sent: u64,
-    /// A burst waits until then.
+    /// The time for which a burst waits.
     wake: Option<Deadline>,
-    /// The rate that an order gives, of what is on the wire, and until when it holds.
+    /// The rate of an order, in bits on the wire, and when it ends.
     ordered: Option<(Rate, Option<Instant>)>,
 }
 
 impl Pacer {
-    /// How long this many bytes of data take at the sender's own rate, in bytes a second.
+    /// The time of this many bytes of data at the sender's own rate, in bytes per second.
     fn takes(&self, bytes: u64, rate: u64) -> u64 {
         if rate == 0 || self.sent < UNPACED {
             return 0;
@@ -45,13 +44,13 @@ impl Pacer {
         (u128::from(bytes * NANOS) / u128::from(rate)) as u64
     }
 
-    /// And this many on the wire at the rate that is ordered.
+    /// The time of this many bytes on the wire at the ordered rate.
     fn takes_by_order(&self, now: Instant, bytes: u64) -> u64 {
         let ordered = self.ordered_at(now);
         ordered.map_or(0, |rate| rate.transmission_time(bytes).as_nanos())
     }
 
-    /// The rate that an order gives, if it is in force.
+    /// The ordered rate, if it applies at this time.
     fn ordered_at(&self, now: Instant) -> Option<Rate> {
         let in_force = |until: Option<Instant>| until.is_none_or(|until| now < until);
         let ordered = self.ordered.filter(|(_, until)| in_force(*until));
@@ -65,7 +64,7 @@ impl Core {
         self.pacer.is_some()
     }
 
-    /// The sender's own rate is in force, not an ordered one.
+    /// The sender's own rate.
     fn own_rate(&self) -> u64 {
         if self.config.pacing || self.path.paces {
             self.path.pacing_rate
@@ -74,7 +73,7 @@ impl Core {
         }
     }
 
-    /// The rate at which segments leave, in bits of data a second: the sender's own, or a lower one that an order gives.
+    /// The rate at which segments are sent, in bits of data per second: the sender's own, or a lower ordered one.
     pub(crate) fn pacing_rate(&self) -> Option<f64> {
         let pacer = self.pacer.as_ref()?;
         let own = Some(self.own_rate()).filter(|rate| *rate > 0);
@@ -88,7 +87,7 @@ impl Core {
         }
     }
 
-    /// tcp_update_pacing_rate(), with this many segments out: a rate of bytes of data a second.
+    /// tcp_update_pacing_rate(), with this many segments outstanding: a rate in bytes of data per second.
     pub(crate) fn update_pacing_rate(&mut self, out: u64) {
         let Some(srtt) = self.path.rto.srtt().filter(|_| !self.path.paces) else {
             return;
@@ -101,12 +100,12 @@ impl Core {
         };
         let out = (self.cwnd() as u64).max(out);
         let bytes = self.sizes.full();
-        // A policy may lift the window altogether; such a rate limits nothing.
+        // A policy may remove the window's limit; then the rate saturates and has no effect.
         self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 
-    /// Whether the next burst has to wait; the caller is woken when it may leave. The timer of
-    /// Linux that runs for an earlier burst runs on.
+    /// Whether the next burst has to wait; if so, the sender is woken when it may be sent. A Linux timer that runs for
+    /// an earlier burst keeps running.
     #[inline]
     pub(crate) fn gate_is_closed(&mut self) -> bool {
         let (now, in_train) = (self.now, self.in_train());
@@ -120,7 +119,7 @@ impl Core {
         is_closed
     }
 
-    /// The kind of recovery, which paces by itself, waits until then.
+    /// A recovery that paces itself waits until then.
     pub(crate) fn wait_for_gate(&mut self, until: Instant) {
         let now = self.now;
         if let Some(pacer) = &mut self.pacer {
@@ -128,8 +127,8 @@ impl Core {
         }
     }
 
-    /// A burst of this many segments and bytes of data is sent, even if the gate is closed; returns the instant that
-    /// counts as its sending time.
+    /// A burst of this many segments and bytes of data is sent, even if the pacer would hold it back; returns the
+    /// instant that counts as its send time.
     #[inline]
     pub(crate) fn leave(&mut self, segments: u64, bytes: u64) -> Instant {
         let (now, own_rate) = (self.now, self.own_rate());
@@ -150,19 +149,19 @@ impl Core {
         leaves
     }
 
-    /// When the next burst may leave, or when the last one has left.
+    /// When the next burst may be sent, or when the last one was sent.
     pub(crate) fn departure_of_burst(&self) -> Instant {
         let last = self.books.last_sent();
         self.pacer.map_or(last, |pacer| pacer.departure)
     }
 
-    /// When a segment that leaves now counts as sent.
+    /// The send time of a segment that is sent now.
     pub(crate) fn stamp(&self) -> Instant {
         self.pacer
             .map_or(self.now, |pacer| pacer.stamp.max(self.now))
     }
 
-    /// How long a timer waits in addition, for the gate to open (tcp_pacing_delay()).
+    /// Additional delay of a timer until the pacer allows a burst (tcp_pacing_delay()).
     pub(crate) fn pacing_delay(&self) -> Duration {
         let Some(pacer) = &self.pacer else {
             return Duration::ZERO;
@@ -175,18 +174,18 @@ impl Core {
         clock.length(ticks)
     }
 
-    /// When the gate opens, if a burst waits for that.
+    /// When the pacer allows the waiting burst, if there is one.
     pub(super) fn gate(&self) -> Option<Deadline> {
         self.pacer.and_then(|pacer| pacer.wake)
     }
 
-    /// Whether nothing comes before that.
+    /// Whether that is the next deadline.
     pub(crate) fn gate_is_next(&self) -> bool {
         let gate = self.gate().map(|(due, _)| due);
         gate.is_some() && gate == self.held_deadline().map(|(due, _)| due)
     }
 
-    /// Whether the gate has opened for a burst that waits; once.
+    /// Whether the pacer now allows a waiting burst; true only once.
     pub(crate) fn take_gate(&mut self, now: Instant) -> bool {
         let wake = self.pacer.as_mut().map(|pacer| &mut pacer.wake);
         let Some(wake) = wake.filter(|wake| wake.is_some_and(|(due, _)| due <= now)) else {
@@ -198,7 +197,7 @@ impl Core {
         true
     }
 
-    /// The controller gives a rate, in segments a second; none for 0.
+    /// The controller sets a rate, in segments per second; 0 for none.
     pub(super) fn pace_by_controller(&mut self, per_second: f64) {
         self.path.paces = per_second > 0.0;
         self.path.pacing_rate = (per_second * f64::from(self.config.payload_bytes())) as u64;
@@ -213,7 +212,7 @@ impl Core {
         self.hold();
     }
 
-    /// Carries out an order to pace.
+    /// Applies an order to pace.
     pub(super) fn order_pacing(&mut self, pacing: Pacing) {
         let now = self.now;
         let ordered = match pacing {

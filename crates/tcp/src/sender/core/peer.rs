@@ -1,5 +1,5 @@
-//! The peer's state as the sender knows it: its window, and the timestamp that the next segments
-//! echo. Also the ACKs to be sent to it: that of its SYN, and those that answer overtaken ACKs.
+//! The peer's state at the sender: its window, and the timestamp that the next segments echo. Also the ACKs to be
+//! sent to it: that of its SYN, and those in response to overtaken ACKs.
 
 use std::num::NonZeroU32;
 
@@ -13,20 +13,20 @@ use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 /// TCP_PAWS_WINDOW.
 const PAWS_WINDOW_MS: u32 = 1;
 
-/// The other end, as far as its ACKs tell.
+/// The state of the other end, from its ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Peer {
-    /// Its window in bytes, and the largest that it has offered; 0 if it does not say it.
+    /// Its window in bytes, and the largest that it has advertised; 0 if it does not advertise one.
     window: u32,
     most: u32,
     /// Its latest timestamp.
     stamp_ms: u32,
-    /// An ACK must be sent; that of its SYN has been.
+    /// An ACK must be sent; the ACK of its SYN has been sent.
     owes_ack: bool,
     has_acked: bool,
-    /// To ACKs out of order.
+    /// Responses to ACKs out of order.
     answers: Answers,
-    /// The next segment ends what the application gets at once.
+    /// The next segment must have PSH.
     pub(super) push: bool,
 }
 
@@ -47,7 +47,7 @@ impl Core {
         self.path.window.receiver_window()
     }
 
-    /// One past the last byte that the receiver takes when everything below `una` is acknowledged
+    /// One past the last byte that the receiver accepts when everything below `una` is acknowledged
     /// (tcp_wnd_end()).
     pub(crate) fn window_edge(&self, una: Seq) -> u64 {
         self.sizes.byte(una) + self.window_bytes()
@@ -61,7 +61,7 @@ impl Core {
         }
     }
 
-    /// The largest window that the receiver has offered, in bytes.
+    /// The largest window that the receiver has advertised, in bytes.
     pub(crate) fn most_window_bytes(&self) -> u64 {
         match self.peer.most {
             0 => self.config.receiver_window * self.sizes.full(),
@@ -69,8 +69,8 @@ impl Core {
         }
     }
 
-    /// Takes an ACK's timestamp and window (tcp_may_update_window()). Returns false for an ACK that is to be
-    /// discarded because newer ones have overtaken it, or as a second SYN-ACK (tcp_send_challenge_ack()).
+    /// Takes an ACK's timestamp and window (tcp_may_update_window()). Returns false for an ACK to discard because
+    /// newer ones have overtaken it, or because it is a second SYN-ACK (tcp_send_challenge_ack()).
     #[inline(never)]
     pub(super) fn take_peer(&mut self, ack: &Ack, window: NonZeroU32) -> bool {
         let una = self.books.una();
@@ -96,8 +96,8 @@ impl Core {
         true
     }
 
-    /// Whether an ACK's timestamp is older than those before it (PAWS: tcp_paws_discard()), unless it repeats the
-    /// latest number and is not much older (tcp_disordered_ack()).
+    /// Whether an ACK's timestamp is older than earlier ones (PAWS: tcp_paws_discard()), unless the ACK repeats
+    /// the latest number and is not much older (tcp_disordered_ack()).
     fn is_overtaken(&self, ack: &Ack, is_news: bool) -> bool {
         let age_ms = self.peer.stamp_ms.saturating_sub(ack.stamp_ms);
         if ack.echo.is_none() || age_ms <= PAWS_WINDOW_MS {
@@ -107,7 +107,7 @@ impl Core {
         ack.ack != self.books.una() || is_news || u64::from(age_ms) > replay_ms
     }
 
-    /// It is answered by an ACK, if one may leave.
+    /// Responds with an ACK, if the rate limit allows it.
     fn answer_discarded(&mut self) {
         if self.peer.answers.allows(self.config.rto.clock, self.now) {
             self.peer.owes_ack = self.config.empty_acks;
@@ -144,12 +144,12 @@ impl Core {
         })
     }
 
-    /// The number of the next packet of a QUIC sender, which has the place of the timestamp that Linux echoes.
+    /// Sets the number of a QUIC sender's next packet, stored in the field of the timestamp that Linux echoes.
     pub(crate) fn set_packet_number(&mut self, number: u64) {
         self.peer.stamp_ms = number as u32;
     }
 
-    /// Whether the next segment ends what the application gets at once.
+    /// Sets whether the next segment has PSH.
     pub(crate) fn set_push(&mut self, push: bool) {
         self.peer.push = push;
     }
