@@ -71,6 +71,7 @@ impl Jiffies {
     }
 
     /// The length of this many ticks.
+    #[inline]
     pub fn length(self, ticks: u64) -> Duration {
         Duration::from_nanos(ticks * self.tick())
     }
@@ -81,7 +82,16 @@ impl Jiffies {
         if self.hz == 0 {
             return time;
         }
-        self.length(self.of_micros(time.as_nanos() / 1000))
+        self.round_up_micros(time.as_nanos() / 1000)
+    }
+
+    /// As [`Self::round_up`], of a time in microseconds.
+    #[inline]
+    pub fn round_up_micros(self, micros: u64) -> Duration {
+        if self.hz == 0 {
+            return Duration::from_micros(micros);
+        }
+        self.length(self.of_micros(micros))
     }
 
     /// When a timer expires that is set now for this time.

@@ -97,8 +97,7 @@ impl Linux {
     /// Mean plus deviation in whole ticks, before the upper bound.
     pub fn timeout(&self) -> Option<Duration> {
         let sum = ((self.srtt_x8 >> 3) + self.rttvar) as u64;
-        let exact = Duration::from_micros(sum);
-        (self.srtt_x8 > 0).then(|| self.clock.round_up(exact))
+        (self.srtt_x8 > 0).then(|| self.clock.round_up_micros(sum))
     }
 
     /// Changes the minimum that is added to the mean.

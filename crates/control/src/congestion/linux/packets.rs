@@ -13,8 +13,8 @@ pub(in crate::congestion) struct Packets {
 impl Packets {
     /// Slow start up to exactly the threshold; returns the rest of `acked` (tcp_slow_start()).
     pub(in crate::congestion) fn slow_start(window: &mut Window, acked: u64) -> u64 {
-        let before = window.cwnd.floor();
-        let cwnd = (before + acked as f64).min(window.ssthresh.floor());
+        let before = floor(window.cwnd);
+        let cwnd = (before + acked as f64).min(floor(window.ssthresh));
         window.cwnd = cwnd;
         acked - (cwnd - before) as u64
     }
@@ -31,7 +31,19 @@ impl Packets {
         self.count += acked;
         more += self.count / per;
         self.count %= per;
-        window.cwnd = window.cwnd.floor() + more as f64;
+        window.cwnd = floor(window.cwnd) + more as f64;
+    }
+}
+
+/// The whole part of a window, which is not negative. Most processors that this is compiled for have no instruction for
+/// [`f64::floor`].
+#[inline]
+fn floor(window: f64) -> f64 {
+    const WHOLE_FROM: f64 = (1_u64 << 52) as f64;
+    if window < WHOLE_FROM {
+        window as i64 as f64
+    } else {
+        window
     }
 }
 

@@ -82,7 +82,9 @@ impl Linux {
         if news.advanced {
             self.timeouts = 0;
         }
-        self.tag(core, ack, &mut news);
+        if !ack.sack.is_empty() {
+            self.tag(core, ack, &mut news);
+        }
         if was_out == 0 {
             if news.dsack {
                 self.alert(core, 0, &mut news, log);
@@ -289,6 +291,20 @@ impl Linux {
         let mut acked_sent: Option<(Instant, Instant)> = None;
         let mut any_resent = false;
         let mut late = None;
+        let first_seq = self.board.una;
+        if let Some((first, last)) = self.board.pop_untouched(ack.ack) {
+            // As of most ACKs: each was sent after the one before, so that the last one decides.
+            let seq = self.board.una - 1;
+            acked_sent = Some((first.sent, last.sent));
+            late = Some(first_seq);
+            news.original |= first_seq < self.high;
+            self.delivered += self.board.una - first_seq;
+            self.rack.advance(core.now, seq, last.sent, None);
+            news.saw(seq, &last);
+            if first_seq == 0 {
+                self.undo.first_resent = None;
+            }
+        }
         while self.board.una < ack.ack {
             let seq = self.board.una;
             let Some(entry) = self.board.pop() else {

@@ -74,6 +74,9 @@ pub(super) struct Board {
     hint: Seq,
     /// One past the highest segment SACKed.
     fack: Seq,
+    /// One past the highest segment that was ever SACKed, marked lost or sent again. Those from here on were sent once,
+    /// in the order of their numbers.
+    touched: Seq,
 }
 
 impl Default for Board {
@@ -91,6 +94,7 @@ impl Default for Board {
             marked: Vec::new(),
             hint: 0,
             fack: 0,
+            touched: 0,
         }
     }
 }
@@ -184,6 +188,7 @@ impl Board {
     }
 
     /// The next segment is sent for the first time.
+    #[inline(always)]
     pub(super) fn push(&mut self, sent: Instant, delivered: u64) {
         let (seq, last) = (self.nxt(), self.last);
         match self.get_mut(last) {
@@ -213,6 +218,7 @@ impl Board {
             entry.tags |= RESENT;
             self.retrans_out += u64::from(!was_resent);
         }
+        self.touched = self.touched.max(seq + 1);
         self.list(seq);
     }
 
@@ -232,6 +238,27 @@ impl Board {
             self.forget(&entry);
         }
         Some(entry)
+    }
+
+    /// All below `ack` are acknowledged, if nothing ever happened to any segment in the queue: the first and the last of
+    /// them.
+    #[inline]
+    pub(super) fn pop_untouched(&mut self, ack: Seq) -> Option<(Entry, Entry)> {
+        if self.una < self.touched {
+            return None;
+        }
+        let count = ack.saturating_sub(self.una).min(self.packets_out()) as usize;
+        let first = *self.entries.front()?;
+        let last = *self.entries.get(count.checked_sub(1)?)?;
+        self.entries.drop_front(count);
+        self.una += count as u64;
+        if let Some(head) = self.entries.get_mut(0) {
+            head.earlier = NONE;
+            self.first = self.una;
+        } else {
+            (self.first, self.last) = (NONE, NONE);
+        }
+        Some((first, last))
     }
 
     #[inline(never)]
@@ -262,6 +289,7 @@ impl Board {
             self.lost_out += 1;
         }
         self.lost_ever += 1;
+        self.touched = self.touched.max(seq + 1);
         if self.tells_lost {
             self.marked.push(seq);
         }
@@ -296,6 +324,7 @@ impl Board {
             self.fack.max(seq + 1)
         };
         self.sacked_out += 1;
+        self.touched = self.touched.max(seq + 1);
         self.unlist(seq);
     }
 
@@ -386,6 +415,7 @@ mod tests {
     enum Step {
         Push,
         Pop,
+        Acknowledge(u64),
         Lost(u64),
         Sacked(u64),
         Resend(u64),
@@ -396,6 +426,7 @@ mod tests {
         prop_oneof![
             6 => Just(Step::Push),
             2 => Just(Step::Pop),
+            2 => (0_u64..20).prop_map(Step::Acknowledge),
             4 => (0_u64..20).prop_map(Step::Lost),
             4 => (0_u64..20).prop_map(Step::Sacked),
             4 => (0_u64..20).prop_map(Step::Resend),
@@ -405,7 +436,7 @@ mod tests {
 
     proptest! {
         /// The counts that are kept are those of the tags, the order is that of the times, and the
-        /// next to go is the lowest.
+        /// next to go is the lowest. Segments that go together leave the same behind as one by one.
         #[test]
         fn counts_are_those_of_the_tags(steps in prop::collection::vec(step(), 1..120)) {
             let mut b = Board::default();
@@ -415,6 +446,18 @@ mod tests {
                 match step {
                     Step::Push => b.push(now, 0),
                     Step::Pop => drop(b.pop()),
+                    Step::Acknowledge(above) => {
+                        let (ack, una) = (seq(above), b.una);
+                        let mut one_by_one = b.clone();
+                        if let Some((first, last)) = b.pop_untouched(ack) {
+                            let gone: Vec<_> = (una..ack).filter_map(|_| one_by_one.pop()).collect();
+                            let ends = [gone.first(), gone.last()].map(|e| e.map(|e| (e.sent, e.tags)));
+                            prop_assert_eq!(ends, [first, last].map(|e| Some((e.sent, e.tags))));
+                            prop_assert_eq!(first.tags | last.tags, LISTED);
+                            prop_assert_eq!(order(&b), order(&one_by_one));
+                            prop_assert_eq!((b.una, b.last), (one_by_one.una, one_by_one.last));
+                        }
+                    }
                     Step::Lost(above) => drop(b.mark_lost_and_unlist(seq(above))),
                     Step::Sacked(above) => b.mark_sacked(seq(above)),
                     Step::Resend(above) => {

@@ -176,6 +176,19 @@ impl Linux {
         }
     }
 
+    /// The next segment where it is not one within a burst.
+    #[inline(never)]
+    fn start_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        let next = self.choose(core);
+        if let Some(seq) = next {
+            let is_again = seq < core.books.max();
+            let push = self.queue.pushes(seq, is_again);
+            core.set_push(push);
+        }
+        core.loss.set_pipe(self.board.in_flight() as i64);
+        next
+    }
+
     fn in_reduction(&self) -> bool {
         matches!(self.state, Ca::Cwr | Ca::Recovery)
     }
@@ -248,14 +261,10 @@ impl LossRecovery for Linux {
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        let next = self.choose(core);
-        if let Some(seq) = next {
-            let is_again = seq < core.books.max();
-            let push = self.queue.pushes(seq, is_again);
-            core.set_push(push);
+        if let Some(seq) = self.continue_burst(core) {
+            return Some(seq);
         }
-        core.loss.set_pipe(self.board.in_flight() as i64);
-        next
+        self.start_segment(core)
     }
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {

@@ -51,7 +51,9 @@ pub(super) struct Queue {
     parts: VecDeque<Piece>,
     /// Data was retransmitted from an earlier position than other data.
     is_rewound: bool,
+    /// The first segment and byte that are not acknowledged.
     freed: Seq,
+    freed_byte: u64,
     /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
     again: (Seq, Seq),
@@ -74,6 +76,7 @@ impl Default for Queue {
             parts: VecDeque::new(),
             is_rewound: false,
             freed: 1,
+            freed_byte: 1,
             begins: 0,
             again: (0, 0),
             factor: 2,
@@ -252,6 +255,12 @@ impl Queue {
         self.pieces.get(self.place(byte)).map(|p| p.end)
     }
 
+    /// The last burst of new data is the last part.
+    #[inline(always)]
+    pub(super) fn is_in_order(&self) -> bool {
+        !self.is_rewound
+    }
+
     /// More than one burst is not acknowledged (tcp_rtx_queue_empty_or_single_skb()).
     pub(super) fn has_left_twice(&self) -> bool {
         self.parts.len() > 1
@@ -289,9 +298,13 @@ impl Queue {
             self.parts.pop_front();
             self.used = self.used.saturating_sub(OVERHEAD);
         }
-        let (before, byte) = (sizes.byte(self.freed), sizes.byte(una));
-        self.used = self.used.saturating_sub(byte.saturating_sub(before));
-        self.freed = self.freed.max(una);
+        let byte = sizes.byte(una);
+        if una > self.freed {
+            self.used = self
+                .used
+                .saturating_sub(byte.saturating_sub(self.freed_byte));
+            (self.freed, self.freed_byte) = (una, byte);
+        }
         while self.pieces.front().is_some_and(|p| p.end <= byte) {
             self.pieces.pop_front();
             self.next = self.next.saturating_sub(1);

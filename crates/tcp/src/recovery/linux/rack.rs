@@ -13,8 +13,8 @@ const MOST_STEPS: u32 = 255;
 /// The arrived segment that was sent last, and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// When it was sent, and one past it.
-    sent: Instant,
+    /// When it was sent, in whole microseconds, and one past it.
+    sent: u64,
     end: Seq,
     /// RTT of the last arrival, in microseconds.
     rtt: u64,
@@ -31,7 +31,7 @@ pub(super) struct Rack {
 impl Default for Rack {
     fn default() -> Self {
         Self {
-            sent: Instant::ZERO,
+            sent: 0,
             end: 0,
             rtt: 0,
             advanced: false,
@@ -68,16 +68,16 @@ impl Rack {
         sent: Instant,
         retrans_of: Option<u64>,
     ) {
-        let rtt = micros(sent, now);
+        // The kernel's stamps have nanoseconds, of which it compares microseconds.
+        let sent = sent.as_nanos() / 1000;
+        let rtt = (now.as_nanos() / 1000).saturating_sub(sent);
         if retrans_of.is_some_and(|min_rtt| rtt < min_rtt) {
             // It may be the original transmission that has arrived.
             return;
         }
         self.advanced = true;
         self.rtt = rtt;
-        // The kernel's stamps have nanoseconds, of which it compares microseconds.
-        let order = |at: Instant, end: Seq| (at.as_nanos() / 1000, end);
-        if order(sent, seq + 1) > order(self.sent, self.end) {
+        if (sent, seq + 1) > (self.sent, self.end) {
             self.sent = sent;
             self.end = seq + 1;
         }
@@ -112,8 +112,7 @@ impl Rack {
             if entry.is_lost() && !entry.is_resent() {
                 continue;
             }
-            let order = |at: Instant, end: Seq| (at.as_nanos() / 1000, end);
-            if order(self.sent, self.end) <= order(entry.sent, seq + 1) {
+            if (self.sent, self.end) <= (entry.sent.as_nanos() / 1000, seq + 1) {
                 break;
             }
             match self.patience(now, entry.sent, wait) {

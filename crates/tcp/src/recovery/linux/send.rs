@@ -73,6 +73,13 @@ impl Sending {
         self.push = false;
     }
 
+    /// A segment of new data follows within its burst, and nothing comes before it.
+    #[inline(always)]
+    fn is_within_burst(&self) -> bool {
+        let other = self.lost || self.new_first || self.probe_new || self.small || self.rearm;
+        self.burst > 1 && self.new && !other && self.once.is_none()
+    }
+
     pub(super) fn drop_lost(&mut self) {
         self.lost = false;
         self.again_until = 0;
@@ -81,6 +88,21 @@ impl Sending {
         self.probe_new = false;
         self.rearm = false;
     }
+}
+
+/// What the windows allow a burst. Windows in segments and bytes.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    /// The first byte that has not been sent.
+    nxt: u64,
+    /// The congestion window, and what is left of it.
+    cwnd: u64,
+    segments: u64,
+    /// A whole burst, and what may be sent of one; 0 for nothing.
+    burst: u64,
+    quota: u64,
+    /// Bytes that the receiver takes.
+    window: u64,
 }
 
 /// How far the window is used (tcp_cwnd_validate()).
@@ -104,6 +126,21 @@ impl Usage {
 }
 
 impl Linux {
+    /// The next segment of a burst of new data, with the bookkeeping for it, unless it is the last. As of most: such a
+    /// segment is never short and never has PSH.
+    #[inline(always)]
+    pub(super) fn continue_burst(&mut self, core: &mut Core) -> Option<Seq> {
+        let is_usual = self.sending.is_within_burst() && self.queue.is_in_order();
+        if !is_usual || self.board.in_flight() >= whole(core) {
+            return None;
+        }
+        let seq = self.send_new(core);
+        self.sending.burst -= 1;
+        core.set_push(false);
+        core.loss.set_pipe(self.board.in_flight() as i64);
+        Some(seq)
+    }
+
     /// The next segment, and the bookkeeping for it.
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
@@ -224,7 +261,9 @@ impl Linux {
     fn choose_small(&mut self, core: &mut Core) -> Option<Seq> {
         let from = self.nxt_byte(core);
         let left = self.queue.piece_end(from)?.saturating_sub(from);
-        let bytes = left.min(core.sizes.full()).min(self.window_left(core));
+        let bytes = left
+            .min(core.sizes.full())
+            .min(self.window_left(core, from));
         if bytes == 0 || self.board.packets_out() > 0 {
             return None;
         }
@@ -240,12 +279,13 @@ impl Linux {
         if !self.may_send_new(core) || core.gate_is_closed() {
             return None;
         }
-        let quota = self.quota(core).unwrap_or(1);
-        let head = self
-            .queue
-            .head(self.nxt_byte(core), quota * core.sizes.full())?;
+        let mut room = self.room(core);
+        if room.segments == 0 {
+            room.quota = 1;
+        }
+        let head = self.queue.head(room.nxt, room.quota * core.sizes.full())?;
         // tcp_send_loss_probe() does not ask Nagle (TCP_NAGLE_OFF).
-        let bytes = self.split(core, quota, head, true)?;
+        let bytes = self.split(core, &room, head, true)?;
         Some(self.leave(core, bytes))
     }
 
@@ -254,9 +294,8 @@ impl Linux {
         core.sizes.byte(self.board.nxt())
     }
 
-    /// All that the application has written has been sent.
-    fn is_drained(&self, core: &Core) -> bool {
-        let nxt = self.nxt_byte(core);
+    /// All that the application has written has been sent, up to this byte.
+    fn is_drained(&self, core: &Core, nxt: u64) -> bool {
         self.queue.written() <= nxt || core.end_byte().is_some_and(|end| end <= nxt)
     }
 
@@ -267,7 +306,8 @@ impl Linux {
             return true;
         }
         let piece = self.queue.piece_end(nxt).map_or(0, |end| end - nxt);
-        !self.is_drained(core) && piece.min(core.sizes.full()) <= self.window_left(core)
+        let window = self.window_left(core, nxt);
+        !self.is_drained(core, nxt) && piece.min(core.sizes.full()) <= window
     }
 
     /// The receiver may have shrunk its window: segments beyond it are not retransmitted, except the first
@@ -379,6 +419,7 @@ impl Linux {
     }
 
     /// Bookkeeping for a new segment (tcp_event_new_data_sent()).
+    #[inline(always)]
     fn send_new(&mut self, core: &mut Core) -> Seq {
         let seq = self.board.nxt();
         if self.sending.sent == 0 {
@@ -415,7 +456,7 @@ impl Linux {
             // The SYN.
             return Some(1);
         }
-        if self.board.una == 0 || self.is_drained(core) {
+        if self.board.una == 0 || self.is_drained(core, self.nxt_byte(core)) {
             return None;
         }
         if self.sending.one == Some(true) {
@@ -424,17 +465,20 @@ impl Linux {
         if core.gate_is_closed() {
             return None;
         }
-        let quota = self.quota(core)?;
+        let room = self.room(core);
+        if room.segments == 0 {
+            return None;
+        }
         let full = core.sizes.full();
-        let head = self.queue.head(self.nxt_byte(core), quota * full)?;
-        if head.left.min(full) > self.window_left(core) {
+        let head = self.queue.head(room.nxt, room.quota * full)?;
+        if head.left.min(full) > room.window {
             return None;
         }
         let waits = self.sending.one.is_none() && head.left > full;
-        if waits && self.defers(core, head) {
+        if waits && self.defers(core, &room, head) {
             return None;
         }
-        let bytes = self.split(core, quota, head, self.sending.push)?;
+        let bytes = self.split(core, &room, head, self.sending.push)?;
         if self.is_throttled(core, bytes, 0) {
             return None;
         }
@@ -445,7 +489,7 @@ impl Linux {
 
     /// tcp_nagle_test(), tcp_mss_split_point(): how many bytes of a piece are sent; a short segment is not sent
     /// while another is unacknowledged, unless all must be pushed.
-    fn split(&self, core: &Core, quota: u64, head: Head, push: bool) -> Option<u64> {
+    fn split(&self, core: &Core, room: &Room, head: Head, push: bool) -> Option<u64> {
         let full = core.sizes.full();
         let una = self.board.una;
         let waits = || !push && core.sizes.last_short().is_some_and(|short| short >= una);
@@ -453,7 +497,7 @@ impl Linux {
             let is_held = head.left < full && head.is_last && waits();
             return (!is_held).then_some(head.left);
         }
-        let (most, window) = (quota * full, self.window_left(core));
+        let (most, window) = (room.quota * full, room.window);
         if most <= window && !head.is_last {
             return Some(most.min(head.left));
         }
@@ -489,18 +533,26 @@ impl Linux {
         self.sending.charged += queue::memory(segments, bytes);
     }
 
-    /// tcp_cwnd_test(): what the window allows a burst.
-    fn quota(&self, core: &Core) -> Option<u64> {
+    /// What the windows allow a burst (tcp_cwnd_test(), tcp_snd_wnd_test()).
+    #[inline]
+    fn room(&self, core: &Core) -> Room {
         let (cwnd, in_flight) = (whole(core), self.board.in_flight());
-        let room = cwnd.checked_sub(in_flight).filter(|&room| room > 0)?;
-        let half = (cwnd / 2).max(1);
-        Some(half.min(room).min(self.burst_segments(core)))
+        let segments = cwnd.saturating_sub(in_flight);
+        let burst = self.burst_segments(core);
+        let nxt = self.nxt_byte(core);
+        Room {
+            nxt,
+            cwnd,
+            segments,
+            burst,
+            quota: (cwnd / 2).max(1).min(segments).min(burst),
+            window: self.window_left(core, nxt),
+        }
     }
 
-    /// Bytes that the receiver takes beyond what has been sent.
-    fn window_left(&self, core: &Core) -> u64 {
-        let edge = core.window_edge(self.board.una);
-        edge.saturating_sub(self.nxt_byte(core))
+    /// Bytes that the receiver takes beyond what has been sent, up to this byte.
+    fn window_left(&self, core: &Core, nxt: u64) -> u64 {
+        core.window_edge(self.board.una).saturating_sub(nxt)
     }
 
     /// A burst of this many bytes is sent now; returns its number of segments, of which the last may be short.
@@ -526,15 +578,16 @@ impl Linux {
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
-    fn defers(&mut self, core: &Core, head: Head) -> bool {
-        let (burst, window) = (self.burst_segments(core), self.window_left(core));
+    #[inline]
+    fn defers(&mut self, core: &Core, room: &Room, head: Head) -> bool {
+        let &Room { burst, window, .. } = room;
         if self.state >= Ca::Recovery
             || core.now.since(core.departure_of_burst()).as_nanos() > DEFER_MOST
         {
             return false;
         }
-        let (cwnd, full) = (whole(core), core.sizes.full());
-        let of_window = (cwnd - self.board.in_flight()) * full;
+        let (cwnd, full) = (room.cwnd, core.sizes.full());
+        let of_window = room.segments * full;
         let limit = window.min(of_window);
         let third = core.window_bytes().min(cwnd * full) / 3;
         let is_whole = !head.is_last && limit >= head.left;
@@ -558,7 +611,7 @@ impl Linux {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);
         let limited = std::mem::take(&mut self.sending.limited);
-        if sent == 0 && self.board.nxt() > 0 && self.is_drained(core) {
+        if sent == 0 && self.board.nxt() > 0 && self.is_drained(core, self.nxt_byte(core)) {
             // There was nothing to send.
             return;
         }
@@ -628,7 +681,15 @@ impl Linux {
     }
 
     /// The window that it has set; nothing has been sent since.
+    #[inline(always)]
     pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
+        if self.sending.untold || self.usage.shrunk.is_some() {
+            self.tell_shrunk(core, log);
+        }
+    }
+
+    #[cold]
+    fn tell_shrunk(&mut self, core: &mut Core, log: &mut impl Log) {
         if std::mem::take(&mut self.sending.untold) {
             core.tell_window(log);
         }

@@ -51,6 +51,12 @@ impl Linux {
             return false;
         }
         let clock = core.config.rto.clock;
+        let left = if is_advancing {
+            (core.path.rto.timeout().as_nanos() / 1000) as i64
+        } else {
+            self.until_timeout(core)
+        };
+        let most = if left > 0 { left as u64 } else { u64::MAX };
         let after = match core.path.rto.srtt() {
             Some(srtt) => {
                 // Twice the mean, which the kernel stores in eighths.
@@ -60,19 +66,10 @@ impl Linux {
                 } else {
                     SLACK
                 };
-                clock.round_up(time(twice + slack))
+                clock.round_up_micros((twice + slack).min(most))
             }
+            None if left > 0 => clock.round_up_micros(most).min(core.config.rto.initial),
             None => core.config.rto.initial,
-        };
-        let left = if is_advancing {
-            (core.path.rto.timeout().as_nanos() / 1000) as i64
-        } else {
-            self.until_timeout(core)
-        };
-        let after = if left > 0 {
-            after.min(clock.round_up(time(left as u64)))
-        } else {
-            after
         };
         core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
         true

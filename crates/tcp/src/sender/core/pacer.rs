@@ -93,12 +93,13 @@ impl Core {
             return;
         };
         let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
-        let percent = if self.cwnd() < (self.ssthresh() as u64 / 2) as f64 {
+        let cwnd = self.whole_cwnd();
+        let percent = if cwnd < self.ssthresh() as u64 / 2 {
             200
         } else {
             120
         };
-        let out = (self.cwnd() as u64).max(out);
+        let out = cwnd.max(out);
         let bytes = self.sizes.full();
         // A policy may remove the window's limit; then the rate saturates and has no effect.
         self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;

@@ -19,6 +19,8 @@ pub(super) struct Peer {
     /// Its window in bytes, and the largest that it has advertised; 0 if it does not advertise one.
     window: u32,
     most: u32,
+    /// The full segments of the first.
+    segments: u64,
     /// Its latest timestamp.
     stamp_ms: u32,
     /// An ACK must be sent; the ACK of its SYN has been sent.
@@ -88,10 +90,12 @@ impl Core {
                 .window
                 .set_receiver_window(self.config.receiver_window);
         } else if is_news {
-            peer.window = window.get();
-            peer.most = peer.most.max(peer.window);
-            let segments = u64::from(peer.window) / self.sizes.full();
-            self.path.window.set_receiver_window(segments);
+            if peer.window != window.get() {
+                peer.window = window.get();
+                peer.most = peer.most.max(peer.window);
+                peer.segments = u64::from(peer.window) / self.sizes.full();
+            }
+            self.path.window.set_receiver_window(peer.segments);
         }
         true
     }
