@@ -83,6 +83,8 @@ struct Linux {
     acks: LinuxAcks,
     /// A segment has arrived that is not full, or that does not begin at a segment boundary.
     has_short: bool,
+    /// The first byte of a full segment, and its number: that of the last ACK.
+    numbered: (u64, Seq),
     /// ACKs to send now, after the one that was returned; the time of that ACK.
     more: VecDeque<Ack>,
     at: Instant,
@@ -166,6 +168,7 @@ impl Receiver {
                 } => Some(Box::new(Linux {
                     acks: LinuxAcks::new((clock, mss), (buffer, slack), room),
                     has_short: false,
+                    numbered: (1, 1),
                     more: VecDeque::new(),
                     at: Instant::ZERO,
                 })),
@@ -250,6 +253,10 @@ impl Receiver {
     /// The ACK of a segment with other ACK rules, a measurement or a signal.
     #[inline(never)]
     fn answer_otherwise(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+        let is_usual = self.reshaping.is_none() && self.quiet_until.is_none();
+        if is_usual && self.linux.is_some() && segment.option.is_none() {
+            return self.take_as_linux(now, &segment);
+        }
         if self.reshaping.is_some() {
             let received = self.received(now, &segment);
             return self.reshape(now, Some(received), |receiver| {
@@ -499,6 +506,9 @@ impl Receiver {
     /// The same with other ACK rules or a signal.
     #[inline(never)]
     fn poll_timer_otherwise(&self) -> Option<(Instant, Instant)> {
+        if self.reshaping.is_none() {
+            return self.poll_own_timer();
+        }
         let (own, waiting) = (self.poll_own_timer(), self.poll_waiting());
         match (own, waiting) {
             (Some(own), Some(waiting)) if waiting.0 > own.0 => Some(own),

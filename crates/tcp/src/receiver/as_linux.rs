@@ -1,10 +1,10 @@
 //! How the Linux receiver processes segments: tcp_rcv_established(), tcp_validate_incoming(), tcp_data_queue().
 //! When it sends an ACK, and with which window, is in `linux.rs`.
 
-use midflight_units::Instant;
+use midflight_units::{Instant, Seq};
 
 use super::linux::{Data, Held, Place, Syn};
-use super::Receiver;
+use super::{Linux, Receiver};
 use crate::segment::{
     Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption,
     ACK_HEADER_BYTES, SYN_OPTIONS,
@@ -13,6 +13,48 @@ use crate::sizes::segment_of;
 
 /// Bytes of the SACK option's padding and header.
 const SACK_HEAD: u8 = 4;
+
+impl Linux {
+    /// The segment that a byte would be of, and which byte of it. Mostly it is the one after the last, or the next.
+    #[inline(always)]
+    fn number(&mut self, byte: u64, unit: u64) -> (Seq, u16) {
+        let (last, number) = self.numbered;
+        let since = byte.wrapping_sub(last);
+        let number = if since == 2 * unit {
+            number + 2
+        } else if since == unit {
+            number + 1
+        } else {
+            let (number, offset) = segment_of(byte, unit);
+            if offset > 0 || byte == 0 {
+                return (number, offset);
+            }
+            number
+        };
+        self.numbered = (byte, number);
+        (number, 0)
+    }
+
+    /// The blocks of an ACK of this number.
+    #[inline(never)]
+    fn blocks(&mut self, number: Seq, most: usize, unit: u64) -> SackBlocks {
+        let mut sack = SackBlocks::default();
+        for block in self.acks.take_blocks(most) {
+            if self.has_short {
+                let in_bytes = SackBlocks::of_bytes(unit as u16);
+                if sack.is_empty() {
+                    sack = in_bytes;
+                }
+                sack.push_bytes(number, block);
+            } else {
+                let of = |byte| segment_of(byte, unit).0;
+                let (left, right) = (of(block.left), of(block.right));
+                sack.push(number, SackBlock { left, right });
+            }
+        }
+        sack
+    }
+}
 
 impl Receiver {
     #[inline]
@@ -46,14 +88,77 @@ impl Receiver {
     }
 
     /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
+    #[inline(always)]
     pub(super) fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
         let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
-        let (next, recent) = (self.next, self.ts_recent);
         let left = self.place(segment.seq, segment.offset);
         let right = left + len;
         let block = SackBlock { left, right };
+        let is_expected = left == self.next && self.above.is_empty();
+        if is_expected && segment.sent >= self.ts_recent && self.is_predicted(segment, len) {
+            return self.take_predicted(now, segment, block);
+        }
+        self.take_unpredicted(now, segment, block, len)
+    }
+
+    /// Header prediction: an in-order segment as full as those before it, after which nothing waits above a gap.
+    #[inline(always)]
+    fn is_predicted(&self, segment: &Segment, len: u64) -> bool {
+        let is_plain =
+            segment.has_data() && segment.ecn == EcnCodepoint::NotCapable && !segment.cwr;
+        let linux = self.linux.as_deref();
+        is_plain && linux.is_some_and(|linux| linux.acks.predicts(len, self.next))
+    }
+
+    /// The fast path of tcp_rcv_established().
+    #[inline(always)]
+    fn take_predicted(&mut self, now: Instant, segment: &Segment, block: SackBlock) -> Option<Ack> {
+        let len = block.right - block.left;
+        self.on_empty(block.left, segment.sent);
+        self.last_cause = segment.sent;
+        self.next = block.right;
+        self.highest = self.highest.max(block.right);
+        let held = Held {
+            next: block.right,
+            has_gaps: false,
+        };
         let unit = self.unit;
+        let linux = self.linux.as_deref_mut()?;
+        linux.at = now;
+        linux.has_short |= segment.offset != 0 || len != unit;
+        linux.acks.refresh(now);
+        let data = Data {
+            block,
+            len,
+            push: segment.push,
+            echo_ms: segment.echo_ms,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
+        };
+        if !linux.acks.take_predicted(now, &data, held) {
+            return linux
+                .acks
+                .read(now, held)
+                .then(|| self.acknowledge_as_linux());
+        }
+        let ack = self.acknowledge_as_linux();
+        if self.linux.as_deref_mut()?.acks.read(now, held) {
+            self.hand_out(&mut Some(ack));
+        }
+        Some(ack)
+    }
+
+    #[inline(never)]
+    fn take_unpredicted(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        block: SackBlock,
+        len: u64,
+    ) -> Option<Ack> {
+        let (next, recent) = (self.next, self.ts_recent);
+        let (left, unit) = (block.left, self.unit);
         let linux = self.linux.as_deref_mut()?;
         linux.at = now;
         linux.has_short |=
@@ -125,7 +230,7 @@ impl Receiver {
         ack: &mut Option<Ack>,
     ) -> (bool, bool) {
         let (block, next) = (data.block, self.next);
-        let again = self.has_all(block);
+        let again = block.left > next && self.has_all(block);
         let Some(linux) = self.linux.as_deref_mut() else {
             return (false, false);
         };
@@ -214,28 +319,15 @@ impl Receiver {
         let held = self.held();
         let most = usize::from(self.config.sack_blocks);
         let unit = self.unit;
-        let (number, offset) = segment_of(self.next, unit);
+        let mut number = (0, 0);
         let mut sack = SackBlocks::default();
         let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
         let mut echoes = false;
         if let Some(linux) = self.linux.as_deref_mut() {
+            number = linux.number(held.next, unit);
             let is_syn = !linux.acks.is_established();
-            let blocks = linux
-                .acks
-                .has_blocks()
-                .then(|| linux.acks.take_blocks(most));
-            for block in blocks.into_iter().flatten() {
-                if linux.has_short {
-                    let in_bytes = SackBlocks::of_bytes(unit as u16);
-                    if sack.is_empty() {
-                        sack = in_bytes;
-                    }
-                    sack.push_bytes(number, block);
-                } else {
-                    let of = |byte| segment_of(byte, unit).0;
-                    let (left, right) = (of(block.left), of(block.right));
-                    sack.push(number, SackBlock { left, right });
-                }
+            if linux.acks.has_blocks() {
+                sack = linux.blocks(number.0, most, unit);
             }
             window = linux.acks.sent(held);
             stamp_ms = linux.acks.stamp();
@@ -246,6 +338,7 @@ impl Receiver {
                 (false, false) => SACK_HEAD,
             };
         }
+        let (number, offset) = number;
         self.last_ack_sent = self.next;
         let option = match window {
             None => AckOption::ZeroWindow,

@@ -92,6 +92,8 @@ pub(super) struct LinuxAcks {
     /// Minimum and maximum delay of an ACK, in ticks.
     least_delay: u64,
     most_delay: u64,
+    /// tcp_delack_max(): less than the least timeout, too.
+    delay_limit: u64,
     /// Bytes of data in a full segment.
     advmss: u64,
     /// The receiver itself responds to SYNs and repeats its SYN-ACK; in an endpoint the sender does that.
@@ -138,6 +140,8 @@ pub(super) struct LinuxAcks {
     duplicates_of: Seq,
     // RTTs in microseconds times eight: from the handshake, and from data (rcv_rtt_est).
     srtt_x8: u64,
+    /// The first in ticks, rounded up.
+    srtt_ticks: u64,
     syn_acked: Option<Instant>,
     syn_acks: u32,
     request: Option<Request>,
@@ -168,6 +172,7 @@ impl LinuxAcks {
             clock,
             least_delay: clock.per_second() / 25,
             most_delay: clock.per_second() / 5,
+            delay_limit: (clock.per_second() / 5).min(clock.of_micros(LEAST_RTO).max(2) - 1),
             advmss: mss,
             has_requests: room.is_none(),
             pingpong: false,
@@ -202,6 +207,7 @@ impl LinuxAcks {
             duplicates: 0,
             duplicates_of: 0,
             srtt_x8: 0,
+            srtt_ticks: 0,
             syn_acked: None,
             syn_acks: 0,
             request: None,
@@ -232,7 +238,7 @@ impl LinuxAcks {
     /// Whether a segment's timestamp is older than the one to be echoed, by more than TCP_PAWS_WINDOW
     /// (tcp_paws_discard()).
     pub(super) fn is_stale(&self, sent: Instant, recent: Instant) -> bool {
-        millis(self.clock, sent) + 1 < millis(self.clock, recent)
+        sent < recent && millis(self.clock, sent) + 1 < millis(self.clock, recent)
     }
 
     // ---- handshake ------------------------------------------------------
@@ -271,6 +277,7 @@ impl LinuxAcks {
         self.request = None;
         if let (Some(sent), 1) = (self.syn_acked, self.syn_acks) {
             self.srtt_x8 = (micros(sent, now) * 8).max(1);
+            self.srtt_ticks = self.clock.of_micros(self.srtt_x8 / 8);
         }
         let most = self.to_window(self.buffer);
         self.clamp = most;
@@ -347,8 +354,11 @@ impl LinuxAcks {
             .clamp
             .min(self.free(taken))
             .saturating_sub(self.threshold);
+        if room == 0 {
+            return;
+        }
         let growth = self.growth(len);
-        if room == 0 || growth == 0 {
+        if growth == 0 {
             return;
         }
         self.threshold += room.min(growth.max(2 * len));
@@ -466,6 +476,30 @@ impl LinuxAcks {
         // The ACK sent by tcp_sack_compress_send_ack() also covers this segment: no ACK is scheduled any more.
         self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
         self.scheduled && self.decide(now, held)
+    }
+
+    /// Whether the next segment expected, with this many bytes of data, is one of many alike: nothing waits to be read
+    /// or above a gap, and no congestion has been reported.
+    #[inline(always)]
+    pub(super) fn predicts(&self, len: u64, next: Seq) -> bool {
+        let is_full = len == self.mss && len <= self.advmss && self.left(next) > 0;
+        let nothing_waits = self.unread.size == 0 && self.waiting.is_empty() && self.blocks == 0;
+        self.established && is_full && nothing_waits && !self.knows_marks
+    }
+
+    /// As [`Self::take`], of a segment that was predicted.
+    #[inline(always)]
+    pub(super) fn take_predicted(&mut self, now: Instant, data: &Data, held: Held) -> bool {
+        self.dsack = None;
+        self.measure_echo(data);
+        self.scheduled = true;
+        let size = memory::truesize(data.len);
+        self.unread = Unread {
+            size,
+            first: data.block.right,
+        };
+        self.on_data(now, data, held.next);
+        self.decide(now, held)
     }
 
     /// The application reads the in-order data, packet by packet; returns whether an ACK is sent then
@@ -661,14 +695,11 @@ impl LinuxAcks {
                 self.clock.per_second() / 2
             };
             if self.srtt_x8 > 0 {
-                let rtt = self.clock.of_micros(self.srtt_x8 / 8);
-                most = most.min(rtt.max(self.least_delay()));
+                most = most.min(self.srtt_ticks.max(self.least_delay()));
             }
             delay = delay.min(most);
         }
-        // tcp_delack_max(): less than the minimum timeout.
-        let least_rto = self.clock.of_micros(LEAST_RTO).max(2) - 1;
-        delay = delay.min(self.most_delay()).min(least_rto);
+        delay = delay.min(self.delay_limit);
         let tick = self.clock.count(now);
         let mut due = tick + delay;
         if let Some(earlier) = self.due {

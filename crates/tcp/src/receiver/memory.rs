@@ -78,6 +78,10 @@ impl Waiting {
         self.size
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     /// Queues a segment above a gap (tcp_data_queue_ofo()); returns whether it was merged into the packet
     /// before it.
     pub(super) fn keep(&mut self, seq: Seq, end: Seq, len: u64) -> bool {

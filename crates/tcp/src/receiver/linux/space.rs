@@ -41,7 +41,10 @@ impl LinuxAcks {
     /// the packets that follow, no time has passed since.
     pub(super) fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
         let (since, from) = self.space_from;
-        if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {
+        let rtt = self.rtt_x8 / 8;
+        // The difference of whole microseconds is at most one more than that of nanoseconds.
+        let is_soon = now.since(since).as_nanos() + 2000 <= 1000 * rtt;
+        if self.rtt_x8 == 0 || is_soon || micros(since, now) < rtt {
             return;
         }
         self.space_from = (now, first);
