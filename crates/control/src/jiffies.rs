@@ -63,9 +63,13 @@ impl Jiffies {
 
     /// Whole ticks, rounded up (usecs_to_jiffies()).
     #[inline]
+    #[allow(
+        clippy::manual_div_ceil,
+        reason = "half the instructions, and a time is far from the largest number"
+    )]
     pub fn of_micros(self, micros: u64) -> u64 {
         match self.hz {
-            USUAL_HZ => micros.div_ceil(USUAL_TICK / 1000),
+            USUAL_HZ => (micros + (USUAL_TICK / 1000 - 1)) / (USUAL_TICK / 1000),
             _ => (micros * self.per_second()).div_ceil(MICROS),
         }
     }

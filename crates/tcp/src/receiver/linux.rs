@@ -522,6 +522,7 @@ impl LinuxAcks {
     }
 
     /// tcp_event_data_recv().
+    #[inline(always)]
     fn on_data(&mut self, now: Instant, data: &Data, next: Seq) {
         self.measure_mss(data);
         self.measure_window(now, next);
@@ -650,6 +651,7 @@ impl LinuxAcks {
     // ---- which ACK ------------------------------------------------------
 
     /// __tcp_ack_snd_check(): returns whether the ACK is sent now; otherwise sets a timer.
+    #[inline(always)]
     fn decide(&mut self, now: Instant, held: Held) -> bool {
         let unacked = held.next.saturating_sub(self.acked);
         let is_due =

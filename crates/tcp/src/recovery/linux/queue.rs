@@ -208,6 +208,7 @@ impl Queue {
     }
 
     /// The piece of a byte. Mostly that is the next new one.
+    #[inline(always)]
     fn place(&self, byte: u64) -> usize {
         let at = self.next;
         let is_behind = |at: usize| self.pieces.get(at).map(|p| p.end <= byte);
@@ -215,6 +216,11 @@ impl Queue {
         if begins && is_behind(at) == Some(false) {
             return at;
         }
+        self.find_place(byte)
+    }
+
+    #[cold]
+    fn find_place(&self, byte: u64) -> usize {
         self.pieces.partition_point(|p| p.end <= byte)
     }
 
@@ -230,24 +236,33 @@ impl Queue {
 
     /// The piece of the next new byte, which is filled from the next piece up to a burst of this many bytes
     /// (tcp_grow_skb()).
+    #[inline(always)]
     pub(super) fn head(&mut self, nxt: u64, burst: u64) -> Option<Head> {
         let at = self.place(nxt);
         let left = self.pieces.get(at)?.end - nxt;
-        let mut is_last = at + 1 == self.pieces.len();
-        let lacks = burst.saturating_sub(left);
-        if lacks > 0 && !is_last {
-            let follower = self.pieces[at + 1];
-            let end = (self.pieces[at].end + lacks).min(follower.end);
-            self.pieces[at].end = end;
-            if end == follower.end {
-                self.pieces[at].push |= follower.push;
-                self.pieces.remove(at + 1);
-                self.used = self.used.saturating_sub(OVERHEAD);
-                is_last = at + 1 == self.pieces.len();
-            }
+        let is_last = at + 1 == self.pieces.len();
+        if left < burst && !is_last {
+            return Some(self.grown_head(at, nxt, burst));
         }
-        let left = self.pieces[at].end - nxt;
         Some(Head { left, is_last })
+    }
+
+    /// The same of a piece that another follows and that has less than a burst.
+    #[inline(never)]
+    fn grown_head(&mut self, at: usize, nxt: u64, burst: u64) -> Head {
+        let lacks = burst - (self.pieces[at].end - nxt);
+        let follower = self.pieces[at + 1];
+        let end = (self.pieces[at].end + lacks).min(follower.end);
+        self.pieces[at].end = end;
+        let mut is_last = false;
+        if end == follower.end {
+            self.pieces[at].push |= follower.push;
+            self.pieces.remove(at + 1);
+            self.used = self.used.saturating_sub(OVERHEAD);
+            is_last = at + 1 == self.pieces.len();
+        }
+        let left = end - nxt;
+        Head { left, is_last }
     }
 
     /// Where the piece of a byte ends.

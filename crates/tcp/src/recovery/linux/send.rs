@@ -175,14 +175,8 @@ impl Linux {
 
     fn choose_by_window(&mut self, core: &mut Core) -> Option<Seq> {
         if self.sending.new_first {
-            if let Some(seq) = self.choose_new(core) {
+            if let Some(seq) = self.choose_new_first(core) {
                 return Some(seq);
-            }
-            self.end_write(core);
-            self.sending.new_first = false;
-            if self.board.nxt() <= self.high {
-                self.frto = false;
-                self.sending.lost = true;
             }
         }
         if self.sending.lost {
@@ -206,6 +200,20 @@ impl Linux {
             }
             self.sending.new = self.write(core);
             self.sending.by_program = true;
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn choose_new_first(&mut self, core: &mut Core) -> Option<Seq> {
+        if let Some(seq) = self.choose_new(core) {
+            return Some(seq);
+        }
+        self.end_write(core);
+        self.sending.new_first = false;
+        if self.board.nxt() <= self.high {
+            self.frto = false;
+            self.sending.lost = true;
         }
         None
     }
@@ -437,6 +445,7 @@ impl Linux {
     }
 
     /// tcp_write_xmit(): a burst at a time.
+    #[inline(always)]
     fn choose_new(&mut self, core: &mut Core) -> Option<Seq> {
         let is_full = self.board.nxt() > 0 && self.board.in_flight() >= whole(core);
         if self.sending.burst == 0 || is_full {
@@ -450,6 +459,7 @@ impl Linux {
         Some(seq)
     }
 
+    #[inline(always)]
     fn next_burst(&mut self, core: &mut Core) -> Option<u64> {
         let nxt = self.board.nxt();
         if nxt == 0 {
@@ -534,7 +544,7 @@ impl Linux {
     }
 
     /// What the windows allow a burst (tcp_cwnd_test(), tcp_snd_wnd_test()).
-    #[inline]
+    #[inline(always)]
     fn room(&self, core: &Core) -> Room {
         let (cwnd, in_flight) = (whole(core), self.board.in_flight());
         let segments = cwnd.saturating_sub(in_flight);
@@ -551,6 +561,7 @@ impl Linux {
     }
 
     /// Bytes that the receiver takes beyond what has been sent, up to this byte.
+    #[inline(always)]
     fn window_left(&self, core: &Core, nxt: u64) -> u64 {
         core.window_edge(self.board.una).saturating_sub(nxt)
     }
@@ -573,12 +584,13 @@ impl Linux {
         if halvings < 32 {
             bytes += BURST_BYTES >> halvings;
         }
-        let most = bytes.min(BURST_BYTES) / core.sizes.full();
-        most.max(core.least_burst())
+        // As 32 bits: a division of 64 takes much longer.
+        let most = bytes.min(BURST_BYTES) as u32 / core.sizes.full() as u32;
+        u64::from(most).max(core.least_burst())
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
-    #[inline]
+    #[inline(always)]
     fn defers(&mut self, core: &Core, room: &Room, head: Head) -> bool {
         let &Room { burst, window, .. } = room;
         if self.state >= Ca::Recovery
@@ -607,6 +619,7 @@ impl Linux {
     }
 
     /// The actions when no more can be sent.
+    #[inline(always)]
     fn end_write(&mut self, core: &mut Core) {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);
