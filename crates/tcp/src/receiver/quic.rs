@@ -167,7 +167,7 @@ impl Receiver {
         let mut ack = self.acknowledge_as_quic(now, segment.sent);
         match (&mut ack.option, answer) {
             (AckOption::From(source), _) if is_challenge => {
-                source.answers = Some(segment.seq as u16)
+                source.answers = Some(segment.seq as u16);
             }
             (option @ AckOption::Nothing, Some(answer)) => *option = answer,
             _ => {}
