@@ -43,16 +43,26 @@ assert spec is not None
 stub = module_from_spec(spec)
 loader.exec_module(stub)
 vars(stub).update(MODEL_VERSION=midflight.MODEL_VERSION, QUIC_STACKS=midflight.QUIC_STACKS)
-compiled = midflight.workloads
+compiled = {name: getattr(midflight, name) for name in ("workloads", "quic_stacks")}
 vars(midflight)["_core"] = sys.modules[loader.name] = stub
-# An imported module calls the function for the workloads; the stub only describes it.
-described, vars(stub)["workloads"] = stub.workloads, compiled
+# Imported modules call the functions for workloads and stacks; the stub only describes them.
+described = {name: vars(stub)[name] for name in compiled}
+vars(stub).update(compiled)
 for name in (
-    *("executors", "plot", "qlog", "run_report", "studies", "sweep_report", "sweep_results"),
+    *(
+        "executors",
+        "migration",
+        "plot",
+        "qlog",
+        "run_report",
+        "studies",
+        "sweep_report",
+        "sweep_results",
+    ),
     "verify",
 ):
     import_module(f"midflight.{name}")
-vars(stub)["workloads"] = described
+vars(stub).update(described)
 vars(typing)["TYPE_CHECKING"] = False
 # This alias is a text, with names that the modules which use it do not have.
 for name in ("page", "panels", "run", "watched"):

@@ -40,7 +40,7 @@ MODEL_VERSION: str
 """Changes whenever the digest of a run may change."""
 
 QUIC_STACKS: dict[str, str]
-"""The QUIC stacks that are built in, by the names that flows give them, with their versions."""
+"""The QUIC stacks, by the names that flows give them, with their versions."""
 
 QUIC_MIGRATIONS: dict[str, dict[str, str]]
 """What each value of the setting `migration` sets, by the names of the settings."""
@@ -219,6 +219,11 @@ def workloads() -> list[Workload]:
 
 def agents() -> list[Part]:
     """Return every agent of a node on the path with its knobs."""
+
+def quic_stacks() -> list[dict[str, Any]]:
+    """The QUIC stacks of flows: `name`, `version`, as `cc` the names of the congestion controls,
+    the usual one first, and as `missing` why it cannot run here, None if it can.
+    """
 
 def profiles() -> list[Profile]:
     """Return every profile."""

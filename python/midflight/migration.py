@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from midflight._core import QUIC_STACKS, Plan, run_plans
+from midflight._core import Plan, quic_stacks, run_plans
 from midflight.scenario import Scenario
 
 __all__ = ["HANDOFFS", "KINDS", "SENDERS", "SIZES", "MigrationRow", "Sender", "compare_migration"]
@@ -44,6 +44,12 @@ class Sender:
     #: A new connection over the new link carries what is left, in place of the old one.
     reconnects: bool = False
 
+    @property
+    def missing(self) -> str | None:
+        """Why its stack cannot run here; None if it can."""
+        found = {one["name"]: one["missing"] for one in quic_stacks()}
+        return found.get(self.flow.get("stack"))
+
 
 def _row(name: str) -> Sender:
     flow = {"profile": "quic", "set": {"migration": name}}
@@ -54,10 +60,15 @@ def _real(stack: str, cc: str) -> Sender:
     return Sender(f"{stack} ({cc})", {"stack": stack, "cc": cc}, "stack")
 
 
-#: The choices of seven stacks in our own sender, the stacks that are built in, and TCP of Linux.
+#: The choices of seven stacks in our own sender, the stacks, and TCP of Linux.
 SENDERS = (
     *map(_row, ("quinn", "s2n-quic", "neqo", "quiche", "google-quiche", "picoquic", "msquic")),
-    *(_real(stack, cc) for stack in QUIC_STACKS for cc in ("cubic", "newreno", "bbr")),
+    *(
+        _real(stack["name"], cc)
+        for stack in quic_stacks()
+        for cc in ("cubic", "newreno", "bbr")
+        if cc in stack["cc"]
+    ),
     Sender("TCP, Mobile IP", {"profile": "linux"}, "tcp", TCP_BYTES),
     Sender("TCP, reconnecting", {"profile": "linux"}, "tcp", TCP_BYTES, reconnects=True),
 )

@@ -108,7 +108,7 @@ class Flow:
     """One flow, or several alike."""
 
     scheme: str | None = None
-    stack: Literal["midflight", "linux", "quinn", "noq"] | None = None
+    stack: Literal["midflight", "linux", "quinn", "noq", "aioquic"] | None = None
     profile: Literal["rfc", "linux", "quic", "ns2"] | None = None
     cc: Literal["cubic", "bbr", "newreno"] | None = None
     idle: str | None = None

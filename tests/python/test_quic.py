@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import aioquic
 import pytest
 
 import midflight
-from midflight import MidflightError, Scenario
+from midflight import MidflightError, Scenario, aioquic_stack
 from midflight.cli import main
 from midflight.run_report import report_run
 
 STACK = "flows.download.stack"
-STACKS = ("quinn", "noq")
+STACKS = ("quinn", "noq", "aioquic")
+#: Every stack, with each of its controllers, with and without encryption where it can do both.
+CASES = [
+    *(
+        (stack, cc, tls)
+        for stack in ("quinn", "noq")
+        for cc in ("cubic", "newreno", "bbr")
+        for tls in (False, True)
+    ),
+    *(("aioquic", cc, True) for cc in ("cubic", "newreno")),
+]
 TSHARK = shutil.which("tshark")
 
 
@@ -30,9 +44,7 @@ def flow_of(plan: midflight.Plan) -> dict[str, Any]:
     return {name: flows.column(name)[0] for name in flows.column_names}
 
 
-@pytest.mark.parametrize("cc", ["cubic", "newreno", "bbr"])
-@pytest.mark.parametrize("tls", [False, True])
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize(("stack", "cc", "tls"), CASES)
 def test_two_runs_of_every_controller_are_equal(stack: str, cc: str, tls: bool) -> None:
     sets = {
         "flows__download__stack": stack,
@@ -53,7 +65,7 @@ def test_two_runs_of_every_controller_are_equal(stack: str, cc: str, tls: bool) 
 
 def test_the_bbr_of_every_stack_draws_from_the_seed() -> None:
     """Both draw when to probe for bandwidth, and have no interface for a seed."""
-    for stack in STACKS:
+    for stack in ("quinn", "noq"):
         sets = {"flows__download__stack": stack, "flows__download__cc": "bbr", "handoffs": []}
         runs = [starter(**sets, flows__download__size="60 MB", end="30 s") for _ in range(3)]
         digests = {flow_of(plan)["digest"] for plan in runs}
@@ -66,8 +78,10 @@ def test_sizes_are_the_same_with_and_without_encryption() -> None:
     assert abs(plain["duration_ns"] - encrypted["duration_ns"]) < 0.03 * plain["duration_ns"]
 
 
-def test_threads_and_forks_change_nothing() -> None:
-    at = [{"handoffs.0.at": f"{200 + 50 * i} ms", STACK: "quinn"} for i in range(6)]
+@pytest.mark.parametrize("stack", ["quinn", "aioquic"])
+def test_threads_and_forks_change_nothing(stack: str) -> None:
+    size = {"flows.download.size": "2 MB"} if stack == "aioquic" else {}
+    at = [{"handoffs.0.at": f"{200 + 50 * i} ms", STACK: stack, **size} for i in range(6)]
     plans = [Scenario.read("wifi-to-5g").plan(sets=sets) for sets in at]
     digests = [
         midflight.run_plans(plans, threads=threads)[0].column("digest") for threads in (1, 3)
@@ -91,7 +105,84 @@ def test_a_handoff_without_another_address_is_no_migration(stack: str) -> None:
     assert events["none"] == []
 
 
-@pytest.mark.parametrize("stack", STACKS)
+def test_aioquic_does_not_depend_on_the_process(tmp_path: Path) -> None:
+    """Neither on the seed of hashes, nor on where objects are in memory: streams are in a set."""
+    run = ["run", "wifi-to-5g", "--set", f"{STACK}=aioquic", "--set", "flows.download.size=1 MB"]
+    files = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        asked = [*run, "--set", "flows.download.streams=9", "--pcap", str(folder)]
+        subprocess.run(
+            [sys.executable, "-m", "midflight", *asked],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
+        files.append({one.name: one.read_bytes() for one in folder.iterdir()})
+    assert files[0] == files[1]
+    assert len(files[0]["sender.pcapng"]) > 1_000_000
+
+
+def test_aioquic_keeps_its_window_on_a_new_address() -> None:
+    sets = {"flows__download__stack": "aioquic", "handoffs__0__at": "1 s"}
+    trace = starter(**sets).setup(0).trace(only=["cwnd", "migrated", "path_validated"])
+    rows = [*zip(trace.column("event"), trace.column("value"), trace.column("by"), strict=True)]
+    events = [event for event, *_ in rows]
+    assert events.index("migrated") < events.index("path_validated")
+    windows = [(value, by) for event, value, by in rows if event == "cwnd"]
+    # The first window is that of the handshake; no path begins with another one.
+    assert windows[0] == (10.0, "handshake")
+    assert "path" not in {by for _, by in windows}
+    before = [value for event, value, _ in rows[: events.index("migrated")] if event == "cwnd"][-1]
+    after = [value for event, value, _ in rows[events.index("migrated") :] if event == "cwnd"]
+    assert before > 20
+    assert all(value > 20 for value in after)
+
+
+def test_without_aioquic_the_scenario_is_refused() -> None:
+    """A process without the package, as after `pip install midflight`."""
+    program = (
+        "import sys; sys.modules['aioquic'] = None\n"
+        "from midflight.cli import main\n"
+        f"sys.exit(main(['run', 'wifi-to-5g', '--set', '{STACK}=aioquic']))"
+    )
+    refused = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert 'the stack "aioquic" is not installed; expected aioquic 1.7.2' in refused.stderr
+    assert "pip install 'midflight[aioquic]'" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def test_another_version_of_aioquic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aioquic, "__version__", "1.6.0")
+    assert "is installed as version 1.6.0; expected aioquic 1.7.2" in str(aioquic_stack.check())
+    monkeypatch.undo()
+    assert aioquic_stack.check() is None
+
+
+def test_an_exception_of_aioquic_ends_its_run_and_not_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_args: Any) -> None:
+        raise RuntimeError("no such path")
+
+    monkeypatch.setattr(aioquic_stack.End, "migrate", fail)
+    with pytest.raises(MidflightError, match="no such path"):
+        flow_of(starter(flows__download__stack="aioquic"))
+    monkeypatch.undo()
+    done = flow_of(starter(flows__download__stack="aioquic", flows__download__size="1 MB"))
+    assert done["finished_ns"] is not None
+
+
+def test_a_program_that_uses_aioquic_gets_random_keys() -> None:
+    """The simulator has a copy of the modules, whose random numbers are seeded."""
+    flow_of(starter(flows__download__stack="aioquic", flows__download__size="100 kB"))
+    connection = importlib.import_module("aioquic.quic.connection")
+    assert connection.os is os
+    assert importlib.import_module("aioquic.tls").os is os
+
+
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
 def test_a_new_address_has_a_new_window_and_another_port_keeps_it(stack: str) -> None:
     """RFC 9000 section 9.4; 12,000 bytes are left of the window, which are ten packets."""
     windows = {}
@@ -158,6 +249,9 @@ def test_several_streams_carry_the_same_data() -> None:
         ({"set__initial_window": 4}, "this is a setting of the simulator's own sender"),
         ({"stack": "midflight", "cc": "bbr"}, 'this flow\'s stack is "midflight"'),
         ({"stack": "picoquic"}, "is not accepted; expected"),
+        ({"stack": "aioquic", "cc": "bbr"}, 'of the stack "aioquic"; expected newreno, cubic'),
+        ({"stack": "aioquic", "tls": False}, "always encrypts, without a null session"),
+        ({"stack": "aioquic", "resume": True}, "keeps its window at a migration"),
     ],
 )
 def test_what_a_stack_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:
@@ -291,6 +385,7 @@ def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -
     [
         ({STACK: "quinn", "flows.download.tls": True}, ["quinn", "yes", "another address"]),
         ({STACK: "noq", "flows.download.cc": "bbr"}, ["noq", "another address"]),
+        ({STACK: "aioquic"}, ["aioquic", "yes", "another address"]),
         (
             {"flows.download.profile": "quic", "handoffs.0.rebind": "port"},
             ["quic-cubic", "another port", "port only"],

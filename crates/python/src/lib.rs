@@ -6,6 +6,7 @@ mod errors;
 mod estimation;
 mod events;
 mod files;
+mod foreign;
 mod long_flow;
 mod policy;
 mod recording;
@@ -691,6 +692,22 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
+/// The QUIC stacks of flows: `name`, `version`, as `cc` the names of the congestion controls,
+/// the usual one first, and as `missing` why it cannot run here, None if it can.
+#[pyfunction]
+fn quic_stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let told = |stack: QuicStack| {
+        let one = PyDict::new(py);
+        one.set_item("name", stack.name())?;
+        one.set_item("version", stack.version())?;
+        let names: Vec<_> = stack.congestion().iter().map(|one| one.name()).collect();
+        one.set_item("cc", names)?;
+        one.set_item("missing", stack.check().err().map(|e| e.to_string()))?;
+        Ok(one)
+    };
+    QuicStack::ALL.into_iter().map(told).collect()
+}
+
 /// What each value of the setting `migration` sets, by the names of the settings.
 fn quic_migrations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
@@ -722,6 +739,7 @@ fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MODEL_VERSION", MODEL_VERSION)?;
     let stacks = PyDict::new(m.py());
+    foreign::install();
     for stack in QuicStack::ALL.into_iter().filter(|stack| stack.is_built()) {
         stacks.set_item(stack.name(), stack.version())?;
     }
@@ -777,6 +795,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(signals, m)?)?;
     m.add_function(wrap_pyfunction!(workloads, m)?)?;
     m.add_function(wrap_pyfunction!(agents, m)?)?;
+    m.add_function(wrap_pyfunction!(quic_stacks, m)?)?;
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;

@@ -253,17 +253,14 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or_else(|| "it panicked without a message".into())
 }
 
-impl<M: Machine + Send + Sync> Stack for Driver<M> {
+impl<M: Machine> Stack for Driver<M> {
     fn open(&mut self, now: Instant) {
         self.call(|machine| machine.connect(now));
         self.tell(now);
     }
 
     fn send(&mut self, now: Instant, bytes: u64) {
-        self.call(|machine| {
-            machine.send(bytes);
-            Ok(())
-        });
+        self.call(|machine| machine.send(now, bytes));
         self.tell(now);
     }
 
@@ -286,7 +283,7 @@ impl<M: Machine + Send + Sync> Stack for Driver<M> {
         }
         let mut buf = std::mem::take(&mut self.buf);
         buf.clear();
-        let sent = self.call(|machine| Ok(machine.transmit(now, &mut buf)));
+        let sent = self.call(|machine| machine.transmit(now, &mut buf));
         let carries = self.tell(now);
         let datagram = if let Some((SocketAddr::V4(to), ecn)) = sent.flatten() {
             let bytes = encode(self.local, to, ecn, &buf);
@@ -311,20 +308,14 @@ impl<M: Machine + Send + Sync> Stack for Driver<M> {
         if self.due.is_none_or(|due| due > now) {
             return;
         }
-        self.call(|machine| {
-            machine.on_timeout(now);
-            Ok(())
-        });
+        self.call(|machine| machine.on_timeout(now));
         self.tell(now);
     }
 
     fn on_address(&mut self, now: Instant, address: SocketAddrV4) {
         self.local = address;
         let migrates = self.migrates && self.machine.has_connection();
-        self.call(|machine| {
-            machine.on_address(now, SocketAddr::V4(address), migrates);
-            Ok(())
-        });
+        self.call(|machine| machine.on_address(now, SocketAddr::V4(address), migrates));
         if migrates {
             self.transport(TransportEvent::Migrates);
         }

@@ -1,13 +1,14 @@
 //! The configuration of a flow over QUIC.
 
 use std::fmt;
-#[cfg(any(feature = "quinn", feature = "noq"))]
 use std::io::{self, Write};
 use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{DataConfig, End, Stack};
 use midflight_units::Duration;
+
+use crate::foreign;
 
 /// The port of servers: HTTP/3's.
 pub const PORT: u16 = 443;
@@ -23,6 +24,8 @@ pub enum QuicStack {
     Quinn,
     /// noq-proto.
     Noq,
+    /// aioquic, which is written in Python ([`crate::foreign`]).
+    Aioquic,
 }
 
 /// A congestion controller.
@@ -61,6 +64,17 @@ pub enum Refused {
     /// The stack is not built in.
     #[error("midflight was built without it (its feature \"{0}\"); expected a build with it, or another stack")]
     NotBuilt(&'static str),
+    /// A foreign stack is missing or cannot be used, and why.
+    #[error("{0}")]
+    NotInstalled(String),
+    /// It has no null session.
+    #[error(
+        "the stack \"{0}\" always encrypts, without a null session; expected tls = true, or none"
+    )]
+    AlwaysEncrypts(&'static str),
+    /// It keeps its window at a migration.
+    #[error("the stack \"{0}\" keeps its window at a migration, so no path begins with another one; expected resume = false")]
+    KeepsWindow(&'static str),
     /// Its TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Broken(String),
@@ -78,13 +92,20 @@ pub enum Refused {
 
 impl QuicStack {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Quinn, Self::Noq];
+    pub const ALL: [Self; 3] = [Self::Quinn, Self::Noq, Self::Aioquic];
+
+    /// Their names, for a sentence.
+    pub fn names() -> String {
+        let [quinn, noq, aioquic] = Self::ALL.map(Self::name);
+        format!("\"{quinn}\", \"{noq}\" or \"{aioquic}\"")
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quinn => "quinn",
             Self::Noq => "noq",
+            Self::Aioquic => "aioquic",
         }
     }
 
@@ -93,14 +114,44 @@ impl QuicStack {
         match self {
             Self::Quinn => "quinn-proto 0.11.19",
             Self::Noq => "noq-proto 1.4.0",
+            Self::Aioquic => "aioquic 1.7.2",
         }
     }
 
-    /// Whether it is built in.
+    /// Whether this build can run it; a foreign one may still not be installed ([`Self::check`]).
     pub fn is_built(self) -> bool {
         match self {
             Self::Quinn => cfg!(feature = "quinn"),
             Self::Noq => cfg!(feature = "noq"),
+            Self::Aioquic => foreign::host().is_some(),
+        }
+    }
+
+    /// Whether it can run here.
+    ///
+    /// # Errors
+    /// [`Refused::NotBuilt`], [`Refused::NotInstalled`].
+    pub fn check(self) -> Result<(), Refused> {
+        match self {
+            Self::Quinn | Self::Noq if self.is_built() => Ok(()),
+            Self::Quinn | Self::Noq => Err(Refused::NotBuilt(self.name())),
+            Self::Aioquic => foreign::check(self),
+        }
+    }
+
+    /// Whether it always encrypts.
+    pub fn always_encrypts(self) -> bool {
+        match self {
+            Self::Quinn | Self::Noq => false,
+            Self::Aioquic => true,
+        }
+    }
+
+    /// Whether it begins with a new window on a new path, which a notice can set.
+    pub fn starts_afresh(self) -> bool {
+        match self {
+            Self::Quinn | Self::Noq => true,
+            Self::Aioquic => false,
         }
     }
 
@@ -108,6 +159,7 @@ impl QuicStack {
     pub fn congestion(self) -> &'static [Congestion] {
         match self {
             Self::Quinn | Self::Noq => &[Congestion::Cubic, Congestion::NewReno, Congestion::Bbr],
+            Self::Aioquic => &[Congestion::NewReno, Congestion::Cubic],
         }
     }
 }
@@ -144,7 +196,6 @@ impl Log {
     }
 
     /// Where a stack writes, if it shall.
-    #[cfg(any(feature = "quinn", feature = "noq"))]
     pub(crate) fn writer(&self) -> Option<Box<dyn Write + Send + Sync>> {
         let kept = Arc::clone(self.0.as_ref()?);
         Some(Box::new(Writer(kept)))
@@ -163,10 +214,8 @@ impl PartialEq for Log {
     }
 }
 
-#[cfg(any(feature = "quinn", feature = "noq"))]
 struct Writer(Arc<Mutex<Vec<u8>>>);
 
-#[cfg(any(feature = "quinn", feature = "noq"))]
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -218,10 +267,14 @@ impl Flow {
     /// [`Refused`].
     pub fn check(&self) -> Result<(), Refused> {
         let stack = self.stack;
-        if !stack.is_built() {
-            return Err(Refused::NotBuilt(stack.name()));
+        stack.check()?;
+        if stack.always_encrypts() && !self.tls {
+            return Err(Refused::AlwaysEncrypts(stack.name()));
         }
-        if self.tls && !cfg!(feature = "tls") {
+        if self.resumes && !stack.starts_afresh() {
+            return Err(Refused::KeepsWindow(stack.name()));
+        }
+        if self.tls && !stack.always_encrypts() && !cfg!(feature = "tls") {
             return Err(Refused::NotBuilt("tls"));
         }
         if !stack.congestion().contains(&self.congestion) {
@@ -266,12 +319,12 @@ impl Flow {
         let [client, server] = match self.stack {
             QuicStack::Quinn => ends!(quinn, "quinn"),
             QuicStack::Noq => ends!(noq, "noq"),
+            QuicStack::Aioquic => [End::Client, End::Server].map(|side| foreign::end(self, side)),
         };
         Ok([client?, server?])
     }
 
     /// Where an end is at first.
-    #[cfg(any(feature = "quinn", feature = "noq"))]
     pub(crate) fn address(&self, side: End) -> SocketAddrV4 {
         match side {
             End::Client => self.client,

@@ -36,10 +36,6 @@ pub(crate) enum Heard {
     /// What the stack has said.
     Said(Message),
     /// A line of a key log.
-    #[cfg_attr(
-        not(feature = "tls"),
-        allow(dead_code, reason = "only TLS has secrets")
-    )]
     Secret(String),
 }
 
@@ -76,19 +72,27 @@ pub(crate) fn hear_packet(sent: bool, number: u64, payload: &[u8]) {
 
 /// Why a window is another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WindowChange {
+pub enum WindowChange {
+    /// It is the window of a new controller.
     New,
+    /// By an acknowledgment.
     Acked,
+    /// By a loss.
     Lost,
 }
 
 /// Messages of a stack that say what cannot be seen otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Message {
+pub enum Message {
+    /// The probe timeout has fired.
     ProbeTimeout,
+    /// More cannot be sent over a path that is not validated.
     AmplificationLimit,
+    /// The other end has another address.
     Migration,
+    /// The path is validated.
     Validated,
+    /// It is not, and the old one is in use again.
     ValidationFailed,
 }
 

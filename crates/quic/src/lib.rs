@@ -8,7 +8,13 @@
 //! observed at a stack's replaceable parts: the cryptography, the congestion controller and its log
 //! messages.
 
+mod driver;
 mod flow;
+mod frames;
+mod hearing;
+mod ip;
+mod ledger;
+mod machine;
 #[cfg(feature = "noq")]
 mod noq;
 #[cfg(feature = "quinn")]
@@ -16,17 +22,6 @@ mod quinn;
 #[cfg(all(feature = "tls", any(feature = "quinn", feature = "noq")))]
 mod tls;
 
-#[cfg(any(feature = "quinn", feature = "noq"))]
-mod driver;
-#[cfg(any(feature = "quinn", feature = "noq"))]
-mod frames;
-#[cfg(any(feature = "quinn", feature = "noq"))]
-mod hearing;
-#[cfg(any(feature = "quinn", feature = "noq"))]
-mod ip;
-#[cfg(any(feature = "quinn", feature = "noq"))]
-mod ledger;
-#[cfg(any(feature = "quinn", feature = "noq"))]
-mod machine;
+pub mod foreign;
 
 pub use flow::{Congestion, Flow, Log, QuicStack, Refused, PORT, SEGMENT_BYTES};

@@ -2,24 +2,27 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+#[cfg(any(feature = "quinn", feature = "noq"))]
 use std::sync::OnceLock;
+#[cfg(any(feature = "quinn", feature = "noq"))]
 use std::time::Instant as StdInstant;
 
 use midflight_sim::TransportEvent;
 use midflight_units::Instant;
 
-/// A connection of a stack with its application, at one end.
-pub(crate) trait Machine {
+/// A connection of a stack with its application, at one end. What is observed of it is reported by the functions of
+/// [`crate::foreign`].
+pub trait Machine: Send + Sync {
     /// The client begins the handshake.
     ///
     /// # Errors
-    /// What the stack says.
+    /// The message of the stack.
     fn connect(&mut self, now: Instant) -> Result<(), String>;
 
     /// A datagram has arrived, with these bits of ECN.
     ///
     /// # Errors
-    /// What the stack says.
+    /// The message of the stack.
     fn take(
         &mut self,
         now: Instant,
@@ -29,19 +32,40 @@ pub(crate) trait Machine {
     ) -> Result<(), String>;
 
     /// The next datagram: written to `buf`, where to and with which bits of ECN.
-    fn transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<(SocketAddr, u8)>;
+    ///
+    /// # Errors
+    /// The message of the stack.
+    fn transmit(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+    ) -> Result<Option<(SocketAddr, u8)>, String>;
 
     /// Its timer is due.
-    fn on_timeout(&mut self, now: Instant);
+    ///
+    /// # Errors
+    /// The message of the stack.
+    fn on_timeout(&mut self, now: Instant) -> Result<(), String>;
 
     /// When its timer is due.
     fn next_timeout(&mut self) -> Option<Instant>;
 
     /// The application has so many bytes to send on a stream of their own.
-    fn send(&mut self, bytes: u64);
+    ///
+    /// # Errors
+    /// The message of the stack.
+    fn send(&mut self, now: Instant, bytes: u64) -> Result<(), String>;
 
     /// Its address is another. Whether it `migrates`: otherwise it does not know.
-    fn on_address(&mut self, now: Instant, address: SocketAddr, migrates: bool);
+    ///
+    /// # Errors
+    /// The message of the stack.
+    fn on_address(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+        migrates: bool,
+    ) -> Result<(), String>;
 
     /// The next path begins with so many bytes.
     fn resume(&mut self, bytes: u64);
@@ -61,15 +85,82 @@ pub(crate) trait Machine {
 
 /// What comes of calls of a stack, besides its packets.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// What the endpoint itself answers: where to, and what.
-    pub(crate) answers: VecDeque<(SocketAddr, Vec<u8>)>,
-    pub(crate) events: Vec<TransportEvent>,
+    pub answers: VecDeque<(SocketAddr, Vec<u8>)>,
+    /// Events of the connection.
+    pub events: Vec<TransportEvent>,
     /// Numbers of the streams of the other end that have been read to their end.
-    pub(crate) read: Vec<u64>,
+    pub read: Vec<u64>,
+}
+
+impl Machine for Box<dyn Machine> {
+    fn connect(&mut self, now: Instant) -> Result<(), String> {
+        (**self).connect(now)
+    }
+
+    fn take(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        ecn: u8,
+        payload: &[u8],
+    ) -> Result<(), String> {
+        (**self).take(now, from, ecn, payload)
+    }
+
+    fn transmit(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+    ) -> Result<Option<(SocketAddr, u8)>, String> {
+        (**self).transmit(now, buf)
+    }
+
+    fn on_timeout(&mut self, now: Instant) -> Result<(), String> {
+        (**self).on_timeout(now)
+    }
+
+    fn next_timeout(&mut self) -> Option<Instant> {
+        (**self).next_timeout()
+    }
+
+    fn send(&mut self, now: Instant, bytes: u64) -> Result<(), String> {
+        (**self).send(now, bytes)
+    }
+
+    fn on_address(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+        migrates: bool,
+    ) -> Result<(), String> {
+        (**self).on_address(now, address, migrates)
+    }
+
+    fn resume(&mut self, bytes: u64) {
+        (**self).resume(bytes);
+    }
+
+    fn has_connection(&self) -> bool {
+        (**self).has_connection()
+    }
+
+    fn peer(&self) -> Option<SocketAddr> {
+        (**self).peer()
+    }
+
+    fn lost(&mut self) -> u64 {
+        (**self).lost()
+    }
+
+    fn outcome(&mut self) -> &mut Outcome {
+        (**self).outcome()
+    }
 }
 
 /// Where the stacks' clock stands at the start of every run. Only differences count.
+#[cfg(any(feature = "quinn", feature = "noq"))]
 pub(crate) fn base() -> StdInstant {
     static BASE: OnceLock<StdInstant> = OnceLock::new();
     #[allow(
@@ -80,11 +171,13 @@ pub(crate) fn base() -> StdInstant {
 }
 
 /// Instants of the simulator as those of a stack.
+#[cfg(any(feature = "quinn", feature = "noq"))]
 pub(crate) fn to_std(at: Instant) -> StdInstant {
     base() + std::time::Duration::from_nanos(at.as_nanos())
 }
 
 /// The first instant of the simulator that is not before one of a stack.
+#[cfg(any(feature = "quinn", feature = "noq"))]
 pub(crate) fn from_std(at: StdInstant) -> Instant {
     Instant::from_nanos(at.saturating_duration_since(base()).as_nanos() as u64)
 }

@@ -24,11 +24,9 @@ use rustls::{
 };
 use x25519_dalek::{PublicKey, StaticSecret};
 
+use crate::foreign::{CERTIFICATE, KEY, PROTOCOL};
 use crate::hearing::{hear, random, Heard};
 
-const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
-const KEY: &[u8] = include_bytes!("key.der");
-const PROTOCOL: &[u8] = b"midflight";
 /// The day of every run: 2026-01-01.
 const TODAY: Duration = Duration::from_secs(1_767_225_600);
 

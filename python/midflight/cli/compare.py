@@ -14,7 +14,7 @@ import typer
 
 from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
-from midflight.cli.output import UserError, align, open_result, progress_display
+from midflight.cli.output import UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import CsvOption, destination
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def compare(
     """Compare the cost of a handoff over QUIC and TCP.
 
     The rows are the choices of seven QUIC stacks at a migration in the simulator's own sender, the
-    stacks themselves that are built in, and Linux's TCP under Mobile IP and with a new connection.
+    stacks themselves, and Linux's TCP under Mobile IP and with a new connection.
     Each goes through four handoffs, make before break and with a break of half a second. The
     columns are described in docs/migration.md. The comparison with quinn is in docs/quic.md.
 
@@ -121,6 +121,12 @@ def _migration(
     names = _chosen("--handoff", handoffs, list(migration.HANDOFFS))
     known = {one.name: one for one in migration.SENDERS}
     chosen = [known[name] for name in _chosen("--sender", senders, list(known))]
+    if not senders:
+        # A row that nobody has named is left out if its stack is not installed.
+        reasons = dict.fromkeys(one.missing for one in chosen if one.missing)
+        chosen = [one for one in chosen if not one.missing]
+        for why in reasons:
+            note(f"left out: {why}")
     count = read_whole("--instants", instants, 1, 200)
     first, last = migration.INSTANTS_S[0], migration.INSTANTS_S[0] + 0.4
     places = (

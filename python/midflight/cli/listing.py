@@ -20,6 +20,7 @@ KINDS = (
     "detectors",
     "signals",
     "workloads",
+    "stacks",
     "agents",
     "settings",
     "profiles",
@@ -37,12 +38,19 @@ HEADINGS = {
     "detectors": "Detectors of spurious retransmissions",
     "signals": "Handoff signals of a mobile node",
     "workloads": "Workloads: applications at the ends of a flow (flows.NAME.workload)",
+    "stacks": "Stacks of a flow (flows.NAME.stack)",
     "agents": "Agents of nodes on the path (agent, links.NAME.agent)",
     "links": "Presets of access links",
     "queues": "Disciplines of queues (links.NAME.queue)",
     "models": "Models of paths (links.NAME.trace.model)",
     "scenarios": "Starter scenarios",
 }
+
+#: The stacks that are not QUIC.
+OTHER_STACKS: tuple[dict[str, Any], ...] = (
+    {"name": "midflight", "summary": "the simulator's own sender and receiver"},
+    {"name": "linux", "summary": "TCP of a Linux kernel in virtual time (midflight lab build)"},
+)
 
 #: How a value that a list shows as KNOB is set.
 HOW_TO_SET = """\
@@ -65,7 +73,7 @@ def list_registry(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List schemes and their parts, settings, profiles, links, queues, scenarios and studies.
+    """List schemes and their parts, settings, stacks, links, queues, scenarios and studies.
 
     A scheme is the plain sender with parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
@@ -104,6 +112,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
     }
     if kind in listed:
         return [dict(one) for one in listed[kind]()]
+    if kind == "stacks":
+        return [*OTHER_STACKS, *map(stack_entry, _core.quic_stacks())]
     if kind == "scenarios":
         from midflight.scenario import Scenario, starter_names
 
@@ -125,6 +135,16 @@ def entries(kind: str) -> list[dict[str, Any]]:
     ]
 
 
+def stack_entry(stack: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry of a QUIC stack."""
+    return {
+        "name": stack["name"],
+        "summary": f"QUIC: {stack['version']}, unmodified, in virtual time",
+        "cc": stack["cc"],
+        "missing": stack["missing"],
+    }
+
+
 def section(kind: str, items: list[dict[str, Any]]) -> str:
     """Return one list as text."""
     width = max((len(one["name"]) for one in items), default=0)
@@ -140,6 +160,10 @@ def section(kind: str, items: list[dict[str, Any]]) -> str:
             lines += [f"{indent}{knob['summary']}", *setting(indent, knob)]
         for measure in one.get("measures", ()):
             lines.append(f"{indent}measures {measure['name']}: {measure['summary']}")
+        if one.get("cc"):
+            lines.append(f"{indent}cc: {', '.join(one['cc'])}")
+        if one.get("missing"):
+            lines.append(f"{indent}cannot run here: {one['missing']}")
         if one.get("figures"):
             lines.append(f"{indent}figures: {', '.join(one['figures'])}")
         if one.get("source"):

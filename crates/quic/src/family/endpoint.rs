@@ -20,12 +20,11 @@ use super::proto::{
 use super::session::{ListenedClient, ListenedServer, Null, SeededKey};
 use crate::driver::Driver;
 use crate::flow::Flow;
+use crate::foreign::SERVER_NAME;
 use crate::machine::{derive, from_std, shares, to_std, Machine, Outcome};
 
 /// What the application writes at a time.
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
-/// Name of the server in the handshake.
-const SERVER_NAME: &str = "midflight.invalid";
 
 /// Connection identifiers from a seed.
 struct SeededIds {
@@ -212,20 +211,23 @@ impl Machine for StackEnd {
         Ok(())
     }
 
-    fn transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<(SocketAddr, u8)> {
-        let (_, connection) = self.connection.as_mut()?;
-        let transmit = connection.poll_transmit(to_std(now), dialect::ONE, buf)?;
-        Some((
-            transmit.destination,
-            transmit.ecn.map_or(0, |ecn| ecn as u8),
-        ))
+    fn transmit(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+    ) -> Result<Option<(SocketAddr, u8)>, String> {
+        let connection = self.connection.as_mut();
+        let transmit = connection
+            .and_then(|(_, connection)| connection.poll_transmit(to_std(now), dialect::ONE, buf));
+        Ok(transmit.map(|one| (one.destination, one.ecn.map_or(0, |ecn| ecn as u8))))
     }
 
-    fn on_timeout(&mut self, now: Instant) {
+    fn on_timeout(&mut self, now: Instant) -> Result<(), String> {
         if let Some((_, connection)) = &mut self.connection {
             connection.handle_timeout(to_std(now));
         }
         self.serve();
+        Ok(())
     }
 
     fn next_timeout(&mut self) -> Option<Instant> {
@@ -233,20 +235,27 @@ impl Machine for StackEnd {
         connection.poll_timeout().map(from_std)
     }
 
-    fn send(&mut self, bytes: u64) {
+    fn send(&mut self, _now: Instant, bytes: u64) -> Result<(), String> {
         self.to_open.push_back(bytes);
         let connection = self.connection.take_if(|_| self.is_connected);
         if let Some((handle, mut connection)) = connection {
             self.open(&mut connection);
             self.connection = Some((handle, connection));
         }
+        Ok(())
     }
 
-    fn on_address(&mut self, now: Instant, address: SocketAddr, migrates: bool) {
+    fn on_address(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+        migrates: bool,
+    ) -> Result<(), String> {
         self.local_ip = address.ip();
         if let Some((_, connection)) = self.connection.as_mut().filter(|_| migrates) {
             dialect::migrate(connection, to_std(now));
         }
+        Ok(())
     }
 
     fn resume(&mut self, bytes: u64) {

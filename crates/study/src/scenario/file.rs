@@ -203,6 +203,8 @@ pub enum Stack {
     Quinn,
     /// QUIC: noq-proto, likewise.
     Noq,
+    /// QUIC: aioquic, likewise; it is a Python package of its own.
+    Aioquic,
 }
 
 /// How the server of a flow over QUIC learns that the client's address has changed.
@@ -236,6 +238,7 @@ impl Stack {
             Self::Linux => "linux",
             Self::Quinn => "quinn",
             Self::Noq => "noq",
+            Self::Aioquic => "aioquic",
         }
     }
 
@@ -245,6 +248,7 @@ impl Stack {
             Self::Midflight | Self::Linux => None,
             Self::Quinn => Some(QuicStack::Quinn),
             Self::Noq => Some(QuicStack::Noq),
+            Self::Aioquic => Some(QuicStack::Aioquic),
         }
     }
 }
@@ -272,8 +276,8 @@ pub struct FlowFile {
     /// Profile of its sender and receiver. Default: that of the scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Its stack: the simulator's, a Linux kernel's (`midflight lab build`), then for all flows, or the QUIC
-    /// stacks "quinn" and "noq". The rows of flows over QUIC come last.
+    /// Its stack: the simulator's, a Linux kernel's (`midflight lab build`), then for all flows, or one of the QUIC
+    /// stacks "quinn", "noq" and "aioquic". The rows of flows over QUIC come last.
     #[serde(default, skip_serializing_if = "is_midflight")]
     pub stack: Stack,
     /// For QUIC: the congestion control at both ends, "cubic", "bbr" or "newreno". Default: the stack's.
@@ -287,6 +291,7 @@ pub struct FlowFile {
     #[schemars(range(min = 1, max = 100))]
     pub streams: Option<u64>,
     /// For QUIC: whether packets are encrypted, with TLS 1.3. Without encryption they have the same size.
+    /// Default: false; for "aioquic", which always encrypts, true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
     /// For QUIC, including the profile "quic": how the server learns the client's new address. Default: "active".

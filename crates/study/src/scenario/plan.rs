@@ -505,7 +505,7 @@ impl Plan {
         // Senders of other stacks do not use our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
-            Stack::Linux | Stack::Quinn | Stack::Noq => PLAIN,
+            Stack::Linux | Stack::Quinn | Stack::Noq | Stack::Aioquic => PLAIN,
         };
         let scheme = match known_part(named, policies) {
             Ok(scheme) => scheme,

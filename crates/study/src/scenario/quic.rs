@@ -3,7 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
-use midflight_quic::{Congestion, Flow as QuicConfig, Log, QuicStack, PORT, SEGMENT_BYTES};
+use midflight_quic::{
+    Congestion, Flow as QuicConfig, Log, QuicStack, Refused, PORT, SEGMENT_BYTES,
+};
 use midflight_sim::{Action, End, NodeId};
 use midflight_units::{Duration, Seq};
 
@@ -71,8 +73,9 @@ impl QuicFlow {
                 Some((part, _)) => problem(
                     at(part),
                     format!(
-                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = \"quinn\" or \"noq\", or a flow without it{}",
+                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = {}, or a flow without it{}",
                         flow.stack.name(),
+                        QuicStack::names(),
                         match *part {
                             "cc" => " (flows of the profile quic have set.congestion)",
                             "migration" => ", or profile = \"quic\"",
@@ -83,10 +86,13 @@ impl QuicFlow {
                 ),
             };
         };
-        if !stack.is_built() {
-            let name = stack.name();
-            let why = format!("the stack \"{name}\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature {name}");
-            return problem(at("stack"), why);
+        match stack.check() {
+            Ok(()) => {}
+            Err(Refused::NotBuilt(name)) => {
+                let why = format!("the stack \"{name}\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature {name}");
+                return problem(at("stack"), why);
+            }
+            Err(refused) => return problem(at("stack"), refused.to_string()),
         }
         let not_ours = |part: &str, what: &str| {
             let name = stack.name();
@@ -133,7 +139,7 @@ impl QuicFlow {
         let of = Self {
             stack,
             congestion,
-            tls: flow.tls.unwrap_or(false),
+            tls: flow.tls.unwrap_or(stack.always_encrypts()),
             idle,
             streams: if is_app { 0 } else { streams },
             migrates: flow.migration.unwrap_or_default() == Migration::Active,
@@ -143,7 +149,11 @@ impl QuicFlow {
         };
         let anywhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
         if let Err(refused) = of.config([0; 32], anywhere).check() {
-            return problem(at("tls"), refused.to_string());
+            let part = match refused {
+                Refused::KeepsWindow(_) => "resume",
+                _ => "tls",
+            };
+            return problem(at(part), refused.to_string());
         }
         Ok(Some(of))
     }

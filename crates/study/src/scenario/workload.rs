@@ -5,6 +5,7 @@ use std::sync::Arc;
 use midflight_control::part::PartInfo;
 use midflight_control::policy::ForeignPolicy;
 use midflight_control::workload::{AnyWorkload, WORKLOADS};
+use midflight_quic::QuicStack;
 use midflight_sim::random;
 use midflight_wire::payload_bytes;
 
@@ -130,7 +131,7 @@ impl FlowApp {
             return problem(at("size"), why);
         }
         if flow.stack == Stack::Linux {
-            let why = format!("programs of the lab send in bulk, and this flow's workload is \"{name}\"; expected workload = \"{BULK}\", or stack = \"midflight\", \"quinn\" or \"noq\"");
+            let why = format!("programs of the lab send in bulk, and this flow's workload is \"{name}\"; expected workload = \"{BULK}\", or stack = \"midflight\", {}", QuicStack::names());
             return problem(at("workload"), why);
         }
         if has_requests && flow.direction == Direction::Up {
@@ -142,7 +143,7 @@ impl FlowApp {
             return problem(at("streams"), why);
         }
         if has_requests && is_own_quic && flow.migration == Some(Migration::Passive) {
-            let why = format!("a request of the workload \"{name}\" does not tell our own QUIC sender of another address; expected migration = \"active\", or stack = \"quinn\" or \"noq\"");
+            let why = format!("a request of the workload \"{name}\" does not tell our own QUIC sender of another address; expected migration = \"active\", or stack = {}", QuicStack::names());
             return problem(at("migration"), why);
         }
         let back = match workload.request_bytes() {

@@ -158,8 +158,8 @@ impl Capturing {
         if setup.flows[flow].quic.is_none() && profile.sender.recovery == RecoveryKind::Quic {
             return Err(StudyError::Range {
                 what: "profile of a flow to capture",
-                value: "quic, whose packets have no bytes,".into(),
-                accepted: "a flow with stack = \"quinn\" or \"noq\", or of another profile",
+                value: "quic, whose packets have sizes and no content, so that a capture would show neither packet numbers nor ACKs,".into(),
+                accepted: "a flow with a QUIC stack (\"quinn\", \"noq\", \"aioquic\"), another profile, or --trace",
             });
         }
         let wire = Uniform::new(profile).ok_or_else(|| StudyError::Range {
