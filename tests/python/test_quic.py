@@ -385,7 +385,7 @@ def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -
     [
         ({STACK: "quinn", "flows.download.tls": True}, ["quinn", "yes", "another address"]),
         ({STACK: "noq", "flows.download.cc": "bbr"}, ["noq", "another address"]),
-        ({STACK: "aioquic"}, ["aioquic", "yes", "another address"]),
+        ({STACK: "aioquic"}, ["aioquic", "another address"]),
         (
             {"flows.download.profile": "quic", "handoffs.0.rebind": "port"},
             ["quic-cubic", "another port", "port only"],

@@ -48,7 +48,7 @@ fn errors_are_reported_with_their_line() {
         (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
         (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; at most 4000000 rows are accepted, here 1333333 runs"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
-        (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "\"tcp\" is not accepted; expected one of \"midflight\", \"linux\", \"quinn\", \"noq\""),
+        (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "\"tcp\" is not accepted; expected one of \"midflight\", \"linux\", \"quinn\", \"noq\", \"aioquic\""),
         (&[("flows.bulk.stack", "linux"), ("flows.bulk.scheme", "enhanced")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"enhanced\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected cubic, reno, bbr"),
         (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" does not; expected that stack for all flows of a scenario, or for none"),
     ];
