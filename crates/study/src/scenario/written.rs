@@ -289,11 +289,11 @@ impl Quantity for Size {
     const EXAMPLE: &'static str = "3 MB";
 
     fn about() -> Cow<'static, str> {
-        "The amount of data of a flow: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\". Or bytes drawn for each flow from the scenario's seed: \"exponential 100 kB\" (mean), \"pareto 1.5 100 kB\" (shape, mean).".into()
+        "The amount of data of a flow: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\". Or bytes drawn for each flow from the scenario's seed: \"exponential 100 kB\" (mean), \"pareto 1.5 100 kB\" (shape, mean), \"lognormal 1.5 100 kB\" (sigma, mean).".into()
     }
 
     fn pattern() -> Cow<'static, str> {
-        r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?)|(exponential|pareto\s+[0-9.]+)\s+[0-9.]+\s*[kKMG]?i?B)\s*$".into()
+        r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?)|(exponential|(pareto|lognormal)\s+[0-9.]+)\s+[0-9.]+\s*[kKMG]?i?B)\s*$".into()
     }
 
     fn read(text: &str) -> Result<Self, String> {
@@ -309,7 +309,7 @@ impl Quantity for Size {
             packets().or_else(|| read_bytes(number, unit).map(Self::Bytes))
         };
         read().ok_or_else(|| {
-            format!("size \"{text}\" is not one; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", \"unlimited\", or one drawn: \"exponential 100 kB\", \"pareto 1.5 100 kB\" (shape, mean)")
+            format!("size \"{text}\" is not one; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", \"unlimited\", or one drawn: \"exponential 100 kB\", \"pareto 1.5 100 kB\" (shape, mean), \"lognormal 1.5 100 kB\" (sigma, mean)")
         })
     }
 }

@@ -12,6 +12,9 @@ pub enum Sizes {
     /// Pareto with this shape, above 1: few large ones among many small ones (Crovella & Bestavros, "Self-Similarity in
     /// World Wide Web Traffic", 1997, found 1.0 to 1.5 for files of the web).
     Pareto(f64, u64),
+    /// Lognormal with this standard deviation of the logarithm (Downey, "Lognormal and Pareto distributions in the Internet",
+    /// 2005, fits sizes of files with it).
+    Lognormal(f64, u64),
 }
 
 /// Maximum size drawn, in bytes.
@@ -20,18 +23,24 @@ const MOST: f64 = 1e12;
 impl Sizes {
     /// What is accepted.
     pub const ACCEPTS: &'static str =
-        "a size such as 50 kB, or one drawn: exponential 50 kB, pareto 1.5 50 kB (shape, mean)";
+        "a size such as 50 kB, or one drawn: exponential 50 kB, pareto 1.5 50 kB (shape, mean), lognormal 1.5 50 kB (sigma, mean)";
 
-    /// Reads "50 kB", "exponential 50 kB" or "pareto 1.5 50 kB".
+    /// Reads "50 kB", "exponential 50 kB", "pareto 1.5 50 kB" or "lognormal 1.5 50 kB".
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(mean) = text.strip_prefix("exponential ") {
             return Some(Self::Exponential(read_bytes(mean)?));
         }
-        if let Some(rest) = text.strip_prefix("pareto ") {
+        let shaped = |rest: &str| {
             let (shape, mean) = rest.trim().split_once(' ')?;
-            let shape: f64 = shape.parse().ok()?;
-            let mean = read_bytes(mean)?;
+            Some((shape.parse::<f64>().ok()?, read_bytes(mean)?))
+        };
+        if let Some(rest) = text.strip_prefix("lognormal ") {
+            let (sigma, mean) = shaped(rest)?;
+            return (sigma > 0.0 && sigma <= 10.0).then_some(Self::Lognormal(sigma, mean));
+        }
+        if let Some(rest) = text.strip_prefix("pareto ") {
+            let (shape, mean) = shaped(rest)?;
             return (shape > 1.0 && shape <= 100.0).then_some(Self::Pareto(shape, mean));
         }
         read_bytes(text).map(Self::Fixed)
@@ -45,6 +54,10 @@ impl Sizes {
             Self::Pareto(shape, mean) => {
                 let least = mean as f64 * (shape - 1.0) / shape;
                 least / libm::pow(1.0 - uniform(), 1.0 / shape)
+            }
+            Self::Lognormal(sigma, mean) => {
+                let middle = libm::log(mean as f64) - sigma * sigma / 2.0;
+                libm::exp(middle + sigma * normal_quantile(uniform()))
             }
         };
         (bytes.min(MOST) as u64).max(1)
@@ -62,8 +75,26 @@ impl fmt::Display for Sizes {
             Self::Fixed(bytes) => write!(f, "{bytes} B"),
             Self::Exponential(mean) => write!(f, "exponential {mean} B"),
             Self::Pareto(shape, mean) => write!(f, "pareto {shape} {mean} B"),
+            Self::Lognormal(sigma, mean) => write!(f, "lognormal {sigma} {mean} B"),
         }
     }
+}
+
+/// The quantile of the standard normal distribution: the root of Phi(z) = share by bisection, with Phi(z) = erfc(-z / sqrt 2) / 2.
+/// The bracket holds every double in (0, 1); a share of 0 gives its lower end.
+fn normal_quantile(share: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    // As often as halves it to neighbouring doubles about 1.
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        let below = libm::erfc(-middle * std::f64::consts::FRAC_1_SQRT_2) / 2.0;
+        if below < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// Reads bytes: "50 kB".
@@ -97,7 +128,12 @@ mod tests {
         assert_eq!(Sizes::read("exponential 1.5 kB"), exponential);
         let pareto = Some(Sizes::Pareto(1.2, 10_000));
         assert_eq!(Sizes::read(" pareto 1.2 10 kB "), pareto);
+        let lognormal = Some(Sizes::Lognormal(1.5, 50_000));
+        assert_eq!(Sizes::read("lognormal 1.5 50 kB"), lognormal);
         for text in [
+            "lognormal 0 10 kB",
+            "lognormal 10 kB",
+            "lognormal 11 10 kB",
             "",
             "50",
             "0 B",
@@ -110,12 +146,34 @@ mod tests {
         }
     }
 
+    /// Quantiles of the normal distribution as tables have them (Abramowitz & Stegun, table 26.5), and of both ends.
+    #[test]
+    fn normal_quantiles_are_those_of_tables() {
+        for (share, expected) in [
+            (0.5, 0.0),
+            (0.975, 1.959_964),
+            (0.025, -1.959_964),
+            (0.999, 3.090_232),
+        ] {
+            let found = normal_quantile(share);
+            assert!((found - expected).abs() < 1e-6, "{share}: {found}");
+        }
+        assert!(normal_quantile(0.0) < -39.0);
+        let last = normal_quantile(1.0 - f64::EPSILON / 2.0);
+        assert!((8.0..9.0).contains(&last), "{last}");
+        // The median of a lognormal size is below its mean by a factor of exp(sigma^2 / 2).
+        let median = Sizes::Lognormal(1.0, 100_000).draw(|| 0.5);
+        assert_eq!(median, 60_653);
+        assert_eq!(Sizes::Lognormal(10.0, 1).draw(|| 0.0), 1);
+    }
+
     /// The mean of the inverse at evenly spaced positions is the mean of the distribution.
     #[test]
     fn drawn_sizes_have_their_mean() {
         for (sizes, off) in [
             (Sizes::Exponential(10_000), 1e-3),
             (Sizes::Pareto(2.5, 10_000), 5e-3),
+            (Sizes::Lognormal(1.0, 10_000), 1e-3),
         ] {
             let many = 1_000_000;
             let sum: f64 = (0..many)
