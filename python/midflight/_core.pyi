@@ -945,12 +945,22 @@ class Setup:
         run ends at `until_ns`, if that is before its own end. Raises `MidflightError` for an
         interval below 8 ns, or for more than 20 million rows.
         """
+    def backlogs(self, *, every_ns: int | None = None) -> Table:
+        """Return the packets of each flow that wait at links with a queue for each flow, at
+        the instants of `samples`.
+
+        The columns are `time_ns`, `link`, `number` (of the link), `flow` (empty for cross
+        traffic) and `packets`, without the one in transmission. There are no rows before a
+        flow's first packet, and none of links without such queues (fq-codel has them).
+        """
     def lab_samples(self, record: bytes, *, every_ns: int | None = None) -> tuple[Table, Table]:
         """Return the links and the senders of this run as a kernel made it, as `samples` does.
 
         The links are the simulator's, over which the packets are replayed; a kernel's sender has a
         row for each packet that it sent, one of midflight's has none.
         """
+    def lab_backlogs(self, record: bytes, *, every_ns: int | None = None) -> Table:
+        """Return the packets of each flow at links, as `backlogs` does, of a run by a kernel."""
     def causes(self, *, flow: str | None = None) -> Table:
         """Return every event of a flow of the run with its cause.
 
@@ -1196,6 +1206,8 @@ class Preset(TypedDict):
     down_bps: int
     up_bps: int
     delay_ns: int
+    queue: str
+    up_queue: str
 
 def in_column_unit(text: str) -> tuple[str, float] | None:
     """Return a value of a scenario as the unit and the number that a column of numbers has.

@@ -222,7 +222,14 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
             )
         elif link.get("rate"):
             own["up"] = link["rate"]
-        queue = "bdp" if known is None else "the preset's"
+        queue = "bdp" if known is None else known["queue"]
+        # An uplink without a queue of its own has that of the link, if the link has one.
+        if (
+            known is not None
+            and known["up_queue"] != queue
+            and not (link.get("queue") or up.get("queue"))
+        ):
+            queue += f", up {known['up_queue']}"
         lines.append((name, {"queue": queue, **usual, **own}))
     used = [key for key in keys if any(key in line for _, line in lines)]
     return [

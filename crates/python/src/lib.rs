@@ -1,6 +1,7 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
 mod controller;
+mod described;
 mod drill;
 mod errors;
 mod estimation;

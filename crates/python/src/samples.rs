@@ -43,3 +43,24 @@ pub(crate) fn sample_tables(
     senders.digest(digest);
     Ok((links.build()?, senders.build()?))
 }
+
+/// The table of the flows' packets at links with a queue for each flow.
+pub(crate) fn backlog_table(
+    found: &Samples,
+    setup: &midflight_study::Setup,
+    digest: &str,
+) -> PyResult<Table> {
+    let names: Vec<&str> = setup.flow_names().collect();
+    let name = |number: usize| names.get(number).copied().unwrap_or_default();
+    let rows = &found.backlogs;
+    let mut table = Table::builder();
+    let times = rows.iter().map(|r| r.at.as_nanos() as i64);
+    table.int("time_ns", times.collect());
+    table.text("link", rows.iter().map(|r| r.link.to_string()).collect());
+    table.int("number", rows.iter().map(|r| r.number as i64).collect());
+    let flows = rows.iter().map(|r| r.flow.map_or("", name).into());
+    table.text("flow", flows.collect());
+    table.int("packets", rows.iter().map(|r| r.packets as i64).collect());
+    table.digest(digest);
+    table.build()
+}

@@ -6,9 +6,10 @@ use midflight_study::{Delivery, Execution, FlowOutcome, FlowRow, PhaseOutcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::described::{direction_name, flow_entries, path_changes};
 use crate::files::Disk;
 use crate::policy::{policies_of, Failures};
-use crate::setup::{direction_name, flow_entries, path_changes, Setup};
+use crate::setup::Setup;
 use crate::table::{Table, TableBuilder};
 use crate::{nanos, refuse, with_progress};
 
@@ -394,6 +395,9 @@ pub(crate) fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("down_bps", preset.down_rate().as_bps())?;
         entry.set_item("up_bps", preset.up_rate().as_bps())?;
         entry.set_item("delay_ns", preset.delay().as_nanos())?;
+        let (queue, up_queue) = preset.queue_texts();
+        entry.set_item("queue", queue)?;
+        entry.set_item("up_queue", up_queue)?;
         list.append(entry)?;
     }
     Ok(list)

@@ -7,7 +7,7 @@ use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
     capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Explained, FlowInfo,
-    GoOn, Keep, PathChange, StudyError,
+    GoOn, Keep, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -15,12 +15,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::PyClass;
 
+use crate::described::{flow_entries, path_changes};
 use crate::estimation::Probe;
 use crate::events::{cause_columns, keep, parted_entry, sender_entry, stall_entry, Events};
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
-use crate::samples::sample_tables;
+use crate::samples::{backlog_table, sample_tables};
 use crate::scenario::tables;
 use crate::startup::Startup;
 use crate::table::Table;
@@ -562,6 +563,20 @@ impl Setup {
         sample_tables(&found, setup, &digest)
     }
 
+    /// Return the packets of each flow that wait at links with a queue for each flow, at
+    /// the instants of `samples`.
+    ///
+    /// The columns are `time_ns`, `link`, `number` (of the link), `flow` (empty for cross
+    /// traffic) and `packets`, without the one in transmission. There are no rows before a
+    /// flow's first packet, and none of links without such queues (fq-codel has them).
+    #[pyo3(signature = (*, every_ns = None))]
+    fn backlogs(&self, py: Python<'_>, every_ns: Option<u64>) -> PyResult<Table> {
+        let every = every_ns.map(Duration::from_nanos);
+        let setup = &self.setup;
+        let (found, digest) = self.interruptible(py, |go_on| samples(setup, every, go_on))?;
+        backlog_table(&found, setup, &digest)
+    }
+
     /// Return the links and the senders of this run as a kernel made it, as `samples` does.
     ///
     /// The links are the simulator's, over which the packets are replayed; a kernel's sender has a
@@ -577,6 +592,20 @@ impl Setup {
         let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, every, go_on));
         let found = self.interruptible(py, replay)?.map_err(refuse)?;
         sample_tables(&found, &self.setup, "")
+    }
+
+    /// Return the packets of each flow at links, as `backlogs` does, of a run by a kernel.
+    #[pyo3(signature = (record, *, every_ns = None))]
+    fn lab_backlogs(
+        &self,
+        py: Python<'_>,
+        record: &[u8],
+        every_ns: Option<u64>,
+    ) -> PyResult<Table> {
+        let every = every_ns.map(Duration::from_nanos);
+        let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, every, go_on));
+        let found = self.interruptible(py, replay)?.map_err(refuse)?;
+        backlog_table(&found, &self.setup, "")
     }
 
     /// Return every event of a flow of the run with its cause.
@@ -747,53 +776,4 @@ impl Setup {
     ) -> PyResult<T> {
         interruptible(py, std::slice::from_ref(&self.failures), work)
     }
-}
-
-pub(crate) fn direction_name(up: bool) -> &'static str {
-    if up {
-        "up"
-    } else {
-        "down"
-    }
-}
-
-/// Flows for Python.
-pub(crate) fn flow_entries<'py, 'a>(
-    py: Python<'py>,
-    flows: impl Iterator<Item = FlowInfo<'a>>,
-) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for flow in flows {
-        let entry = PyDict::new(py);
-        entry.set_item("name", flow.name)?;
-        entry.set_item("scheme", flow.scheme)?;
-        entry.set_item("direction", direction_name(flow.up))?;
-        entry.set_item("moves", flow.moves)?;
-        entry.set_item("payload_bytes", flow.payload_bytes)?;
-        entry.set_item("stack", flow.stack.name())?;
-        entry.set_item("workload", flow.workload)?;
-        list.append(entry)?;
-    }
-    Ok(list)
-}
-
-/// Handoffs and changes for Python.
-pub(crate) fn path_changes<'py>(
-    py: Python<'py>,
-    changes: &[PathChange],
-) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for one in changes {
-        let entry = PyDict::new(py);
-        entry.set_item("kind", if one.is_change { "change" } else { "handoff" })?;
-        entry.set_item("from_link", &*one.links.0)?;
-        entry.set_item("to_link", &*one.links.1)?;
-        entry.set_item("at_ns", one.at.as_nanos())?;
-        entry.set_item("make_ns", one.make.as_nanos())?;
-        entry.set_item("breaks", one.breaks)?;
-        entry.set_item("told_ns", one.notified.map(Instant::as_nanos))?;
-        entry.set_item("told_wrong", one.told_wrong)?;
-        list.append(entry)?;
-    }
-    Ok(list)
 }

@@ -341,6 +341,12 @@ impl<O: Observer> World<O> {
         self.links[link.index()].state(self.clock.written(at).fine)
     }
 
+    /// Calls `each` with the packets of each flow that wait at a link now, none for cross traffic, if its discipline has a
+    /// queue for each flow. A packet in transmission does not wait.
+    pub fn backlogs(&self, link: LinkId, each: &mut dyn FnMut(Option<FlowId>, u64)) {
+        self.links[link.index()].backlogs(each);
+    }
+
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
     #[inline(always)]
     pub fn next_event(&self) -> NextEvent {

@@ -63,9 +63,9 @@ pub use question::{
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
 pub use setup::{FlowInfo, PathChange, PhaseStart, Setup};
 pub use watch::{
-    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Capture, CausePlace,
-    Compared, Divergence, EventCause, Explained, GoOn, Keep, KeptEvents, LinkSample, Lost, Ordered,
-    Samples, SenderBefore, SenderSample, SenderThen, Stall, TraceRow,
+    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, BacklogSample,
+    Capture, CausePlace, Compared, Divergence, EventCause, Explained, GoOn, Keep, KeptEvents,
+    LinkSample, Lost, Ordered, Samples, SenderBefore, SenderSample, SenderThen, Stall, TraceRow,
 };
 
 /// Changes whenever the digest of a run may change.

@@ -97,6 +97,10 @@ class KernelRun:
         """Return the links and the senders, with the columns of `Setup.samples`."""
         return self.setup.lab_samples(self.packets, every_ns=every_ns)
 
+    def backlogs(self, *, every_ns: int | None = None) -> Table:
+        """Return the packets of each flow at links with a queue for each flow, as the core does."""
+        return self.setup.lab_backlogs(self.packets, every_ns=every_ns)
+
     def events(self, *, flow: str | None = None, **kept: Any) -> Events:
         """Return events of a flow, with the arguments of `Setup.events`."""
         # A run that is there is always played to its end.

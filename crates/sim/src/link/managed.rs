@@ -3,6 +3,7 @@
 
 use super::Link;
 use crate::agenda::Key;
+use crate::config::FlowId;
 use crate::moment::{FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 use crate::queue::{Discipline, Effects};
@@ -74,6 +75,14 @@ impl Link {
             Some(passage) => Next::Sent(self.carry(now.fine, passage, packet)),
             // The transmitter is free.
             None => Next::Nothing,
+        }
+    }
+
+    /// Calls `each` with the packets that wait in the queue of each flow, if the discipline has such queues.
+    pub(crate) fn backlogs(&self, each: &mut dyn FnMut(Option<FlowId>, u64)) {
+        let special = self.special.as_deref();
+        if let Some(queue) = special.and_then(|special| special.queue.as_ref()) {
+            queue.backlogs(each);
         }
     }
 

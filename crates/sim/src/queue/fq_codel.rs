@@ -10,6 +10,7 @@ use midflight_units::{Duration, Instant};
 use super::codel::{Control, Law, LEAST_MOST};
 use super::fifo::Fifo;
 use super::{Discipline, Effects, QueueConfig, QueueKind, QueueParameters};
+use crate::config::FlowId;
 use crate::event::DropCause;
 use crate::packet::Packet;
 
@@ -75,6 +76,15 @@ impl<L: Law> FqCoDel<L> {
         }
     }
 
+    /// The number of a packet's queue.
+    fn queue_of(packet: &Packet) -> usize {
+        if packet.is_of_others() {
+            0
+        } else {
+            1 + packet.flow.index() % (FLOWS - 1)
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.packets > self.of.packets as usize
             || self.of.bytes.is_some_and(|most| self.bytes > most)
@@ -107,11 +117,7 @@ impl<L: Law> FqCoDel<L> {
 impl<L: Law> Discipline for FqCoDel<L> {
     /// Section 4.1.
     fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
-        let number = if packet.is_of_others() {
-            0
-        } else {
-            1 + packet.flow.index() % (FLOWS - 1)
-        };
+        let number = Self::queue_of(&packet);
         if number >= self.flows.len() {
             self.flows.resize_with(number + 1, FlowQueue::default);
         }
@@ -191,6 +197,16 @@ impl<L: Law> Discipline for FqCoDel<L> {
         (self.packets, self.bytes)
     }
 
+    fn backlogs(&self, each: &mut dyn FnMut(Option<FlowId>, u64)) {
+        let bypassed = self.first.as_ref().map(|first| Self::queue_of(first));
+        for (number, flow) in self.flows.iter().enumerate() {
+            let packets = flow.queue.packets() + usize::from(bypassed == Some(number));
+            // Of flows that share a queue it is counted for the first.
+            let of = number.checked_sub(1).map(|index| FlowId(index as u32));
+            each(of, packets as u64);
+        }
+    }
+
     fn boxed(&self) -> Box<dyn Discipline> {
         Box::new(self.clone())
     }
@@ -255,6 +271,24 @@ mod tests {
         add(&mut *queue, 1);
         add(&mut *queue, 2);
         assert_eq!(flows_of(&mut *queue, 4), [1, 2, 0, 0]);
+    }
+
+    /// The backlogs are those of the flows, and add up to the load.
+    #[test]
+    fn backlogs_add_up() {
+        let mut queue = config(&FQ_CODEL).make();
+        let mut effects = Effects::default();
+        for (flow, packets) in [(0, 3), (2, 5)] {
+            for number in 0..packets {
+                let packet = packet(flow, number, 1500, EcnCodepoint::NotCapable);
+                queue.enqueue(at(0), packet, &mut effects);
+            }
+        }
+        let mut found = Vec::new();
+        queue.backlogs(&mut |flow, packets| found.push((flow, packets)));
+        let of = |flow| Some(FlowId(flow));
+        assert_eq!(found, [(None, 0), (of(0), 3), (of(1), 0), (of(2), 5)]);
+        assert_eq!(queue.load().0, 8);
     }
 
     /// The excess is dropped from the head of the largest flow, at most half of it and at most 64 packets.

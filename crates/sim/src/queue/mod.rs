@@ -17,6 +17,7 @@ use std::fmt;
 use midflight_tcp::EcnCodepoint;
 use midflight_units::{Duration, Instant};
 
+use crate::config::FlowId;
 use crate::event::DropCause;
 use crate::packet::Packet;
 
@@ -162,6 +163,10 @@ pub(crate) trait Discipline: fmt::Debug + Send + Sync {
     /// Packets and bytes that wait.
     fn load(&self) -> (usize, u64);
 
+    /// Calls `each` with the packets that wait in the queue of each flow, none for cross traffic; does nothing if flows
+    /// have no queues of their own.
+    fn backlogs(&self, _each: &mut dyn FnMut(Option<FlowId>, u64)) {}
+
     /// A copy.
     fn boxed(&self) -> Box<dyn Discipline>;
 }
@@ -175,7 +180,7 @@ impl Clone for Box<dyn Discipline> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{FlowId, NodeId};
+    use crate::config::NodeId;
     use crate::packet::PacketOptions;
 
     pub(super) fn packet(flow: u32, number: u64, bytes: u32, ecn: EcnCodepoint) -> Packet {

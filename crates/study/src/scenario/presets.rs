@@ -39,6 +39,11 @@ impl Preset {
         Duration::from_micros(self.delay_us)
     }
 
+    /// Room at the base station and at the mobile node, as a scenario writes it.
+    pub fn queue_texts(&self) -> (String, String) {
+        (self.queues.0.to_string(), self.queues.1.to_string())
+    }
+
     /// Queue size at the base station.
     pub fn down_queue(&self) -> Queue {
         Queue::DropTail(self.queues.0)

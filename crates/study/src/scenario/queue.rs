@@ -1,6 +1,7 @@
 //! The queue of a link in a scenario: a size, or a discipline with its options.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use midflight_sim::{Marked, QueueKind, QueueParameters, QUEUES};
 use midflight_units::{nearest, Duration, Rate};
@@ -116,6 +117,18 @@ impl Room {
                 .map(Self::Time)
         };
         bdp().or_else(packets).or_else(bytes).or_else(time)
+    }
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bdp(1.0) => f.write_str("bdp"),
+            Self::Bdp(times) => write!(f, "{times} bdp"),
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+            Self::Bytes(bytes) => write!(f, "{bytes} B"),
+            Self::Time(time) => write!(f, "{time}"),
+        }
     }
 }
 

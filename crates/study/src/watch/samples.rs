@@ -41,6 +41,21 @@ pub struct LinkSample {
     pub most: u64,
 }
 
+/// The packets of a flow that wait at a link whose discipline has a queue for each flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BacklogSample {
+    /// When.
+    pub at: Instant,
+    /// The name of the link.
+    pub link: Arc<str>,
+    /// Its number.
+    pub number: usize,
+    /// Number of the flow; none for cross traffic.
+    pub flow: Option<usize>,
+    /// Packets that wait, without the one in transmission.
+    pub packets: u64,
+}
+
 /// The state of a sender at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSample {
@@ -86,6 +101,8 @@ pub struct Samples {
     pub links: Vec<LinkSample>,
     /// The senders that have sent something, at each instant.
     pub senders: Vec<SenderSample>,
+    /// The flows that have had packets at links with a queue for each flow, at each instant.
+    pub backlogs: Vec<BacklogSample>,
 }
 
 /// Observes nothing, but makes packets enter links only at the present time.
@@ -190,6 +207,17 @@ impl<'a> Sampler<'a> {
                         least,
                         most,
                     });
+                    let backlogs = &mut self.found.backlogs;
+                    let name = self.names.of(link);
+                    world.backlogs(link, &mut |flow, packets| {
+                        backlogs.push(BacklogSample {
+                            at,
+                            link: Arc::clone(&name),
+                            number: link.index(),
+                            flow: flow.map(FlowId::index),
+                            packets,
+                        });
+                    });
                 }
             }
             if is_sample {
@@ -232,7 +260,8 @@ impl<'a> Sampler<'a> {
         let found = &mut self.found;
         let (what, most, end) = ("samples", MOST_ROWS, self.end);
         if self.is_fixed {
-            if found.links.len().max(found.senders.len()) > most {
+            let rows = [found.links.len(), found.senders.len(), found.backlogs.len()];
+            if rows.into_iter().any(|rows| rows > most) {
                 return Err(StudyError::TooLong { what, most, end });
             }
             return Ok(());
@@ -254,6 +283,7 @@ impl<'a> Sampler<'a> {
         }
         found.links.retain(|row| is_kept(row.at));
         found.senders.retain(|row| is_kept(row.at));
+        found.backlogs.retain(|row| is_kept(row.at));
         Ok(())
     }
 
