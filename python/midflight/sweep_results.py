@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight import _core
+from midflight.percentiles import PERCENTILES, percentile_rows
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
 from midflight.run_tables import measures_of, plain_text
 
@@ -68,6 +69,10 @@ METRICS: Mapping[str, tuple[str, float]] = {
     "node_sent": ("segments sent by nodes on the path", 1.0),
     "node_kept": ("segments and ACKs kept back by nodes on the path", 1.0),
     "marks": ("packets marked by a queue", 1.0),
+    **{
+        name: (f"the {one.words} of alike flows, in seconds", 1e9)
+        for name, one in PERCENTILES.items()
+    },
     **_of_workloads(),
 }
 
@@ -165,15 +170,16 @@ def groups(
     """Return the mobile node's flows grouped by these axes, in the order of the table.
 
     `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` the axes that are
-    separated, and `metric` is a column; the values have its unit. `is_early` returns whether the
-    flow of a row was done before the handoff.
+    separated, and `metric` is a column; the values have its unit. It may be a percentile over the
+    flows of an entry (`midflight.percentiles`), which are then one flow with the entry's name.
+    `is_early` returns whether the flow of a row was done before the handoff.
     """
     found: dict[tuple[str, ...], Group] = {}
     rest = [axis for axis in axes if axis not in by]
     workload = WORKLOAD_OF.get(metric)
     chance = Chance(axes)
     drawn_by = [*(i for i, axis in enumerate(rest) if axis == SEED), len(rest)]
-    for row in rows:
+    for row in percentile_rows(rows, metric) if metric in PERCENTILES else rows:
         if row["moves"] != "1" or (workload and row.get("workload") != workload):
             continue
         values = tuple(row[axis] for axis in by)

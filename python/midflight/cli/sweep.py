@@ -76,8 +76,9 @@ def sweep(
         typer.Option(
             metavar="NAME",
             help="The summarised measurement: duration_ns, all_new_ns, first_new_ns, "
-            "goodput_bps, stall_ns, timeouts, spurious_timeouts, rexmits or drops_queue, or what a "
-            "workload measures (midflight list workloads).  "
+            "goodput_bps, stall_ns, timeouts, spurious_timeouts, rexmits or drops_queue, a "
+            "percentile over alike flows (duration_p99_ns, load_p95_ns), or what a workload "
+            "measures (midflight list workloads).  "
             "[default: the first of these if flows have a workload, duration_ns if they have a "
             "size, else goodput_bps]",
         ),

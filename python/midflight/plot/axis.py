@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
@@ -168,10 +169,14 @@ def plot_axis(
 
 
 def read_columns(source: str | Path, y: str) -> Columns:
-    """Return the columns of a table, or of that in a folder of results which has a measurement."""
+    """Return the columns of a table, or of that in a folder of results which has a measurement.
+
+    Of a percentile (`midflight.percentiles`) they are those of the entries of flows.
+    """
     place = Path(source)
     if not place.is_dir():
-        return _read_table(place)
+        columns = _read_table(place)
+        return percentile_columns(columns, y) if is_percentile(columns, y) else columns
     seen: list[str] = []
     for name in TABLES:
         for suffix in (".parquet", ".csv"):
@@ -181,6 +186,8 @@ def read_columns(source: str | Path, y: str) -> Columns:
             columns = _read_table(file)
             if y in columns:
                 return columns
+            if is_percentile(columns, y):
+                return percentile_columns(columns, y)
             seen += [one for one in columns if one not in seen]
             break
     if not seen:
@@ -192,6 +199,15 @@ def read_columns(source: str | Path, y: str) -> Columns:
             accepted="a folder of a run or a sweep",
         )
     raise missing_column("--y or --value", y, seen)
+
+
+def is_percentile(columns: Columns, measured: str) -> bool:
+    """Whether a measurement is a percentile over the flows of a table's entries."""
+    return (
+        measured in PERCENTILES
+        and measured not in columns
+        and {"flow", PERCENTILES[measured].of} <= set(columns)
+    )
 
 
 def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
@@ -500,7 +516,10 @@ def axis_figure(
         axes.set_ylim(_bottom(min(finite, default=top), top), top)
         x_title = data.x_title if xlabel is None else xlabel
         y_title = data.y_title if ylabel is None else ylabel
-        label_axes(figure, axes, x_title, y_title, title, data.lines_title)
+        # With one value at each place there are no quartiles.
+        spread = any(runs > 1 for line in data.lines for runs in line.runs)
+        detail = "medians and quartiles" if spread else ""
+        label_axes(figure, axes, x_title, y_title, title, data.lines_title, detail)
     return figure
 
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["finish_panels", "label_axes", "write_figure"]
+__all__ = ["SMALL_PT", "finish_panels", "label_axes", "write_figure"]
+
+#: Size of the letters of what is said beside a plot.
+SMALL_PT = 6.5
 
 
 def write_figure(
@@ -48,9 +51,18 @@ def write_figure(
 
 
 def label_axes(
-    figure: Figure, axes: Axes, x_title: str, y_title: str, title: str | None, lines_title: str
+    figure: Figure,
+    axes: Axes,
+    x_title: str,
+    y_title: str,
+    title: str | None,
+    lines_title: str,
+    detail: str = "",
 ) -> None:
-    """Write what the axes are, wrapped to the figure, and name the lines above them."""
+    """Write what the axes are, wrapped to the figure, and name the lines above them.
+
+    `detail` says what the marks are, such as "medians and quartiles", in small letters.
+    """
     width, height = figure.get_size_inches()
     for put, text, room in (
         (axes.set_xlabel, x_title, width - 0.6),
@@ -58,6 +70,15 @@ def label_axes(
         (axes.set_title, title or "", width - 0.6),
     ):
         put(wrapped(text, 7.5, room * 72), parse_math=False)
+    if detail:
+        # Above it stands the title, if there is one.
+        detail = wrapped(detail, SMALL_PT, (width - 0.6) * 72)
+        how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
+        places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        places |= {"ha": "right", "va": "bottom", "annotation_clip": False}
+        axes.annotate(detail, (1.0, 1.0), xytext=(0, 2), **places, **how)
+        above = 4 + 1.3 * SMALL_PT * len(detail.splitlines())
+        axes.set_title(axes.get_title(), pad=above, parse_math=False)
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         entries = dict(zip(labels, handles, strict=True))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from midflight.percentiles import PERCENTILES
+
 __all__ = ["SCALES", "column_name", "with_unit"]
 
 #: The suffix of a column's name, the unit in which it is shown, and the size of that unit.
@@ -63,6 +65,7 @@ _COLUMNS: Mapping[str, str] = {
     "frame_delay_p95_ns": "95th percentile of the delays of frames",
     "frame_delay_p99_ns": "99th percentile of the delays of frames",
     "frame_delay_max_ns": "Longest delay of a frame",
+    **{name: one.words[0].upper() + one.words[1:] for name, one in PERCENTILES.items()},
 }
 
 #: Values of a scenario's tables by the rest of their key.

@@ -64,6 +64,12 @@ _MOST_STEPS = 4000
 _WIDE = 12
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 
+#: What the marks of a kind are.
+_DETAILS: Mapping[str, str] = {
+    "box": "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %",
+    "interval": "means and their 95 % confidence intervals",
+}
+
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
 _ENDS: Mapping[str, tuple[str, str] | str] = {
     "ratio": ("ratio_low", "ratio_high"),
@@ -423,7 +429,9 @@ def spread_figure(
             x_title = x_title.removesuffix(")") + (", log)" if has_unit else " (log)")
         y_title = data.y_title if ylabel is None else ylabel
         above = "\n".join(filter(None, (title, data.remark))) or None
-        label_axes(figure, axes, x_title, y_title, above, data.lines_title)
+        label_axes(
+            figure, axes, x_title, y_title, above, data.lines_title, _DETAILS.get(data.kind, "")
+        )
     return figure
 
 
