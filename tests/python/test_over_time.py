@@ -184,7 +184,7 @@ def test_a_throughput_is_what_arrives(tmp_path: Path) -> None:
     assert [float(row["time_s"]) for row in rate][:3] == pytest.approx([0.0, 0.3, 2.3])
     delays = [float(row["value"]) for row in rows if row["kind"] == "delay"]
     assert len(delays) == came.sum()
-    queue = [row for row in rows if row["kind"] == "queue"]
+    queue = [row for row in rows if row["kind"] == "queue" and row["line"].startswith("queue")]
     assert {row["link"] for row in queue} == {"wifi", "lte"}
     assert all(float(r["low"]) <= float(r["value"]) <= float(r["high"]) for r in queue)
 
@@ -202,7 +202,8 @@ def test_lines_are_flows_or_schemes() -> None:
     assert [run.looks for run in both] == [range(2), range(2, 4)]
     window, panels = shown_panels(both, ["queue", "throughput", "cwnd", "pipe", "sequence", "rtt"])
     # A line for each scheme: the packets that wait on the way.
-    assert [one.label for one in panels[0].curves] == ["sack", "freeze"]
+    queues = [one for one in panels[0].curves if one.draw == "queue"]
+    assert [one.label for one in queues] == ["sack", "freeze"]
     figure = over_time_figure(both, panels, window)
     assert len(figure.axes) == 1 + len(panels)
     band = figure.axes[0]
@@ -439,7 +440,7 @@ def test_every_question_has_samples_and_panels(words: list[str], tmp_path: Path)
     # The path has a rate, and its link a queue.
     rates = {float(row["value"]) for row in rows if row["line"] == "rate of the link"}
     assert max(rates) > 0.1
-    assert max(float(row["high"]) for row in rows if row["kind"] == "queue") > 1
+    assert max(float(row["high"]) for row in rows if row["kind"] == "queue" and row["high"]) > 1
 
 
 def test_notebooks_show_runs_and_sweeps() -> None:
@@ -498,7 +499,8 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     figure = over_time_figure(runs, panels, window)
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
-    assert words == ["bbr-linux", "cubic", "pacing rate", "sample of the delivery rate"]
+    rates_of = ["pacing rate", "sample of the delivery rate"]
+    assert words == ["bbr-linux", "cubic", *rates_of, "lost: the queue is full"]
     # Samples have another colour than the line, and are below it.
     rates = figure.axes[1]
     line, dots = (
@@ -539,6 +541,17 @@ def test_intervals_are_those_of_a_recording() -> None:
     scenario = Scenario(links={"cell": cell}, flows=flows, end="120 s")
     (panel,) = shown_panels(watch(scenario), ["throughput"])[1]
     assert panel.detail == "means of 1 s"
+    # A rate that goes evenly up and down has no such step, nor a path with long round trips.
+    slope = {"time_s": [0, 60, 120], "rate_mbps": [40, 4, 40]}
+    even = {"columns": slope, "interpolation": "linear"}
+    for trace, link in ((even, "30 ms"), (recorded, "700 ms")):
+        sloping = Scenario(
+            links={"cell": Link(delay=link, queue="200 packets", trace=trace)},
+            flows=flows,
+            end="120 s",
+        )
+        (panel,) = shown_panels(watch(sloping), ["throughput"])[1]
+        assert panel.detail == "means of 2 s"
     # Without a recording: the next round number above a 90th.
     steady = Scenario(
         links={"cell": Link(rate="20 Mbit/s", delay="30 ms")}, flows=flows, end="120 s"
@@ -570,6 +583,31 @@ def test_a_long_outage_does_not_flatten_the_delays() -> None:
     assert over_time_figure(steady, panels, window).axes[-1].get_yscale() == "linear"
 
 
+def test_lines_end_where_nothing_arrives() -> None:
+    """The maxima too, which have no part of the gap."""
+    runs = watch("tunnel")
+    ((panel,),) = (shown_panels(runs, ["rtt"])[1],)
+    (line,) = panel.curves
+    assert line.most is not None
+    missing = np.flatnonzero(np.isnan(line.most))
+    # From 2 s to 6 s there is no link: a missing point at each side of the gap.
+    assert len(missing) == 2
+    before, after = line.time_s[missing]
+    assert line.time_s[missing[0] - 1] < before < 2.6
+    assert 6.0 < after < line.time_s[missing[1] + 1]
+
+
+def test_what_has_no_room_in_the_band_is_in_the_legend() -> None:
+    runs = watch("starlink-to-lte")
+    window, panels = shown_panels(runs, ["throughput"])
+    (legend,) = over_time_figure(runs, panels, window).legends
+    assert "no link" in [text.get_text() for text in legend.get_texts()]
+    # What stands in the band is not named again.
+    window, panels = shown_panels(runs, ["throughput"], 49.0, 52.0)
+    (legend,) = over_time_figure(runs, panels, window).legends
+    assert "no link" not in [text.get_text() for text in legend.get_texts()]
+
+
 def test_labels_of_axes_stay_within_their_panels() -> None:
     runs = watch("bufferbloat", schemes=["bbr-linux"])
     kinds = ["throughput", "rates", "queue", "delay", "rtt", "cwnd", "sequence"]
@@ -587,7 +625,8 @@ def test_what_goes_the_other_way_is_said() -> None:
     assert list(run.labels) == ["film", "page", "backup (up)"]
     _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
     assert rate.curves[0].label == "rate of the link, down"
-    assert {one.label for one in queue.curves} == {"queue of wifi, down", "queue of hsdpa, down"}
+    queues = {one.label for one in queue.curves if one.draw == "queue"}
+    assert queues == {"queue of wifi, down", "queue of hsdpa, down"}
 
 
 def test_the_window_has_the_name_of_its_line() -> None:

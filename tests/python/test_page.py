@@ -20,6 +20,7 @@ from browser import Browser, find_chromium
 from midflight import Change, Flow, Handoff, Link, MidflightError, Notice, Scenario
 from midflight.cli import main
 from midflight.plot import page, plot_page
+from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
 from midflight.plot.history import History, histories
 from midflight.plot.page import packed
 from midflight.run_report import report_run
@@ -207,6 +208,26 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     (history,) = histories("wifi-to-lte")
     assert series(run["flight"])[1].max() == history.flight.value.max()
     assert unpacked(run["acked"])[-1] == history.values("ack")[-1]
+
+
+def test_a_gigabyte_is_a_page_of_less_than_five_megabytes(tmp_path: Path) -> None:
+    """A video of that size, with its buffer and its stalls."""
+    long = Scenario(
+        links={"cell": Link(rate="50 Mbit/s", delay="20 ms")},
+        flows={
+            "video": Flow(
+                workload="video", set={"video_length": "800 s", "video_rates": "10 Mbit/s"}
+            )
+        },
+        handoffs=[Handoff(at="300 s", to="cell", gap="60 s")],
+        end="1200 s",
+    )
+    file = plot_page(long, tmp_path / "long.html")
+    assert long.run().flows.column("acked")[0] * 1448 > 1e9
+    assert file.stat().st_size < 5_000_000
+    (run,) = data_of(file.read_text())["runs"]
+    assert run["every"] > 1
+    assert len(run["stalls"]) >= 1
 
 
 def test_a_page_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -491,6 +512,98 @@ def test_keys_do_what_the_mouse_does(opened: Page) -> None:
     assert opened.run("midflight.boxMode") is not None
     assert opened.run("document.getElementById('box').ariaPressed") == "false"
     assert opened.run("midflight.picked()") is None
+
+
+def legend(page: Page) -> list[str]:
+    """The rows of the legend."""
+    rows: list[str] = page.run(
+        "[...document.querySelectorAll('#marks > div')].map(row => row.textContent)"
+    )
+    return rows
+
+
+def test_the_legend_has_a_picture_of_each_mark(opened: Page) -> None:
+    above, below = legend(opened)
+    for mark in ("segment sent", "sent again", "ACK", "lost", "link in use", "no link", "notice"):
+        assert mark in above
+    for mark in ("cwnd", "ssthresh", "flight", "order of a policy"):
+        assert mark in below
+    spans, pictures = opened.run(
+        "['span', 'svg'].map(one => document.querySelectorAll(`#marks ${one}`).length)"
+    )
+    assert spans == pictures >= 10
+    opened.click("[data-below=timer]")
+    assert "RTT sample" in legend(opened)[1]
+    assert "cwnd" not in legend(opened)[1]
+    # Panels of applications are offered to flows that have one.
+    hidden = opened.run(
+        "[...document.querySelectorAll('[data-below]')].filter(b => b.hidden)"
+        ".map(b => b.dataset.below)"
+    )
+    assert hidden == ["buffer", "frames", "objects"]
+
+
+@pytest.mark.parametrize(
+    ("starter", "panel", "words"),
+    [
+        ("video-tunnel", "buffer", ("seconds of video", "stands still")),
+        ("call-handoff", "frames", ("in time", "late", "deadline")),
+        ("web-page", "objects", ("from its request until it is read",)),
+    ],
+)
+def test_applications_have_a_panel(
+    browser: Browser, tmp_path: Path, starter: str, panel: str, words: tuple[str, ...]
+) -> None:
+    """It is shown first, has the numbers of the run, and says what is under the pointer."""
+    page = Page(browser, plot_page(starter, tmp_path / "a.html"))
+    (one,) = histories(starter)
+    assert page.run("midflight.below()") == panel
+    assert all(word in legend(page)[1] for word in words)
+    # A legend names only marks that are there.
+    assert "order" not in legend(page)[1]
+    run = "midflight.runs[0]"
+    if panel == "buffer":
+        time, level = buffer_of(one)
+        assert page.run(f"[...{run}.buffer.t]") == np.round(time * 1e9).tolist()
+        assert page.run(f"[...{run}.buffer.v]") == level.astype(np.float32).tolist()
+        ((begin, end),) = stalls_of(one)
+        assert page.run(f"{run}.stalls") == [[round(begin * 1e9), round(end * 1e9)]]
+        found = page.hover(0, "stall", 0)
+        assert found[0] == "Playback stands still (sack)"
+        assert found[2] == f"for {end - begin:.6f} s"
+    elif panel == "frames":
+        frames = frames_of(one)
+        table = Scenario.read(starter).run().flows
+        late = page.run(f"[...{run}.frames.late]")
+        assert sum(late) == table.column("frames_late")[0] > 0
+        assert page.run(f"{run}.frames.deadline") == 150
+        took = np.array(page.run(f"[...{run}.frames.took]"))
+        assert took == pytest.approx(frames.took_s * 1e3, rel=1e-6)
+        assert ((took > 150) == np.array(late, bool)).all()
+        found = page.hover(0, "frame", late.index(1))
+        assert found[0] == "Frame, late (sack)"
+        assert found[2] == f"read {took[late.index(1)]:.3f} ms later"
+    else:
+        numbers, begins, ends = objects_of(one)
+        assert page.run(f"[...{run}.objects.number]") == numbers.tolist()
+        assert page.run(f"[...{run}.objects.end]") == np.round(ends * 1e9).tolist()
+        found = page.hover(0, "object", 3)
+        assert found[0] == "Object 3 of the page (sack)"
+        assert found[2] == f"read {ends[3]:.6f} s, after {ends[3] - begins[3]:.6f} s"
+    for other in ("window", "timer", "throughput", "queue", panel):
+        page.click(f"[data-below={other}]")
+        page.drawn()
+    assert browser.complaints == []
+
+
+def test_an_object_that_was_not_read_says_so(browser: Browser, tmp_path: Path) -> None:
+    cut = Scenario.read("web-page", sets={"end": "1.2 s"})
+    page = Page(browser, plot_page(cut, tmp_path / "cut.html"))
+    ends = page.run("[...midflight.runs[0].objects.end]")
+    assert ends[-1] == -1
+    assert page.hover(0, "object", len(ends) - 1)[2] == "not read"
+    assert "not read" in legend(page)[1]
+    assert browser.complaints == []
 
 
 def colours(page: Page) -> Any:

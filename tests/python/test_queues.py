@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from midflight import Flow, Handoff, Link, MidflightError, Scenario
+from midflight import Flow, Handoff, Link, MidflightError, Scenario, Setup
 from midflight.cli import main
+from midflight.plot.curves import Curve
+from midflight.plot.watched import panels_of, watch
 from midflight.sweep_results import METRICS
 
 #: A long queue on a slow link: half a second of it.
@@ -118,6 +120,72 @@ def test_the_table_shows_what_queues_did(
     assert main(["explain", str(file), "--at", first, "--what", "drop"]) == 0
     assert "dropped by the discipline of the queue" in capsys.readouterr().out
     assert {"drops_early", "marks"} <= set(METRICS)
+
+
+def queue_curves(queue: str, flows: dict[str, Flow]) -> tuple[Setup, list[Curve]]:
+    """Return a run and the curves of the panel of queues."""
+    link = Link(**{**BLOATED, "queue": queue, "up": {"queue": "1000 packets"}})
+    scenario = Scenario(links={"cell": link}, flows=flows, end="10 s")
+    (run,) = watch(scenario)
+    (panel,) = panels_of([run], ["queue"], (0.0, 10.0))
+    return run.setup, list(panel.curves)
+
+
+@pytest.mark.parametrize(
+    ("queue", "ecn", "draw", "column"),
+    [
+        ("codel", "off", "early", "drops_early"),
+        ("codel ecn", "on", "marked", "marks"),
+        ("50 packets", "off", "full", "drops_queue"),
+    ],
+)
+def test_the_panel_of_queues_marks_what_they_did(
+    queue: str, ecn: str, draw: str, column: str
+) -> None:
+    """There is a mark for each packet, and none of another kind."""
+    flows = {"download": Flow(set={"ecn": ecn})}
+    _, curves = queue_curves(queue, flows)
+    link = Link(**{**BLOATED, "queue": queue, "up": {"queue": "1000 packets"}})
+    table = Scenario(links={"cell": link}, flows=flows, end="10 s").run().flows
+    marks = {one.draw: len(one.time_s) for one in curves if one.draw != "queue"}
+    assert marks == {draw: table.column(column)[0]}
+    assert marks[draw] > 0
+    (line,) = (one for one in curves if one.draw == "queue")
+    assert line.high is not None
+    assert all(one.value.max() <= line.high.max() for one in curves)
+
+
+def test_flows_with_queues_of_their_own_have_backlogs_of_their_own() -> None:
+    """Together they are what waits at the link, without the packet in transmission."""
+    flows = {"first": Flow(), "second": Flow(start="3 s"), "slow": Flow(start="5 s", size="9 kB")}
+    setup, curves = queue_curves("fq-codel no-ecn", flows)
+    links, _ = setup.samples()
+    rows = setup.backlogs()
+    assert {*rows.column("link")} == {"cell"}
+    waiting: dict[int, int] = {}
+    for at, flow, packets in zip(
+        *(rows.column(name) for name in ("time_ns", "flow", "packets")), strict=True
+    ):
+        assert flow in ("", *flows)
+        waiting[at] = waiting.get(at, 0) + packets
+    number = rows.column("number")[0]
+    at_link = {
+        at: packets
+        for at, packets, one in zip(
+            *(links.column(name) for name in ("time_ns", "packets", "number")), strict=True
+        )
+        if one == number and at in waiting
+    }
+    assert max(at_link.values()) > 20
+    assert all(at_link[at] - 1 <= packets <= at_link[at] for at, packets in waiting.items())
+    lines = {one.label: one for one in curves if one.draw == "line"}
+    assert set(lines) == set(flows)
+    assert lines["second"].time_s[0] >= 3.0
+    assert lines["first"].value.max() > lines["slow"].value.max()
+    # Without such queues there are none.
+    setup, curves = queue_curves("codel", flows)
+    assert len(setup.backlogs()) == 0
+    assert not any(one.draw == "line" for one in curves)
 
 
 def handoffs(forward: bool, *, to: str = "lte", **queue: str) -> Scenario:

@@ -140,7 +140,14 @@ def test_frames_and_objects_are_drawn(tmp_path: Path) -> None:
     table = Scenario.read("call-handoff").run().flows
     late = [row for row in frames if row["line"].startswith("late")]
     assert len(late) == table.column("frames_late")[0] > 0
-    assert len(frames) == table.column("frames")[0]
+    deadline = [row for row in frames if row["line"].startswith("deadline")]
+    assert [(row["line"], float(row["value"])) for row in deadline] == [
+        ("deadline, 150 ms", 150.0)
+    ] * 2
+    # What is late is above the line, and all else below.
+    took = [(row["line"].startswith("late"), float(row["value"])) for row in frames]
+    assert all(is_late == (ms > 150) for is_late, ms in took[: -len(deadline)])
+    assert len(frames) - len(deadline) == table.column("frames")[0]
     page = "\n".join(
         [
             'end = "20 s"\nlinks.lte.preset = "lte"\n[flows.page]\nworkload = "web"',
@@ -196,6 +203,10 @@ def test_sizes_of_transfers_are_drawn(tmp_path: Path) -> None:
     refused = midflight("run", "load.toml", "--set", "flows.load.size=pareto 1 9 kB", cwd=tmp_path)
     assert refused.returncode != 0
     assert "pareto 1.5 100 kB" in refused.stderr
+    heavy = segments(**{"flows.load.size": "lognormal 2 50 kB"})
+    # Its median is the mean divided by exp(2^2 / 2): most are small, as of no exponential.
+    assert sum(one <= 9 for one in heavy) > 140 > sum(one <= 9 for one in plain)
+    assert max(heavy) > max(plain)
 
 
 def test_shards_of_bulk_and_of_workloads_go_together(tmp_path: Path) -> None:

@@ -6,21 +6,25 @@ workload has no curve here.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.history import NS_PER_S
+from midflight.plot.history import NS_PER_S, SetupSource, plan_of
 
 if TYPE_CHECKING:
-    from midflight.plot.history import History
+    from midflight.plot.history import History, RunSource
+    from midflight.policy import Policies
 
 __all__ = [
     "OF_APPLICATIONS",
     "Frames",
     "buffer_of",
+    "deadlines_of",
     "frames_of",
     "is_told",
     "objects_of",
@@ -42,7 +46,10 @@ def buffer_of(flow: History) -> tuple[Values, Values]:
     """Return the seconds of media in a video's buffer, as the corners of a line.
 
     It grows by a segment when that has been read, and shrinks by a second in each while it plays.
+    A flow that is no video, or carries its requests, has no buffer.
     """
+    if not len(flow.rows("buffer")):
+        return np.empty(0), np.empty(0)
     events = [
         (int(at), kind, float(value) / NS_PER_S)
         for kind in ("buffer", "playing", "stalled", "done")
@@ -120,6 +127,33 @@ def frames_of(flow: History) -> Frames:
         missing = np.setdiff1d(np.arange(many), numbers)
         lost = begin + missing * interval
     return Frames(made, took / NS_PER_S, is_late, lost)
+
+
+def deadlines_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:
+    """Return the deadlines of frames of a scenario's calls, in seconds, by the flows' names."""
+    if isinstance(source, SetupSource):
+        return {}
+    from midflight import parse_duration
+
+    scenario = json.loads(plan_of(source, policies=policies).canonical)
+    found: dict[str, float] = {}
+    for name, flow in scenario["flows"].items():
+        if flow.get("workload") != "call":
+            continue
+        said = {**(scenario.get("set") or {}), **(flow.get("set") or {})}
+        deadline = parse_duration(str(said.get("call_deadline", _usual("call", "call_deadline"))))
+        count = int(flow.get("count") or 1)
+        names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
+        found |= dict.fromkeys(names, deadline / NS_PER_S)
+    return found
+
+
+def _usual(workload: str, knob: str) -> str:
+    """The default of a knob of a workload."""
+    from midflight import _core
+
+    parts = next(one["knobs"] for one in _core.workloads() if one["name"] == workload)
+    return str(next(one["default"] for one in parts if one["name"] == knob))
 
 
 def objects_of(flow: History) -> tuple[Values, Values, Values]:

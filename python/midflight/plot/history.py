@@ -283,6 +283,22 @@ class History:
         why = self._where_and_why(self.lost)
         return self._time[self.lost], self._value[self.lost], why
 
+    def at_queues(self) -> dict[str, tuple[Times, list[str]]]:
+        """When packets are lost to a full queue ("full"), dropped early by its discipline
+        ("early"), or marked by it ("marked"), and at which links.
+        """
+        rows = self._rows.get("drop", np.empty(0, np.int64))
+        causes, links = self._table.numpy("cause"), self._table.numpy("link")
+        found = {
+            "full": rows[causes[rows] == "queue"],
+            "early": rows[causes[rows] == "early"],
+            "marked": self._rows.get("mark", np.empty(0, np.int64)),
+        }
+        return {
+            what: (self._time[places], [str(one) for one in links[places]])
+            for what, places in found.items()
+        }
+
     def _where_and_why(self, lost: NDArray[np.int64]) -> list[str]:
         links, causes = self._table.numpy("link")[lost], self._table.numpy("cause")[lost]
         return [f"{link} {cause}" for link, cause in zip(links, causes, strict=True)]

@@ -16,6 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.applications import (
+    OF_APPLICATIONS,
+    buffer_of,
+    frames_of,
+    is_told,
+    objects_of,
+    stalls_of,
+)
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -142,7 +150,8 @@ def page_html(
             # So many times too large, and a little for what is always there.
             every = max(every + 1, math.ceil(1.05 * every * len(text) / MOST_CHARACTERS))
         told = {"from": from_s, "until": until_s, "segments": segments, "interval": interval}
-        each = [_run(one, every) | below for one, below in zip(runs, panels, strict=True)]
+        parts = zip(runs, panels, watched, strict=True)
+        each = [_run(one, every) | below | _application(of, every) for one, below, of in parts]
         # "<" would let a name end the element that holds the data.
         text = json.dumps({"runs": each, **told}, separators=(",", ":"), allow_nan=False)
         text = text.replace("<", "\\u003c")
@@ -207,6 +216,8 @@ def _below(one: WatchedRun, window: tuple[float, float], interval: float) -> dic
         for curve in panel.curves:
             time = np.round(curve.time_s * NS_PER_S).astype(np.int64)
             name = "rate" if curve.draw == "area" else panel.kind
+            if panel.kind == "queue" and curve.draw != "queue":
+                continue
             if panel.kind == "queue":
                 most = curve.value if curve.high is None else curve.high
                 found["queue"] = _added(found["queue"], time, curve.value)
@@ -215,6 +226,50 @@ def _below(one: WatchedRun, window: tuple[float, float], interval: float) -> dic
                 known = np.isfinite(curve.value)
                 found[name] = Steps(time[known], curve.value[known])
     return {name: _steps(steps) for name, steps in found.items()}
+
+
+def _application(run: WatchedRun, every: int) -> dict[str, Any]:
+    """What the panel below shows of a video, a call or a page, if the flow is one.
+
+    Of a thinned page's frames in time there is only every so many; late and lost ones are all
+    there.
+    """
+    flow, found = run.flows[0], dict[str, Any]()
+    workload = next(one["workload"] for one in run.setup.flows if one["name"] == flow.flow)
+    # A flow of a workload that only carries its requests has no events of it.
+    if not is_told(flow):
+        return found
+    if workload == OF_APPLICATIONS["buffer"]:
+        time, level = buffer_of(flow)
+        found["buffer"] = _steps(Steps(_ns(time), level))
+        found["stalls"] = [[_whole(begin), _whole(end)] for begin, end in stalls_of(flow)]
+    if workload == OF_APPLICATIONS["frames"]:
+        frames = frames_of(flow)
+        kept = frames.is_late | (np.arange(len(frames.made_s)) % every == 0)
+        order = np.argsort(frames.made_s[kept], kind="stable")
+        took_ms = (frames.took_s[kept][order] * 1e3).astype("<f4")
+        found["frames"] = {
+            "made": packed(_ns(frames.made_s[kept][order])),
+            "took": base64.b64encode(took_ms.tobytes()).decode("ascii"),
+            "late": packed(frames.is_late[kept][order]),
+            "lost": packed(_ns(frames.lost_s)),
+            "deadline": 1e3 * run.deadlines[flow.flow] if flow.flow in run.deadlines else None,
+        }
+    if workload == OF_APPLICATIONS["objects"]:
+        numbers, begins, ends = objects_of(flow)
+        until = np.where(np.isnan(ends), -1 / NS_PER_S, ends)
+        columns = {"number": numbers, "begin": _ns(begins), "end": _ns(until)}
+        found["objects"] = {name: packed(column) for name, column in columns.items()}
+    return found
+
+
+def _ns(time_s: NDArray[np.float64]) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = np.round(time_s * NS_PER_S).astype(np.int64)
+    return found
+
+
+def _whole(time_s: float) -> int:
+    return round(time_s * NS_PER_S)
 
 
 def _added(so_far: Steps, time: NDArray[np.int64], value: NDArray[np.float64]) -> Steps:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.figure import finish_panels, write_figure
+from midflight.plot.curves import Curve, Panel
+from midflight.plot.figure import SMALL_PT, finish_panels, write_figure
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.room import HEAD, MOST_MARKS, MOST_VECTORS, Room, draw_dots, plain_log
 from midflight.plot.style import (
@@ -24,15 +25,7 @@ from midflight.plot.style import (
     text_width,
     wrapped,
 )
-from midflight.plot.watched import (
-    Curve,
-    Panel,
-    Stretch,
-    WatchedRun,
-    longest,
-    panels_of,
-    watch,
-)
+from midflight.plot.watched import Stretch, WatchedRun, longest, panels_of, watch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,11 +38,26 @@ __all__ = ["HEAD", "over_time_figure", "panel_rows", "plot_over_time", "shown_pa
 #: Heights in inches: of a panel, of the band of links, and of what stands around them.
 _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
 _MARKERS = 7
-#: Font size of the text above a panel.
-_SMALL_PT, _LINE_IN = 6.5, 0.13
+#: Height of a line of the text above a panel, in inches.
+_LINE_IN = 0.13
 #: Fills of links in the band; neighbours differ.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
+#: Single packets: marker, size and colour.
+_MARKS: Mapping[str, tuple[str, float, str]] = {
+    "retransmissions": ("^", 3.6, LIGHT),
+    "losses": ("x", 3.2, "black"),
+}
+#: What becomes of packets at queues: marker, size and colour, and the row above the lines.
+_AT_QUEUES: Mapping[str, tuple[str, float, str]] = {
+    "full": ("x", 2.8, "black"),
+    "early": ("v", 2.8, "#b03a2e"),
+    "marked": ("+", 3.4, "#6a3d9a"),
+}
+#: The share of the height of a panel for one of these rows.
+_ROW = 0.085
+#: A mark in a legend whose colour says nothing.
+_GREY: Any = {"mfc": "0.6"}
 #: Kinds of curves that extend from one instant to another.
 _SPANS = ("stalls", "bars")
 #: If the ratio of rates is larger, the axis is logarithmic.
@@ -164,6 +172,7 @@ def over_time_figure(
         if has_band:
             _band(grid[0], stretches, room)
         entries: dict[str, Any] = {}
+        bands = dict(_unnamed(stretches, room)) if has_band else {}
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = {one.look for one in panel.curves if one.look is not None}
             for number, one in enumerate(panel.curves):
@@ -172,7 +181,7 @@ def over_time_figure(
             axes.set_ylabel(panel.what)
             _scale_of(axes, panel)
             axes.set_title(
-                head, loc="right", fontsize=_SMALL_PT, color="0.35", pad=2, parse_math=False
+                head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
             handles, labels = axes.get_legend_handles_labels()
             for handle, label in zip(handles, labels, strict=True):
@@ -181,7 +190,7 @@ def over_time_figure(
         figure.align_ylabels(grid[has_band:])
         # The lines come first, then what their marks are.
         marks = {one.quantity for panel in panels for one in panel.curves}
-        entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks))
+        entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         finish_panels(figure, entries, title)
     return figure
 
@@ -191,7 +200,7 @@ def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
     without values.
     """
     lines = [*others, "; ".join(filter(None, (*panel.lacks, panel.detail)))]
-    return "\n".join(wrapped(one, _SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
+    return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
 
 def _look_of(one: Curve) -> Look:
@@ -215,13 +224,14 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         )
         axes.fill_between(time, value, step="post", linewidth=0, label=one.label, zorder=1, **fill)
         return
-    if one.draw in ("retransmissions", "losses"):
-        again = one.draw == "retransmissions"
-        how: Any = (
-            {"marker": "^", "ms": 3.6, "mfc": "white", "mec": look.colour if several else LIGHT}
-            if again
-            else {"marker": "x", "ms": 3.2, "mec": look.colour if several else "black"}
-        )
+    if one.draw in _AT_QUEUES:
+        _draw_at_queue(axes, one)
+        return
+    if one.draw in _MARKS:
+        marker, size, own = _MARKS[one.draw]
+        alone = not several
+        edge = own if alone else look.colour
+        how: Any = {"marker": marker, "ms": size, "mfc": "white", "mec": edge}
         draw_dots(axes, *_thinned(room, one), "" if several else one.label, 6, mew=0.8, **how)
         if several:
             # Those of each line have its colour; in the legend they have none.
@@ -233,12 +243,19 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
         grey = "0.7" if one.draw == "dots" else "0.3"
         axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
+    if one.draw == "deadline":
+        dashes: Any = {"color": "black", "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
+        axes.plot(time, value, label=one.label, zorder=4.5, **dashes)
+        return
     if one.draw in _SPANS:
         _draw_spans(axes, one, room, number, lines)
         return
     if one.draw == "late":
         late: Any = {"marker": "^", "ms": 3.4, "mfc": look.colour if several else "#b03a2e"}
-        draw_dots(axes, *_thinned(room, one), one.label, 5, mec="black", mew=0.4, **late)
+        words = "" if several else one.label
+        draw_dots(axes, *_thinned(room, one), words, 5, mec="black", mew=0.4, **late)
+        if several:
+            axes.plot([], [], ls="none", mec="black", mew=0.4, label=one.label, **late | _GREY)
         return
     if one.draw == "dots":
         colour = _lighter(look.colour) if one.quantity else look.colour
@@ -303,6 +320,27 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         rasterized=len(time) > 3 * MOST_VECTORS,
         **markers,
     )
+
+
+def _draw_at_queue(axes: Axes, one: Curve) -> None:
+    """Draw marks in a row above the lines: at the queue's length many would hide it."""
+    marker, size, own = _AT_QUEUES[one.draw]
+    is_first = one.label not in axes.get_legend_handles_labels()[1]
+    row = list(_AT_QUEUES).index(one.draw)
+    # Of several runs each has its colour, and in the legend none.
+    colour = own if one.look is None else _look_of(one).colour
+    how: Any = {"marker": marker, "ms": size, "mfc": "none", "mew": 0.7, "ls": "none"}
+    axes.plot(
+        one.time_s,
+        np.full(len(one.time_s), 1 - _ROW * (row + 0.5)),
+        transform=axes.get_xaxis_transform(),
+        zorder=6,
+        mec=colour,
+        rasterized=len(one.time_s) > MOST_VECTORS,
+        **how,
+    )
+    if is_first:
+        axes.plot([], [], label=one.label, mec=own if one.look is None else "0.3", **how)
 
 
 def _lighter(colour: str) -> tuple[float, ...]:
@@ -371,7 +409,10 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(least, 1.3 * most)
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
-    axes.set_ylim(0, 1.08 * most or 1.0)
+    # Rows of marks stand above the lines, each kind in its own.
+    rows = [place for place, one in enumerate(_AT_QUEUES) if any(c.draw == one for c in lines)]
+    above = _ROW * (max(rows, default=-1) + 1)
+    axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
 
 
 def _least_rate(behind: Sequence[Curve]) -> float | None:
@@ -417,23 +458,48 @@ def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
             axes.axvline(a, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)
 
 
+def _fill(stretches: Sequence[Stretch], link: str) -> str:
+    """The colour of a link in the band; neighbours differ."""
+    names = list(dict.fromkeys(one.link for one in stretches if one.link))
+    return _LINK_FILLS[names.index(link) % len(_LINK_FILLS)] if link else "#f2e3c8"
+
+
+def _seen(one: Stretch, room: Room) -> tuple[float, float]:
+    """From when to when a stretch is shown, in seconds; not at all if that is no time."""
+    start, end = room.window
+    return max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
+
+
+def _fits(one: Stretch, room: Room) -> bool:
+    """Whether the band has room for the name of a stretch."""
+    begins, ends = _seen(one, room)
+    point = room.width_in * 72 / (room.window[1] - room.window[0])
+    return text_width(one.link or "no link", SMALL_PT) + 4 <= (ends - begins) * point
+
+
+def _unnamed(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, Any]]:
+    """Yield entries of the legend for what has no room for its name anywhere in the band."""
+    from matplotlib.patches import Patch
+
+    shown = [one for one in stretches if _seen(one, room)[1] > _seen(one, room)[0]]
+    for link in dict.fromkeys(one.link for one in shown):
+        if not any(one.link == link and _fits(one, room) for one in shown):
+            name = f"in the band: {link}" if link else "no link"
+            yield name, Patch(facecolor=_fill(stretches, link), edgecolor="none")
+
+
 def _band(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
     """The links in use, one after the other, with their names where there is room."""
-    start, end = room.window
-    point = room.width_in * 72 / (end - start)
-    names = list(dict.fromkeys(one.link for one in stretches if one.link))
     axes.set_ylim(0, 1)
+    centred: Any = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "parse_math": False}
     for one in stretches:
-        a, b = max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
-        if b <= a:
+        begins, ends = _seen(one, room)
+        if ends <= begins:
             continue
-        fill = _LINK_FILLS[names.index(one.link) % len(_LINK_FILLS)] if one.link else "#f2e3c8"
-        axes.axvspan(a, b, facecolor=fill, edgecolor="none", zorder=0)
-        text = one.link or "no link"
-        if text_width(text, 6.5) + 4 <= (b - a) * point:
-            axes.text(
-                (a + b) / 2, 0.44, text, ha="center", va="center", fontsize=6.5, parse_math=False
-            )
+        fill = _fill(stretches, one.link)
+        axes.axvspan(begins, ends, facecolor=fill, edgecolor="none", zorder=0)
+        if _fits(one, room):
+            axes.text((begins + ends) / 2, 0.44, one.link or "no link", **centred)
     axes.set_yticks([])
     axes.tick_params(axis="x", length=0, labelbottom=False, which="both")
     axes.grid(False)

@@ -296,6 +296,10 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
     return sides[0], sides[1] if len(sides) == 2 else usual[1]
 
 
+#: Marks in a legend are no smaller, in points.
+_LEAST_MARK_PT = 3.8
+
+
 def legend(
     figure: Figure,
     entries: Mapping[str, Any],
@@ -320,8 +324,26 @@ def legend(
     # matplotlib fills a legend column by column.
     names = [name for first in range(columns) for name in list(entries)[first::columns]]
     figure.legend(
-        [entries[name] for name in names], names, loc=loc, ncols=columns, title=title or None
+        [_legible(entries[name]) for name in names],
+        names,
+        loc=loc,
+        ncols=columns,
+        title=title or None,
     )
+
+
+def _legible(handle: Any) -> Any:
+    """What stands for dots in a legend: dots that can be seen, however small those drawn are."""
+    from matplotlib.lines import Line2D
+
+    if not isinstance(handle, Line2D) or handle.get_linestyle() != "None":
+        return handle
+    dot = Line2D([], [])
+    dot.update_from(handle)
+    # A "." is half as large as its size says.
+    least = 2 * _LEAST_MARK_PT if handle.get_marker() == "." else _LEAST_MARK_PT
+    dot.set_markersize(max(float(handle.get_markersize()), least))
+    return dot
 
 
 def arrange(figure: Figure) -> None:

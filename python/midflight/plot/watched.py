@@ -8,39 +8,38 @@ them. No quantity is required: a flow with a stack that reports no window has no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from midflight.plot.applications import (
-    OF_APPLICATIONS,
-    buffer_of,
-    frames_of,
-    is_told,
-    objects_of,
-    stalls_of,
+from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
+from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, is_told
+from midflight.plot.curves import (
+    Curve,
+    Draw,
+    Panel,
+    Stretch,
+    Values,
+    WatchedRun,
+    each_line,
+    inside,
 )
 from midflight.plot.history import (
     NS_PER_S,
     History,
-    Moments,
     RunSource,
     setups_of,
 )
+from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.style import SERIES
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
-    from midflight._core import Setup, Table
     from midflight.policy import Policies
 
 __all__ = [
     "OVER_TIME",
-    "Curve",
-    "Panel",
     "Stretch",
     "WatchedRun",
     "delay_of",
@@ -51,184 +50,19 @@ __all__ = [
     "watched_runs",
 ]
 
-Values = NDArray[np.float64]
-Draw = Literal[
-    "steps", "line", "queue", "dots", "area", "retransmissions", "losses", "stalls", "late", "bars"
-]
-
 #: The kinds of panels, in the order in which help lists them.
 OVER_TIME = (
     *("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence"),
     *OF_APPLICATIONS,
 )
 
-#: Means of a throughput in the time that is shown, about, and of a queue for each of them.
-_INTERVALS = 90
-_FINER = 4
 #: A rate that changes so often follows a recording; its intervals are no more than so many.
 _MANY_CHANGES = 20
 _MOST_INTERVALS = 1000
+#: Slopes that differ by less than this share are the same.
+_STRAIGHT = 0.02
 #: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
 _MOST_DOTS = 4000
-#: Links whose queues are shown.
-_MOST_LINKS = 4
-
-
-class Stretch(NamedTuple):
-    """A time in which packets go over a link; over none if its name is ""."""
-
-    from_ns: int
-    until_ns: int
-    link: str
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Values over time, in seconds; `low` and `high` are a range around them where there is one,
-    and `most` the largest values where that range leaves some out.
-
-    `look` is the index of its look in `SERIES`, None for a grey curve. A curve of steps holds each
-    value until the next. Bars and stalls go from `low` to `high`, which are seconds.
-    """
-
-    label: str
-    draw: Draw
-    time_s: Values
-    value: Values
-    look: int | None = None
-    low: Values | None = None
-    high: Values | None = None
-    most: Values | None = None
-    #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
-    #: grey, and the colour identifies the line.
-    quantity: str = ""
-    #: Its name in a table.
-    flow: str = ""
-    scheme: str = ""
-    link: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Curves over time with one axis; `what` is its title with the unit.
-
-    `detail` describes the values, such as "means of 0.1 s"; `lacks` names the lines without values,
-    and the reason. Without any values there are no curves.
-    """
-
-    kind: str
-    what: str
-    unit: str
-    curves: Sequence[Curve]
-    detail: str = ""
-    lacks: Sequence[str] = ()
-
-
-@dataclass
-class WatchedRun:
-    """One run: the flows that are shown, and links and senders at intervals."""
-
-    scheme: str
-    setup: Setup
-    flows: list[History]
-    #: The names of the lines of the flows, and the indices of their looks.
-    labels: Sequence[str] = ()
-    looks: Sequence[int] = ()
-    _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
-
-    @cached_property
-    def samples(self) -> tuple[Table, Table]:
-        """Links and senders at intervals."""
-        found: tuple[Table, Table] = self.setup.samples()
-        return found
-
-    def senders(self) -> Table:
-        """Senders at intervals."""
-        return self.samples[1]
-
-    @cached_property
-    def end_ns(self) -> int:
-        """When the last of the flows is done."""
-        return max(one.end_ns for one in self.flows)
-
-    @cached_property
-    def directions(self) -> list[str]:
-        """Where the data of each flow go: "up" or "down"."""
-        told = {one["name"]: str(one["direction"]) for one in self.setup.flows}
-        return [told[one.flow] for one in self.flows]
-
-    @property
-    def is_up(self) -> bool:
-        """Whether the data of the first flow go up."""
-        return self.directions[0] == "up"
-
-    @property
-    def way(self) -> str:
-        """The note on links with one direction shown: that direction, if flows go both ways."""
-        return f", {self.directions[0]}" if len({*self.directions}) > 1 else ""
-
-    def sampled(self, link: int, column: str) -> Values:
-        """A column of the samples of a link by its number."""
-        table = self.samples[0]
-        if self._rows is None:
-            numbers = table.numpy("number")
-            self._rows = {int(one): np.flatnonzero(numbers == one) for one in np.unique(numbers)}
-        found: Values = table.numpy(column)[self._rows[link]].astype(np.float64)
-        return found
-
-    @cached_property
-    def access(self) -> dict[str, int]:
-        """The numbers of the access links in the direction of the flows' data, by their names."""
-        each = self.setup.access_links
-        return {one["name"]: one["up"] if self.is_up else one["down"] for one in each}
-
-    def link_of(self, name: str) -> int | None:
-        """The number of an access link that handoffs and changes call so."""
-        links = list(self.access.values())
-        if name in self.access or not name:
-            return self.access.get(name)
-        # The question of one handoff has an old and a new link, others change their only one.
-        places = {"old": 0, "new": 1}
-        place = places.get(name, 0) if len(links) > 1 else 0
-        known = name in places or len(links) == 1
-        return links[place] if known and place < len(links) else None
-
-    @cached_property
-    def stretches(self) -> list[Stretch]:
-        """The access links that the flows' packets use, one after the other."""
-        changes = self.setup.path_changes
-        names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
-        found, since, link = [], 0, names[0]
-        for one in changes:
-            begins, ends = one["at_ns"], one["make_ns"]
-            if one["breaks"]:
-                found += [Stretch(since, begins, link), Stretch(begins, ends, "")]
-            else:
-                found.append(Stretch(since, ends, link))
-            since, link = ends, one["to_link"]
-        found.append(Stretch(since, max(since, self.end_ns), link))
-        joined: list[Stretch] = []
-        for stretch in (one for one in found if one.until_ns > one.from_ns):
-            if joined and joined[-1].link == stretch.link:
-                stretch = Stretch(joined.pop().from_ns, stretch.until_ns, stretch.link)
-            joined.append(stretch)
-        return joined if any(one.link for one in joined) else []
-
-    def _only_link(self) -> str:
-        """The link of a run without a handoff: that at which most packets were."""
-        held = {name: float(self.sampled(at, "most").sum()) for name, at in self.access.items()}
-        return max(held, key=held.__getitem__, default="")
-
-    @cached_property
-    def shown_links(self) -> dict[int, str]:
-        """The access links of the way by their numbers, with the names that they have there."""
-        found: dict[int, list[str]] = {}
-        for name in dict.fromkeys(one.link for one in self.stretches):
-            if (link := self.link_of(name)) is not None:
-                found.setdefault(link, []).append(name)
-        each = list(found.items())[:_MOST_LINKS]
-        names = {link: name for name, link in self.access.items()}
-        return {one: called[0] if len(called) == 1 else names[one] for one, called in each}
 
 
 def watch(
@@ -283,6 +117,7 @@ def watched_runs(
     kinds: Sequence[str] = (),
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
+    deadlines = deadlines_of(source, policies)
     for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
         told = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(told)
@@ -292,12 +127,12 @@ def watched_runs(
             names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and len(dict.fromkeys(schemes)) > 1:
             names = names[:1]
-        one = WatchedRun(scheme, setup, [])
+        one = WatchedRun(scheme, setup, [], deadlines=deadlines)
         for name in names[:most_flows]:
             how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name)
-            history = History(told[name], trace, Moments(setup), **how)
+            history = History(told[name], trace, one.moments, **how)
             if not of_applications or is_told(history):
                 one.flows.append(history)
         if not one.flows:
@@ -344,16 +179,38 @@ def panels_of(
 def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
     """The interval of means, in seconds. If the rate of the link in use changes all the time, as
     with a recording, it is the interval of these changes, if that is shorter than the usual one.
+
+    A rate with an even slope changes where the slope ends. Means of less than a round trip show the
+    bursts of a window, and no throughput.
     """
     shown = window[1] - window[0]
-    usual = nice(shown / _INTERVALS)
-    at = _rate(run, window).time_s
+    usual = nice(shown / INTERVALS)
+    rate = _rate(run, window)
+    sampled = run.sampled(next(iter(run.access.values())), "time_ns")
+    between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
+    at = _corners(rate.time_s, rate.value, 1.5 * between)
     if len(at) < _MANY_CHANGES:
         return usual
     # A change is known from the next sample on.
-    between = float(np.median(np.diff(run.sampled(next(iter(run.access.values())), "time_ns"))))
-    step = float(np.median(np.diff(at))) - between / NS_PER_S
-    return min(usual, nice(max(step, shown / _MOST_INTERVALS)))
+    step = float(np.median(np.diff(at))) - between
+    trips = [flow.values("rtt_sample") for flow in run.flows]
+    trip = max((float(np.median(one)) for one in trips if len(one)), default=0.0)
+    return min(usual, nice(max(step, trip, shown / _MOST_INTERVALS)))
+
+
+def _corners(time_s: Values, value: Values, near_s: float) -> Values:
+    """The times at which a value of steps changes, without those on a straight slope, whose steps
+    are no further apart than `near_s`.
+    """
+    if len(time_s) < 3:
+        return time_s
+    apart = np.diff(time_s)
+    slope = np.diff(value) / np.maximum(apart, 1e-12)
+    change: Values = np.abs(np.diff(slope))
+    is_corner = change > _STRAIGHT * np.maximum(np.abs(slope[1:]), np.abs(slope[:-1]))
+    is_far = np.maximum(apart[1:], apart[:-1]) > near_s
+    found: Values = time_s[np.concatenate([[True], is_corner | is_far, [True]])]
+    return found
 
 
 #: Why the lines of a kind may have no values in the whole run.
@@ -379,7 +236,7 @@ def _lacks(
         has_one = any(one["workload"] == workload for run in runs for one in run.setup.flows)
         told = workload is None or has_one
         return [f"{panel.kind}: {outside if told else f'no flow is a {workload}'}"]
-    named = [how for _, _, how in _each(runs)]
+    named = [how for _, _, how in each_line(runs)]
 
     def lines_of(one: Panel) -> set[tuple[str, str]]:
         shown = (curve for curve in one.curves if curve.draw != "area" and len(curve.time_s))
@@ -415,22 +272,9 @@ def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
     return max(runs, key=lambda one: one.end_ns)
 
 
-def _each(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
-    """Each line: its run, its flow, and the common properties of its curves."""
-    for one in runs:
-        for flow, label, look in zip(one.flows, one.labels, one.looks, strict=True):
-            how = {"label": label, "look": look, "flow": flow.flow, "scheme": flow.label}
-            yield one, flow, how
-
-
-def _inside(time_s: Values, window: tuple[float, float]) -> slice:
-    low, high = np.searchsorted(time_s, window, side="left")
-    return slice(int(low), int(high))
-
-
 def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: float) -> Any:
     """Steps in a window: from what holds when it begins to its end, or that of the run."""
-    seen = _inside(time_s, window)
+    seen = inside(time_s, window)
     if seen.start > 0:
         time = np.concatenate([[window[0]], time_s[seen]])
         value = value[seen.start - 1 : seen.stop]
@@ -443,7 +287,7 @@ def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: flo
 
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     curves = [_rate(longest(runs), window)]
-    for run, flow, how in _each(runs):
+    for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
         payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
@@ -505,47 +349,6 @@ def _rate(run: WatchedRun, window: tuple[float, float]) -> Curve:
     return Curve(f"rate of the link{run.way}", "area", time, value)
 
 
-def _queue(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    interval = max(interval, (window[1] - window[0]) / _INTERVALS) / _FINER
-    curves = []
-    for run in runs:
-        links = run.shown_links
-        columns = ("time_ns", "packets", "least", "most")
-        each = {name: [run.sampled(at, one) for one in columns] for at, name in links.items()}
-        if len(runs) > 1 and each:
-            # A line for each scheme: what waits on the way.
-            sums = [np.sum([rows[one] for rows in each.values()], axis=0) for one in (1, 2, 3)]
-            times = next(iter(each.values()))[0]
-            each = {", ".join(each): [times, *sums]}
-        for number, (link, (time, *rows)) in enumerate(each.items()):
-            time = time / NS_PER_S
-            seen = _inside(time, (window[0], min(window[1], run.end_ns / NS_PER_S)))
-            packets, least, most = (row[seen] for row in rows)
-            starts = np.flatnonzero(np.diff(np.floor(time[seen] / interval), prepend=-1))
-            if len(starts) < len(packets):
-                # Means of intervals, and the least and the most in each.
-                counts = np.diff(np.append(starts, len(packets)))
-                packets = np.add.reduceat(packets, starts) / counts
-                least, most = np.minimum.reduceat(least, starts), np.maximum.reduceat(most, starts)
-            one_run = len(runs) == 1
-            name = f"queue of {link}{run.way}" if one_run else run.scheme
-            curves.append(
-                Curve(
-                    name,
-                    "queue",
-                    time[seen][starts],
-                    packets,
-                    # Links are no flows: their looks are the last ones.
-                    look=len(SERIES) - 1 - number if one_run else run.looks[0],
-                    low=least,
-                    high=most,
-                    scheme=run.scheme,
-                    link=link,
-                )
-            )
-    return Panel("queue", "Queue (packets)", "packets", curves)
-
-
 def _timed(
     kind: str,
     title: str,
@@ -556,9 +359,9 @@ def _timed(
 ) -> Panel:
     """Times in seconds that packets take, as dots, or as quantiles of intervals."""
     found = []
-    for _, flow, how in _each(runs):
+    for _, flow, how in each_line(runs):
         time, value = of(flow)
-        seen = _inside(time, window)
+        seen = inside(time, window)
         found.append((how, time[seen], value[seen]))
     several = sum(len(time) > 0 for _, time, _ in found) > 1
     top = max((float(value.max()) for _, _, value in found if len(value)), default=0.0)
@@ -594,8 +397,11 @@ def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, li
     steps = np.diff(numbers)
     usual = 1 if len(steps) == 0 or np.median(steps) <= 1 else 2
     gaps = np.flatnonzero(steps > usual) + 1
-    middle = np.insert(middle, gaps, middle[gaps] - interval)
-    points = np.insert(points, gaps, np.nan, axis=0)
+    # The line ends at both sides, also that of the maxima, which goes half way to the next point.
+    ends = np.repeat(gaps, 2)
+    beside = np.stack([middle[gaps - 1] + interval, middle[gaps] - interval], axis=1)
+    middle = np.insert(middle, ends, beside.ravel())
+    points = np.insert(points, ends, np.nan, axis=0)
     return middle, list(points.T)
 
 
@@ -621,7 +427,7 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
     """The rate at which a sender paces, as steps, and each sample of its delivery rate."""
     del interval
     curves = []
-    for _, flow, how in _each(runs):
+    for _, flow, how in each_line(runs):
         paced = flow.steps("pacing_rate")
         end = flow.end_ns / NS_PER_S
         steps = _held(paced.time_ns / NS_PER_S, paced.value / 1e6, window, end)
@@ -629,7 +435,7 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
             how["quantity"] = "pacing rate"
             curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
         time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
-        seen = _inside(time, window)
+        seen = inside(time, window)
         if seen.stop > seen.start:
             how["quantity"] = "sample of the delivery rate"
             curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how))
@@ -640,7 +446,7 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
     del interval
     curves, behind = [], []
     alone = sum(len(one.flows) for one in runs) == 1
-    for _, flow, how in _each(runs):
+    for _, flow, how in each_line(runs):
         if alone:
             time, pipe = flow.pipe.time_ns / NS_PER_S, flow.pipe.value
             aux: dict[str, Any] = {"flow": flow.flow, "scheme": flow.label}
@@ -659,7 +465,7 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
 def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     del interval
     curves = []
-    for _, flow, how in _each(runs):
+    for _, flow, how in each_line(runs):
         steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
     return Panel("pipe", "Pipe (segments)", "segments", curves)
@@ -668,7 +474,7 @@ def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
 def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     del interval
     curves = []
-    for _, flow, how in _each(runs):
+    for _, flow, how in each_line(runs):
         time, acked = flow.times("ack") / NS_PER_S, flow.values("ack")
         acked = np.maximum.accumulate(acked) if len(acked) else acked
         new = np.concatenate([[True], np.diff(acked) > 0]) if len(acked) else slice(0)
@@ -682,7 +488,7 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
             "losses": (lost_at / NS_PER_S, lost),
         }
         for draw, (at, value) in marks.items():
-            seen = _inside(at, window)
+            seen = inside(at, window)
             label = {"retransmissions": "retransmission", "losses": "lost"}[draw]
             if seen.stop > seen.start:
                 aux = {**how, "label": label}
@@ -690,88 +496,16 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
     return Panel("sequence", "Segments\nacknowledged", "segments", curves)
 
 
-def _buffer(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    del interval
-    curves = []
-    for _, flow, how in _each(runs):
-        time, value = buffer_of(flow)
-        if not len(time):
-            continue
-        # The corners, and where the line leaves the window.
-        ends = [one for one in window if time[0] < one < time[-1]]
-        inside = (time >= window[0]) & (time <= window[1])
-        corners = [*zip(time[inside], value[inside], strict=True)]
-        corners += [(one, float(np.interp(one, time, value))) for one in ends]
-        # Two corners may have one instant: in the order of the line.
-        corners.sort(key=lambda one: one[0])
-        line = np.array(corners).reshape(-1, 2)
-        curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
-        stalls = [(a, b) for a, b in stalls_of(flow) if b > window[0] and a < window[1]]
-        if stalls:
-            low, high = np.array(stalls).T
-            aux = {**how, "label": "playback stands still"}
-            none = np.zeros(len(low))
-            curves.append(Curve(draw="stalls", time_s=low, value=none, low=low, high=high, **aux))
-    return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
-
-
-def _frames(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    del interval
-    found = [(how, frames_of(flow)) for _, flow, how in _each(runs)]
-    top = max((float(one.took_s.max()) for _, one in found if len(one.took_s)), default=0.0)
-    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
-    curves = []
-    for how, one in found:
-        alone = len(found) == 1
-        for is_late, draw, label in (
-            (False, "dots", "in time"),
-            (True, "late", "late: after its deadline"),
-        ):
-            some = (one.is_late == is_late) & (one.made_s >= window[0]) & (one.made_s < window[1])
-            if some.any():
-                words = label if alone or is_late else how["label"]
-                curve = {**how, "draw": draw, "label": words}
-                curves.append(
-                    Curve(time_s=one.made_s[some], value=one.took_s[some] * scale, **curve)
-                )
-        lost = one.lost_s[(one.lost_s >= window[0]) & (one.lost_s < window[1])]
-        if len(lost):
-            aux = {**how, "label": "not read"}
-            curves.append(Curve(draw="losses", time_s=lost, value=np.zeros(len(lost)), **aux))
-    return Panel("frames", f"Frame delay\n({unit}, when made)", unit, curves)
-
-
-def _objects(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    del interval
-    curves = []
-    for run, flow, how in _each(runs):
-        numbers, begins, ends = objects_of(flow)
-        end_s = max(run.end_ns, flow.end_ns) / NS_PER_S
-        until = np.where(np.isnan(ends), end_s, ends)
-        seen = (until >= window[0]) & (begins <= window[1])
-        low, high = np.maximum(begins[seen], window[0]), np.minimum(until[seen], window[1])
-        if len(low):
-            curves.append(
-                Curve(draw="bars", time_s=low, value=numbers[seen], low=low, high=high, **how)
-            )
-        lost = np.isnan(ends) & seen
-        if lost.any():
-            aux = {**how, "label": "not read"}
-            at = np.minimum(until[lost], window[1])
-            curves.append(Curve(draw="losses", time_s=at, value=numbers[lost], **aux))
-    return Panel("objects", "Object, from its\nrequest until read", "number", curves)
-
-
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
     "throughput": _throughput,
     "rates": _rates,
-    "queue": _queue,
+    "queue": queue_panel,
     "delay": _delay,
     "rtt": _rtt,
     "cwnd": _cwnd,
     "pipe": _pipe,
     "sequence": _sequence,
-    "buffer": _buffer,
-    "frames": _frames,
-    "objects": _objects,
+    "buffer": buffer_panel,
+    "frames": frames_panel,
+    "objects": objects_panel,
 }

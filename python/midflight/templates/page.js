@@ -7,64 +7,7 @@ const S = 1e9;
 
 // ---- data -----------------------------------------------------------------------------------
 
-/** Bytes of base64. */
-function bytes(text) {
-  const raw = atob(text), found = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) found[i] = raw.charCodeAt(i);
-  return found;
-}
-
-/** Whole numbers from deltas: seven bits to a byte, the sign in the lowest bit. */
-function unpack(text) {
-  const raw = bytes(text);
-  let count = 0;
-  for (const byte of raw) if (byte < 128) count++;
-  const found = new Float64Array(count);
-  let value = 0, delta = 0, scale = 1, place = 0;
-  for (const byte of raw) {
-    delta += (byte & 127) * scale;
-    scale *= 128;
-    if (byte > 127) continue;
-    value += delta % 2 ? -(delta + 1) / 2 : delta / 2;
-    found[place++] = value;
-    delta = 0; scale = 1;
-  }
-  return found;
-}
-
-function steps([times, values]) {
-  return { t: unpack(times), v: new Float32Array(bytes(values).buffer) };
-}
-
-/** The first place in ascending numbers that is not below `value`. */
-function lower(ascending, value) {
-  let low = 0, high = ascending.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ascending[middle] < value) low = middle + 1; else high = middle;
-  }
-  return low;
-}
-const upper = (ascending, value) => lower(ascending, value + 1);
-
-/** What a value is at an instant; undefined before the first. */
-const at = (series, time) => series.v[upper(series.t, time) - 1];
-
-/** Segments outstanding: the highest one sent less the highest one acknowledged. */
-function flight(run) {
-  const t = [], v = [];
-  let sent = -1, acked = -1, a = 0, k = 0;
-  while (a < run.sent.length || k < run.ack.length) {
-    const segment = k >= run.ack.length || run.sent[a] < run.ack[k];
-    // At one instant the ACK comes first: it is what lets a segment go.
-    const time = segment ? run.sent[a] : run.ack[k];
-    if (!segment) acked = Math.max(acked, run.acked[k++]);
-    else if (run.kind[a]) { a++; continue; }
-    else sent = Math.max(sent, run.segment[a++]);
-    t.push(time); v.push(Math.max(0, sent - acked));
-  }
-  return { t: Float64Array.from(t), v: Float32Array.from(v) };
-}
+const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 
 const runs = data.runs.map((raw, number) => {
   const run = { number, label: raw.label, end: raw.end, shown: true, ends: raw.ends, said: raw.said, ackSaid: raw.ackSaid,
@@ -72,6 +15,13 @@ const runs = data.runs.map((raw, number) => {
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked"]) run[key] = unpack(raw[key]);
   for (const key of ["cwnd", "ssthresh", "rto", "rtt", "throughput", "rate", "queue", "queueMost"]) run[key] = steps(raw[key]);
   run.every = raw.every;
+  if (raw.buffer) run.buffer = steps(raw.buffer);
+  run.stalls = raw.stalls || [];
+  if (raw.frames) {
+    const { made, took, late, lost, deadline } = raw.frames;
+    run.frames = { made: unpack(made), took: new Float32Array(bytes(took).buffer), late: unpack(late), lost: unpack(lost), deadline };
+  }
+  if (raw.objects) run.objects = { number: unpack(raw.objects.number), begin: unpack(raw.objects.begin), end: unpack(raw.objects.end) };
   run.unsure = new Set(unpack(raw.unsure));
   run.flight = raw.flight ? steps(raw.flight) : flight(run);
   // The highest number acknowledged so far, in which the time of a segment's ACK is found.
@@ -124,7 +74,9 @@ const last = Math.max(1, ...runs.map(run => run.end));
 const most = Math.max(1, ...runs.map(run => run.segment.reduce((a, b) => Math.max(a, b), 0)));
 const whole = { t0: -.01 * last, t1: 1.01 * last, s0: -.03 * most - 1, s1: 1.03 * most + 1 };
 const view = { ...whole };
-let below = "window", boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
+// A flow with an application shows that first.
+let below = Object.keys(Panels.KINDS).find(kind => runs.some(Panels.KINDS[kind].has)) || "window";
+let boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
 // Where the panels are, in CSS pixels.
 const area = { left: 64, right: 14, top: 34, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
 
@@ -190,7 +142,7 @@ function resize() {
   Object.assign(area, { width, height, left: 34 + 7 * Math.max(4, String(Math.round(most)).length) });
   area.w = Math.max(10, width - area.left - area.right);
   const room = Math.max(40, height - area.top - area.gap - area.bottom);
-  area.h1 = Math.round(room * .68); area.h2 = room - area.h1;
+  area.h1 = Math.round(room * (Panels.KINDS[below] ? Panels.SHARE : .68)); area.h2 = room - area.h1;
   area.y2 = area.top + area.h1 + area.gap;
   later();
 }
@@ -214,6 +166,8 @@ function powers(low, high) {
   return [found, 0];
 }
 
+/** What is counted: its axis has no fractions. */
+const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
 function frame(y, height, low, high, title, yOf, isLog) {
   g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
   const [found, step] = isLog ? powers(low, high) : ticks(low, high, height / 42);
@@ -222,7 +176,7 @@ function frame(y, height, low, high, title, yOf, isLog) {
     const at = Math.round(yOf(value)) + .5;
     g.moveTo(area.left, at); g.lineTo(area.left + area.w, at);
     if (isLog) g.fillText(String(value), area.left - 6, at);
-    else if (step >= 1 || title === "seconds" || title === "Mbit/s") g.fillText(value.toFixed(digits(step)), area.left - 6, at);
+    else if (step >= 1 || !WHOLE.has(title)) g.fillText(value.toFixed(digits(step)), area.left - 6, at);
   }
   g.stroke();
   g.save();
@@ -386,7 +340,27 @@ const BELOW = {
   queue: { holds: ["queueMost"], title: "packets", least: 4 },
 };
 
+/** What panels of applications need of the page. */
+const passed = { g, X, area, view, lower, upper, trace, shape, get css() { return css; }, yOf: () => 0 };
+/** The runs shown whose application the panel below is about. */
+const withIt = () => shown().filter(Panels.KINDS[below].has);
+
+function applicationPanel() {
+  const kind = Panels.KINDS[below], those = withIt();
+  if (!those.length) return;
+  const { title, low, high, isLog, down } = kind.axis(passed, those);
+  const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => (value - low) / (high - low);
+  const yOf = passed.yOf = value => area.y2 + area.h2 * (down ? share(value) : 1 - share(value));
+  // The number of an object stands beside the middle of its bar.
+  frame(area.y2, area.h2, low, high, title, down ? value => yOf(value + .5) : yOf, isLog);
+  clipped(area.y2 - 1, area.h2 + 2, () => those.forEach((run, place) => {
+    g.strokeStyle = g.fillStyle = colour(run);
+    kind.draw(passed, run, yOf, place, those.length);
+  }));
+}
+
 function lowerPanel() {
+  if (Panels.KINDS[below]) { applicationPanel(); return orders(); }
   const panel = BELOW[below], [least, most] = reach(panel.holds);
   // RTT samples are a small part of most timeouts.
   const isLog = below === "timer" && least > 0 && most > 12 * least;
@@ -427,6 +401,9 @@ function lowerPanel() {
       g.fill(); g.stroke();
     }
   });
+  orders();
+}
+function orders() {
   for (const run of shown()) {
     g.strokeStyle = colour(run); g.fillStyle = css.back; g.lineWidth = 1.4; g.beginPath();
     for (const [time] of run.orders) if (time >= view.t0 && time <= view.t1) trace("diamond", X(time), orderY(run), 3.4);
@@ -504,7 +481,8 @@ function draw() {
 
 const seconds = time => `${(time / S).toFixed(6)} s`;
 const number = value => value === undefined ? "-" : value >= 1e5 ? value.toExponential(1) : String(+value.toFixed(2));
-const CAUSES = { queue: "its queue was full", break: "the link was down", radio: "the radio lost it" };
+const CAUSES = { queue: "its queue was full", early: "the queue's discipline dropped it early", break: "the link was down",
+  radio: "the radio lost it", node: "a node on the path kept it" };
 function lostWhere(text) {
   const place = text.lastIndexOf(" ");
   return `${text.slice(0, place)}: ${CAUSES[text.slice(place + 1)] || text.slice(place + 1)}`;
@@ -515,16 +493,21 @@ function stateAt(run, time) {
     + `RTO ${rto === undefined ? "-" : rto.toFixed(3) + " s"}`;
 }
 
-function placeOf({ run, kind, i }) {
+const OF_PANELS = new Set(["frame", "frameLost", "object", "stall"]);
+function placeOf(thing) {
+  const { run, kind, i } = thing;
   if (kind === "segment") return [X(run.sent[i]), Y(run.segment[i])];
   if (kind === "lost") return [X(run.sent[i] + run.after[i]), Y(run.segment[i])];
   if (kind === "ack") return [X(run.ack[i]), Y(run.acked[i])];
   if (kind === "ackLost") return [X(run.ackLost[i][0]), Y(run.ackLost[i][1])];
   if (kind === "order") return [X(run.orders[i][0]), orderY(run)];
+  if (OF_PANELS.has(kind)) return Panels.placeOf(passed, thing);
   return [X(moments()[i].time), area.top + 8];
 }
 
-function describe({ run, kind, i }) {
+function describe(thing) {
+  const { run, kind, i } = thing;
+  if (OF_PANELS.has(kind)) return Panels.describe(thing);
   if (kind === "moment") {
     const m = moments()[i];
     return [m.label, `${m.kind} at ${seconds(m.time)}`];
@@ -604,6 +587,7 @@ function nearest(x, y) {
       if (far < least) { least = far; best = { run, kind: "order", i }; }
     });
   }
+  if (!best && Panels.KINDS[below] && y >= area.y2) best = Panels.near(passed, withIt(), below, x, y, reach);
   if (!best) {
     const near = moments().map((m, i) => [Math.abs(X(m.time) - x), i]).filter(([far]) => far < 5).sort((a, b) => a[0] - b[0]);
     if (near.length) best = { run: null, kind: "moment", i: near[0][1] };
@@ -751,8 +735,8 @@ for (const [id, key] of [["in", "+"], ["out", "-"], ["fit", "f"], ["next", "h"],
 for (const button of document.querySelectorAll("[data-below]")) {
   button.addEventListener("click", () => {
     below = button.dataset.below;
-    document.querySelectorAll("[data-below]").forEach(b => pressed(b, b === button));
-    legend(); later();
+    if (picked && picked.below) show(null);
+    legend(); resize();
   });
 }
 
@@ -780,14 +764,12 @@ function legend() {
     button.append(run.label);
     pressed(button, run.shown);
   });
-  const ink = "currentColor";
-  const marks = [[icon("circle", ink, ink), "segment sent (its shape and colour: the scheme)"], [icon("circle", "none", ink), "sent again"],
-    [icon("dash", "none", ink), "ACK"], [icon("cross", "none", ink), "lost"], [icon("diamond", "none", ink), "order of a policy"]];
-  const lines = { window: "Below: cwnd (line), ssthresh (dashes), flight (dots).",
-    timer: "Below: RTO (line), RTT samples (marks), timeouts (triangles).",
-    throughput: `Below: what arrives (line), means of ${data.interval} s; rate of the link in use (dashes).`,
-    queue: "Below: packets at the access links: means (line) and the most (dots)." }[below];
-  $("marks").innerHTML = marks.map(([svg, text]) => `<span>${svg}${text}</span>`).join("") + `<span>${lines}</span>`;
+  for (const button of document.querySelectorAll("[data-below]")) {
+    const kind = Panels.KINDS[button.dataset.below];
+    button.hidden = Boolean(kind) && !runs.some(kind.has);
+    pressed(button, button.dataset.below === below);
+  }
+  $("marks").innerHTML = Panels.legend(runs, below, icon, runs.length > 1 ? "circle" : shape(runs[0]), data.interval);
 }
 
 function recolour() { readColours(); legend(); later(); }
@@ -804,5 +786,5 @@ draw();
 
 // What tests ask.
 window.midflight = { runs, view: () => ({ ...view }), whole, look, draw, drawn: () => drawn, area, flightAt: (run, t) => at(runs[run].flight, t),
-  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape) };
+  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape), below: () => below };
 })();

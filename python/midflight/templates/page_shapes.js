@@ -1,7 +1,7 @@
 "use strict";
 /** The shapes of things on the graph and in its legend; each means one thing. */
 const Shapes = (() => {
-// Of schemes. Diamonds are orders, triangles timeouts, crosses losses and dashes ACKs.
+// Of schemes. Diamonds are orders, triangles timeouts or late frames, crosses losses and dashes ACKs.
 const ofSchemes = ["circle", "square", "plus", "pentagon", "star"];
 
 /** The corners of a pentagon, or of a star, around a point. */
@@ -29,6 +29,8 @@ function trace(g, kind, x, y, r) {
   } else if (kind === "dash") { g.moveTo(x - 1.2 * r, y); g.lineTo(x + 1.2 * r, y); }
   else if (kind === "down") {
     g.moveTo(x, y + r); g.lineTo(x - r, y - .8 * r); g.lineTo(x + r, y - .8 * r); g.closePath();
+  } else if (kind === "up") {
+    g.moveTo(x, y - r); g.lineTo(x - r, y + .8 * r); g.lineTo(x + r, y + .8 * r); g.closePath();
   }
 }
 
@@ -36,7 +38,8 @@ function trace(g, kind, x, y, r) {
 function icon(kind, fill, stroke) {
   const paths = { circle: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z", square: "M3.5 3.5h7v7h-7z", diamond: "M7 2l5 5-5 5-5-5z",
     plus: "M5.2 2h3.6v3.2H12v3.6H8.8V12H5.2V8.8H2V5.2h3.2z", pentagon: `M${corners("pentagon", 7, 7, 4.4).join("L")}z`,
-    star: `M${corners("star", 7, 7, 4.8).join("L")}z`, cross: "M3.5 3.5l7 7M3.5 10.5l7-7", dash: "M2 7h10", down: "M7 11.5L3 4h8z" };
+    star: `M${corners("star", 7, 7, 4.8).join("L")}z`, cross: "M3.5 3.5l7 7M3.5 10.5l7-7", dash: "M2 7h10", down: "M7 11.5L3 4h8z",
+    up: "M7 2.5L3 10h8z" };
   return `<svg width="14" height="14" aria-hidden="true"><path d="${paths[kind]}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
 }
 

@@ -1,0 +1,99 @@
+"""Panels of applications: a video's buffer, a call's frames, a page's objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
+from midflight.plot.curves import Curve, Panel, WatchedRun, each_line
+from midflight.plot.history import NS_PER_S
+
+__all__ = ["buffer_panel", "frames_panel", "objects_panel"]
+
+
+def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    """The seconds of media in the buffers of videos, and their stalls."""
+    del interval
+    curves = []
+    for _, flow, how in each_line(runs):
+        time, value = buffer_of(flow)
+        if not len(time):
+            continue
+        # The corners, and where the line leaves the window.
+        ends = [one for one in window if time[0] < one < time[-1]]
+        inside = (time >= window[0]) & (time <= window[1])
+        corners = [*zip(time[inside], value[inside], strict=True)]
+        corners += [(one, float(np.interp(one, time, value))) for one in ends]
+        # Two corners may have one instant: in the order of the line.
+        corners.sort(key=lambda one: one[0])
+        line = np.array(corners).reshape(-1, 2)
+        curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
+        stalls = [(a, b) for a, b in stalls_of(flow) if b > window[0] and a < window[1]]
+        if stalls:
+            low, high = np.array(stalls).T
+            aux = {**how, "label": "playback stands still"}
+            none = np.zeros(len(low))
+            curves.append(Curve(draw="stalls", time_s=low, value=none, low=low, high=high, **aux))
+    return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
+
+
+def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    """The delays of the frames of calls, with the deadline."""
+    del interval
+    found = [(how, frames_of(flow)) for _, flow, how in each_line(runs)]
+    top = max((float(one.took_s.max()) for _, one in found if len(one.took_s)), default=0.0)
+    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
+    curves = []
+    for how, one in found:
+        alone = len(found) == 1
+        for is_late, draw, label in (
+            (False, "dots", "in time"),
+            (True, "late", "late: after its deadline"),
+        ):
+            some = (one.is_late == is_late) & (one.made_s >= window[0]) & (one.made_s < window[1])
+            if some.any():
+                words = label if alone or is_late else how["label"]
+                curve = {**how, "draw": draw, "label": words}
+                curves.append(
+                    Curve(time_s=one.made_s[some], value=one.took_s[some] * scale, **curve)
+                )
+        lost = one.lost_s[(one.lost_s >= window[0]) & (one.lost_s < window[1])]
+        if len(lost):
+            aux = {**how, "label": "not read"}
+            curves.append(Curve(draw="losses", time_s=lost, value=np.zeros(len(lost)), **aux))
+    # Calls with the same deadline have one line.
+    deadlines = {
+        run.deadlines[flow.flow] for run, flow, _ in each_line(runs) if flow.flow in run.deadlines
+    }
+    end = min(window[1], max(run.end_ns for run in runs) / NS_PER_S)
+    for deadline in sorted(deadlines) if curves else ():
+        label = f"deadline, {deadline * 1e3:g} ms"
+        level = np.full(2, deadline * scale)
+        curves.append(Curve(label, "deadline", np.array([window[0], end]), level))
+    return Panel("frames", f"Frame delay\n({unit})", unit, curves)
+
+
+def objects_panel(
+    runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
+) -> Panel:
+    """The objects of pages, from request to last byte."""
+    del interval
+    curves = []
+    for run, flow, how in each_line(runs):
+        numbers, begins, ends = objects_of(flow)
+        end_s = max(run.end_ns, flow.end_ns) / NS_PER_S
+        until = np.where(np.isnan(ends), end_s, ends)
+        seen = (until >= window[0]) & (begins <= window[1])
+        low, high = np.maximum(begins[seen], window[0]), np.minimum(until[seen], window[1])
+        if len(low):
+            curves.append(
+                Curve(draw="bars", time_s=low, value=numbers[seen], low=low, high=high, **how)
+            )
+        lost = np.isnan(ends) & seen
+        if lost.any():
+            aux = {**how, "label": "not read"}
+            at = np.minimum(until[lost], window[1])
+            curves.append(Curve(draw="losses", time_s=at, value=numbers[lost], **aux))
+    return Panel("objects", "Object, from its\nrequest until read", "number", curves)

@@ -1,0 +1,238 @@
+"""Curves and panels: what figures over time, the page and tables take from a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.history import History, Moments
+
+if TYPE_CHECKING:
+    from midflight._core import Setup, Table
+
+__all__ = ["Curve", "Draw", "Panel", "Stretch", "Values", "WatchedRun", "each_line", "inside"]
+
+#: Links whose queues are shown.
+_MOST_LINKS = 4
+
+Values = NDArray[np.float64]
+Draw = Literal[
+    "steps",
+    "line",
+    "queue",
+    "dots",
+    "area",
+    "retransmissions",
+    "losses",
+    "stalls",
+    "late",
+    "bars",
+    "deadline",
+    "full",
+    "early",
+    "marked",
+]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over time, in seconds; `low` and `high` are a range around them where there is one,
+    and `most` the largest values where that range leaves some out.
+
+    `look` is the index of its look in `SERIES`, None for a grey curve. A curve of steps holds each
+    value until the next. Bars and stalls go from `low` to `high`, which are seconds.
+    """
+
+    label: str
+    draw: Draw
+    time_s: Values
+    value: Values
+    look: int | None = None
+    low: Values | None = None
+    high: Values | None = None
+    most: Values | None = None
+    #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
+    #: grey, and the colour identifies the line.
+    quantity: str = ""
+    #: Its name in a table.
+    flow: str = ""
+    scheme: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over time with one axis; `what` is its title with the unit.
+
+    `detail` describes the values, such as "means of 0.1 s"; `lacks` names the lines without values,
+    and the reason. Without any values there are no curves.
+    """
+
+    kind: str
+    what: str
+    unit: str
+    curves: Sequence[Curve]
+    detail: str = ""
+    lacks: Sequence[str] = ()
+
+
+class Stretch(NamedTuple):
+    """A time in which packets go over a link; over none if its name is ""."""
+
+    from_ns: int
+    until_ns: int
+    link: str
+
+
+@dataclass
+class WatchedRun:
+    """One run: the flows that are shown, and links and senders at intervals."""
+
+    scheme: str
+    setup: Setup
+    flows: list[History]
+    #: The names of the lines of the flows, and the indices of their looks.
+    labels: Sequence[str] = ()
+    looks: Sequence[int] = ()
+    #: The deadlines of the frames of those that are calls, in seconds, by their names.
+    deadlines: Mapping[str, float] = field(default_factory=dict)
+    _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def samples(self) -> tuple[Table, Table]:
+        """Links and senders at intervals."""
+        found: tuple[Table, Table] = self.setup.samples()
+        return found
+
+    @cached_property
+    def moments(self) -> Moments:
+        """What happens to the path, and when the run ends: with several flows that can be before
+        its end, as soon as those with a size are done.
+        """
+        found = Moments(self.setup)
+        if found.end_ns and len(self.setup.flows) > 1:
+            times = np.unique(self.samples[0].numpy("time_ns"))
+            last, step = int(times[-1]), int(times[-1] - times[-2]) if len(times) > 1 else 0
+            if last + 2 * step < found.end_ns:
+                found.end_ns = last
+        return found
+
+    @cached_property
+    def backlogs(self) -> Table:
+        """The packets of each flow at links with a queue for each flow, at the same instants."""
+        found: Table = self.setup.backlogs()
+        return found
+
+    def link_label(self, link: int) -> str:
+        """What the events of a trace call a link of this number."""
+        table = self.samples[0]
+        self.sampled(link, "packets")
+        assert self._rows is not None
+        rows = self._rows[link]
+        return str(table.numpy("link")[rows[0]]) if len(rows) else ""
+
+    def senders(self) -> Table:
+        """Senders at intervals."""
+        return self.samples[1]
+
+    @cached_property
+    def end_ns(self) -> int:
+        """When the last of the flows is done."""
+        return max(one.end_ns for one in self.flows)
+
+    @cached_property
+    def directions(self) -> list[str]:
+        """Where the data of each flow go: "up" or "down"."""
+        told = {one["name"]: str(one["direction"]) for one in self.setup.flows}
+        return [told[one.flow] for one in self.flows]
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the data of the first flow go up."""
+        return self.directions[0] == "up"
+
+    @property
+    def way(self) -> str:
+        """The note on links with one direction shown: that direction, if flows go both ways."""
+        return f", {self.directions[0]}" if len({*self.directions}) > 1 else ""
+
+    def sampled(self, link: int, column: str) -> Values:
+        """A column of the samples of a link by its number."""
+        table = self.samples[0]
+        if self._rows is None:
+            numbers = table.numpy("number")
+            self._rows = {int(one): np.flatnonzero(numbers == one) for one in np.unique(numbers)}
+        found: Values = table.numpy(column)[self._rows[link]].astype(np.float64)
+        return found
+
+    @cached_property
+    def access(self) -> dict[str, int]:
+        """The numbers of the access links in the direction of the flows' data, by their names."""
+        each = self.setup.access_links
+        return {one["name"]: one["up"] if self.is_up else one["down"] for one in each}
+
+    def link_of(self, name: str) -> int | None:
+        """The number of an access link that handoffs and changes call so."""
+        links = list(self.access.values())
+        if name in self.access or not name:
+            return self.access.get(name)
+        # The question of one handoff has an old and a new link, others change their only one.
+        places = {"old": 0, "new": 1}
+        place = places.get(name, 0) if len(links) > 1 else 0
+        known = name in places or len(links) == 1
+        return links[place] if known and place < len(links) else None
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """The access links that the flows' packets use, one after the other."""
+        changes = self.setup.path_changes
+        names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
+        found, since, link = [], 0, names[0]
+        for one in changes:
+            begins, ends = one["at_ns"], one["make_ns"]
+            if one["breaks"]:
+                found += [Stretch(since, begins, link), Stretch(begins, ends, "")]
+            else:
+                found.append(Stretch(since, ends, link))
+            since, link = ends, one["to_link"]
+        found.append(Stretch(since, max(since, self.end_ns), link))
+        joined: list[Stretch] = []
+        for stretch in (one for one in found if one.until_ns > one.from_ns):
+            if joined and joined[-1].link == stretch.link:
+                stretch = Stretch(joined.pop().from_ns, stretch.until_ns, stretch.link)
+            joined.append(stretch)
+        return joined if any(one.link for one in joined) else []
+
+    def _only_link(self) -> str:
+        """The link of a run without a handoff: that at which most packets were."""
+        held = {name: float(self.sampled(at, "most").sum()) for name, at in self.access.items()}
+        return max(held, key=held.__getitem__, default="")
+
+    @cached_property
+    def shown_links(self) -> dict[int, str]:
+        """The access links of the way by their numbers, with the names that they have there."""
+        found: dict[int, list[str]] = {}
+        for name in dict.fromkeys(one.link for one in self.stretches):
+            if (link := self.link_of(name)) is not None:
+                found.setdefault(link, []).append(name)
+        each = list(found.items())[:_MOST_LINKS]
+        names = {link: name for name, link in self.access.items()}
+        return {one: called[0] if len(called) == 1 else names[one] for one, called in each}
+
+
+def each_line(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
+    """Each line: its run, its flow, and the common properties of its curves."""
+    for one in runs:
+        for flow, label, look in zip(one.flows, one.labels, one.looks, strict=True):
+            how = {"label": label, "look": look, "flow": flow.flow, "scheme": flow.label}
+            yield one, flow, how
+
+
+def inside(time_s: Values, window: tuple[float, float]) -> slice:
+    low, high = np.searchsorted(time_s, window, side="left")
+    return slice(int(low), int(high))

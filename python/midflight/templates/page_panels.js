@@ -1,0 +1,220 @@
+"use strict";
+/** Panels below of applications: a video's buffer, a call's frames, a page's objects; and the legend of both panels. */
+const Panels = (() => {
+
+/** The share of the height that the upper panel has beside a panel of an application. */
+const SHARE = .5;
+
+/** A line through corners, which are seldom many; `at` is what the page passes. */
+function corners(at, { t, v }, yOf) {
+  const { g, X, view } = at;
+  const from = Math.max(0, at.upper(t, view.t0) - 1), to = Math.min(t.length, at.upper(t, view.t1) + 1);
+  g.lineWidth = 1.7; g.beginPath();
+  for (let i = from; i < to; i++) i > from ? g.lineTo(X(t[i]), yOf(v[i])) : g.moveTo(X(t[i]), yOf(v[i]));
+  g.stroke();
+}
+
+/** The greatest value of corners in the time shown, with those just outside. */
+function highest(at, { t, v }) {
+  let high = 0;
+  const to = Math.min(t.length, at.upper(t, at.view.t1) + 1);
+  for (let i = Math.max(0, at.upper(t, at.view.t0) - 1); i < to; i++) high = Math.max(high, v[i]);
+  return high;
+}
+
+/** Stalls as bands: of one run over the whole height, of several as a strip for each. */
+function stalls(at, run, place, count) {
+  const { g, X, area } = at, height = count > 1 ? Math.min(9, area.h2 / count) : area.h2;
+  const y = area.y2 + area.h2 - height * (place + 1);
+  g.save();
+  for (const [from, until] of run.stalls) {
+    const x = X(from), width = Math.max(1.5, X(until) - x);
+    g.globalAlpha = .2; g.fillRect(x, y, width, height);
+    // Hatched, so that it is no link that is missing.
+    g.globalAlpha = .8; g.lineWidth = 1; g.save();
+    g.beginPath(); g.rect(x, y, width, height); g.clip();
+    g.beginPath();
+    for (let k = Math.floor((x - height) / 8) * 8; k < x + width; k += 8) { g.moveTo(k, y + height); g.lineTo(k + height, y); }
+    g.stroke(); g.restore();
+  }
+  g.restore();
+}
+
+const longest = run => run.frames.took.reduce((a, b) => Math.max(a, b), 0);
+const usual = run => {
+  const each = Float64Array.from(run.frames.took).sort();
+  return each.length ? each[each.length >> 1] : 0;
+};
+
+/** What a panel of an application needs: which runs have it, its axis, how a run is drawn, and what is near a point. */
+const KINDS = {
+  buffer: {
+    has: run => Boolean(run.buffer),
+    axis: (at, runs) => ({ title: "video in the buffer (s)", low: 0, high: 1.1 * Math.max(1, ...runs.map(run => highest(at, run.buffer))) }),
+    draw(at, run, yOf, place, count) {
+      stalls(at, run, place, count);
+      corners(at, run.buffer, yOf);
+    },
+    things: run => run.stalls.map(([from, until], i) => ({ kind: "stall", i, from, until })),
+    marks: [["line", "seconds of video in the buffer"], ["hatch", "playback stands still (rebuffering)", run => run.stalls.length]],
+  },
+  frames: {
+    has: run => Boolean(run.frames),
+    axis(at, runs) {
+      const most = Math.max(1, ...runs.map(longest), ...runs.map(run => 1.1 * (run.frames.deadline || 0)));
+      const least = Math.min(...runs.map(run => run.frames.took.reduce((a, b) => Math.min(a, b), Infinity)));
+      const isLog = least > 0 && most > 12 * Math.max(...runs.map(usual));
+      return { title: "frame delay (ms)", low: isLog ? least / 1.4 : 0, high: isLog ? most * 1.6 : 1.1 * most, isLog };
+    },
+    draw(at, run, yOf, place, count) {
+      // Runs that do the same cover each other: the first ones are a little larger.
+      const larger = .6 * (count - 1 - place);
+      const { g, X, area, css } = at, { made, took, late, lost, deadline } = run.frames;
+      const [a, b] = [at.lower(made, at.view.t0), at.upper(made, at.view.t1)];
+      const many = b - a > 1500;
+      if (deadline && !place) {
+        g.save();
+        g.strokeStyle = g.fillStyle = css.ink; g.lineWidth = 1.2; g.setLineDash([8, 3, 2, 3]); g.beginPath();
+        g.moveTo(area.left, yOf(deadline)); g.lineTo(area.left + area.w, yOf(deadline)); g.stroke();
+        g.textAlign = "right"; g.textBaseline = "bottom";
+        g.fillText(`deadline ${deadline} ms`, area.left + area.w - 4, yOf(deadline) - 2);
+        g.restore();
+      }
+      g.beginPath();
+      let lastX = -1, lastY = -1;
+      for (let i = a; i < b; i++) {
+        if (late[i]) continue;
+        const x = Math.round(X(made[i])), y = Math.round(yOf(took[i]));
+        if (x === lastX && y === lastY) continue;
+        at.trace(many ? "square" : at.shape(run), lastX = x, lastY = y, larger + (many ? 1.4 : 2.2));
+      }
+      g.fill();
+      // A late frame is what one looks for: larger, above, with a rim.
+      g.save(); g.strokeStyle = css.ink; g.lineWidth = 1; g.beginPath();
+      for (let i = a; i < b; i++) if (late[i]) at.trace("up", X(made[i]), yOf(took[i]), 4);
+      g.fill(); g.stroke(); g.restore();
+      g.lineWidth = 1.6; g.beginPath();
+      for (const time of lost) if (time >= at.view.t0 && time <= at.view.t1) at.trace("cross", X(time), area.y2 + area.h2 - 6 - 9 * place, 3.6);
+      g.stroke();
+    },
+    things: (run, yOf) => [...Array.from(run.frames.made, (from, i) => ({ kind: "frame", i, from, y: yOf(run.frames.took[i]) })),
+      ...Array.from(run.frames.lost, (from, i) => ({ kind: "frameLost", i, from }))],
+    marks: [["shape", "frame in time"], ["up", "late: after its deadline", run => run.frames.late.includes(1)],
+      ["cross", "not read (at the lower edge)", run => run.frames.lost.length], ["deadline", "deadline", run => run.frames.deadline]],
+  },
+  objects: {
+    has: run => Boolean(run.objects),
+    axis(at, runs) {
+      const count = 1 + Math.max(...runs.map(run => run.objects.number.reduce((a, b) => Math.max(a, b), 0)));
+      return { title: "object of the page", low: 0, high: count, down: true };
+    },
+    draw(at, run, yOf, place, count) {
+      const { g, X } = at, slot = Math.abs(yOf(1) - yOf(0)), height = Math.max(1, .8 * slot / count);
+      run.objects.number.forEach((number, i) => {
+        const { y, x, width } = bar(at, run, i, yOf, place, count);
+        g.globalAlpha = run.objects.end[i] < 0 ? .35 : .85;
+        g.fillRect(x, y, width, height);
+        g.globalAlpha = 1;
+        if (run.objects.end[i] < 0) { g.lineWidth = 1.6; g.beginPath(); at.trace("cross", X(run.end), y + height / 2, 3.6); g.stroke(); }
+      });
+    },
+    things: (run, yOf) => Array.from(run.objects.number, (number, i) => ({ kind: "object", i, from: run.objects.begin[i],
+      until: run.objects.end[i] < 0 ? run.end : run.objects.end[i], y: yOf(number + .5) })),
+    marks: [["bar", "object, from its request until it is read; number 0 is the document"], ["cross", "not read", run => run.objects.end.some(one => one < 0)]],
+  },
+};
+
+/** Where the bar of an object is. */
+function bar(at, run, i, yOf, place, count) {
+  const { begin, end, number } = run.objects, slot = Math.abs(yOf(1) - yOf(0));
+  const x = at.X(begin[i]), until = at.X(end[i] < 0 ? run.end : end[i]);
+  return { x, y: yOf(number[i]) + slot * (.1 + .8 * place / count), width: Math.max(1.5, until - x) };
+}
+
+/** Where a thing of an application is, and how far from a point. */
+function reach(at, run, below, thing) {
+  const x0 = at.X(thing.from), x1 = at.X(thing.until === undefined ? thing.from : thing.until);
+  const y = thing.y === undefined ? at.area.y2 + at.area.h2 - 10 : thing.y;
+  return { x0, x1, y, any: thing.kind === "stall" };
+}
+/** The thing nearest to a point, no further than `least`. */
+function near(at, runs, below, x, y, least) {
+  let best = null;
+  for (const run of runs) {
+    for (const thing of KINDS[below].things(run, at.yOf)) {
+      const place = reach(at, run, below, thing), dx = Math.max(0, place.x0 - x, x - place.x1);
+      const far = Math.hypot(dx, place.any ? 0 : place.y - y);
+      if (far < least) { least = far; best = { run, kind: thing.kind, i: thing.i, below }; }
+    }
+  }
+  return best;
+}
+/** Where the mark of a thing is put. */
+function placeOf(at, { run, kind, i }) {
+  const below = { stall: "buffer", object: "objects" }[kind] || "frames";
+  const thing = KINDS[below].things(run, at.yOf).find(one => one.kind === kind && one.i === i);
+  const { x0, x1, y } = reach(at, run, below, thing);
+  return [kind === "frame" || kind === "frameLost" ? x0 : (x0 + x1) / 2, y];
+}
+
+const seconds = time => `${(time / 1e9).toFixed(6)} s`;
+
+/** What is said of a thing of an application. */
+function describe({ run, kind, i }) {
+  if (kind === "stall") {
+    const [from, until] = run.stalls[i];
+    return [`Playback stands still (${run.label})`, `from ${seconds(from)} to ${seconds(until)}`, `for ${seconds(until - from)}`];
+  }
+  if (kind === "frameLost") return [`Frame not read (${run.label})`, `made ${seconds(run.frames.lost[i])}`];
+  if (kind === "frame") {
+    const { made, took, late } = run.frames;
+    return [`Frame, ${late[i] ? "late" : "in time"} (${run.label})`, `made ${seconds(made[i])}`, `read ${took[i].toFixed(3)} ms later`];
+  }
+  const { begin, end, number } = run.objects;
+  const lines = [`${number[i] ? `Object ${number[i]}` : "Document"} of the page (${run.label})`, `requested ${seconds(begin[i])}`];
+  return [...lines, end[i] < 0 ? "not read" : `read ${seconds(end[i])}, after ${seconds(end[i] - begin[i])}`];
+}
+
+/** A sample of a line for the legend. */
+function line(dash, width, stroke) {
+  return `<svg width="26" height="14" aria-hidden="true"><path d="M1 7h24" fill="none" stroke="${stroke}" stroke-width="${width}" stroke-dasharray="${dash}"/></svg>`;
+}
+/** A sample of an area for the legend. */
+function swatch(fill, stroke) {
+  const hatch = stroke ? `<path d="M0 13L13 0M8 13L21 0M16 13L26 3" stroke="${stroke}" stroke-width="1"/>` : "";
+  return `<svg width="26" height="14" aria-hidden="true"><rect width="26" height="14" fill="${fill}" fill-opacity="${stroke ? .2 : 1}"/>${hatch}</svg>`;
+}
+
+/** What the mark of a legend looks like. */
+function sample(mark, icon, shape) {
+  const ink = "currentColor", dashed = { line: ["", 2], dashes: ["7 4", 1.5], dots: ["1.5 2", 1.5], deadline: ["8 3 2 3", 1.4],
+    made: ["", 1.6], broken: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
+  if (dashed) return line(...dashed, ink);
+  if (mark === "gap") return swatch("var(--gap)");
+  if (mark === "hatch") return swatch(ink, ink);
+  if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
+  const hollow = mark === "again" || mark === "down";
+  return icon({ shape, again: shape, up: "up" }[mark] || mark, hollow || mark === "diamond" ? "none" : ink, ink);
+}
+
+/** The legend of the marks that the runs have: a row for the upper panel, and one for that below. */
+function legend(runs, below, icon, shape, interval) {
+  const several = shape === "circle" && runs.length > 1;
+  const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
+  const above = [["shape", several ? "segment sent (its shape and colour: the scheme)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
+    ["dash", "ACK"], ["cross", "lost", some(run => run.lost.length || run.ackLost.length)],
+    ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", moment("break")], ["noticed", "notice to the sender", moment("notice")]];
+  const lines = { window: [["line", "cwnd"], ["dashes", "ssthresh"], ["dots", "flight"]],
+    timer: [["line", "RTO"], ["shape", "RTT sample"], ["down", "timeout", some(run => run.timeouts.length)]],
+    throughput: [["line", `arrivals, means of ${interval} s`], ["dashes", "rate of the link in use"]],
+    queue: [["line", "packets at the access links, mean"], ["dots", "the most"]] };
+  const own = KINDS[below];
+  const its = own ? own.marks.map(([mark, text, of]) => [mark, text, !of || some(run => own.has(run) && of(run))]) : lines[below];
+  const marks = [...its, ["diamond", "order of a policy", some(run => run.orders.length)]];
+  const row = (name, each) => `<div><b>${name}</b>` + each.filter(([, , there]) => there === undefined || there)
+    .map(([mark, text]) => `<span>${sample(mark, icon, shape)}${text}</span>`).join("") + "</div>";
+  return row("Above", above) + row("Below", marks);
+}
+
+return { KINDS, SHARE, describe, near, placeOf, legend };
+})();
