@@ -3,6 +3,7 @@
     .venv/bin/python bench/compare.py                  print the tables of the profile linux
     .venv/bin/python bench/compare.py --profile rfc    those of the profile rfc
     .venv/bin/python bench/compare.py --write          write the page and its picture too
+    .venv/bin/python bench/compare.py --draw           draw the picture from the page's table
 
 Every pair of six links, both ways of handing off, the same instants for every scheme.
 """
@@ -114,6 +115,13 @@ WINDOW_NS = 5_000_000_000
 #: A scheme is unsafe if it leaves a flow on the new link less than this share of the capacity that
 #: a plain newcomer would leave.
 HARMS, HARMS_AT_WORST = 0.95, 0.75
+#: Of the picture: what is no change, the times relative to the plain sender's that its axis has,
+#: and the colours (Okabe and Ito) of what is faster and slower.
+SAME = 0.01
+RANGE = (0.33, 3.0)
+TICKS = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0)
+ARROWS = "\u2190 faster, slower \u2192"
+GAIN, LOSS = "#0072b2", "#d55e00"
 
 
 @dataclass(frozen=True)
@@ -347,30 +355,114 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(grid: Grid, outcomes: Sequence[Outcome]) -> None:
-    """Draw times relative to the plain sender's, a field for each scheme and pair."""
-    import matplotlib
+@dataclass(frozen=True)
+class Range:
+    """A scheme's times relative to the plain sender's, over the pairs of links."""
 
-    matplotlib.use("Agg")
-    from matplotlib import colors
-    from matplotlib import pyplot as plt
+    scheme: str
+    best: float
+    low: float
+    median: float
+    high: float
+    worst: float
 
-    relative = np.array([ratios(one, outcomes[0]) for one in outcomes[1:]])
-    figure, axes = plt.subplots(1, 2, figsize=(13, 9), sharey=True, constrained_layout=True)
-    scale = colors.SymLogNorm(linthresh=0.1, vmin=-2, vmax=2)
-    for kind, title in enumerate(("make before break", "break before make, 0.5 s")):
-        axis = axes[kind]
-        shown = np.log2(np.clip(relative[:, kind], 0.25, 4))
-        image = axis.imshow(shown, norm=scale, cmap="PuOr_r", aspect="auto")
-        axis.set_title(title)
-        axis.set_xticks(
-            range(len(grid.pairs)), [f"{a}-{b}" for a, b in grid.pairs], rotation=90, fontsize=7
-        )
-        axis.set_yticks(range(len(outcomes) - 1), [o.scheme for o in outcomes[1:]], fontsize=8)
-    bar = figure.colorbar(image, ax=axes, ticks=[-2, -1, -0.3, 0, 0.3, 1, 2], shrink=0.5)
-    bar.ax.set_yticklabels(["1/4", "1/2", "0.8", "1", "1.2", "2", "4"])
-    bar.set_label("transfer time, plain sender = 1")
-    figure.savefig(grid.picture, dpi=110)
+
+def ranges(page: str, kind: int) -> list[Range]:
+    """Return what the first table of a page says of a way of handing off, by scheme."""
+
+    def ratio(cell: str) -> float:
+        said = cell.strip().partition(",")[0]
+        return np.inf if said == "never" else 1 + float(said) / 100
+
+    found = []
+    for line in page.partition("| scheme |")[2].splitlines()[2:]:
+        if not line.startswith("|"):
+            break
+        name, *cells = [one.strip() for one in line.strip("|").split("|")]
+        median, middle, best, worst = cells[4 * kind : 4 * kind + 4]
+        low, high = middle.split(" to ")
+        values = [ratio(one) for one in (best, low, median, high, worst)]
+        found.append(Range(name.strip("`"), *values))
+    return found
+
+
+def draw(grid: Grid, page: str) -> None:
+    """Draw the first table of a page: a row for each scheme, two panels for each way.
+
+    Each way has its own order, whose first half is on the left. A scheme that changes the time of
+    no pair by more than `SAME` has no row.
+    """
+    from matplotlib.figure import Figure
+
+    from midflight.plot.style import PAGE_IN, style
+
+    both = [ranges(page, kind) for kind in range(2)]
+    moved = {
+        one.scheme for found in both for one in found if max(1 - one.best, one.worst - 1) > SAME
+    }
+    alike = [one.scheme for one in both[0] if one.scheme not in moved and one.scheme != PLAIN]
+    least, most = RANGE
+    with style():
+        half = -(-len(moved) // 2)
+        figure = Figure(figsize=(PAGE_IN, 2.1 + 2 * 0.165 * half), layout="constrained")
+        titles = ("Make before break", "Break before make, 0.5 s without a link")
+        panels = []
+        for sides, found, title in zip(figure.subplots(2, 2), both, titles, strict=True):
+            # The fastest is above.
+            ranked = [one for one in found if one.scheme in moved]
+            ranked.sort(key=lambda one: (one.median, one.low + one.high, one.scheme))
+            panels += [
+                (sides[0], ranked[:half], title),
+                (sides[1], ranked[half:], f"{title.partition(',')[0]}, continued"),
+            ]
+        for axes, shown, title in panels:
+            for place, one in enumerate(shown):
+                if place % 2:
+                    axes.axhspan(place - 0.5, place + 0.5, color="0.955", lw=0, zorder=0)
+                colour = GAIN if one.median < 1 - SAME else LOSS if one.median > 1 + SAME else "0.3"
+                best, low, median, high, worst = np.clip(
+                    [one.best, one.low, one.median, one.high, one.worst], least, most
+                )
+                axes.plot([best, worst], [place] * 2, color=colour, lw=0.8, zorder=2)
+                axes.plot([low, high], [place] * 2, color=colour, lw=3.6, alpha=0.4, zorder=3)
+                how = {"mfc": colour, "mec": "white", "mew": 0.6, "clip_on": False}
+                axes.plot(median, place, "o", ms=5, zorder=5, **how)
+                for beyond, end, mark in (
+                    (one.worst > most, most, ">"),
+                    (one.best < least, least, "<"),
+                ):
+                    if beyond:
+                        axes.plot(end, place, mark, ms=3.4, color=colour, clip_on=False, zorder=4)
+            axes.axvline(1, color="black", lw=0.9, zorder=1)
+            axes.set_xscale("log")
+            axes.set_xlim(least, most)
+            axes.set_xticks(TICKS, [percent(one) if one != 1 else "0" for one in TICKS])
+            axes.set_xticks([], minor=True)
+            axes.set_yticks(range(len(shown)), [one.scheme for one in shown])
+            axes.set_ylim(half - 0.4, -0.6)
+            axes.tick_params(axis="y", length=0)
+            axes.grid(False, axis="y")
+            axes.grid(True, axis="x")
+            axes.set_title(title, loc="left", fontweight="bold")
+            axes.set_xlabel(f"Time against {PLAIN} (%, log): " + ARROWS)
+        looks: list[tuple[str, dict[str, Any]]] = [
+            (
+                "median over the pairs of links: faster",
+                {"marker": "o", "ls": "none", "color": GAIN},
+            ),
+            ("the same", {"marker": "o", "ls": "none", "color": "0.3"}),
+            ("slower", {"marker": "o", "ls": "none", "color": LOSS}),
+            ("10 to 90 %", {"lw": 3.6, "color": "0.5", "alpha": 0.6}),
+            ("best to worst", {"lw": 0.8, "color": "0.3"}),
+        ]
+        for label, look in looks:
+            axes.plot([], [], label=label, ms=5, **look)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=5, frameon=False)
+        if alike:
+            words = f"Without a row, as they change no pair by more than {100 * SAME:g} %: "
+            figure.supxlabel(words + ", ".join(alike), fontsize=7, color="0.3", x=0.02, ha="left")
+        figure.savefig(grid.picture, dpi=200, metadata={"Software": None})
 
 
 def report(grid: Grid, outcomes: Sequence[Outcome]) -> str:
@@ -415,7 +507,11 @@ def main() -> None:
     arguments.add_argument("--write", action="store_true", help="write the page and its picture")
     arguments.add_argument("--profile", choices=GRIDS, default="linux", help="of all senders")
     arguments.add_argument("--scheme", action="append", help="only these, after sack")
+    arguments.add_argument("--draw", action="store_true", help="draw the page's table, and no more")
     given = arguments.parse_args()
+    if given.draw:
+        draw(GRIDS[given.profile], GRIDS[given.profile].page.read_text(encoding="utf-8"))
+        return
     names = [PLAIN, *(n for n in given.scheme or schemes() if n != PLAIN)]
     grid = GRIDS[given.profile]
     outcomes = measure(grid, names)
@@ -424,7 +520,7 @@ def main() -> None:
     if given.write:
         kept = grid.page.read_text(encoding="utf-8").partition(MARK)[0]
         grid.page.write_text(kept + MARK + "\n" + text, encoding="utf-8")
-        draw(grid, outcomes)
+        draw(grid, text)
 
 
 if __name__ == "__main__":
