@@ -420,7 +420,7 @@ impl LinuxAcks {
     /// (tcp_send_dupack()).
     pub(super) fn refuse(&mut self, block: SackBlock, next: Seq) {
         if block.left < next {
-            self.enter_quick();
+            self.enter_quick(MOST_QUICK);
             self.dsack = Some(SackBlock {
                 left: block.left,
                 right: block.right.min(next),
@@ -454,9 +454,9 @@ impl LinuxAcks {
             }
             Place::Old => {
                 self.dsack = Some(data.block);
-                self.enter_quick();
+                self.enter_quick(MOST_QUICK);
             }
-            Place::Beyond => self.enter_quick(),
+            Place::Beyond => self.enter_quick(MOST_QUICK),
             Place::Above { again, .. } => {
                 self.check_mark(data.ecn);
                 self.measure_mss(data);
@@ -594,8 +594,7 @@ impl LinuxAcks {
         };
         self.knows_marks |= ecn != EcnCodepoint::NotCapable;
         if is_news {
-            self.more_quick(MOST_QUICK_BY_MARKS);
-            self.delay = self.least_delay();
+            self.enter_quick(MOST_QUICK_BY_MARKS);
         }
     }
 
@@ -605,8 +604,9 @@ impl LinuxAcks {
     }
 
     /// tcp_enter_quickack_mode().
-    fn enter_quick(&mut self) {
-        self.more_quick(MOST_QUICK);
+    fn enter_quick(&mut self, most: u64) {
+        self.more_quick(most);
+        self.pingpong = false;
         self.delay = self.least_delay();
     }
 
@@ -776,8 +776,13 @@ impl LinuxAcks {
         if !self.scheduled {
             return false;
         }
-        let most = self.rto_ticks().min(self.most_delay());
-        self.delay = (2 * self.delay).min(most);
+        if std::mem::take(&mut self.pingpong) {
+            // There was no answer to send with the ACK.
+            self.delay = self.least_delay();
+        } else {
+            let most = self.rto_ticks().min(self.most_delay());
+            self.delay = (2 * self.delay).min(most);
+        }
         self.refresh(now);
         true
     }
