@@ -176,6 +176,16 @@ impl Deliveries {
         }
     }
 
+    /// The current ACK delivers so many segments more, which were delivered before.
+    pub fn count(&mut self, again: u64) {
+        self.total += again;
+    }
+
+    /// What the current ACK delivers does not count.
+    pub fn discount(&mut self) {
+        self.total = self.before;
+    }
+
     /// tcp_rate_skb_delivered().
     fn deliver(&mut self, seq: Seq, now: Instant) {
         let index = seq.checked_sub(self.una);
@@ -343,6 +353,26 @@ mod tests {
         // The newest is the segment retransmitted at 80 ms, when four had been delivered.
         assert_eq!((sample.prior, sample.delivered), (4, Some(2)));
         assert_eq!(sample.interval, Some(Duration::from_millis(40)));
+    }
+
+    /// A segment that arrives twice is delivered twice, but gives no sample of its own; an ACK may be left out.
+    #[test]
+    fn duplicates_count_and_discounted_acks_do_not() {
+        let mut d = ten();
+        d.take(2, &[], ms(80));
+        d.sample(ms(80), 0, 10, Some(40_000));
+        d.sent(11, ms(80), false, 1);
+        d.take(2, &[], ms(90));
+        d.count(1);
+        let again = d.sample(ms(90), 0, 10, Some(40_000));
+        assert_eq!((again.newly, again.total, again.delivered), (1, 3, None));
+        d.take(1, &[(4, 6)], ms(100));
+        d.discount();
+        assert_eq!(d.total(), 3);
+        // Segments 2, 3 and 6 to 11 count; when 11 was sent, two were delivered.
+        d.take(12, &[], ms(180));
+        let last = d.sample(ms(180), 0, 10, Some(40_000));
+        assert_eq!((last.newly, last.total, last.delivered), (8, 11, Some(9)));
     }
 
     /// Ten segments are sent over 90 ms, and all ACKs arrive together: the rate is the sending rate.

@@ -29,6 +29,8 @@ pub(super) struct News {
     /// It reports a duplicate caused by a retransmission, and whether that was the probe.
     pub(super) dsack: bool,
     dsack_of_probe: bool,
+    /// Segments that arrived twice because of a retransmission: they count as delivered again.
+    duplicates: u64,
     /// Retransmissions are found to be lost.
     pub(super) lost_again: bool,
     /// The timer must be restarted.
@@ -84,6 +86,7 @@ impl Linux {
         }
         if !ack.sack.is_empty() {
             self.tag(core, ack, &mut news);
+            core.follow_duplicates(news.duplicates);
         }
         if was_out == 0 {
             if news.dsack {
@@ -130,7 +133,11 @@ impl Linux {
     /// A late ACK may still SACK segments.
     fn take_old(&mut self, core: &mut Core, ack: &Ack, news: &mut News, log: &mut impl Log) {
         if !ack.sack.is_empty() {
+            let delivered = self.delivered;
             self.tag(core, ack, news);
+            // tcp_ack() does not count it as delivered (old_ack).
+            self.delivered = delivered;
+            core.discount_deliveries();
             self.alert(core, 0, news, log);
             self.sending.new = true;
         }
@@ -165,6 +172,8 @@ impl Linux {
         let known = self.known;
         let is_kept = self.board.sacked_out > 0;
         let mut blocks_seen = [(0, 0); 4];
+        // How far the walk along the queue has come; none at its end, and then it begins anew.
+        let mut place = None;
         for (i, block) in blocks.iter().enumerate() {
             let is_dup = dsack == Some(*block);
             let next_dup = dsack.filter(|d| blocks.get(i + 1) == Some(d));
@@ -173,18 +182,29 @@ impl Linux {
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
                 if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
-                    // tcp_maybe_skipping_dsack(): the duplicate is processed here, and as its own block.
-                    let dup = next_dup.filter(|d| d.left < right && right < block.right);
-                    for seq in dup.map_or(0..0, |d| d.left..d.right) {
-                        self.tag_one(core, seq, true, news);
+                    if right < block.right {
+                        // tcp_maybe_skipping_dsack(): the duplicate is processed here.
+                        let dup = next_dup.filter(|d| d.left < right);
+                        for seq in
+                            dup.map_or(0..0, |d| place.max(Some(d.left)).unwrap_or(0)..d.right)
+                        {
+                            self.tag_one(core, seq, true, news);
+                        }
+                        place = place.max(Some(right));
                     }
                     seq = right;
+                    continue;
+                }
+                if let Some(later) = place.filter(|later| *later > seq) {
+                    // tcp_sacktag_skip() does not go back: not to a duplicate within the last block, either.
+                    seq = later;
                     continue;
                 }
                 let is_dup = is_dup || next_dup.is_some_and(|d| d.left <= seq && seq < d.right);
                 walked.get_or_insert(seq);
                 self.tag_one(core, seq, is_dup, news);
                 seq += 1;
+                place = Some(seq).filter(|next| *next < nxt);
             }
             if let Some(from) = walked {
                 self.join_parts(core, *block, from, una);
@@ -225,6 +245,7 @@ impl Linux {
             self.rack.dsack_seen = true;
         }
         news.dsack = true;
+        news.duplicates += segments;
         self.delivered += segments;
         let is_old = block.right <= news.before;
         if let (Some(marker), true) = (self.undo.marker, is_old) {

@@ -53,6 +53,20 @@ impl Core {
         }
     }
 
+    /// The current ACK reports so many duplicates of retransmissions, which count as delivered (tcp_dsack_seen()).
+    pub(crate) fn follow_duplicates(&mut self, segments: u64) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.count(segments);
+        }
+    }
+
+    /// What the current ACK delivers does not count.
+    pub(crate) fn discount_deliveries(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.discount();
+        }
+    }
+
     /// Makes the rate sample of the current ACK, if anybody listens and it is not made yet. A recovery that finds
     /// losses and measures round trips at the ACK makes it itself; `latest` is the round trip of what was sent
     /// last, in microseconds like `min_rtt`.
