@@ -38,6 +38,17 @@ pub(super) struct Kept {
     pub(super) by_sender: bool,
 }
 
+impl Kept {
+    /// The segment as it goes again, its timestamp later by the time that it stayed: with its first one, the
+    /// receiver would discard it if something newer has come in order (PAWS, RFC 7323 section 5).
+    pub(super) fn stamped(&self, now: Instant) -> Segment {
+        Segment {
+            sent: self.segment.sent + now.since(self.came),
+            ..self.segment
+        }
+    }
+}
+
 /// The cached segments, at most `most`.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {

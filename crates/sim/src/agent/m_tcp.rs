@@ -139,7 +139,8 @@ impl Flow {
         let due = self.cache.values_mut().filter(|kept| kept.handed < since);
         for kept in due.take(most) {
             (kept.resent, kept.handed) = (kept.resent + 1, now);
-            out.send(self.site, id, self.mobile, Carried::Data(kept.segment));
+            let what = Carried::Data(kept.stamped(now));
+            out.send(self.site, id, self.mobile, what);
         }
     }
 
@@ -242,7 +243,8 @@ impl Agent for MTcp {
             flow.duplicates += 1;
             if flow.duplicates == DUPLICATES {
                 (kept.resent, kept.handed) = (kept.resent + 1, now);
-                out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));
+                let what = Carried::Data(kept.stamped(now));
+                out.send(flow.site, id, flow.mobile, what);
                 flow.timer.restart(now);
             }
             return Verdict::Drop;
@@ -388,6 +390,28 @@ mod tests {
         assert_eq!(play.ack(22, 3), []);
         assert_eq!(play.ack(23, 3), [Seen::Down(3)]);
         assert_eq!(play.ack(24, 3), []);
+    }
+
+    /// Segment 1 came at 1 ms. It goes again at 201 ms with a timestamp that is 200 ms later, and the third of its duplicates
+    /// likewise: the sender's own retransmissions, which are newer, would have the receiver discard older ones (PAWS).
+    #[test]
+    fn what_goes_again_has_a_later_timestamp() {
+        let stamp = |play: &Played| match play.left.last() {
+            Some(Carried::Data(segment)) => segment.sent,
+            _ => Instant::NEVER,
+        };
+        let mut play = supervisor();
+        assert_eq!(
+            play.wake(),
+            [Seen::Down(1)],
+            "nothing to close the window with"
+        );
+        assert_eq!(stamp(&play), at(1000));
+        play.ack(1200, 2);
+        play.ack(1201, 2);
+        play.ack(1202, 2);
+        assert_eq!(play.ack(1203, 2), [Seen::Down(2)]);
+        assert_eq!(stamp(&play), at(1201));
     }
 
     /// The sender must retransmit segments that were lost before the supervisor, and gets all their duplicate ACKs.

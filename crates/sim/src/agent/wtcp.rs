@@ -4,8 +4,9 @@
 //! sender's timeout.
 //!
 //! The station does not acknowledge anything itself, so the end-to-end semantics are kept. After a local timeout, which
-//! indicates a burst of losses, it hands over one segment at a time; the next ACK opens its window again. At duplicate
-//! ACKs it retransmits from the cache and drops the ACK, as in [`super::snoop`].
+//! indicates a burst of losses, its window is one segment, the first: all others wait, also those handed over before. The
+//! next ACK opens the window again, and all segments that it does not acknowledge are handed over. At duplicate
+//! ACKs the station retransmits from the cache and drops the ACK, as in [`super::snoop`].
 //!
 //! The paper's text was not available; this follows the description in ANCHORS and surveys. The time that a segment
 //! stayed at the station is added to its timestamp when it is retransmitted, so that the echo excludes that time.
@@ -18,7 +19,7 @@ use midflight_control::part::{whole, Knob, KnobError, Part, PartInfo};
 use midflight_tcp::{Ack, AckOption, Content, Segment};
 use midflight_units::{Duration, Instant};
 
-use super::cache::{acknowledges, begins, Cache, Kept, LocalTimer};
+use super::cache::{acknowledges, begins, Cache, LocalTimer};
 use super::{Agent, Attached, Outbox, Passing};
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
@@ -30,6 +31,8 @@ pub struct Wtcp {
     buffer: u32,
     least: Duration,
     flows: BTreeMap<FlowId, Flow>,
+    /// The station of each mobile node that has moved; none if it has gone to one without an agent.
+    stations: BTreeMap<NodeId, Option<usize>>,
 }
 
 /// A flow towards a mobile node.
@@ -50,6 +53,7 @@ impl Default for Wtcp {
             buffer: 1000,
             least: Duration::from_millis(100),
             flows: BTreeMap::new(),
+            stations: BTreeMap::new(),
         }
     }
 }
@@ -86,26 +90,22 @@ impl Part for Wtcp {
     }
 }
 
-/// The segment to retransmit, with its timestamp increased by the time that it stayed.
-fn stamped(kept: &Kept, now: Instant) -> Segment {
-    Segment {
-        sent: kept.segment.sent + now.since(kept.came),
-        ..kept.segment
-    }
-}
-
 impl Flow {
+    /// The window becomes one segment, that was handed over just now; the others wait, but for the sender's own.
+    fn hold_back(&mut self) {
+        self.is_slow = true;
+        let behind = self.cache.values_mut().skip(1);
+        for kept in behind.filter(|kept| !kept.by_sender && !kept.is_held) {
+            (kept.is_held, kept.resent) = (true, kept.resent + 1);
+        }
+    }
+
     /// Hands over the segments that were held back.
     fn release(&mut self, now: Instant, id: FlowId, out: &mut Outbox<'_>) {
         self.is_slow = false;
         for kept in self.cache.values_mut().filter(|kept| kept.is_held) {
             (kept.is_held, kept.handed) = (false, now);
-            out.send(
-                self.site,
-                id,
-                self.mobile,
-                Carried::Data(stamped(kept, now)),
-            );
+            out.send(self.site, id, self.mobile, Carried::Data(kept.stamped(now)));
         }
     }
 }
@@ -121,6 +121,12 @@ impl Agent for Wtcp {
         if !passing.down || !is_data {
             return Verdict::Forward;
         }
+        // What still comes to a station that the node has left gets no state there: nobody would acknowledge it, and the
+        // next station's segments would have it.
+        let station = self.stations.get(&passing.to);
+        if station.is_some_and(|&station| station != Some(passing.site)) {
+            return Verdict::Forward;
+        }
         let (most, least) = (self.buffer as usize, self.least);
         let flow = self.flows.entry(passing.flow).or_insert_with(|| Flow {
             site: passing.site,
@@ -134,11 +140,15 @@ impl Agent for Wtcp {
         flow.cache.keep(passing.now, segment);
         flow.timer.start(passing.now);
         match flow.cache.get_mut(begins(segment)) {
-            Some(kept) if holds && !kept.by_sender => {
-                kept.is_held = true;
-                Verdict::Drop
+            Some(kept) => {
+                kept.is_held = holds && !kept.by_sender;
+                if kept.is_held {
+                    Verdict::Drop
+                } else {
+                    Verdict::Forward
+                }
             }
-            _ => Verdict::Forward,
+            None => Verdict::Forward,
         }
     }
 
@@ -156,7 +166,7 @@ impl Agent for Wtcp {
                 Some(kept) if !kept.by_sender => {
                     if kept.resent == 0 {
                         (kept.resent, kept.handed) = (1, now);
-                        let what = Carried::Data(stamped(kept, now));
+                        let what = Carried::Data(kept.stamped(now));
                         out.send(flow.site, id, flow.mobile, what);
                         flow.timer.restart(now);
                     }
@@ -190,6 +200,7 @@ impl Agent for Wtcp {
             Attached::At(site) => Some(site),
             Attached::Elsewhere => None,
         };
+        self.stations.insert(mobile, here);
         self.flows
             .retain(|_, flow| flow.mobile != mobile || Some(flow.site) == here);
     }
@@ -206,9 +217,9 @@ impl Agent for Wtcp {
             match flow.cache.first_mut() {
                 Some(kept) => {
                     (kept.resent, kept.handed, kept.is_held) = (kept.resent + 1, now, false);
-                    let what = Carried::Data(stamped(kept, now));
+                    let what = Carried::Data(kept.stamped(now));
                     out.send(flow.site, id, flow.mobile, what);
-                    flow.is_slow = true;
+                    flow.hold_back();
                     flow.timer.back_off(now);
                 }
                 None => flow.timer.stop(),
@@ -260,6 +271,50 @@ mod tests {
             Carried::Ack(_) => Instant::NEVER,
         };
         assert_eq!(sent, at(70));
+    }
+
+    /// Both links are up at a handoff: segments 3 and 4 still come to the old station, which only forwards them; segment 5
+    /// comes to the new one, which answers for it from there.
+    #[test]
+    fn the_station_that_the_node_has_left_keeps_nothing() {
+        let mut play = station();
+        play.data(1, 1);
+        play.data(2, 2);
+        play.attach(10, Attached::At(1));
+        assert_eq!(play.data(11, 3), [Seen::Down(3)]);
+        assert_eq!(play.data(12, 4), [Seen::Down(4)]);
+        assert_eq!(play.agent.next_timeout(), None);
+        play.site = 1;
+        assert_eq!(play.data(13, 5), [Seen::Down(5)]);
+        assert_eq!(play.data(14, 6), [Seen::Down(6)]);
+        // Segment 4 was lost: that is not the new station's.
+        assert_eq!(play.ack(30, 4), [Seen::Up(4)]);
+        assert_eq!(play.ack(31, 4), [Seen::Up(4)]);
+        assert_eq!(play.ack(40, 5), [Seen::Up(5)]);
+        assert_eq!(play.ack(41, 5), [Seen::Down(5)]);
+        // Back at the old station, that one keeps segments again.
+        play.attach(50, Attached::At(0));
+        play.site = 0;
+        play.data(51, 7);
+        assert!(play.agent.next_timeout().is_some());
+    }
+
+    /// A burst of losses takes segments 1 to 5, and nothing else is under way. At the local timeout segment 1 goes; its
+    /// ACK opens the window, and the others go at once, not one for each timeout.
+    #[test]
+    fn after_a_burst_of_losses_all_that_is_left_goes_again() {
+        let mut play = station();
+        for seq in 1..=5 {
+            play.data(seq, seq);
+        }
+        assert_eq!(play.wake(), [Seen::Down(1)]);
+        assert_eq!(play.data(1002, 6), [], "held");
+        // The sender's own passes, and does not go twice.
+        assert_eq!(play.data(1003, 4), [Seen::Down(4)]);
+        let rest = [2, 3, 5, 6].map(Seen::Down);
+        assert_eq!(play.ack(1020, 2), [&[Seen::Up(2)], &rest[..]].concat());
+        assert_eq!(play.ack(1040, 7), [Seen::Up(7)]);
+        assert_eq!(play.agent.next_timeout(), None);
     }
 
     /// After a local timeout one segment is sent at a time, until an ACK comes.
