@@ -235,3 +235,75 @@ def test_every_agent_ends_its_flows(lossy: Path, agent: str, profile: str) -> No
         assert set(flows.column("acked_missing")) == {0}
         again = scenario.run().flows
         assert again.column("digest") == flows.column("digest")
+
+
+#: A page over two links, with a break after 100 ms.
+PAGE = """\
+end = "120 s"
+
+[links.a]
+rate = "20 Mbit/s"
+delay = "10 ms"
+
+[links.b]
+rate = "5 Mbit/s"
+delay = "40 ms"
+
+[flows.page]
+workload = "web"
+set = { web_objects = 30, web_object_size = "40 kB" }
+
+[[handoffs]]
+at = "100 ms"
+to = "b"
+gap = "500 ms"
+"""
+
+
+@pytest.mark.parametrize("profile", ["linux", "rfc"])
+def test_a_page_needs_the_state_of_a_gateway(tmp_path: Path, profile: str) -> None:
+    file = tmp_path / "page.toml"
+    file.write_text(PAGE, encoding="utf-8")
+    lost = flow(file, agent="pep", profile=profile)
+    assert lost["load_ns"] is None
+    assert lost["acked_missing"] > 0
+    # Its requests have no knobs of agents.
+    moved = flow(file, agent="pep", profile=profile, **{"set.pep_handover": "on"})
+    assert moved["load_ns"] is not None
+    assert moved["acked_missing"] == 0
+
+
+@pytest.mark.parametrize("gap", [None, "3 s"])
+def test_a_supervisor_repairs_what_a_queue_has_dropped(lossy: Path, gap: str | None) -> None:
+    """Its segments have new timestamps: with the old ones Linux would discard them (PAWS)."""
+    sets: dict[str, Any] = {"flows.download.size": "1 MB"}
+    if gap is None:
+        sets["handoffs"] = []
+    else:
+        sets |= {"handoffs.0.at": "500 ms", "handoffs.0.to": "a", "handoffs.0.gap": gap}
+    for one in "ab":
+        path = {"rate": "1 Mbit/s", "delay": "100 ms", "queue": "3 packets"}
+        sets |= {f"links.{one}.{name}": value for name, value in path.items()}
+        sets[f"links.{one}.loss"] = "uniform 0.0001%"
+    done = flow(lossy, **sets, agent="m-tcp")
+    assert done["duration_ns"] is not None
+    assert done["delivered_ns"] is not None
+
+
+def test_a_transfer_with_local_recovery_ends_after_a_handoff(lossy: Path) -> None:
+    """Both links are up: the old station keeps nothing of what still comes to it."""
+    sets: dict[str, Any] = {
+        "links.a.rate": "20 Mbit/s",
+        "links.a.delay": "10 ms",
+        "links.a.queue": "2 bdp",
+        "links.b.rate": "5 Mbit/s",
+        "links.b.delay": "40 ms",
+        "links.b.queue": "2 bdp",
+        "handoffs.0.at": "500 ms",
+        "handoffs.0.gap": "0 s",
+    }
+    sets |= {f"links.{one}.loss": "uniform 0.0001%" for one in "ab"}
+    for profile in ("linux", "rfc", "ns2"):
+        done = flow(lossy, **sets, agent="wtcp", profile=profile)
+        assert done["duration_ns"] is not None
+        assert done["duration_ns"] < 60_000_000_000

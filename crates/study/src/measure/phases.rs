@@ -63,11 +63,13 @@ pub struct Delivery {
     pub at: Option<Instant>,
     /// Maximum number of segments that were acknowledged to the sender but not yet by the receiver.
     pub ahead: u64,
-    /// The number of such segments at the end of the run.
+    /// The number of such segments at the end of the run that had not arrived.
     pub missing: u64,
     una: Seq,
     /// The next segment that the receiver has not acknowledged.
     next: Seq,
+    /// Data that have arrived in order; their ACK may be delayed.
+    there: Seq,
     /// Data segments that have arrived.
     arrived: u64,
 }
@@ -82,11 +84,17 @@ impl Delivery {
                 ..
             } if segment.has_data() && segment.seq > 0 => {
                 self.arrived += 1;
+                if segment.seq == self.there {
+                    self.there += 1;
+                }
                 if end.is_some_and(|end| self.arrived + 1 >= end) {
                     self.at.get_or_insert(now);
                 }
             }
-            Event::AckSent(ack) => self.next = self.next.max(ack.ack),
+            Event::AckSent(ack) => {
+                self.next = self.next.max(ack.ack);
+                self.there = self.there.max(ack.ack);
+            }
             Event::AckArrived(ack) => {
                 self.una = self.una.max(ack.ack);
                 self.ahead = self.ahead.max(self.una.saturating_sub(self.next));
@@ -98,7 +106,7 @@ impl Delivery {
         self.missing = if is_there {
             0
         } else {
-            self.una.saturating_sub(self.next)
+            self.una.saturating_sub(self.there)
         };
     }
 }

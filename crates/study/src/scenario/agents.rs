@@ -5,7 +5,7 @@ use std::sync::Arc;
 use midflight_control::part::Knob;
 use midflight_sim::agent::{AnyAgent, Ends, Place, AGENTS};
 
-use super::file::{ScenarioFile, Stack};
+use super::file::{FlowFile, ScenarioFile, Stack};
 use super::plan::{find, problem, Flow, Problem, PLAIN};
 use super::workload::SEGMENT_BYTES;
 use crate::network::cell::Posts;
@@ -36,6 +36,14 @@ fn knobs() -> impl Iterator<Item = &'static Knob> {
 /// Whether an agent has a knob with this name.
 pub(super) fn is_agents_knob(name: &str) -> bool {
     knobs().any(|knob| knob.name == name)
+}
+
+/// The settings of a flow's ends: those of the scenario, overridden by its own, without the knobs of agents.
+pub(super) fn knobs_of_ends(file: &ScenarioFile, flow: &FlowFile) -> Knobs {
+    let mut set = file.set.clone();
+    set.extend(flow.set.clone());
+    let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
+    of_ends.map(|(k, v)| (k, v.0)).collect()
 }
 
 /// The agent with a name and the scenario's knobs; none for "none".
@@ -127,10 +135,7 @@ pub(super) fn equip(
         let Some((name, written)) = file.flows.get_index(flow.entry) else {
             continue;
         };
-        let mut set = file.set.clone();
-        set.extend(written.set.clone());
-        let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
-        let mut knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
+        let mut knobs = knobs_of_ends(file, written);
         if flow.app.is_some() {
             // Packets of frames and of requests have their own size.
             let bytes = parts[flow.part].built.profile.sender.segment_bytes;

@@ -13,7 +13,7 @@ use midflight_tcp::RecoveryKind;
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::access::{check_cross_traffic, traced, ways};
-use super::agents::{agents, equip, is_agents_knob, PlannedAgent};
+use super::agents::{agents, equip, knobs_of_ends, PlannedAgent};
 use super::compile::what_may_happen;
 use super::file::{
     Direction, FlowFile, Migration, NoticeSource, Rebind, ScenarioFile, Stack, Stop,
@@ -28,7 +28,7 @@ use super::written::Stagger;
 use crate::error::{nearest, StudyError};
 use crate::foreign::{add_policies, known_part};
 use crate::network::cell::{link_names, Access, PossibleActions};
-use crate::scheme::{Built, Knobs, Scheme};
+use crate::scheme::{Built, Scheme};
 use crate::setup::{FlowInfo, FlowSetup, Part, PathChange, PhaseStart};
 use crate::MODEL_VERSION;
 
@@ -497,10 +497,7 @@ impl Plan {
         flow: &FlowFile,
         policies: &[Arc<dyn ForeignPolicy>],
     ) -> Result<Built, Problem> {
-        let mut set = file.set.clone();
-        set.extend(flow.set.clone());
-        let of_ends = set.into_iter().filter(|(k, _)| !is_agents_knob(k));
-        let knobs: Knobs = of_ends.map(|(k, v)| (k, v.0)).collect();
+        let knobs = knobs_of_ends(file, flow);
         let at = |part: &str| format!("{key}.{part}");
         // Senders of other stacks do not use our parts.
         let named = match flow.stack {

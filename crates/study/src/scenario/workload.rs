@@ -9,6 +9,7 @@ use midflight_quic::QuicStack;
 use midflight_sim::random;
 use midflight_wire::payload_bytes;
 
+use super::agents::knobs_of_ends;
 use super::file::{Direction, FlowFile, Migration, ScenarioFile, Stack};
 use super::plan::{problem, Flow, Plan, Problem};
 use super::written::{Size, Value};
@@ -71,13 +72,6 @@ fn all_names() -> String {
     names.join(", ")
 }
 
-/// The settings of a flow: those of the scenario, overridden by its own.
-fn knobs(file: &ScenarioFile, flow: &FlowFile) -> Knobs {
-    let mut set = file.set.clone();
-    set.extend(flow.set.clone());
-    set.into_iter().map(|(k, v)| (k, v.0)).collect()
-}
-
 impl FlowApp {
     /// The application in a flow's entry; None for a single transfer. `is_own_quic`: its sender is our own QUIC.
     pub(super) fn new(
@@ -112,7 +106,7 @@ impl FlowApp {
         let Some(mut workload) = found else {
             return Ok(None);
         };
-        for (knob, value) in knobs(file, flow) {
+        for (knob, value) in knobs_of_ends(file, flow) {
             if of(&workload.info(), &knob) {
                 if let Err(refused) = workload.set_knob(&knob, &value) {
                     let place = if flow.set.contains_key(&knob) {
@@ -164,7 +158,9 @@ impl FlowApp {
         built: Built,
         policies: &[Arc<dyn ForeignPolicy>],
     ) -> Result<Built, Problem> {
-        let is_set = knobs(file, flow).iter().any(|(k, _)| k == SEGMENT_BYTES);
+        let is_set = knobs_of_ends(file, flow)
+            .iter()
+            .any(|(k, _)| k == SEGMENT_BYTES);
         let frame = self.workload.frame_bytes().filter(|_| !is_set);
         let Some(packet) = frame.and_then(|frame| packet_for(&built, frame)) else {
             return Ok(built);
@@ -243,7 +239,7 @@ fn packet_for(built: &Built, bytes: u64) -> Option<u32> {
 /// request's size.
 fn requests(key: &str, file: &ScenarioFile, flow: &FlowFile, bytes: u64) -> Result<Built, Problem> {
     let profile = flow.profile.as_ref().unwrap_or(&file.profile);
-    let mut knobs = knobs(file, flow);
+    let mut knobs = knobs_of_ends(file, flow);
     let of = |knobs: &Knobs| {
         let scheme = Scheme::named(PLAIN).and_then(|scheme| scheme.build(profile, knobs));
         scheme.or_else(|e| problem(format!("{key}.workload"), format!("its requests: {e}")))
