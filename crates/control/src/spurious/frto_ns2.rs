@@ -10,7 +10,8 @@
 //!   basic version there.
 //! - It gives up when only one new segment may be sent (RFC 5682 (2b): when none may).
 //! - A duplicate after the first advance does not end the basic version (3a): it
-//!   waits for an advance, which then means that the timeout was spurious.
+//!   waits for an advance, which then means that the timeout was spurious. So each
+//!   segment that a break has lost needs a timeout, backed off up to a minute: a transfer may take hours.
 //! - Any second advance counts as spurious, even if it covers new data or retransmissions. In RFC
 //!   5682 the SACK-enhanced version checks that (3.1, 3a).
 //! - The SACK-enhanced version's check for new data is off by one at both ends, and after a genuine
@@ -73,7 +74,7 @@ impl Default for FrtoNs2 {
 impl Part for FrtoNs2 {
     const INFO: PartInfo = PartInfo {
         name: "frto-ns2",
-        summary: "F-RTO as in ns-2",
+        summary: "F-RTO as in ns-2, where each segment that a break loses waits for a timeout of its own",
         source: "ns-2.35, frto_enabled_ and sfrto_enabled_",
         knobs: &[
             Knob {
