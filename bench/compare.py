@@ -107,7 +107,7 @@ PLAIN = "sack"
 #: Parts that are a half of a scheme, or a tool.
 APART = {
     *("ehn-restore", "ehn-notify", "ho-resume", "ho-notify", "reinitialise", "lmdr-respond"),
-    *("probe-train", "ld-handover"),
+    *("probe-train", "probe-gap", "wbest", "ld-handover"),
 }
 PACKETS = 300
 INSTANTS = 10

@@ -31,7 +31,7 @@ PLAIN = "sack"
 #: Halves of schemes, and tools.
 APART = {
     *("ehn-restore", "ehn-notify", "ho-resume", "ho-notify", "reinitialise", "lmdr-respond"),
-    *("probe-train", "ld-handover"),
+    *("probe-train", "probe-gap", "wbest", "ld-handover"),
 }
 #: kbit/s and one-way ms, both ways from each to each.
 LINKS = {"Wi-Fi": (20_000, 10), "cell": (5_000, 40)}

@@ -441,11 +441,13 @@ class LongFlow:
 class Probe:
     """A path with one bottleneck, cross traffic on it, and a flow that measures it.
 
-    The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
-    over `bottleneck`, its access link, of which it gets a notice at its start for `told_flows`
-    flows. `queue` is the limit of the bottleneck in packets, including the one in transmission. The
-    links of the hosts have the rate `access`. Cross traffic uses `share` of the bottleneck, evenly,
-    or with random gaps if it is `irregular`. Each of the `runs` begins at another phase of it.
+    The flow sends `segments` segments under `scheme` ("abest", "wbest", "probe-gap", or "probe-
+    train" for a single train) over `bottleneck`, its access link, of which it gets a notice at
+    its start for `told_flows` flows. `queue` is the limit of the bottleneck in packets, including
+    the one in transmission. The links of the hosts have the rate `access`. Cross traffic uses
+    `share` of the bottleneck, evenly, or with random gaps if it is `irregular`. Each of the
+    `runs` begins at another phase of it. The bottleneck marks packets of ECN senders that have
+    waited longer than `mark_after`.
     """
 
     def __new__(
@@ -463,6 +465,7 @@ class Probe:
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
+        mark_after: str | None = None,
     ) -> Probe: ...
     def setup(self, run: int = 0) -> Setup:
         """Return the run of a number."""

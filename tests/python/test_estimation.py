@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,64 @@ def test_abest_ends_with_the_bandwidth_delay_product_of_an_idle_path() -> None:
     assert set(table.column("drops")) == {0}
 
 
+@pytest.mark.parametrize(
+    ("scheme", "rows", "knobs"),
+    [
+        ("wbest", [("capacity", 60), ("available", 30)], {}),
+        ("probe-gap", [("capacity", 4), ("available", 200)], {"probe_gap_knee": "1 us"}),
+    ],
+)
+def test_tools_measure_the_capacity_first(
+    scheme: str, rows: list[tuple[str, int]], knobs: dict[str, str]
+) -> None:
+    probe = Probe(
+        bottleneck="20 Mbit/s, 15 ms",
+        scheme=scheme,
+        segments=300,
+        profile="rfc",
+        knobs=knobs,
+        share=0.4,
+        irregular=True,
+        runs=list(range(20)),
+    )
+    (table,) = run_probes([probe])
+    both = zip(table.column("measure"), table.column("segments"), strict=True)
+    assert list(both) == rows * 20
+    ratios = [
+        told / 12e6
+        for told, measure in zip(table.column("estimate_bps"), table.column("measure"), strict=True)
+        if measure == "available"
+    ]
+    assert abs(sum(ratios) / 20 - 1) < 0.2, ratios
+
+
+def test_a_known_capacity_takes_the_place_of_the_pairs() -> None:
+    sets: dict[str, Any] = {"bottleneck": "20 Mbit/s, 15 ms", "scheme": "probe-gap"}
+    sets |= {"segments": 300, "profile": "rfc"}
+    (found,) = run_probes([Probe(**sets)])
+    (told,) = run_probes([Probe(**sets, knobs={"probe_gap_capacity": "5 Mbit/s"})])
+    # The probes are a twentieth of the capacity, and as many meet another one of them.
+    assert found.column("estimate_bps")[1] == pytest.approx(0.95 * 20e6, rel=0.02)
+    share = found.column("estimate_bps")[1] / found.column("estimate_bps")[0]
+    assert told.column("estimate_bps")[1] == pytest.approx(share * 5e6, rel=1e-4)
+
+
+def test_early_marks_lower_an_estimate() -> None:
+    knobs = {
+        "probe_segments": "16",
+        "probe_low": "2 Mbit/s",
+        "probe_high": "20 Mbit/s",
+        "chirp_estimator": "nf-tcp",
+        "ecn": "on",
+    }
+    sets: dict[str, Any] = {"bottleneck": "10 Mbit/s, 15 ms", "scheme": "probe-train"}
+    sets |= {"knobs": knobs, "profile": "linux"}
+    (plain, marked) = (run_probes([Probe(**sets, mark_after=at)])[0] for at in (None, "1 us"))
+    low, high = marked.column("estimate_bps")[0], plain.column("estimate_bps")[0]
+    # The first wait is that of the first gap above 10 Mbit/s, whose rate the plain chirp names.
+    assert low < 10e6 < high < 12e6
+
+
 def test_a_share_that_leaves_nothing_is_refused() -> None:
     probe = Probe(bottleneck="6 Mbit/s, 50 ms", scheme="abest", share=1.0)
     with pytest.raises(midflight.MidflightError, match=r"0 to 0\.95"):
@@ -53,7 +112,7 @@ def test_a_share_that_leaves_nothing_is_refused() -> None:
 
 def test_figures_are_drawn_with_their_data(tmp_path: Path) -> None:
     few = []
-    for axis in estimation.AXES:
+    for axis in (*estimation.AXES, *estimation.BESIDE):
         paths = [(name, replace(path, runs=2)) for name, path in axis.paths[:2]]
         few.append(replace(axis, paths=paths))
     runs = Runs()

@@ -1,7 +1,8 @@
 //! Trains: segments that are sent at given gaps instead of in a burst. A packet pair (Keshav 1991)
 //! is a train without gaps, a chirp (Ribeiro et al. 2003, pathChirp) has gaps that shrink
 //! geometrically, and a window that is paced over a round trip (RFC 4782 section 4.4) has equal
-//! gaps.
+//! gaps. Probes at random times (Lakshminarayanan et al. 2004, ProbeGap) have exponentially
+//! distributed gaps.
 
 use std::fmt;
 
@@ -43,6 +44,17 @@ pub enum Spacing {
     BackToBack,
     /// With this gap.
     Even(Duration),
+    /// Two by two without a gap, with this one between a pair and the next.
+    Pairs(Duration),
+    /// With this gap, which is a segment's time at the capacity of the bottleneck.
+    AtCapacity(Duration),
+    /// With random gaps, exponentially distributed, as of a Poisson process.
+    Poisson {
+        /// Mean gap.
+        mean: Duration,
+        /// First state of the generator of the gaps.
+        seed: u64,
+    },
     /// With gaps by which the instantaneous rate, one segment per gap, rises from `low` to `high`
     /// by a constant factor. Two segments are at `low`.
     Chirp {
@@ -60,6 +72,12 @@ pub enum Spacing {
 pub enum Measure {
     /// The capacity of the bottleneck, from the dispersion of packet pairs.
     Capacity,
+    /// The same of pairs that do not follow each other.
+    PairedCapacity,
+    /// The available bandwidth, from the rate at which a train sent at the capacity arrives.
+    AtCapacity,
+    /// The available bandwidth, from the share of probes that meet an idle link.
+    IdleShare,
     /// The available bandwidth, from the position in a chirp where queueing delay rises, by this
     /// rule or the receiver's own.
     Available(Option<ChirpRule>),
@@ -70,6 +88,9 @@ impl Spacing {
     pub fn measures(self) -> Option<Measure> {
         match self {
             Self::BackToBack => Some(Measure::Capacity),
+            Self::Pairs(_) => Some(Measure::PairedCapacity),
+            Self::AtCapacity(_) => Some(Measure::AtCapacity),
+            Self::Poisson { .. } => Some(Measure::IdleShare),
             Self::Even(_) => None,
             Self::Chirp { rule, .. } => Some(Measure::Available(rule)),
         }
@@ -89,10 +110,16 @@ impl Train {
             }
             _ => (0.0, 1.0),
         };
+        let state = match self.spacing {
+            Spacing::Poisson { seed, .. } => seed,
+            _ => 0,
+        };
         Gaps {
             spacing: self.spacing,
+            state,
             bytes: u64::from(bytes),
             only: left == 1,
+            segments: self.segments,
             left,
             rate,
             factor,
@@ -107,10 +134,25 @@ pub struct Gaps {
     bytes: u64,
     /// There is only one gap.
     only: bool,
+    /// Segments of the train.
+    segments: u16,
     left: u16,
     /// Rate of the next gap of a chirp, in bit/s.
     rate: f64,
     factor: f64,
+    /// Of the generator of random gaps.
+    state: u64,
+}
+
+/// The next number in (0, 1] of SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators",
+/// OOPSLA 2014), a multiple of 2^-53.
+fn split_mix(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^= mixed >> 31;
+    ((mixed >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 impl Gaps {
@@ -119,7 +161,20 @@ impl Gaps {
         self.left = self.left.checked_sub(1)?;
         Some(match self.spacing {
             Spacing::BackToBack => Duration::ZERO,
-            Spacing::Even(gap) => gap,
+            Spacing::Even(gap) | Spacing::AtCapacity(gap) => gap,
+            Spacing::Pairs(gap) => {
+                // Behind the second of a pair, the fourth and so on.
+                let gone = self.segments - 1 - self.left;
+                if gone.is_multiple_of(2) {
+                    gap
+                } else {
+                    Duration::ZERO
+                }
+            }
+            Spacing::Poisson { mean, .. } => {
+                let gap = -libm::log(split_mix(&mut self.state)) * mean.as_nanos() as f64;
+                Duration::from_nanos(gap as u64)
+            }
             Spacing::Chirp { low, high, .. } => {
                 let rate = if self.left == 0 && !self.only {
                     high
@@ -141,6 +196,16 @@ impl fmt::Display for Train {
         match self.spacing {
             Spacing::BackToBack => write!(f, "{segments} segments back to back")?,
             Spacing::Even(gap) => write!(f, "{segments} segments with gaps of {gap}")?,
+            Spacing::Pairs(gap) => write!(f, "{segments} segments in pairs {gap} apart")?,
+            Spacing::AtCapacity(gap) => {
+                write!(f, "{segments} segments at the capacity, {gap} apart")?;
+            }
+            Spacing::Poisson { mean, .. } => {
+                write!(
+                    f,
+                    "{segments} probes at random times, {mean} apart in the mean"
+                )?;
+            }
             Spacing::Chirp { low, high, .. } => {
                 write!(f, "a chirp of {segments} segments from {low} to {high}")?;
             }
@@ -212,6 +277,38 @@ mod tests {
             rule: None,
         };
         assert_eq!(gaps(4, chirp, 1500), [222_222; 3]);
+    }
+
+    #[test]
+    fn pairs_have_a_gap_behind_every_second_segment() {
+        let apart = Spacing::Pairs(Duration::from_millis(5));
+        let gap = 5_000_000;
+        assert_eq!(gaps(6, apart, 1500), [0, gap, 0, gap, 0]);
+        assert_eq!(gaps(5, apart, 1500), [0, gap, 0, gap]);
+        let steady = Spacing::AtCapacity(Duration::from_millis(5));
+        assert_eq!(gaps(3, steady, 1500), [gap; 2]);
+    }
+
+    /// The first outputs of SplitMix64 from the state 0 are 0xE220A8397B1DCDAF and 0x6E789E6AA1B965F4: 0.8833108 and
+    /// 0.4315280 of 2^64.
+    #[test]
+    fn random_gaps_are_those_of_the_generator() {
+        let mut state = 0;
+        let drawn = [split_mix(&mut state), split_mix(&mut state)];
+        assert!((drawn[0] - 0.883_310_8).abs() < 1e-7, "{drawn:?}");
+        assert!((drawn[1] - 0.431_528_0).abs() < 1e-7, "{drawn:?}");
+        let mean = Duration::from_millis(10);
+        let of = |seed| gaps(3000, Spacing::Poisson { mean, seed }, 1500);
+        // -10 ms ln 0.8833108 = 1.240782 ms.
+        assert!(of(0)[0].abs_diff(1_240_782) < 10, "{}", of(0)[0]);
+        assert_eq!(of(7), of(7));
+        assert_ne!(of(7), of(8));
+        // Exponential: the mean, and e^-1 of them longer than that.
+        let (all, ms) = (of(1), 10_000_000);
+        let sum: u64 = all.iter().sum();
+        assert!((sum / all.len() as u64).abs_diff(ms) < ms / 20);
+        let longer = all.iter().filter(|&&gap| gap > ms).count();
+        assert!(longer.abs_diff(1103) < 80, "{longer}");
     }
 
     proptest! {

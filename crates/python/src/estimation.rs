@@ -13,11 +13,13 @@ use crate::{link, refuse, with_progress, Link};
 
 /// A path with one bottleneck, cross traffic on it, and a flow that measures it.
 ///
-/// The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
-/// over `bottleneck`, its access link, of which it gets a notice at its start for `told_flows`
-/// flows. `queue` is the limit of the bottleneck in packets, including the one in transmission. The
-/// links of the hosts have the rate `access`. Cross traffic uses `share` of the bottleneck, evenly,
-/// or with random gaps if it is `irregular`. Each of the `runs` begins at another phase of it.
+/// The flow sends `segments` segments under `scheme` ("abest", "wbest", "probe-gap", or "probe-
+/// train" for a single train) over `bottleneck`, its access link, of which it gets a notice at
+/// its start for `told_flows` flows. `queue` is the limit of the bottleneck in packets, including
+/// the one in transmission. The links of the hosts have the rate `access`. Cross traffic uses
+/// `share` of the bottleneck, evenly, or with random gaps if it is `irregular`. Each of the
+/// `runs` begins at another phase of it. The bottleneck marks packets of ECN senders that have
+/// waited longer than `mark_after`.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Probe {
     probe: midflight_study::Probe,
@@ -28,10 +30,10 @@ impl Probe {
     #[new]
     #[pyo3(signature = (*, bottleneck, scheme, queue = 1000, access = "10 Gbit/s", share = 0.0, irregular = false,
         told_flows = 1, segments = 100, profile = "linux", knobs = BTreeMap::new(), seed = 1,
-        runs = vec![0]))]
+        runs = vec![0], mark_after = None))]
     #[pyo3(
         text_signature = "(*, bottleneck, scheme, queue=1000, access='10 Gbit/s', share=0.0, irregular=False, told_flows=1, \
-        segments=100, profile='linux', knobs={}, seed=1, runs=[0])"
+        segments=100, profile='linux', knobs={}, seed=1, runs=[0], mark_after=None)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -50,10 +52,13 @@ impl Probe {
         knobs: BTreeMap<String, String>,
         seed: u64,
         runs: Vec<u64>,
+        mark_after: Option<&str>,
     ) -> PyResult<Self> {
+        let time = |text: &str| text.parse().map_err(|e: UnitError| refuse(e));
         let probe = midflight_study::Probe {
             bottleneck: link(bottleneck)?,
             limit: queue,
+            mark_after: mark_after.map(time).transpose()?,
             access: access.parse().map_err(|e: UnitError| refuse(e))?,
             share,
             irregular,
@@ -128,8 +133,8 @@ fn table(probe: &midflight_study::Probe, runs: &[ProbeRun]) -> PyResult<Table> {
     t.int("train", ints(&|t| t.train.into()));
     t.int("segments", ints(&|t| t.segments.into()));
     let measure = |t: &TrainRow| match t.measure {
-        Measure::Capacity => "capacity",
-        Measure::Available(_) => "available",
+        Measure::Capacity | Measure::PairedCapacity => "capacity",
+        Measure::AtCapacity | Measure::IdleShare | Measure::Available(_) => "available",
     };
     t.text(
         "measure",

@@ -162,6 +162,7 @@ fn estimates_of_chirps_and_the_truth() {
         let probe = Probe {
             bottleneck: link(20_000, 20),
             limit: 100,
+            mark_after: None,
             access: Rate::from_mbps(1000),
             share,
             irregular: true,

@@ -11,7 +11,7 @@ use midflight_control::estimate::{Estimate, EstimatorConfig, SegmentTimes};
 use midflight_control::Measure;
 use midflight_units::{Instant, Rate};
 
-use crate::segment::{Segment, TrainMark};
+use crate::segment::{EcnCodepoint, Segment, TrainMark};
 
 /// The receiver's state for the arriving train.
 #[derive(Educe, Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Measurement {
     passages: Vec<SegmentTimes>,
     /// The estimates of the earlier chirps, in bit/s, if they are averaged.
     before: Vec<u64>,
+    /// What packet pairs have found last.
+    capacity: Option<Rate>,
 }
 
 impl Measurement {
@@ -34,6 +36,7 @@ impl Measurement {
             under_way: false,
             passages: Vec::new(),
             before: Vec::new(),
+            capacity: None,
         }
     }
 
@@ -63,15 +66,20 @@ impl Measurement {
         self.passages.push(SegmentTimes {
             sent: segment.sent,
             arrived: now,
+            marked: segment.ecn == EcnCodepoint::Congestion,
         });
         if self.passages.len() < usize::from(mark.segments) {
             return cut_short;
         }
-        let rate = self
-            .config
-            .estimate(mark.measure, &self.passages, segment.bytes);
-        let rate = rate.and_then(|rate| match mark.measure {
+        let found =
+            self.config
+                .estimate(mark.measure, &self.passages, segment.bytes, self.capacity);
+        let rate = found.and_then(|rate| match mark.measure {
             Measure::Available(None) => self.smooth(rate),
+            Measure::Capacity | Measure::PairedCapacity => {
+                self.capacity = Some(rate);
+                Some(rate)
+            }
             _ => Some(rate),
         });
         self.end(rate)

@@ -405,6 +405,7 @@ class Probing:
     runs: int = 1
     profile: str = "rfc"
     knobs: Knobs = ()
+    mark_after: str | None = None
 
     def __str__(self) -> str:
         return f"{self.segments} segments over {self.bottleneck}, {self.scheme}"
@@ -422,6 +423,7 @@ class Probing:
             runs=list(range(self.runs)),
             profile=self.profile,
             knobs=dict(self.knobs),
+            mark_after=self.mark_after,
         )
 
 

@@ -1,5 +1,5 @@
 //! Estimates from the segments of a train: the capacity of the bottleneck from packet pairs, or the
-//! available bandwidth from a chirp. Pure functions of the times at which each segment was sent and
+//! available bandwidth from a chirp, a train at the capacity, or probes at random times. Pure functions of the times at which each segment was sent and
 //! arrived.
 //!
 //! Rates are those of links: a segment counts with its size on the wire, while the report of Daniel
@@ -7,14 +7,20 @@
 //! causes no error.
 
 mod chirp;
+mod nf_tcp;
 mod packet_pair;
 mod pathchirp;
+mod probe_gap;
+mod wbest;
 
 use midflight_units::{Duration, Instant, Rate};
 
 pub use chirp::{abest, first_rise, Averaging, CleanChirp};
+pub use nf_tcp::nf_tcp;
 pub use packet_pair::packet_pair;
 pub use pathchirp::{pathchirp, PathChirp};
+pub use probe_gap::{idle_share, probe_gap, Knee, ProbeGap};
+pub use wbest::{paired_capacity, wbest};
 
 use crate::train::Measure;
 
@@ -26,6 +32,8 @@ pub struct SegmentTimes {
     pub sent: Instant,
     /// When it arrived.
     pub arrived: Instant,
+    /// A router has marked it (ECN).
+    pub marked: bool,
 }
 
 /// The receiver's report of a train.
@@ -48,6 +56,8 @@ pub enum ChirpRule {
     FirstRise,
     /// [`pathchirp`].
     PathChirp,
+    /// [`nf_tcp`].
+    NfTcp,
 }
 
 impl ChirpRule {
@@ -57,6 +67,7 @@ impl ChirpRule {
         ("abest-plain", Self::AbestPlain),
         ("first-rise", Self::FirstRise),
         ("pathchirp", Self::PathChirp),
+        ("nf-tcp", Self::NfTcp),
     ];
 }
 
@@ -70,8 +81,10 @@ pub struct EstimatorConfig {
     /// A one-way delay has risen when it has grown by more than this, the
     /// resolution of a receiver's clock.
     pub resolution: Duration,
-    /// Knobs of [`pathchirp`].
+    /// Knobs of [`pathchirp`] and [`nf_tcp`].
     pub pathchirp: PathChirp,
+    /// Knobs of [`probe_gap`].
+    pub probe_gap: ProbeGap,
     /// Over how many chirps the results are averaged, the last one included; not of
     /// chirps that ask for a rule.
     pub smoothing: u16,
@@ -88,22 +101,37 @@ impl EstimatorConfig {
             decrease: 1.5,
             busy: None,
         },
+        probe_gap: ProbeGap {
+            knee: Knee::Chord,
+            capacity: None,
+        },
         smoothing: 1,
     };
 
     /// The rate that a train without losses tells, of segments of this many bytes;
-    /// none for fewer than two segments.
+    /// none for fewer than two segments. `capacity` is what packet pairs have found last.
     pub fn estimate(
         &self,
         measure: Measure,
         passages: &[SegmentTimes],
         bytes: u32,
+        capacity: Option<Rate>,
     ) -> Option<Rate> {
         let Self {
             clean, resolution, ..
         } = *self;
         let rule = match measure {
             Measure::Capacity => return packet_pair(passages, bytes),
+            Measure::PairedCapacity => return paired_capacity(passages, bytes),
+            Measure::AtCapacity => return wbest(passages, bytes),
+            Measure::IdleShare => {
+                let ProbeGap {
+                    knee,
+                    capacity: known,
+                } = self.probe_gap;
+                let capacity = known.or(capacity)?;
+                return probe_gap(passages, capacity, knee, resolution);
+            }
             Measure::Available(rule) => rule.unwrap_or(self.chirp),
         };
         match rule {
@@ -111,6 +139,7 @@ impl EstimatorConfig {
             ChirpRule::AbestPlain => abest(passages, bytes, Averaging::Plain, clean, resolution),
             ChirpRule::FirstRise => first_rise(passages, bytes, resolution),
             ChirpRule::PathChirp => pathchirp(passages, bytes, self.pathchirp, resolution),
+            ChirpRule::NfTcp => nf_tcp(passages, bytes, self.pathchirp, resolution),
         }
     }
 }
@@ -168,6 +197,7 @@ mod testing {
         let passage = |&(sent, arrived): &(u64, u64)| SegmentTimes {
             sent: at(sent),
             arrived: at(arrived),
+            marked: false,
         };
         times_us.iter().map(passage).collect()
     }
@@ -209,6 +239,7 @@ mod testing {
             all.push(SegmentTimes {
                 sent,
                 arrived: free + Duration::from_millis(20),
+                marked: false,
             });
             sent += gaps.take().unwrap_or(Duration::ZERO);
         }

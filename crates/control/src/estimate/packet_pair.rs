@@ -12,13 +12,17 @@ use super::{rate_over, SegmentTimes};
 /// The capacity from the median dispersion, rounded down to a bit/s; none for fewer than two
 /// segments.
 pub fn packet_pair(passages: &[SegmentTimes], bytes: u32) -> Option<Rate> {
-    let apart = |pair: &[SegmentTimes]| pair[1].arrived.since(pair[0].arrived).as_nanos();
-    let mut dispersions: Vec<u64> = passages.windows(2).map(apart).collect();
+    let apart = |pair: &[SegmentTimes]| pair[1].arrived.since(pair[0].arrived);
+    at_median(passages.windows(2).map(apart).collect(), bytes)
+}
+
+/// The rate at which a segment takes the median of these times, rounded down to a bit/s; none without any.
+pub(super) fn at_median(mut dispersions: Vec<Duration>, bytes: u32) -> Option<Rate> {
     dispersions.sort_unstable();
     let middle = dispersions.len() / 2;
-    let upper = *dispersions.get(middle)?;
+    let upper = dispersions.get(middle)?.as_nanos();
     let median = if dispersions.len().is_multiple_of(2) {
-        dispersions[middle - 1].midpoint(upper)
+        dispersions[middle - 1].as_nanos().midpoint(upper)
     } else {
         upper
     };

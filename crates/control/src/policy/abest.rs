@@ -245,7 +245,7 @@ impl Abest {
         self.withholds = match spacing {
             Spacing::BackToBack => self.always_withholds || self.starting,
             Spacing::Chirp { .. } => self.always_withholds,
-            Spacing::Even(_) => false,
+            _ => false,
         };
         Order::SendTrain(Train {
             number: self.train,

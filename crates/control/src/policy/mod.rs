@@ -22,6 +22,7 @@ mod initial_ssthresh;
 mod iw10;
 mod lmdr;
 mod pair;
+mod probe_gap;
 mod probe_train;
 mod quick_start;
 mod rapid;
@@ -30,8 +31,10 @@ mod reordering;
 mod retransmission_trigger;
 mod rlci;
 mod rto_reset;
+mod stages;
 mod tcp_ho;
 mod va_tcp;
+mod wbest;
 
 pub use a1::min_rto as a1_min_rto;
 pub use foreign::{Foreign, ForeignPolicy};
@@ -166,6 +169,8 @@ registry! {
     InitialSsthresh: initial_ssthresh::InitialSsthresh,
     Iw10: iw10::Iw10,
     ProbeTrain: probe_train::ProbeTrain,
+    ProbeGap: probe_gap::ProbeGap,
+    Wbest: wbest::Wbest,
     QuickStart: quick_start::QuickStart,
     ExpectReordering: reordering::ExpectReordering,
     Rapid: rapid::Rapid,

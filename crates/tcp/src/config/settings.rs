@@ -3,7 +3,7 @@
 mod list;
 
 use midflight_control::congestion::{AckCounting, AnyCongestion};
-use midflight_control::estimate::{ChirpRule, CleanChirp};
+use midflight_control::estimate::{ChirpRule, CleanChirp, Knee};
 use midflight_control::rtt::EstimatorKind;
 use midflight_units::Duration;
 
@@ -171,6 +171,15 @@ impl Profile {
                 .busy
                 .map_or_else(|| "auto".into(), |least| least.to_string()),
             "pathchirp_smoothing" => rx.estimator.smoothing.to_string(),
+            "probe_gap_knee" => match rx.estimator.probe_gap.knee {
+                Knee::Chord => "chord".into(),
+                Knee::At(delay) => delay.to_string(),
+            },
+            "probe_gap_capacity" => rx
+                .estimator
+                .probe_gap
+                .capacity
+                .map_or_else(|| "pairs".into(), |rate| rate.to_string()),
             _ => String::new(),
         }
     }
@@ -429,6 +438,13 @@ impl Profile {
             "pathchirp_l" if value == "auto" => rx.estimator.pathchirp.busy = None,
             "pathchirp_l" => rx.estimator.pathchirp.busy = Some(whole(1, 1000)? as u16),
             "pathchirp_smoothing" => rx.estimator.smoothing = whole(1, 100)? as u16,
+            "probe_gap_knee" if value == "chord" => rx.estimator.probe_gap.knee = Knee::Chord,
+            "probe_gap_knee" => rx.estimator.probe_gap.knee = Knee::At(time()?),
+            "probe_gap_capacity" if value == "pairs" => rx.estimator.probe_gap.capacity = None,
+            "probe_gap_capacity" => {
+                let rate = value.parse().map_err(|_| refuse())?;
+                rx.estimator.probe_gap.capacity = Some(rate);
+            }
             _ => return Err(refuse()),
         }
         // Both ends of a Linux connection have the same clock and the same segment size.

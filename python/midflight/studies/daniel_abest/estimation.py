@@ -1,5 +1,5 @@
-"""Estimates compared with the truth: a receiver's estimate from one train, or that of `abest` from
-a whole sequence.
+"""Estimates compared with the truth: a receiver's estimate from one train, that of `abest` from
+a whole sequence, and those of other tools.
 
 One bottleneck of known rate, delay and queue; cross traffic takes a known share of it. Every figure
 varies one of these, or the length of the chirp, and leaves the others as in `BASE`. It shows the
@@ -20,7 +20,7 @@ from midflight.plot import LOOKS, Drawing, Series, quartile_plot
 from midflight.results import Quartiles, quartiles
 from midflight.studies.runs import Link, Probing, Runs
 
-__all__ = ["AXES", "BASE", "CHIRP_RULES", "Axis", "Path"]
+__all__ = ["AXES", "BASE", "BESIDE", "CHIRP_RULES", "Axis", "Path"]
 
 Knobs = Mapping[str, str]
 
@@ -71,6 +71,19 @@ class Path:
         knobs = {**rule, "initial_window": "3", "delayed_ack": "100ms"}
         return self.probe("abest", knobs, 400)
 
+    def tool(self, rule: Knobs) -> Probing:
+        """A tool, named by `rule["tool"]`, with its settings."""
+        knobs = {name: value for name, value in rule.items() if name != "tool"}
+        if rule["tool"] == "chirp":
+            return self.chirp(knobs)
+        if rule["tool"] == "marked chirp":
+            # The time that two full segments take.
+            marks = f"{2 * 12_000_000 / self.rate_kbps:.0f} us"
+            chirp = self.chirp({**knobs, "ecn": "on"})
+            # Only the sender of Linux has ECN.
+            return replace(chirp, profile="linux", mark_after=marks)
+        return self.probe(rule["tool"], knobs, 300)
+
 
 BASE = Path()
 
@@ -120,6 +133,17 @@ def _last_ratio(table: Any) -> list[float | None]:
         else:
             last[run] = min(told, capacity.get(run, told)) / truth
     return list(last.values())
+
+
+def _tool_ratio(table: Any) -> list[float | None]:
+    """The estimate by the truth, of each run; None where there is no estimate."""
+    ratios: dict[int, float | None] = {}
+    columns = ("run", "measure", "estimate_bps", "available_bps")
+    for run, measure, told, truth in zip(*map(table.column, columns), strict=True):
+        ratios.setdefault(run, None)
+        if measure == "available" and told is not None:
+            ratios[run] = told / truth
+    return list(ratios.values())
 
 
 @dataclass(frozen=True)
@@ -273,5 +297,79 @@ AXES: Sequence[Axis] = (
         _CHIRP_Y,
         _along("rate_kbps", _RATES[1:], _rate, delay_ms=50),
         _ABEST,
+    ),
+)
+
+#: Tools that others have proposed, beside the chirp that is used here.
+_TOOLS: Sequence[tuple[str, str, Knobs]] = (
+    ("pathChirp", "solid circle", {"tool": "chirp", "chirp_estimator": "pathchirp"}),
+    ("NF-TCP", "solid-light square", {"tool": "marked chirp", "chirp_estimator": "nf-tcp"}),
+    ("WBest", "dotted triangle", {"tool": "wbest"}),
+    ("ProbeGap, full segments", "dashed circle", {"tool": "probe-gap"}),
+    (
+        "ProbeGap, 20 bytes",
+        "dashed-dark square",
+        {"tool": "probe-gap", "segment_bytes": "60", "probe_gap_mean": "10 ms"},
+    ),
+    (
+        "ProbeGap, 20 bytes, any wait",
+        "dashed-dark circle",
+        {
+            "tool": "probe-gap",
+            "segment_bytes": "60",
+            "probe_gap_mean": "10 ms",
+            "probe_gap_knee": "1 us",
+        },
+    ),
+)
+_TOOL: Measured = (lambda path, rule: path.tool(rule), _tool_ratio)
+
+#: The same paths for the tools of others.
+BESIDE: Sequence[Axis] = (
+    Axis(
+        "other tools beside irregular cross traffic",
+        "Available bandwidth by the tools of others over the share of irregular cross traffic, one "
+        "measurement each. NF-TCP's routers mark what has waited for two full segments.",
+        "share of the capacity that cross traffic takes",
+        _CHIRP_Y,
+        _along("share", _SHARES, str),
+        _TOOL,
+        _TOOLS,
+    ),
+    Axis(
+        "other tools beside even cross traffic",
+        "The same with cross traffic at a constant rate.",
+        "share of the capacity that cross traffic takes",
+        _CHIRP_Y,
+        _along("share", _SHARES, str, irregular=False),
+        _TOOL,
+        _TOOLS,
+    ),
+    Axis(
+        "other tools and the bottleneck's rate",
+        "Available bandwidth by the tools of others over the rate of the bottleneck.",
+        "rate of the bottleneck, Mbit/s",
+        _CHIRP_Y,
+        _along("rate_kbps", _RATES[1:], _rate),
+        _TOOL,
+        _TOOLS,
+    ),
+    Axis(
+        "other tools and the bottleneck's delay",
+        "Available bandwidth by the tools of others over the delay of the bottleneck.",
+        "one-way delay of the bottleneck, ms",
+        _CHIRP_Y,
+        _along("delay_ms", _DELAYS, str),
+        _TOOL,
+        _TOOLS,
+    ),
+    Axis(
+        "other tools and the bottleneck's queue",
+        "Available bandwidth by the tools of others over the queue of the bottleneck.",
+        "packet limit of the bottleneck",
+        _CHIRP_Y,
+        _along("limit", (5, 10, 20, 50, 200), str),
+        _TOOL,
+        _TOOLS,
     ),
 )

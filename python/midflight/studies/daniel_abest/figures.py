@@ -179,8 +179,9 @@ def _fairness_figure() -> Figure:
     )
 
 
-#: The number of the first figure of the estimators.
+#: The number of the first figure of the estimators, and of the tools of others.
 _FIRST_AXIS = 15
+_FIRST_TOOL = _FIRST_AXIS + len(estimation.AXES) + len(rapid.FIGURES)
 
 
 def _axis_figure(number: int, axis: estimation.Axis) -> Figure:
@@ -199,7 +200,8 @@ def _figures() -> Sequence[Figure]:
         *map(_handoff_figure, sc.EXPERIMENTS),
         _fairness_figure(),
         *(_axis_figure(n, axis) for n, axis in enumerate(estimation.AXES, _FIRST_AXIS)),
-        *rapid.figures(_FIRST_AXIS + len(estimation.AXES)),
+        *rapid.figures(_FIRST_TOOL - len(rapid.FIGURES)),
+        *(_axis_figure(n, axis) for n, axis in enumerate(estimation.BESIDE, _FIRST_TOOL)),
     )
 
 

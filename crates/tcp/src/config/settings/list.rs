@@ -316,7 +316,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "chirp_estimator",
         default: "",
-        accepts: "abest, abest-plain, first-rise, pathchirp",
+        accepts: "abest, abest-plain, first-rise, pathchirp, nf-tcp",
         summary: "how the receiver estimates the available bandwidth from a chirp",
     },
     Knob {
@@ -349,5 +349,17 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "a whole number of chirps from 1 to 100",
         summary: "number of chirps over which the receiver averages",
+    },
+    Knob {
+        name: "probe_gap_knee",
+        default: "",
+        accepts: "a time, or chord",
+        summary: "delay above the least up to which a probe of probe-gap met an idle link; chord: up to where the distribution is farthest above its chord",
+    },
+    Knob {
+        name: "probe_gap_capacity",
+        default: "",
+        accepts: "a rate, or pairs",
+        summary: "capacity that the receiver multiplies the idle share with; pairs: what packet pairs have found",
     },
 ];
