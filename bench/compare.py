@@ -194,7 +194,8 @@ def lossy(grid: Grid, scheme: str) -> Array:
         plans.append(core.Plan(json.dumps(values), name=None))
     flows, _ = core.run_plans(plans)
     took = [np.inf if one is None else one / 1e9 for one in flows.column("duration_ns")]
-    return np.median(np.array(took).reshape(len(LOSSES), -1, LOSS_SEEDS), axis=2)
+    medians: np.ndarray = np.median(np.array(took).reshape(len(LOSSES), -1, LOSS_SEEDS), axis=2)
+    return medians
 
 
 def measure(grid: Grid, names: Sequence[str]) -> list[Outcome]:

@@ -256,19 +256,18 @@ def first_effect(case: Case, way: Way) -> str:
     for step in side.why:
         if any(name in step.text for name in names):
             return line(step)
+    causes = None
     if side.orders:
-        # They have no effect yet, or one that has other causes too.
-        told = explain(own, at_ns=side.orders[0].time_ns, flow=case.flow, what="order")
-    else:
-        told = None
+        # The orders have no effect yet, or an effect that has other causes too.
+        causes = explain(own, at_ns=side.orders[0].time_ns, flow=case.flow, what="order")
     for what in ("signal", "node_send"):
-        first = None if told else first_of(own, case, what)
+        first = None if causes else first_of(own, case, what)
         if first is not None:
-            told = explain(own, at_ns=first, flow=case.flow, what=what)
-    if told is not None:
-        return line(told.steps[0])
-    step = next(iter([*side.why, *parted.sides[0].why]), None)
-    return "" if step is None else line(step)
+            causes = explain(own, at_ns=first, flow=case.flow, what=what)
+    if causes is not None:
+        return line(causes.steps[0])
+    any_step = next(iter([*side.why, *parted.sides[0].why]), None)
+    return "" if any_step is None else line(any_step)
 
 
 def first_of(of: core.Plan, case: Case, what: str) -> int | None:

@@ -91,6 +91,7 @@ def draw(path: Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import MultipleLocator
 
     known = [one for one in proposals() if one.idea]
     ideas = sorted({one.idea for one in known}, key=lambda idea: first_year(known, idea))
@@ -131,7 +132,7 @@ def draw(path: Path) -> None:
     axis.set_xlim(1994.4, max(one.year for one in known) + 6)
     axis.set_ylim(top, -1)
     axis.set_yticks([])
-    axis.xaxis.set_major_locator(plt.MultipleLocator(2))
+    axis.xaxis.set_major_locator(MultipleLocator(2))
     axis.tick_params(axis="x", top=True, labeltop=True)
     for side in ("left", "right"):
         axis.spines[side].set_visible(False)

@@ -620,8 +620,9 @@ def effect_text(row: dict[str, str]) -> str:
     if row["why"]:
         lines += ["", f"- first difference: {escaped(row['why'])}"]
     if row["then"]:
-        lines += ["" if not row["why"] else None, f"- {slower}: {escaped(row['then'])}"]
-    return "\n".join(one for one in lines if one is not None)
+        lines += [] if row["why"] else [""]
+        lines += [f"- {slower}: {escaped(row['then'])}"]
+    return "\n".join(lines)
 
 
 def escaped(text: str) -> str:
