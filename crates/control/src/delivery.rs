@@ -140,9 +140,7 @@ impl Deliveries {
 
     /// An ACK has arrived, with these blocks above its number, each excluding its right edge.
     pub fn take(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
-        self.newest = Newest::default();
-        self.rtt = None;
-        self.before = self.total;
+        self.begin();
         let mut known = [(0, 0); 4];
         let mut ordered = [(0, 0); 4];
         for (block, place) in blocks.iter().zip(&mut ordered) {
@@ -163,6 +161,26 @@ impl Deliveries {
             }
         }
         self.known = known;
+        self.advance(ack, now);
+    }
+
+    /// A QUIC ACK has arrived that acknowledges these segments for the first time, in order, and all below `una`.
+    /// Its number of ranges has no limit such as that of SACK blocks.
+    pub fn take_segments(&mut self, una: Seq, segments: &[Seq], now: Instant) {
+        self.begin();
+        for seq in segments {
+            self.deliver(*seq, now);
+        }
+        self.advance(una, now);
+    }
+
+    fn begin(&mut self) {
+        self.newest = Newest::default();
+        self.rtt = None;
+        self.before = self.total;
+    }
+
+    fn advance(&mut self, ack: Seq, now: Instant) {
         while self.una < ack {
             self.deliver(self.una, now);
             if self.sent.pop().is_none() {
@@ -353,6 +371,24 @@ mod tests {
         // The newest is the segment retransmitted at 80 ms, when four had been delivered.
         assert_eq!((sample.prior, sample.delivered), (4, Some(2)));
         assert_eq!(sample.interval, Some(Duration::from_millis(40)));
+    }
+
+    /// A QUIC ACK may report many ranges; one without news delivers nothing.
+    #[test]
+    fn segments_of_a_quic_ack_count_once_however_many_ranges_they_have() {
+        let mut d = ten();
+        d.take_segments(1, &[1, 3, 5, 6, 8, 10], ms(80));
+        let sample = d.sample(ms(80), 0, 10, Some(40_000));
+        assert_eq!((sample.newly, sample.total), (6, 7));
+        d.take_segments(1, &[], ms(81));
+        let none = d.sample(ms(81), 0, 4, Some(40_000));
+        assert_eq!((none.newly, none.total, none.delivered), (0, 7, None));
+        d.take_segments(2, &[2, 4], ms(82));
+        d.take_segments(7, &[], ms(83));
+        assert_eq!(
+            (d.total(), d.sample(ms(83), 0, 2, Some(40_000)).newly),
+            (9, 0)
+        );
     }
 
     /// A segment that arrives twice is delivered twice, but gives no sample of its own; an ACK may be left out.

@@ -52,9 +52,7 @@ impl Quic {
         self.take_sample(core, ack, &news, log);
         core.end_back_off(log);
         if core.held {
-            let blocks: SmallVec<[(Seq, Seq); 4]> =
-                news.segments.iter().map(|seq| (*seq, seq + 1)).collect();
-            core.follow_segments(core.books.una(), &blocks);
+            core.follow_segments(core.books.una(), &news.segments);
         }
         self.advance(core, &news, log);
         if news.ends_recovery && self.recovering {

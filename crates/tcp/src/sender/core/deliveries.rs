@@ -2,6 +2,7 @@
 
 use midflight_control::Interests;
 use midflight_units::{Duration, Seq};
+use smallvec::SmallVec;
 
 use super::policies::sack_and_dsack;
 use super::Core;
@@ -28,11 +29,13 @@ impl Core {
     /// An ACK has arrived and is not processed yet.
     pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
         self.rate = None;
-        if ack.is_quic() {
-            // The QUIC recovery maps packet numbers to segments and calls `follow_segments`.
-            return;
-        }
         if let Some(deliveries) = &mut self.deliveries {
+            if ack.is_quic() {
+                // The QUIC recovery maps packet numbers to segments and calls `follow_segments` if there are any. Until
+                // then the ACK delivers nothing.
+                deliveries.take_segments(0, &[], self.now);
+                return;
+            }
             let (blocks, _) = sack_and_dsack(ack);
             deliveries.take(ack.ack, &blocks, self.now);
         }
@@ -47,9 +50,11 @@ impl Core {
     }
 
     /// A QUIC ACK acknowledges these segments, and all below SND.UNA.
-    pub(crate) fn follow_segments(&mut self, una: Seq, blocks: &[(Seq, Seq)]) {
+    pub(crate) fn follow_segments(&mut self, una: Seq, segments: &[Seq]) {
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.take(una, blocks, self.now);
+            let mut ordered: SmallVec<[Seq; 8]> = segments.into();
+            ordered.sort_unstable();
+            deliveries.take_segments(una, &ordered, self.now);
         }
     }
 
