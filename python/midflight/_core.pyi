@@ -1419,7 +1419,7 @@ class LinkInfo:
         """The link's own part of the round trip: 2 delay, a data packet and an ACK."""
     @property
     def bdp_packets(self) -> int:
-        """Rate times that, in whole packets of 1500 bytes."""
+        """Rate times that, in whole packets of the sender (`segment_bytes` on the wire)."""
 
 @final
 class Advice:

@@ -181,6 +181,27 @@ def test_it_has_no_bytes_to_capture() -> None:
     assert '"aioquic"), another profile, or --trace' in str(error.value)
 
 
+@pytest.mark.parametrize(("profile", "wire"), [("quic", 1228), ("linux", 1500)])
+def test_a_notice_counts_the_packets_of_the_sender(profile: str, wire: int) -> None:
+    seen = []
+
+    class Reads:
+        def on_notice(self, notice: Any, view: Any) -> None:
+            del view
+            seen.append((notice.new.rate_bps, notice.new.round_trip_ns, notice.new.bdp_packets))
+
+    policies = {"reads": Reads}
+    sets = {"flows.download.profile": profile, "flows.download.scheme": "reads"}
+    scenario = Scenario.read("wifi-to-5g")
+    midflight.run_plans([scenario.plan(sets=sets, policies=policies)])
+    ((rate, round_trip, packets),) = set(seen)
+    assert packets == rate * round_trip // (8_000_000_000 * wire)
+    # As `initial-ssthresh` does it in Rust.
+    sets["flows.download.scheme"] = "initial-ssthresh"
+    trace = scenario.plan(sets=sets).setup(0).trace(only=["ssthresh"])
+    assert float(packets) in trace.column("value")
+
+
 def test_explain_tells_of_a_migration(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["explain", "wifi-to-5g", "--set", f"{PROFILE}=quic", "--what", "path_validated"]
     assert main(asked) == 0

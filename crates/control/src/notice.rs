@@ -36,7 +36,12 @@ impl LinkInfo {
     /// `BDP_newlink` = BW x `RTT_newlink` in whole 1500-byte packets, rounded
     /// down (Daniel & Kojo 2008, section 5.2; 400 kbit/s and 150 ms give 11).
     pub fn bdp_packets(&self) -> u64 {
-        self.rate.bits_in(self.round_trip()) / (8 * DATA_BYTES)
+        self.bdp_segments(DATA_BYTES as u32)
+    }
+
+    /// The same in a sender's own packets, of `segment_bytes` on the wire each; those of a QUIC sender are smaller.
+    pub fn bdp_segments(&self, segment_bytes: u32) -> u64 {
+        self.rate.bits_in(self.round_trip()) / (8 * u64::from(segment_bytes.max(1)))
     }
 }
 
@@ -115,5 +120,8 @@ pub(crate) mod tests {
         assert_eq!(notice.round_trip_old_new(), Duration::from_micros(312_475));
         assert_eq!(notice.new.round_trip(), Duration::from_micros(661_600));
         assert_eq!(link(400, 150).bdp_packets(), 11);
+        // 16,590 bytes: 13 of 1228 bytes.
+        assert_eq!(link(400, 150).bdp_segments(1500), 11);
+        assert_eq!(link(400, 150).bdp_segments(1228), 13);
     }
 }

@@ -392,6 +392,7 @@ impl HandoffPolicy for PythonPolicy {
             old: Some(notice.old),
             new: notice.new,
             flows: notice.flows,
+            segment_bytes: view.segment_bytes,
         };
         self.notify("on_notice", notice, view)
     }
@@ -405,6 +406,7 @@ impl HandoffPolicy for PythonPolicy {
             old: None,
             new: notice.link,
             flows: notice.flows,
+            segment_bytes: view.segment_bytes,
         };
         self.notify("on_start", notice, view)
     }

@@ -256,32 +256,35 @@ impl View {
 
 /// What a notice says of one access link.
 #[pyclass(frozen, module = "midflight")]
-pub(crate) struct LinkInfo(pub(crate) midflight_control::LinkInfo);
+pub(crate) struct LinkInfo {
+    link: midflight_control::LinkInfo,
+    segment_bytes: u32,
+}
 
 #[pymethods]
 impl LinkInfo {
     /// Rate in bit/s.
     #[getter]
     fn rate_bps(&self) -> u64 {
-        self.0.rate.as_bps()
+        self.link.rate.as_bps()
     }
 
     /// One-way delay.
     #[getter]
     fn delay_ns(&self) -> u64 {
-        ns(self.0.delay)
+        ns(self.link.delay)
     }
 
     /// The link's own part of the round trip: 2 delay, a data packet and an ACK.
     #[getter]
     fn round_trip_ns(&self) -> u64 {
-        ns(self.0.round_trip())
+        ns(self.link.round_trip())
     }
 
-    /// Rate times that, in whole packets of 1500 bytes.
+    /// Rate times that, in whole packets of the sender (`segment_bytes` on the wire).
     #[getter]
     fn bdp_packets(&self) -> u64 {
-        self.0.bdp_packets()
+        self.link.bdp_segments(self.segment_bytes)
     }
 }
 
@@ -322,6 +325,18 @@ pub(crate) struct Notice {
     pub(crate) old: Option<midflight_control::LinkInfo>,
     pub(crate) new: midflight_control::LinkInfo,
     pub(crate) flows: u32,
+    /// Bytes of the sender's packets on the wire.
+    pub(crate) segment_bytes: u32,
+}
+
+impl Notice {
+    fn link(&self, link: midflight_control::LinkInfo) -> LinkInfo {
+        let segment_bytes = self.segment_bytes;
+        LinkInfo {
+            link,
+            segment_bytes,
+        }
+    }
 }
 
 #[pymethods]
@@ -329,13 +344,13 @@ impl Notice {
     /// The link that the flow leaves.
     #[getter]
     fn old(&self) -> Option<LinkInfo> {
-        self.old.map(LinkInfo)
+        self.old.map(|link| self.link(link))
     }
 
     /// The link that it moves to, or starts on.
     #[getter(new)]
     fn new_link(&self) -> LinkInfo {
-        LinkInfo(self.new)
+        self.link(self.new)
     }
 
     /// How many flows move or start together.

@@ -39,7 +39,7 @@ impl Reduction {
             return Orders::none();
         }
         let flows = u64::from(notice.flows.max(1));
-        let bdp = notice.new.bdp_packets() / flows;
+        let bdp = notice.new.bdp_segments(view.segment_bytes) / flows;
         let flight = if self.by_highest {
             view.flight_size()
         } else {

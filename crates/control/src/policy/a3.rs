@@ -95,7 +95,7 @@ impl HandoffPolicy for A3 {
         }
         orders.push(Order::RetransmitNow, "in RTO recovery and the link is back");
         if self.to_bdp {
-            let bdp = notice.new.bdp_packets() / u64::from(notice.flows.max(1));
+            let bdp = notice.new.bdp_segments(view.segment_bytes) / u64::from(notice.flows.max(1));
             orders.push(Order::SetSsthresh(bdp.max(2) as f64), "BDP of the new link");
         } else if let Some((segment, ssthresh)) = view.first_timeout {
             if segment == view.snd_una {

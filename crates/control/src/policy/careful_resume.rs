@@ -194,7 +194,7 @@ impl Part for CarefulResume {
 impl CarefulResume {
     /// A path with this link is in use from now on.
     fn begin(&mut self, link: LinkInfo, flows: u32, view: &SenderView) {
-        let share = link.bdp_packets() as f64 / f64::from(flows.max(1));
+        let share = link.bdp_segments(view.segment_bytes) as f64 / f64::from(flows.max(1));
         let segments = self.saved_window.map_or(share, |saved| saved as f64);
         let rtt = self.saved_rtt.unwrap_or_else(|| link.round_trip());
         let is_worth_it = segments >= LEAST * view.initial_window;

@@ -11,7 +11,7 @@
 
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Interests, LinkInfo, Notice, Order, Orders, SenderView, StartNotice, DATA_BYTES};
+use crate::{Interests, LinkInfo, Notice, Order, Orders, SenderView, StartNotice};
 
 /// Smallest threshold, in segments (RFC 5681 (4)).
 const LEAST: u64 = 2;
@@ -90,22 +90,22 @@ impl InitialSsthresh {
         Orders::none().with(Order::SetSsthresh(share as f64), why)
     }
 
-    fn packets(self, link: &LinkInfo) -> u64 {
+    fn packets(self, link: &LinkInfo, view: &SenderView) -> u64 {
         let delay = link.delay * if self.one_way { 1 } else { 2 };
-        link.rate.bits_in(delay) / (8 * DATA_BYTES)
+        link.rate.bits_in(delay) / (8 * u64::from(view.segment_bytes))
     }
 }
 
 impl HandoffPolicy for InitialSsthresh {
-    fn on_notice(&mut self, notice: &Notice, _view: &SenderView) -> Orders {
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         if !self.handoffs {
             return Orders::none();
         }
-        self.set(notice.new.bdp_packets(), notice.flows)
+        self.set(notice.new.bdp_segments(view.segment_bytes), notice.flows)
     }
 
-    fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.set(self.packets(&notice.link), notice.flows)
+    fn on_start(&mut self, notice: &StartNotice, view: &SenderView) -> Orders {
+        self.set(self.packets(&notice.link, view), notice.flows)
     }
 
     fn interests(&self) -> Interests {

@@ -32,7 +32,7 @@ use midflight_units::{Instant, Seq};
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::spurious::Unneeded;
-use crate::{AckNews, Interests, Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
+use crate::{AckNews, Interests, Notice, Order, Orders, Reordering, SenderView};
 
 /// Windows that extended limited transmit may have in flight.
 const WINDOWS: f64 = 2.0;
@@ -113,25 +113,26 @@ impl Part for ExpectReordering {
 /// `n`: how many segments on the new link can overtake the last one on the old link, with this many
 /// outstanding. The last one leaves the old link after its queue, `gap` later than the first one
 /// leaves the new link; until then segments arrive at the pace of the slower link.
-fn overtaking(notice: &Notice, flight: u64, count_queue: bool) -> u64 {
+fn overtaking(notice: &Notice, (flight, bytes): (u64, u32), count_queue: bool) -> u64 {
     let (old, new) = (&notice.old, &notice.new);
+    let (bits, time) = (8 * u64::from(bytes), u64::from(bytes));
     let queued = if count_queue {
-        let buffer = old.rate.bits_in(old.delay * 2).div_ceil(8 * DATA_BYTES);
-        let excess = flight.saturating_sub(old.bdp_packets());
+        let buffer = old.rate.bits_in(old.delay * 2).div_ceil(bits);
+        let excess = flight.saturating_sub(old.bdp_segments(bytes));
         excess.min(buffer.max(LEAST_BUFFER))
     } else {
         0
     };
-    let last_old = old.delay + old.data_time().saturating_mul(queued + 1);
-    let gap = last_old.saturating_sub(new.delay + new.data_time());
+    let last_old = old.delay + old.rate.transmission_time(time).saturating_mul(queued + 1);
+    let gap = last_old.saturating_sub(new.delay + new.rate.transmission_time(time));
     let pace = old.rate.min(new.rate);
-    pace.bits_in(gap).div_ceil(8 * DATA_BYTES)
+    pace.bits_in(gap).div_ceil(bits)
 }
 
 /// As many duplicates as segments can overtake, plus one; at most as many as can arrive.
 fn derived(notice: &Notice, view: &SenderView, count_queue: bool) -> Reordering {
     let flight = view.flight_since_rewind();
-    let wanted = (overtaking(notice, flight, count_queue) + 1).min(flight);
+    let wanted = (overtaking(notice, (flight, view.segment_bytes), count_queue) + 1).min(flight);
     let threshold = u32::try_from(wanted).unwrap_or(u32::MAX);
     Reordering {
         duplicates: threshold.max(view.dup_threshold),
@@ -148,13 +149,14 @@ fn improved(notice: &Notice, view: &SenderView) -> Reordering {
     let (old, new) = (&notice.old, &notice.new);
     // A busy link needs this time for the outstanding segments (Little's law), and that is then the
     // round-trip time; for an idle link the estimate applies.
-    let drain = old.data_time().saturating_mul(view.flight_since_rewind());
+    let each = old.rate.transmission_time(view.segment_bytes.into());
+    let drain = each.saturating_mul(view.flight_since_rewind());
     let srtt = view.srtt.unwrap_or(view.rto);
     let round_trip = srtt.max(drain) + view.rttvar.unwrap_or_default();
     let saved = old.delay.saturating_sub(new.delay);
     let overdue = round_trip.saturating_sub(saved);
     // Between two arrivals over the busy old link: the ratio of the rates, rounded up, plus one.
-    let busy = drain + old.data_time() >= srtt;
+    let busy = drain + each >= srtt;
     let pace = new.rate.as_bps().div_ceil(old.rate.as_bps()) + 2;
     let duplicates = if busy {
         u32::try_from(pace).unwrap_or(u32::MAX)
@@ -196,7 +198,7 @@ impl HandoffPolicy for ExpectReordering {
         if !notice.delay_decreases() || !waiting {
             return Orders::none();
         }
-        let share = notice.new.bdp_packets() / u64::from(notice.flows.max(1));
+        let share = notice.new.bdp_segments(view.segment_bytes) / u64::from(notice.flows.max(1));
         self.handoff = Some(Handoff {
             edge: view.snd_max,
             over: None,
@@ -309,10 +311,13 @@ mod tests {
     #[test]
     fn the_derived_rule_at_equal_rates() {
         let n = notice((200, 300), (200, 150));
-        assert_eq!(overtaking(&n, 8, true), 3);
+        assert_eq!(overtaking(&n, (8, 1500), true), 3);
         // A case in which nothing can overtake: the new link has less delay, but a longer
         // transmission time.
-        assert_eq!(overtaking(&notice((6400, 60), (200, 10)), 8, false), 0);
+        assert_eq!(
+            overtaking(&notice((6400, 60), (200, 10)), (8, 1500), false),
+            0
+        );
     }
 
     /// 31 outstanding segments take a busy link 31 x 15 = 465 ms. With SRTT 400 ms and a deviation
