@@ -4,10 +4,17 @@
 //! | phase | from | what it does |
 //! |---|---|---|
 //! | reconnaissance | a notice | the initial window goes and is acknowledged, with a round trip above half and at most ten times the known one |
-//! | unvalidated | that | the window is half of what is known and does not grow, and the segments leave evenly over a round trip |
-//! | validating | the window is full, an unvalidated segment is acknowledged, or a round trip is over | the window is what is in flight, and grows as usual; PipeSize grows by what is acknowledged |
+//! | unvalidated | that | PipeSize is what is in flight; the window is half of what is known and does not grow, and the segments leave evenly over a round trip |
+//! | validating | the window is full, an unvalidated segment is acknowledged, or a round trip is over | the window is what is in flight, and grows as usual; if that is no more than PipeSize the window is PipeSize, at least the initial one, and the phase is left out |
 //! | safe retreat | a loss in one of these two | half of PipeSize, and no growth until the last unvalidated segment is acknowledged; then the threshold is beta PipeSize |
 //! | normal | the end of any | nothing |
+//!
+//! In the three phases before the last, PipeSize grows by what each ACK newly acknowledges. The text is that of the
+//! working group's copy after draft-ietf-tsvwg-careful-resume-20, which became the RFC: sections "Unvalidated Phase",
+//! "Validating Phase" and "Safe Retreat Phase". Its example with a loss counts only unvalidated segments (29 + 34); the
+//! sections and the table of actions, which are followed here, count all. A retreat has no floor but the two packets of
+//! RFC 9002 section 7.2; the example, like draft -06, has one of the initial window, which the limit of half of
+//! PipeSize does not allow.
 //!
 //! The known capacity is the bandwidth-delay product of the link in the notice, at the start or at a handoff: it is
 //! exact, so it has no lifetime. Knobs replace it by another window and round trip, as saved by an earlier connection.
@@ -27,6 +34,8 @@ use crate::{
 /// Section 4.2: a round trip outside these bounds belongs to another path.
 const SHORTEST: u64 = 2;
 const LONGEST: u64 = 10;
+/// Packets of the least window (RFC 9002 section 7.2).
+const LEAST_WINDOW: u64 = 2;
 /// A saved window of less than this many initial windows is not used (section 4.1).
 const LEAST: f64 = 4.0;
 
@@ -90,6 +99,11 @@ impl Last {
         let later = ack.echo.is_some_and(|echo| echo >= self.later);
         view.snd_una >= self.end || selectively || later
     }
+}
+
+/// Segments that an ACK shows to have arrived.
+fn newly(ack: &AckNews) -> u64 {
+    ack.rate.map_or(ack.advanced, |rate| rate.newly)
 }
 
 impl Phase {
@@ -291,7 +305,7 @@ impl CarefulResume {
         let pace = Orders::none().with(Order::Pace(Pacing::Off), "the jump is over");
         if flight <= pipe_size || (flight as f64) < view.initial_window {
             self.phase = Phase::Normal;
-            let cwnd = pipe_size.max(1) as f64;
+            let cwnd = (pipe_size as f64).max(view.initial_window);
             return pace.with(Order::SetCwnd(cwnd), "the jump was not used");
         }
         self.phase = Phase::Validating {
@@ -327,7 +341,10 @@ impl HandoffPolicy for CarefulResume {
     }
 
     fn interests(&self) -> Interests {
-        Interests::START | Interests::ADVICE | Interests::ACKS.when(self.phase != Phase::Normal)
+        Interests::START
+            | Interests::ADVICE
+            | Interests::RATES
+            | Interests::ACKS.when(self.phase != Phase::Normal)
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
@@ -344,23 +361,31 @@ impl HandoffPolicy for CarefulResume {
                 first,
                 until,
             } => {
+                let pipe_size = pipe_size + newly(ack);
                 let is_full = view.pipe as f64 >= view.cwnd;
                 if is_full || view.snd_una > first || view.now > until {
                     return self.leave_unvalidated(pipe_size, view);
                 }
+                self.phase = Phase::Unvalidated {
+                    pipe_size,
+                    first,
+                    until,
+                };
                 Orders::none()
             }
             Phase::Validating { pipe_size, last } => {
                 self.phase = if last.is_acked(ack, view) {
                     Phase::Normal
                 } else {
-                    let pipe_size = pipe_size + ack.advanced;
+                    let pipe_size = pipe_size + newly(ack);
                     Phase::Validating { pipe_size, last }
                 };
                 Orders::none()
             }
             Phase::Retreat { pipe_size, last } => {
+                let pipe_size = pipe_size + newly(ack);
                 if !last.is_acked(ack, view) {
+                    self.phase = Phase::Retreat { pipe_size, last };
                     return Orders::none();
                 }
                 self.phase = Phase::Normal;
@@ -386,7 +411,7 @@ impl HandoffPolicy for CarefulResume {
         };
         self.known = None;
         self.phase = Phase::Retreat { pipe_size, last };
-        let cwnd = (pipe_size / 2).max(1) as f64;
+        let cwnd = (pipe_size / 2).max(LEAST_WINDOW) as f64;
         Orders::none()
             .with(
                 Order::KeepWindow,
@@ -412,6 +437,7 @@ mod tests {
     use super::*;
     use crate::ack::testing::{advance, duplicate};
     use crate::policy::testing::{link, view};
+    use crate::RateSample;
 
     const MS: u64 = 1_000_000;
 
@@ -468,7 +494,7 @@ mod tests {
         assert_eq!(
             resume.phase,
             Phase::Validating {
-                pipe_size: 29,
+                pipe_size: 30,
                 last
             }
         );
@@ -478,7 +504,7 @@ mod tests {
         assert_eq!(
             resume.phase,
             Phase::Validating {
-                pipe_size: 58,
+                pipe_size: 59,
                 last
             }
         );
@@ -502,11 +528,28 @@ mod tests {
         let orders = resume.on_recovery(&sender);
         assert!(orders.contains(&Order::KeepWindow) && orders.contains(&Order::SetCwnd(14.0)));
         assert!(orders.contains(&Order::HoldGrowth(Instant::NEVER)));
-        sender.snd_una = 100;
-        assert!(resume.on_ack(&advance(100, 1), &sender).is_empty());
+        sender.snd_una = 40;
+        assert!(resume.on_ack(&advance(40, 29), &sender).is_empty());
+        // What is acknowledged selectively has arrived as well.
+        let rate = RateSample {
+            newly: 50,
+            ..RateSample::default()
+        };
+        let blocks = [(41, 91)];
+        let selective = AckNews {
+            blocks: &blocks,
+            rate: Some(rate),
+            ..duplicate(40)
+        };
+        assert!(resume.on_ack(&selective, &sender).is_empty());
         sender.snd_una = 101;
-        let orders = resume.on_ack(&advance(101, 1), &sender);
-        assert!(orders.contains(&Order::SetSsthresh(14.5)), "half of 29");
+        let last = AckNews {
+            rate: Some(RateSample { newly: 11, ..rate }),
+            ..advance(101, 61)
+        };
+        let orders = resume.on_ack(&last, &sender);
+        // Half of 29 + 29 + 50 + 11.
+        assert!(orders.contains(&Order::SetSsthresh(59.5)), "{orders:?}");
         assert!(orders.contains(&Order::HoldGrowth(Instant::ZERO)));
         assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
     }
@@ -558,9 +601,39 @@ mod tests {
     fn a_jump_that_is_not_used_is_taken_back() {
         let (mut resume, mut sender, _) = jumped();
         (sender.now, sender.pipe, sender.cwnd) = (at(302), 20, 150.0);
+        let mut none = resume;
         let orders = resume.on_ack(&advance(12, 1), &sender);
-        assert!(orders.contains(&Order::SetCwnd(29.0)));
+        assert!(orders.contains(&Order::SetCwnd(30.0)));
         assert_eq!(resume.phase, Phase::Normal);
+        // Not below the initial window without congestion.
+        none.phase = Phase::Unvalidated {
+            pipe_size: 4,
+            first: 40,
+            until: at(301),
+        };
+        sender.pipe = 5;
+        let orders = none.on_ack(&advance(12, 1), &sender);
+        assert!(orders.contains(&Order::SetCwnd(10.0)));
+    }
+
+    /// What is acknowledged while the jump is sent is part of the pipe, and a retreat halves all of it.
+    #[test]
+    fn the_pipe_grows_while_the_jump_is_sent() {
+        let (mut resume, mut sender, _) = jumped();
+        (sender.pipe, sender.cwnd, sender.now) = (60, 150.0, at(250));
+        sender.snd_una = 30;
+        assert!(resume.on_ack(&advance(30, 19), &sender).is_empty());
+        let orders = resume.on_recovery(&sender);
+        assert!(orders.contains(&Order::SetCwnd(24.0)), "half of 29 + 19");
+        let mut little = CarefulResume {
+            phase: Phase::Validating {
+                pipe_size: 1,
+                last: Last::sent(&sender),
+            },
+            ..resume
+        };
+        let orders = little.on_recovery(&sender);
+        assert!(orders.contains(&Order::SetCwnd(2.0)));
     }
 
     /// Half of the known round trip or less, or more than ten times it, is another path.

@@ -146,7 +146,7 @@ ORDERED = {
     for controller in CONTROLLERS
 }
 LOST = {
-    controller: traced(lost_jump(controller), *_ORDERED, "recover", "ssthresh")
+    controller: traced(lost_jump(controller), *_ORDERED, "recover", "ssthresh", "rcv")
     for controller in CONTROLLERS
 }
 
@@ -171,9 +171,16 @@ def phases(runs: Runs) -> Finding:
     return Finding(checks)
 
 
+def _pipe_size(log: EventLog, jump: int, at: int) -> int:
+    """PipeSize at the event with the index `at`: the flight at the jump, and the packets that have
+    been received since, without those whose ACK cannot have come yet."""
+    acked = log.value[:jump][log.kind[:jump] == "ack"].max(initial=0)
+    came = (log.kind == "rcv") & (log.time_s <= log.time_s[at] - RTT_S / 2)
+    return in_flight(log, jump) + int(np.sum(np.unique(log.value[came]) >= acked))
+
+
 def _retreat(log: EventLog, controller: str) -> list[Check]:
-    """Checks of a safe retreat: PipeSize is the flight at the jump and the packets acknowledged
-    since."""
+    """Checks of a safe retreat."""
     name, beta = CONTROLLERS[controller], float(BETA[controller])
     places = np.flatnonzero(log.kind == "order")
     told = list(zip(map(int, places), log.detail[places], strict=True))
@@ -186,16 +193,18 @@ def _retreat(log: EventLog, controller: str) -> list[Check]:
         return float(log.detail[at].partition(" to ")[2].split()[0])
 
     jump = step("set cwnd", "half of what it is known to hold")
-    entered = step("set cwnd", "the window is what is in flight")
     retreat = step("set cwnd", "half of what is validated")
     end = step("set ssthresh", "the last unvalidated segment is acknowledged")
-    if min(jump, entered, retreat, end) < 0:
+    if min(jump, retreat, end) < 0:
         return [Check(f"{name}, a retreat and its end", "none", False)]
-    acked = [log.value[:at][log.kind[:at] == "ack"].max(initial=0) for at in (entered, retreat)]
-    pipe = in_flight(log, jump) + int(acked[1] - acked[0])
+    pipe, pipe_at_end = (_pipe_size(log, jump, at) for at in (retreat, end))
     return [
         at_most(f"{name}, the window of the retreat, PipeSize {pipe}", number(retreat), pipe / 2),
-        at_most(f"{name}, the threshold at its end", number(end), beta * pipe),
+        at_most(
+            f"{name}, the threshold at its end, PipeSize {pipe_at_end}",
+            number(end),
+            beta * pipe_at_end,
+        ),
     ]
 
 
