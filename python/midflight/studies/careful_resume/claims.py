@@ -323,8 +323,8 @@ def safe(runs: Runs) -> Finding:
         checks.append(at_most(what, resumed, 1.1 * plain, seconds))
     return Finding(
         checks,
-        "After the safe retreat NewReno grows from a small threshold by a packet in a round trip "
-        "of 0.6 s, and 100 MB are not enough to fill the link again; CUBIC does.",
+        "PipeSize grows until the retreat ends, so that the threshold is half of all that has "
+        "arrived since the jump (0.7 of it with CUBIC).",
     )
 
 
@@ -503,7 +503,7 @@ def several(runs: Runs) -> Finding:
         checks.append(Check(f"{what}, shares and the whole", text, shares >= whole))
     return Finding(
         checks,
-        "To GEO, shares limit the harm to the resident, but the four still take half of its "
-        "throughput. To Starlink, jumps of four whole products overflow the queue, and the four "
-        "lose more than the resident.",
+        "To GEO, shares limit the harm to the resident, but the four still take a third to two "
+        "thirds of its throughput. To Starlink after a break, jumps of four whole products "
+        "overflow the queue, and the four lose more than the resident.",
     )
