@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -176,7 +177,9 @@ def test_what_a_device_sends_before_the_script_begins_does_not_hold_up_its_trans
     lines = [one for one in lines if not one.startswith("flow ") and one != "go"]
     lines[lines.index(f"namespace {source}")] += f" {rate_bps}"
     origin = next(one.split()[1] for one in lines if one.startswith("origin "))
-    program = f"{sys.executable} /mnt/early {origin} 10.77.0.{target + 1}"
+    # Of the host: a guest has its own /tmp, where an environment may be.
+    python = os.path.realpath(sys.executable)
+    program = f"{python} /mnt/early {origin} 10.77.0.{target + 1}"
     script = [*lines, "host", f"server {source} {program}", f"client {target} sleep 3", "go", ""]
     files = {"early": EARLY.encode()}
     guest = Guest("\n".join(script), "1", setup.lab_serve, sees_host=True, files=files)

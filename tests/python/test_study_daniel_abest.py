@@ -61,7 +61,7 @@ VERDICTS = {
     "X5": "reproduced",
     "X6": "partly",
 }
-FIGURES = [str(n) for n in range(2, 26)]
+FIGURES = [str(n) for n in range(2, 31)]
 
 
 @pytest.fixture(scope="module")

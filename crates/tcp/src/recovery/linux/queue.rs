@@ -49,7 +49,7 @@ pub(super) struct Queue {
     pushed: u64,
     /// Sent data, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
-    /// Data was retransmitted from an earlier position than other data.
+    /// A part begins before the end of the part before it: data was sent again, or a burst was cut short.
     is_rewound: bool,
     /// The first segment and byte that are not acknowledged.
     freed: Seq,
@@ -270,7 +270,7 @@ impl Queue {
         self.pieces.get(self.place(byte)).map(|p| p.end)
     }
 
-    /// The last burst of new data is the last part.
+    /// The parts follow each other without overlap, so that PSH is at the end of a burst only.
     #[inline(always)]
     pub(super) fn is_in_order(&self) -> bool {
         !self.is_rewound
@@ -294,7 +294,8 @@ impl Queue {
             self.next = at;
         }
         let (first, end) = segments;
-        self.is_rewound |= self.parts.back().is_some_and(|last| last.end > end);
+        // A burst that was not sent whole ends within this one, where a segment has PSH.
+        self.is_rewound |= self.parts.back().is_some_and(|last| last.end > first);
         self.parts.push_back(Piece { end, push });
         self.begins = first;
     }
@@ -450,5 +451,33 @@ impl Queue {
         let at = self.part(seq);
         let part = self.parts.get(at);
         part.is_some_and(|p| p.end == seq + 1 && (p.push || seq > begins))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A policy may shrink the window while a burst is sent. The rest of that burst is then sent with the next one, and its last
+    /// segment still has PSH, although it is not the last of a burst any more: [`Queue::is_in_order`] must be false.
+    #[test]
+    fn the_end_of_a_burst_that_was_cut_short_still_has_psh() {
+        let mut queue = Queue::default();
+        queue.leaves((1, 6000), (1, 7));
+        assert!(queue.is_in_order());
+        queue.leaves((3001, 6000), (4, 10));
+        let pushed: Vec<Seq> = (4..10).filter(|&seq| queue.pushes(seq, false)).collect();
+        assert_eq!(pushed, [6, 9]);
+        assert!(!queue.is_in_order());
+    }
+
+    #[test]
+    fn bursts_that_were_sent_whole_are_in_order() {
+        let mut queue = Queue::default();
+        queue.leaves((1, 6000), (1, 7));
+        queue.leaves((6001, 6000), (7, 13));
+        let pushed: Vec<Seq> = (7..13).filter(|&seq| queue.pushes(seq, false)).collect();
+        assert_eq!(pushed, [12]);
+        assert!(queue.is_in_order());
     }
 }
