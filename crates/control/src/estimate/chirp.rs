@@ -1,4 +1,4 @@
-//! Other readings of A11's rule (Daniel & Kojo, report on available bandwidth, section 3, "Available
+//! Other readings of a rule (Daniel & Kojo, report on available bandwidth, section 3, "Available
 //! bandwidth estimation cycles"), which "calculates the available bandwidth as in the PathChirp
 //! algorithm": as soon as the queueing delay begins to rise, all segments at higher rates count with
 //! the rate at which it did; the average over the chirp is reported. Unlike pathChirp, which is the
@@ -13,7 +13,7 @@
 //!   average rate" may be the plain one. In pathChirp itself the segments before the only rise would
 //!   count with its rate too, so that only that rate is left ([`first_rise`]).
 //! - The result of a chirp without a rise. An average of its rates is below the highest, so a sender
-//!   that continues only if the estimate reaches the highest rate, as A11's does, would never
+//!   that continues only if the estimate reaches the highest rate, as the report's does, would never
 //!   continue. pathChirp reports the highest rate then, and so does this by default
 //!   ([`CleanChirp::Highest`]).
 

@@ -2,11 +2,11 @@
 //! failed notifies the sender. The sender stops its timers and keeps its window and timeout, sends probes at intervals,
 //! and continues as before when a probe is acknowledged.
 //!
-//! The paper's text was not available; this follows the description in ANCHORS. The notice is an ACK with a zero window
-//! that acknowledges nothing new, one for each segment that cannot be delivered: the sender's standby state is the
-//! persist mode, and its probes are those of that mode. Differs in that the interval of probes doubles from the
-//! retransmission timeout, where the paper's is constant (2 s in its experiments). The node does not announce that the
-//! route is back: a probe detects it.
+//! The paper's text was not available; this follows descriptions in later papers (for one Izumikawa, Yamaguchi and
+//! Katto, about 2003). The notice is an ACK with a zero window that acknowledges nothing new, one for each segment that
+//! cannot be delivered: the sender's standby state is the persist mode, and its probes are those of that mode. Differs
+//! in that the interval of probes doubles from the retransmission timeout, where the paper's is constant (2 s in its
+//! experiments). The node does not announce that the route is back: a probe detects it.
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 //! the radio link without the sender. At a handoff both halves move to the next station, with the contents of their
 //! buffers.
 //!
-//! Data that is acknowledged to the sender may never arrive: the end-to-end semantics are lost (I03, section 2).
-//! Measures of a run count this: `acked_ahead`, `acked_missing`.
+//! Data that is acknowledged to the sender may never arrive: the end-to-end semantics are lost (Izumikawa,
+//! Yamaguchi and Katto, about 2003, section 2). Measures of a run count this: `acked_ahead`, `acked_missing`.
 //!
 //! The paper's text was not available. The mobile node's response to the SYN passes, because the node opens the
 //! connection there. The minimum time of a handoff is the value that Balakrishnan et al. quote from the authors, 265 ms

@@ -9,9 +9,10 @@
 //! silence, and when the node is back, unacknowledged data is retransmitted in slow start: one segment, or ten, and two
 //! for each ACK.
 //!
-//! The paper's text was not available; this follows the descriptions in I03 and ANCHORS. Differs because our senders
-//! count segments: the ACK of the last segment is withheld, not of the last byte. If there is nothing left to wait for,
-//! a silence also ends the withholding: otherwise the end of a transfer would never be acknowledged.
+//! The paper's text was not available; this follows descriptions in later papers (for one Izumikawa, Yamaguchi and
+//! Katto, about 2003). Differs because our senders count segments: the ACK of the last segment is withheld, not of the
+//! last byte. If there is nothing left to wait for, a silence also ends the withholding: otherwise the end of a transfer
+//! would never be acknowledged.
 
 use std::collections::BTreeMap;
 

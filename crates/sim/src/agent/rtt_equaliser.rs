@@ -1,9 +1,10 @@
-//! Equalisation of the round-trip time at a base station (Rutagemwa et al. 2007, as ANCHORS describes it): the station
-//! of the fast link delays ACKs, so that the sender's samples equal those of the slower link to which the mobile node
-//! will move, and its timer fits after the move.
+//! Equalisation of the round-trip time at a base station (Rutagemwa et al. 2007): the station of the fast link delays
+//! ACKs, so that the sender's samples equal those of the slower link to which the mobile node will move, and its timer
+//! fits after the move.
 //!
-//! The paper's text was not available. There the delay begins ahead of the move; here no node predicts a handoff, and
-//! the station delays ACKs from the start, at the cost of a longer round trip.
+//! The paper's text was not available; this follows descriptions in later publications. In the paper the delay begins
+//! ahead of the move; here no node predicts a handoff, and the station delays ACKs from the start, at the cost of a
+//! longer round trip.
 
 use std::collections::{BTreeMap, VecDeque};
 

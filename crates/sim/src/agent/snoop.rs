@@ -10,10 +10,10 @@
 //! segment is not in the cache, or is left to the sender, they are forwarded. A timer of the round trip over the radio
 //! retransmits the first cached segment.
 //!
-//! The paper's text was not available; this follows the descriptions in I03 and ANCHORS, and the constants are those of
-//! ns-2.35's `tcp/snoop.h`: 100 segments, 100 ms, ten retransmissions. Differs from the paper because a link has one
-//! queue here: retransmissions do not overtake waiting packets. Flows from the mobile node, for which the paper has
-//! negative acknowledgements, are not cached.
+//! The paper's text was not available; this follows descriptions in later papers (for one Izumikawa, Yamaguchi and
+//! Katto, about 2003), and the constants are those of ns-2.35's `tcp/snoop.h`: 100 segments, 100 ms, ten
+//! retransmissions. Differs from the paper because a link has one queue here: retransmissions do not overtake waiting
+//! packets. Flows from the mobile node, for which the paper has negative acknowledgements, are not cached.
 //!
 //! At a handoff the paper's stations share their caches (by multicast ahead of it). Here the cache moves to the next
 //! station, which sends its content at once if there was a time without a link. With `snoop_handover=off` the next

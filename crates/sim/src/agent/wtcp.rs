@@ -8,10 +8,10 @@
 //! next ACK opens the window again, and all segments that it does not acknowledge are handed over. At duplicate
 //! ACKs the station retransmits from the cache and drops the ACK, as in [`super::snoop`].
 //!
-//! The paper's text was not available; this follows the description in ANCHORS and surveys. The time that a segment
-//! stayed at the station is added to its timestamp when it is retransmitted, so that the echo excludes that time.
-//! Without timestamps, and with a sender that measures by its own clock (profile `linux`, except for ACKs behind
-//! retransmissions), this has no effect on samples.
+//! The paper's text was not available; this follows descriptions in later papers and surveys (for one Izumikawa,
+//! Yamaguchi and Katto, about 2003). The time that a segment stayed at the station is added to its timestamp when it is
+//! retransmitted, so that the echo excludes that time. Without timestamps, and with a sender that measures by its own
+//! clock (profile `linux`, except for ACKs behind retransmissions), this has no effect on samples.
 
 use std::collections::BTreeMap;
 
