@@ -953,8 +953,9 @@ class Setup:
         the instants of `samples`.
 
         The columns are `time_ns`, `link`, `number` (of the link), `flow` (empty for cross
-        traffic) and `packets`, without the one in transmission. There are no rows before a
-        flow's first packet, and none of links without such queues (fq-codel has them).
+        traffic) and `packets`, without the one in transmission. At each instant
+        all flows up to the highest number that has had packets at the link have rows, with 0
+        if none wait. Links without such queues have no rows (fq-codel has them).
         """
     def lab_samples(self, record: bytes, *, every_ns: int | None = None) -> tuple[Table, Table]:
         """Return the links and the senders of this run as a kernel made it, as `samples` does.

@@ -567,8 +567,9 @@ impl Setup {
     /// the instants of `samples`.
     ///
     /// The columns are `time_ns`, `link`, `number` (of the link), `flow` (empty for cross
-    /// traffic) and `packets`, without the one in transmission. There are no rows before a
-    /// flow's first packet, and none of links without such queues (fq-codel has them).
+    /// traffic) and `packets`, without the one in transmission. At each instant
+    /// all flows up to the highest number that has had packets at the link have rows, with 0
+    /// if none wait. Links without such queues have no rows (fq-codel has them).
     #[pyo3(signature = (*, every_ns = None))]
     fn backlogs(&self, py: Python<'_>, every_ns: Option<u64>) -> PyResult<Table> {
         let every = every_ns.map(Duration::from_nanos);

@@ -101,7 +101,8 @@ pub struct Samples {
     pub links: Vec<LinkSample>,
     /// The senders that have sent something, at each instant.
     pub senders: Vec<SenderSample>,
-    /// The flows that have had packets at links with a queue for each flow, at each instant.
+    /// The flows at links with a queue for each flow, at each instant: all up to the highest number that has had
+    /// packets at the link, with 0 if none wait.
     pub backlogs: Vec<BacklogSample>,
 }
 
