@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from midflight.claims import ClaimResult, Verdict
-from midflight.studies import KERNEL_STUDIES, STUDIES
+from midflight.studies import KERNEL_STUDIES, STUDIES, load
 
 ROOT = Path(__file__).parents[1]
 VERDICTS = ROOT / "docs" / "verdicts.csv"
@@ -65,11 +65,22 @@ def told(row: Row | None) -> str:
     return f"{row[0]} ({row[1]} of {row[2]})" if row else "missing"
 
 
+def kernel_rows() -> list[str]:
+    """Return the claims that need runs of a kernel, which are left out without one."""
+    return [
+        claim.id
+        for name in sorted(KERNEL_STUDIES)
+        for claim in load(name).claims
+        if any(getattr(job, "optional", False) for job in claim.needs)
+    ]
+
+
 def with_kernel(found: Sequence[Row], known: Sequence[Row]) -> list[Row]:
     """Return the verdicts of a study, with the known ones of rows that lacked a kernel."""
     before = {row[1]: row for row in known}
+    need = kernel_rows()
     return [
-        before.get(row[1], row) if row[0] in KERNEL_STUDIES and row[2] == UNDECIDABLE else row
+        before.get(row[1], row) if row[1] in need and row[2] == UNDECIDABLE else row
         for row in found
     ]
 
