@@ -12,8 +12,8 @@
 //! | `queue` | the send buffer | tcp_sendmsg_locked(), tcp_sndbuf_expand(), tcp_grow_skb() |
 //! | `send` | what goes next | tcp_write_xmit(), tcp_xmit_retransmit_queue(), tcp_cwnd_validate() |
 //!
-//! Everything counts whole segments, including the window. The page linux-behaviour.md lists what is the same as
-//! in the kernel and what is not.
+//! cwnd and the retransmission queue count segments; the send buffer and the receiver's window count bytes. The page
+//! linux-behaviour.md lists what is the same as in the kernel and what is not.
 
 mod ack;
 mod board;

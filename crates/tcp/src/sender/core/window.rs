@@ -11,8 +11,9 @@ pub(crate) struct WindowState {
     window: Window,
     /// The receiver's window: the setting's, or the advertised one.
     receiver_window: u64,
-    /// The whole segments of `cwnd`, limited to the receiver's window.
+    /// The whole segments of `cwnd`.
     whole: u64,
+    /// `whole`, limited to the receiver's window.
     usable: u64,
     /// The controller's upper limit of the window at the end of a fast recovery.
     recovery_limit: Option<f64>,
