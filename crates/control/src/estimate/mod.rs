@@ -1,6 +1,6 @@
 //! Estimates from the segments of a train: the capacity of the bottleneck from packet pairs, or the
-//! available bandwidth from a chirp, a train at the capacity, or probes at random times. Pure functions of the times at which each segment was sent and
-//! arrived.
+//! available bandwidth from a chirp, a train at the capacity, or probes at random times. Pure
+//! functions of the times at which each segment was sent and arrived.
 //!
 //! Rates are those of links: a segment counts with its size on the wire, while the report of Daniel
 //! & Kojo uses MSS. The rate of a gap is computed from the actual sending times, so a late sender

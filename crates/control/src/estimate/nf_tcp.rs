@@ -2,12 +2,12 @@
 //! delay-insensitive applications", Networking 2011): a chirp, read by pathChirp, and ECN marks of routers that mark the
 //! packets of such flows early.
 //!
-//! The text was not to be had. Its abstract makes measurement a part of the congestion control, so that a sender takes what
-//! is spare and gives way under congestion; Daniel & Kojo (report on available bandwidth, section 2) say that it uses
-//! the pathChirp algorithm, with ECN to avoid congestion, and additional probe packets. How a mark changes the estimate is
-//! decided here: a router marks what meets a queue that is too long for such flows, so that no rate from the first mark on
-//! is available. The chirp counts up to there, and the estimate is at most the rate of the last gap before. A mark
-//! on the first two segments tells that nothing above the lowest rate is.
+//! The text was not available. Its abstract makes measurement a part of the congestion control, so that a sender takes
+//! what is spare and gives way under congestion; Daniel & Kojo (report on available bandwidth, section 2) say that it
+//! uses the pathChirp algorithm, with ECN to avoid congestion, and additional probe packets. How a mark changes the
+//! estimate is decided here: a router marks what meets a queue that is too long for such flows, so that no rate from
+//! the first mark on is available. The chirp counts up to there, and the estimate is at most the rate of the last gap
+//! before. A mark on the first two segments means that no rate above the lowest is available.
 //!
 //! Differs: the probes are the next segments of the flow, as those of other chirps here.
 

@@ -3,7 +3,7 @@
 //! distribution of the one-way delays, least delay subtracted, the others lie behind a knee. The share before the knee times
 //! the capacity, which has to be known, is the available bandwidth.
 //!
-//! The text was not to be had; this is what its abstract, the authors' patent (US 7675856) and Daniel & Kojo say.
+//! The text was not available; this is what its abstract, the authors' patent (US 7675856) and Daniel & Kojo say.
 //! They do not say where the knee is. Here it is the point of the distribution that is farthest above the line from its
 //! lowest to its highest delay, or the delay that a knob sets: in a queue that is served in order each delay
 //! above the least is a busy link.

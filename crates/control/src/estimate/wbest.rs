@@ -3,7 +3,7 @@
 //! rate R behind the bottleneck follows the available bandwidth, A = Ce (2 - Ce / R), or nothing if R is less than
 //! half of Ce.
 //!
-//! The text was not to be had. The abstract has the two stages, and that nothing is searched for. The equation is that
+//! The text was not available. The abstract has the two stages, and that nothing is searched for. The equation is that
 //! of a train of the rate of its bottleneck in a fluid queue, served in order: beside cross traffic of the rate X it
 //! gets R = Ce Ce / (Ce + X), and Ce - X is left. That is how WBest is cited, and the reason for the lower
 //! bound: X is at most Ce. Ce is taken from the times at which the train was sent. Differs from the tool: a train that

@@ -1,7 +1,7 @@
 //! ProbeGap (Lakshminarayanan, Padmanabhan & Padhye, "Bandwidth estimation in broadband access networks", IMC 2004) at the
 //! start of a connection, to compare its estimate with the truth: probes at random times. It needs the capacity, which
 //! packet pairs measure first; the receiver may be told another (`probe_gap_capacity`). [`crate::estimate::probe_gap`]
-//! has the method, and what of the text was not to be had.
+//! has the method, and what of the text was not available.
 //!
 //! The probes are the next segments of the data. The tool has small packets of its own; with full
 //! segments the probes themselves are a load and may wait for each other. So their mean distance

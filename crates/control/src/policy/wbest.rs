@@ -1,6 +1,6 @@
 //! WBest (Li, Claypool & Kinicki, "WBest: a bandwidth estimation tool for IEEE 802.11 wireless networks", LCN 2008) at the
 //! start of a connection, to compare its estimate with the truth: packet pairs for the effective capacity, then a train at
-//! that rate. [`crate::estimate::wbest`] has the equation, and what of the text was not to be had.
+//! that rate. [`crate::estimate::wbest`] has the equation, and what of the text was not available.
 //!
 //! Pairs and train are the next segments of the data. Thirty of each is how the tool is cited, and how far the pairs are apart is
 //! not said: knobs.
