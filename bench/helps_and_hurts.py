@@ -9,7 +9,7 @@ seven links, and the starters with one transfer of a given size. The rule takes,
 the profile linux, the run with the largest gain and the one with the largest loss against the plain
 sender of that profile; if that is less than 1 per cent, from the grid with the profile ns2, and
 then with rfc. The first of equal runs counts. Runs in which the plain sender is done before
-the handoff, or is not done at the end, are no part of the grid.
+the first handoff, or is not done at the end, are no part of the grid.
 
 docs/make_reference.py makes the page from the file.
 """
@@ -31,6 +31,7 @@ from midflight.explain.divergence import compare
 from midflight.explain.events import listed, setup_of
 from midflight.explain.words import clock
 from midflight.scenario import Scenario, read_plan, starter_names
+from midflight.unmet import handoffs_ns
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
@@ -52,10 +53,10 @@ PROFILES: dict[str, tuple[tuple[str, str], ...]] = {
 PLAIN = "sack"
 #: What a starter gets in addition to the notice of the first link: one run, and time to end.
 STARTER = (("runs", "1"), ("end", "300s"))
-#: When the situations hand off.
-HANDOFF_S = 1.0
 PARTS = {one["name"]: list(one["parts"]) for one in core.schemes()}
 EFFECTS = ("helps", "hurts")
+#: The numbers of a row: seconds, then counts.
+NUMBERS = ("plain_s", "seconds", "plain_timeouts", "timeouts", "plain_drops", "drops")
 #: An instant after the end of every run.
 LONG_NS = 3600 * 10**9
 #: A smaller difference is none.
@@ -91,11 +92,12 @@ class Way:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A transfer; without seconds if it did not end."""
+    """A transfer; without seconds if it did not end. `done_ns` is the instant of its end."""
 
     seconds: float | None
     timeouts: int
     drops: int
+    done_ns: int | None = None
 
 
 #: The runs that a profile has, and the plain sender in them.
@@ -127,9 +129,9 @@ class Row:
     def of(cls, line: dict[str, str]) -> Row:
         """Read a line of the file."""
         values: dict[str, Any] = {one.name: line[one.name] for one in fields(cls)}
-        for name in ("plain_s", "seconds"):
+        for name in NUMBERS[:2]:
             values[name] = float(line[name]) if line[name] else None
-        for name in ("plain_timeouts", "timeouts", "plain_drops", "drops"):
+        for name in NUMBERS[2:]:
             values[name] = int(line[name])
         return cls(**values)
 
@@ -194,11 +196,12 @@ def outcomes(of: Sequence[Case], way: Way) -> list[Outcome | None]:
     """Return the runs of a scheme; None where it is refused."""
     plans = [plan(one, way) for one in of]
     table, _ = core.run_plans([one for one in plans if one is not None], threads=1)
-    names = ("cell", "flow", "duration_ns", "timeouts", "drops_queue", "drops_break", "drops_radio")
-    rows = zip(*(table.column(name) for name in names), strict=True)
+    names = ("cell", "flow", "duration_ns", "finished_ns", "timeouts")
+    lost = ("drops_queue", "drops_break", "drops_radio")
+    rows = zip(*(table.column(name) for name in (*names, *lost)), strict=True)
     cells: dict[int, dict[str, Outcome]] = {}
-    for cell, flow, took, timeouts, *drops in rows:
-        one = Outcome(None if took is None else took / 1e9, timeouts, sum(drops))
+    for cell, flow, took, done, timeouts, *drops in rows:
+        one = Outcome(None if took is None else took / 1e9, timeouts, sum(drops), done)
         cells.setdefault(cell, {})[flow] = one
     number = itertools.count()
     return [
@@ -214,11 +217,13 @@ def ratio(one: Outcome, plain: Outcome) -> float:
 
 
 def counts(case: Case, plain: Outcome) -> bool:
-    """Whether the plain sender is done, and was not before the handoff."""
+    """Whether the plain sender is done, and was not before the first handoff, if there is one."""
     if plain.seconds is None:
         return False
-    is_move = Path(case.source).stem in (*MOVES, "outage")
-    return not is_move or plain.seconds > HANDOFF_S
+    of = plan(case, Way(PLAIN))
+    assert of is not None
+    assert plain.done_ns is not None
+    return plain.done_ns > min(handoffs_ns(of.path_changes), default=0)
 
 
 def chosen(way: Way, grids: dict[str, Grid]) -> dict[str, tuple[Case, Outcome, Outcome]]:
@@ -322,15 +327,22 @@ def row(way: Way, effect: str, case: Case, one: Outcome, plain: Outcome) -> Row:
         case.flow,
         case.profile,
         " ".join("=".join(pair) for pair in case.sets),
-        rounded(plain.seconds),
-        rounded(one.seconds),
-        plain.timeouts,
-        one.timeouts,
-        plain.drops,
-        one.drops,
-        first_effect(case, way),
-        turning_point(case, slower, timeout=timeout),
+        **measured(one, plain),
+        why=first_effect(case, way),
+        then=turning_point(case, slower, timeout=timeout),
     )
+
+
+def measured(one: Outcome, plain: Outcome) -> dict[str, Any]:
+    """Return the numbers of a row."""
+    return {
+        "plain_s": rounded(plain.seconds),
+        "seconds": rounded(one.seconds),
+        "plain_timeouts": plain.timeouts,
+        "timeouts": one.timeouts,
+        "plain_drops": plain.drops,
+        "drops": one.drops,
+    }
 
 
 def rounded(seconds: float | None) -> float | None:

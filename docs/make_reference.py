@@ -573,7 +573,9 @@ def change_of(row: dict[str, str]) -> str:
     if not row["source"]:
         return "-"
     if row["seconds"] and row["plain_s"]:
-        return f"{100 * (float(row['seconds']) / float(row['plain_s']) - 1):+.0f} %"
+        change = 100 * (float(row["seconds"]) / float(row["plain_s"]) - 1)
+        # The time of a transfer is never 0.
+        return f"{change:+.1f} %" if f"{change:+.0f}" == "-100" else f"{change:+.0f} %"
     return "does not end"
 
 
