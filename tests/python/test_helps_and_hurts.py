@@ -42,12 +42,24 @@ def test_every_scheme_has_two_rows() -> None:
     assert [(row.name, row.effect) for row in ROWS] == expected
 
 
-@pytest.mark.parametrize(
-    "kept", [row for row in ROWS[::9] if row.source], ids=lambda row: f"{row.name}-{row.effect}"
-)
-def test_a_row_is_what_the_runs_give(kept: Any) -> None:
+def some(every: int) -> list[Any]:
+    """Return every so many rows, if they have runs, as parameters."""
+    return [pytest.param(row, id=f"{row.name}-{row.effect}") for row in ROWS[::every] if row.source]
+
+
+@pytest.mark.parametrize("kept", some(every=9))
+def test_a_row_has_the_explanation_of_its_runs(kept: Any) -> None:
     """If not: .venv/bin/python bench/helps_and_hurts.py --write, then docs/make_reference.py"""
     assert BENCH.again(kept) == kept
+
+
+@pytest.mark.parametrize("kept", some(every=1))
+def test_a_row_has_the_numbers_of_its_runs(kept: Any) -> None:
+    """If not: as above."""
+    case, way = kept.case(), next(one for one in BENCH.ways() if one.name == kept.name)
+    (one,), (plain,) = BENCH.outcomes([case], way), BENCH.outcomes([case], BENCH.Way(BENCH.PLAIN))
+    assert BENCH.counts(case, plain)
+    assert BENCH.measured(one, plain) == {name: getattr(kept, name) for name in BENCH.NUMBERS}
     change = BENCH.ratio(kept, BENCH.Outcome(kept.plain_s, 0, 0)) - 1
     assert (change < 0) == (kept.effect == "helps")
     assert abs(change) >= BENCH.LEAST
