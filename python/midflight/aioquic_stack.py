@@ -9,6 +9,7 @@ the datagrams that are ready, and sets the timer.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import sys
@@ -40,9 +41,14 @@ _thread = threading.local()
 def check() -> str | None:
     """Return why aioquic cannot run, in a sentence; None if it can."""
     get = f"expected aioquic {VERSION}, as pip install 'midflight[aioquic]' installs it"
-    if importlib.util.find_spec("aioquic") is None:
+    spec = importlib.util.find_spec("aioquic")
+    try:
+        version = importlib.metadata.version("aioquic")
+    except importlib.metadata.PackageNotFoundError:
+        version = None
+    # A folder of this name that is no package has a spec without an origin.
+    if spec is None or spec.origin is None or version is None:
         return f'the stack "aioquic" is not installed; {get}'
-    version: str = import_module("aioquic").__version__
     if version != VERSION:
         return f'the stack "aioquic" is installed as version {version}; {get}'
     try:

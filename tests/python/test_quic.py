@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import os
 import shutil
@@ -11,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import aioquic
 import pytest
 
 import midflight
@@ -154,10 +154,20 @@ def test_without_aioquic_the_scenario_is_refused() -> None:
 
 
 def test_another_version_of_aioquic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aioquic, "__version__", "1.6.0")
+    monkeypatch.setattr(importlib.metadata, "version", lambda _name: "1.6.0")
     assert "is installed as version 1.6.0; expected aioquic 1.7.2" in str(aioquic_stack.check())
     monkeypatch.undo()
     assert aioquic_stack.check() is None
+
+
+def test_a_folder_named_aioquic_is_not_the_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "aioquic").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(importlib.metadata, "version", lambda _name: aioquic_stack.VERSION)
+    monkeypatch.delitem(sys.modules, "aioquic", raising=False)
+    assert "is not installed; expected aioquic 1.7.2" in str(aioquic_stack.check())
 
 
 def test_an_exception_of_aioquic_ends_its_run_and_not_the_process(
