@@ -8,13 +8,14 @@ are metrics of a sweep and measurements of figures, computed from the rows of `f
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from midflight.results import quantile
 
-__all__ = ["PERCENTILES", "Percentile", "entry_of", "percentile_columns", "percentile_rows"]
+__all__ = ["PERCENTILES", "Percentile", "alike", "percentile_columns", "percentile_rows"]
 
 
 class Percentile(NamedTuple):
@@ -43,10 +44,13 @@ PERCENTILES: Mapping[str, Percentile] = {
 }
 
 
-def entry_of(flow: str) -> str:
-    """Return the entry of a flow by its name: `load` of `load-3`."""
-    name, dash, number = flow.rpartition("-")
-    return name if dash and name and number.isdecimal() else flow
+def alike(entry: str, flow: str) -> str:
+    """Return what flows that are alike have in common: the entry, and of several connections which.
+
+    `load` of `load-3` in the entry `load`, `page-c1` of `page-3-c1`. The entry is that of the plan:
+    a name alone does not show whether its number comes from a `count`.
+    """
+    return entry + re.sub("^-[0-9]+", "", flow.removeprefix(entry))
 
 
 def percentile_rows(rows: Iterable[Mapping[str, Any]], metric: str) -> Iterator[dict[str, Any]]:
@@ -63,7 +67,8 @@ def percentile_rows(rows: Iterable[Mapping[str, Any]], metric: str) -> Iterator[
         entries: dict[str, list[Mapping[str, Any]]] = {}
         for row in of_run:
             if percentile.of != "load_ns" or row.get("workload") == "web":
-                entries.setdefault(entry_of(str(row["flow"])), []).append(row)
+                name = alike(str(row["entry"]), str(row["flow"]))
+                entries.setdefault(name, []).append(row)
         for entry, flows in entries.items():
             value = quantile([_number(row[percentile.of]) for row in flows], percentile.share)
             ends = [_number(row.get("finished_ns")) for row in flows]

@@ -175,12 +175,10 @@ def stack_of(flow: Mapping[str, Any]) -> str:
 def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[str]) -> Cells:
     """The events of the paths of flows over QUIC in the first run; several equal ones are one
     line."""
-    flows = scenario["flows"]
+    entries = {row["flow"]: row["entry"] for row in rows(outcome.flows)}
     lines: list[list[str]] = []
     for name in names:
-        # Of several alike a flow has a number behind the name of its entry.
-        entry = flows.get(name) or flows.get(name.rpartition("-")[0])
-        if entry is None or not over_quic(entry, scenario):
+        if not over_quic(scenario["flows"][entries[name]], scenario):
             continue
         trace = outcome.plan.setup(0).trace(flow=name, only=[*PATH_EVENTS])
         columns = (trace.column(one) for one in ("time_ns", "event", "detail"))

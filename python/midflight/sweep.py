@@ -741,7 +741,7 @@ def kind_of(values: Sequence[str]) -> type[int] | type[float] | type[str]:
 
 
 #: Columns of texts; the others are numbers, whole but for rates and percentages.
-TEXTS = ("flow", "scheme", "direction", "kind", "link", "digest", "workload")
+TEXTS = ("flow", "entry", "scheme", "direction", "kind", "link", "digest", "workload")
 
 
 def _parquet(path: Path, axes: Mapping[str, Sequence[str]]) -> None:

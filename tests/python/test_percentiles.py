@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from midflight.cli import main
-from midflight.percentiles import PERCENTILES, entry_of, percentile_columns, percentile_rows
+from midflight.percentiles import PERCENTILES, alike, percentile_columns, percentile_rows
 from midflight.results import quantile
 
 LOAD = """\
@@ -25,9 +25,17 @@ size = "200 kB"
 """
 
 
+PAGES = """\
+workload = "web"
+count = 2
+set = { web_connections = 2 }
+"""
+
+
 def test_percentiles_by_hand() -> None:
     rows = [
-        {"cell": cell, "run": "0", "flow": flow, "duration_ns": took, "finished_ns": took}
+        {"cell": cell, "run": "0", "flow": flow, "entry": flow[0], "duration_ns": took}
+        | {"finished_ns": took}
         for cell, times in (("0", ["1", "2", "3", "4", "5"]), ("1", ["7", "9", "", "8", "6"]))
         for flow, took in zip(["a-0", "a-1", "a-2", "a-3", "b"], times, strict=True)
     ]
@@ -44,9 +52,29 @@ def test_percentiles_by_hand() -> None:
     assert percentile_columns(columns, "duration_max_ns")["duration_max_ns"] == [
         *("4.0", "5.0", "", "6.0")
     ]
-    assert [entry_of(one) for one in ("load-12", "load", "my-load", "-3")] == [
-        *("load", "load", "my-load", "-3")
-    ]
+    names = [("load", "load-12"), ("load-1", "load-1"), ("load-1", "load-1-2"), ("p", "p-3-c1")]
+    assert [alike(*one) for one in names] == ["load", "load-1", "load-1", "p-c1"]
+
+
+def test_entries_with_numbered_names_are_not_alike(tmp_path: Path) -> None:
+    """A number at the end of an entry's name is not that of a flow of a `count`."""
+    flows = "".join(f'[flows.tcp-{n}]\nsize = "{n}00 kB"\n' for n in (1, 2))
+    file = tmp_path / "two.toml"
+    file.write_text(f'end = "20 s"\nlinks.lte.preset = "lte"\n{flows}[flows.web]\n{PAGES}')
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
+    with (tmp_path / "out" / "flows.csv").open(newline="") as table:
+        rows = list(csv.DictReader(table))
+    found = {row["flow"]: row for row in percentile_rows(rows, "duration_max_ns")}
+    for one in ("tcp-1", "tcp-2"):
+        (row,) = (row for row in rows if row["flow"] == one)
+        assert float(found[one]["duration_max_ns"]) == float(row["duration_ns"]) > 0
+    assert found["tcp-1"]["duration_max_ns"] != found["tcp-2"]["duration_max_ns"]
+    # Both pages have two connections; the first one has the load time.
+    loads = {row["flow"]: row for row in percentile_rows(rows, "load_max_ns")}
+    assert list(loads) == ["web-c0", "web-c1"]
+    each = [float(row["load_ns"]) for row in rows if row["load_ns"]]
+    assert len(each) == 2
+    assert float(loads["web-c0"]["load_max_ns"]) == max(each)
 
 
 def test_a_sweep_summarises_and_draws_them(

@@ -180,16 +180,17 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// that nodes on the path sent by themselves, and `node_kept`, segments and ACKs that they kept
 /// back; `reordered`, segments that arrived behind a higher one.
 ///
-/// The table of flows also has: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile
-/// node's; `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from
-/// one to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of
-/// the run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
-/// began, of a flow with a workload only while messages are under way; where nodes on the path have
-/// agents, `delivered_ns` from the opening until all data had arrived (a flow has not finished
-/// before), and `acked_ahead`, most segments that were acknowledged to the sender and not by the
-/// receiver, with `acked_missing`, those at the end of the run; `digest` of the run. Where a flow
-/// has a workload, `workload`, its name, and what workloads measure (`midflight list workloads
-/// --json` has the columns), in the row of the first flow of each; no value elsewhere.
+/// The table of flows also has: `entry`, the entry of the scenario that it belongs to; `scheme`;
+/// `direction` ("down", "up"); `moves`, 1 for the mobile node's; `opened_ns`; `finished_ns`, when
+/// all it had to send was acknowledged; `duration_ns` from one to the other; `goodput_bps`, bits of
+/// data acknowledged per second until then or the end of the run; `stall_ns` and `stalled_at_ns`,
+/// the longest time without an ACK of new data and when it began, of a flow with a workload only
+/// while messages are under way; where nodes on the path have agents, `delivered_ns` from the
+/// opening until all data had arrived (a flow has not finished before), and `acked_ahead`, most
+/// segments that were acknowledged to the sender and not by the receiver, with `acked_missing`,
+/// those at the end of the run; `digest` of the run. Where a flow has a workload, `workload`, its
+/// name, and what workloads measure (`midflight list workloads --json` has the columns), in the row
+/// of the first flow of each; no value elsewhere.
 ///
 /// The table of phases, each of which lasts from one handoff or change to the next, also has:
 /// `phase`, from 0; `kind`, the event at its beginning (start, handoff, or change of the mobile
@@ -286,6 +287,7 @@ fn flow_table(infos: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult
     t.int("cell", integers(rows, |r| r.cell as u64));
     t.int("run", integers(rows, |r| r.run.run));
     t.text("flow", text(&|r| of(r).name.into()));
+    t.text("entry", text(&|r| of(r).entry.into()));
     t.text("scheme", text(&|r| of(r).scheme.into()));
     t.text("direction", text(&|r| direction_name(of(r).up).into()));
     t.int("moves", integers(rows, |r| of(r).moves.into()));

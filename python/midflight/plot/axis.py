@@ -206,7 +206,7 @@ def is_percentile(columns: Columns, measured: str) -> bool:
     return (
         measured in PERCENTILES
         and measured not in columns
-        and {"flow", PERCENTILES[measured].of} <= set(columns)
+        and {"flow", "entry", PERCENTILES[measured].of} <= set(columns)
     )
 
 

@@ -195,6 +195,7 @@ impl Numbered for LongFlow {
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
         let mut flows = vec![FlowSetup {
             name: "flow".into(),
+            entry: None,
             scheme: Arc::from(self.scheme.as_str()),
             from: relay.sender(),
             to: MOBILE,
@@ -216,6 +217,7 @@ impl Numbered for LongFlow {
             timeline.act(opens, Action::Open(flow_id(number)));
             flows.push(FlowSetup {
                 name: format!("cross-{number}").into(),
+                entry: None,
                 scheme: Arc::clone(&sack),
                 from: CROSS,
                 to: ROUTER,

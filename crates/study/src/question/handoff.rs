@@ -227,6 +227,7 @@ impl Handoff {
         let flows = self.flows;
         let flow = |(scheme, part): &NamedPart, name: String, to, i, stays| FlowSetup {
             name: name.into(),
+            entry: None,
             scheme: scheme.clone(),
             from: SERVER,
             to,

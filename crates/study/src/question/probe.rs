@@ -185,6 +185,7 @@ impl Numbered for Probe {
             + Duration::from_nanos((phase.next_f64() * cross.round_trip.as_nanos() as f64) as u64);
         let mut flows = vec![FlowSetup {
             name: "flow".into(),
+            entry: None,
             scheme: Arc::from(self.scheme.as_str()),
             from: bottleneck::SENDER,
             to: bottleneck::RECEIVER,
@@ -211,6 +212,7 @@ impl Numbered for Probe {
             timeline.act(at, Action::Open(flow_id(number as u32 + 1)));
             flows.push(FlowSetup {
                 name: format!("cross-{}", number + 1).into(),
+                entry: None,
                 scheme: Arc::clone(&sack),
                 from: bottleneck::CROSS,
                 to: bottleneck::RECEIVER,

@@ -342,6 +342,7 @@ impl Numbered for Roaming {
         let mobile = flow_id(0);
         let mut flows = vec![FlowSetup {
             name: "mobile".into(),
+            entry: None,
             scheme: Arc::from(self.scheme.as_str()),
             from: network::SENDER,
             to: network::MOBILE,
@@ -364,6 +365,7 @@ impl Numbered for Roaming {
             timeline.act(opens, Action::Open(flow_id(number)));
             flows.push(FlowSetup {
                 name: format!("resident-{number}").into(),
+                entry: None,
                 scheme: Arc::clone(&sack),
                 from: network::SENDER,
                 to: network::air(station),

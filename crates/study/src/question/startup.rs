@@ -166,6 +166,7 @@ impl Startup {
                 let kind = if is_resident { "resident" } else { "flow" };
                 FlowSetup {
                     name: format!("{kind}-{i}").into(),
+                    entry: None,
                     scheme: Arc::clone(scheme),
                     from: SERVER,
                     to: MAP.mobile(),

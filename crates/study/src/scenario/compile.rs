@@ -66,6 +66,7 @@ impl Plan {
             };
             FlowSetup {
                 name: flow.name.clone().into(),
+                entry: Some(flow.entry_name.clone()),
                 scheme: flow.scheme.clone(),
                 from,
                 to,

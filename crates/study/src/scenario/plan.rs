@@ -72,6 +72,8 @@ pub(super) struct Flow {
     pub(super) name: String,
     /// Its index among the flows of the file.
     pub(super) entry: usize,
+    /// The name of that entry.
+    pub(super) entry_name: Arc<str>,
     pub(super) scheme: Arc<str>,
     /// Its parts, as an index in the plan's list.
     pub(super) part: usize,
@@ -429,6 +431,7 @@ impl Plan {
                 }
                 None => Arc::from(flow.scheme.as_str()),
             };
+            let entry_name: Arc<str> = Arc::from(name.as_str());
             let mut arrivals = random::stream(file.seed, 0, name, "arrivals");
             let mut sizes = random::stream(file.seed, 0, name, "sizes");
             let mut next = Instant::ZERO + flow.start.value;
@@ -452,6 +455,7 @@ impl Plan {
                         _ => format!("{name}-{number}"),
                     },
                     entry,
+                    entry_name: Arc::clone(&entry_name),
                     scheme: Arc::clone(&scheme),
                     part: parts.len(),
                     direction: flow.direction,

@@ -81,6 +81,8 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(crate) struct FlowSetup {
     pub(crate) name: Cow<'static, str>,
+    /// The entry of a scenario's flows that it belongs to; none outside of scenarios.
+    pub(crate) entry: Option<Arc<str>>,
     pub(crate) scheme: Arc<str>,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
@@ -108,6 +110,8 @@ pub(crate) struct FlowSetup {
 pub struct FlowInfo<'a> {
     /// Its name; equal flows are numbered.
     pub name: &'a str,
+    /// The entry of a scenario's flows that it belongs to; outside of scenarios its name.
+    pub entry: &'a str,
     /// Its scheme.
     pub scheme: &'a str,
     /// Its data uses the uplink.
@@ -147,6 +151,7 @@ impl FlowSetup {
     pub(crate) fn info(&self) -> FlowInfo<'_> {
         FlowInfo {
             name: &self.name,
+            entry: self.entry.as_deref().unwrap_or(&self.name),
             scheme: &self.scheme,
             up: self.up,
             moves: self.stays.is_none(),
