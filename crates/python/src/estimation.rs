@@ -7,9 +7,10 @@ use midflight_study::{Execution, ProbeRun, TrainRow};
 use midflight_units::UnitError;
 use pyo3::prelude::*;
 
+use crate::interrupt::with_progress;
 use crate::setup::Setup;
 use crate::table::Table;
-use crate::{link, refuse, with_progress, Link};
+use crate::{link, refuse, Link};
 
 /// A path with one bottleneck, cross traffic on it, and a flow that measures it.
 ///

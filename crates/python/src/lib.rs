@@ -8,6 +8,7 @@ mod estimation;
 mod events;
 mod files;
 mod foreign;
+mod interrupt;
 mod long_flow;
 mod policy;
 mod recording;
@@ -34,8 +35,8 @@ use midflight_control::{Interests, LinkInfo, Notice};
 use midflight_sim::agent::AGENTS;
 use midflight_sim::Scripted;
 use midflight_study::{
-    run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
-    Ordered, QuicStack, StudyError, TraceRow, MODEL_VERSION,
+    run_sweeps, schemes, Capture, Execution, Flows, Handoff, HandoffKind, HandoffRow, Ordered,
+    QuicStack, StudyError, TraceRow, MODEL_VERSION,
 };
 use midflight_tcp::{profile, State, MIGRATIONS, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -46,6 +47,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::errors::refuse;
 pub(crate) use crate::errors::MidflightError;
 use crate::estimation::{run_probes, Probe};
+use crate::interrupt::with_progress;
 use crate::long_flow::{run_flows, LongFlow, Radio};
 use crate::policy::{policies_of, Failures};
 use crate::roaming::{run_nodes, Roaming};
@@ -392,48 +394,6 @@ impl HandoffSweep {
         let setup = |setup| setup::Setup::new(setup, self.failures.clone());
         Ok(setups.into_iter().map(setup).collect())
     }
-}
-
-/// Does long work without holding the interpreter, telling `progress` of it.
-fn with_progress<T: Send>(
-    py: Python<'_>,
-    progress: Option<&Py<PyAny>>,
-    failures: &[Failures],
-    work: impl FnOnce(&mut (dyn FnMut(usize, usize) -> bool + Send)) -> Result<T, StudyError> + Send,
-) -> PyResult<T> {
-    // What Python has to say meanwhile: an interrupt, or an error in `progress`.
-    let mut raised = None;
-    let outcome = py.detach(|| {
-        work(&mut |done, total| {
-            Python::attach(|py| {
-                let called = progress.map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop));
-                raised = called.and_then(|()| py.check_signals()).err();
-                if let Some(error) = &raised {
-                    // No policy is asked any more, however long it would take.
-                    for of_one in failures {
-                        of_one.note(error.clone_ref(py));
-                    }
-                }
-                raised.is_none() && !failures.iter().any(Failures::any)
-            })
-        })
-    });
-    let failed = failures.iter().filter_map(|f| f.raise().err());
-    let failed: Vec<PyErr> = failed.collect();
-    match raised.or_else(|| failed.into_iter().next()) {
-        Some(error) => Err(error),
-        None => outcome.map_err(refuse),
-    }
-}
-
-/// Does on this thread what may take long. It ends when Python has a signal, such as an interrupt,
-/// or when a policy has failed.
-fn interruptible<T: Send>(
-    py: Python<'_>,
-    failures: &[Failures],
-    work: impl FnOnce(GoOn<'_>) -> Result<T, StudyError> + Send,
-) -> PyResult<T> {
-    with_progress(py, None, failures, |go_on| work(&mut || go_on(0, 0)))
 }
 
 /// Run sweeps together, with common beginnings run once; one table for each.

@@ -11,10 +11,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::interrupt::with_progress;
 use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::Table;
-use crate::{fates, link, refuse, with_progress, Fate, Link};
+use crate::{fates, link, refuse, Fate, Link};
 
 /// The last hop while a mobile node is in a network, the same both ways.
 ///

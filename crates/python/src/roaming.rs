@@ -10,10 +10,11 @@ use midflight_units::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::interrupt::with_progress;
 use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::Table;
-use crate::{fates, link, refuse, with_progress, Fate, Link};
+use crate::{fates, link, refuse, Fate, Link};
 
 /// A mobile node that changes its base station: one run for each number in `runs`.
 ///

@@ -8,10 +8,11 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::described::{direction_name, flow_entries, path_changes};
 use crate::files::Disk;
+use crate::interrupt::with_progress;
 use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::{Table, TableBuilder};
-use crate::{nanos, refuse, with_progress};
+use crate::{nanos, refuse};
 
 /// A scenario that can be run: read, checked, and with all defaults.
 ///

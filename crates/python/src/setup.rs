@@ -18,6 +18,7 @@ use pyo3::PyClass;
 use crate::described::{flow_entries, path_changes};
 use crate::estimation::Probe;
 use crate::events::{cause_columns, keep, parted_entry, sender_entry, stall_entry, Events};
+use crate::interrupt::interruptible;
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
@@ -25,7 +26,7 @@ use crate::samples::{backlog_table, sample_tables};
 use crate::scenario::tables;
 use crate::startup::Startup;
 use crate::table::Table;
-use crate::{captures, interruptible, refuse, trace_table, HandoffSweep};
+use crate::{captures, refuse, trace_table, HandoffSweep};
 
 /// One run, complete: a network, its flows, and everything that happens to them from outside.
 ///

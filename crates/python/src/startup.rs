@@ -8,10 +8,11 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::interrupt::with_progress;
 use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::Table;
-use crate::{acked_window, link, nanos, refuse, with_progress, Link};
+use crate::{acked_window, link, nanos, refuse, Link};
 
 /// The start of connections over one access link: one run for each scheme.
 ///
