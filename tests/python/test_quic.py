@@ -170,6 +170,26 @@ def test_a_folder_named_aioquic_is_not_the_package(
     assert "is not installed; expected aioquic 1.7.2" in str(aioquic_stack.check())
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_of_aioquic_is_no_failure_of_it(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def interrupted(*_: object, **_named: object) -> None:
+        raise error
+
+    sets = {"flows__download__stack": "aioquic", "flows__download__size": "100 kB"}
+    setup = starter(**sets).setup(0)
+    for method in ("__init__", "receive", "transmit"):
+        with monkeypatch.context() as patch:
+            patch.setattr(aioquic_stack.End, method, interrupted)
+            with pytest.raises(error):
+                setup.trace(flow="download")
+            with pytest.raises(error):
+                flow_of(starter(**sets))
+    # It is raised once.
+    assert flow_of(starter(**sets))["finished_ns"] is not None
+
+
 def test_an_exception_of_aioquic_ends_its_run_and_not_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -16,9 +16,11 @@ use midflight_quic::foreign::{
 use midflight_sim::{End, TransportEvent};
 use midflight_study::QuicStack;
 use midflight_units::Instant;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use crate::policy::Failures;
 
 /// The module of the ends.
 const MODULE: &str = "midflight.aioquic_stack";
@@ -31,6 +33,28 @@ pub(crate) fn install() {
     foreign::install(&Interpreter);
 }
 
+/// What was raised in a stack and is no failure of it: an interrupt, or an exit of the program. The driver of
+/// stacks takes a text only, on any thread, so the call that began the work raises it from here; of several calls
+/// at a time the first one that ends.
+pub(crate) fn interrupts() -> &'static Failures {
+    static INTERRUPTS: OnceLock<Failures> = OnceLock::new();
+    INTERRUPTS.get_or_init(Failures::default)
+}
+
+/// The text of an error. What is no `Exception` is noted for the caller too.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "used as the function of map_err"
+)]
+fn described(error: PyErr) -> String {
+    Python::attach(|py| {
+        if !error.is_instance_of::<PyException>(py) {
+            interrupts().note(error.clone_ref(py));
+        }
+    });
+    error.to_string()
+}
+
 impl Host for Interpreter {
     fn check(&self, _stack: QuicStack) -> Result<(), String> {
         // A package that has been found stays.
@@ -41,7 +65,7 @@ impl Host for Interpreter {
         let missing = Python::attach(|py| -> PyResult<Option<String>> {
             py.import(MODULE)?.call_method0("check")?.extract()
         });
-        if let Some(missing) = missing.map_err(|e| e.to_string())? {
+        if let Some(missing) = missing.map_err(described)? {
             return Err(missing);
         }
         FOUND.get_or_init(|| ());
@@ -50,7 +74,7 @@ impl Host for Interpreter {
 
     fn machine(&self, config: EndConfig<'_>) -> Result<Box<dyn Machine>, String> {
         let machine = Python::attach(|py| PythonMachine::new(py, config));
-        Ok(Box::new(machine.map_err(|e| e.to_string())?))
+        Ok(Box::new(machine.map_err(described)?))
     }
 }
 
@@ -119,7 +143,7 @@ impl PythonMachine {
             let called = call(self.end.bind(py));
             self.observe(py).and(called)
         });
-        called.map_err(|e| e.to_string())
+        called.map_err(described)
     }
 
     /// Takes what the end has observed.
@@ -210,7 +234,7 @@ impl PythonMachine {
             self.due = due.map(Instant::from_nanos);
             self.observe(py)
         });
-        filled.map_err(|e| e.to_string())
+        filled.map_err(described)
     }
 }
 

@@ -3,6 +3,7 @@
 use midflight_study::{GoOn, StudyError};
 use pyo3::prelude::*;
 
+use crate::foreign;
 use crate::policy::Failures;
 use crate::refuse;
 
@@ -30,7 +31,8 @@ pub(crate) fn with_progress<T: Send>(
             })
         })
     });
-    let failed = failures.iter().filter_map(|f| f.raise().err());
+    let failures = failures.iter().chain([foreign::interrupts()]);
+    let failed = failures.filter_map(|f| f.raise().err());
     let failed: Vec<PyErr> = failed.collect();
     match raised.or_else(|| failed.into_iter().next()) {
         Some(error) => Err(error),

@@ -663,7 +663,9 @@ fn quic_stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         one.set_item("version", stack.version())?;
         let names: Vec<_> = stack.congestion().iter().map(|one| one.name()).collect();
         one.set_item("cc", names)?;
-        one.set_item("missing", stack.check().err().map(|e| e.to_string()))?;
+        let missing = stack.check().err().map(|e| e.to_string());
+        foreign::interrupts().raise()?;
+        one.set_item("missing", missing)?;
         Ok(one)
     };
     QuicStack::ALL.into_iter().map(told).collect()

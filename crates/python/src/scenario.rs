@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::described::{direction_name, flow_entries, path_changes};
 use crate::files::Disk;
+use crate::foreign;
 use crate::interrupt::with_progress;
 use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
@@ -68,7 +69,9 @@ impl Plan {
     ) -> PyResult<Self> {
         let failures = Failures::default();
         let policies = policies_of(policies, &failures)?;
-        let plan = document.plan(sets, &policies, files).map_err(refuse)?;
+        let plan = document.plan(sets, &policies, files);
+        foreign::interrupts().raise()?;
+        let plan = plan.map_err(refuse)?;
         failures.raise()?;
         Ok(Self { plan, failures })
     }
