@@ -14,6 +14,8 @@ use midflight_units::{Duration, Instant, Rate};
 const SERVER: NodeId = NodeId(0);
 const CLIENT: NodeId = NodeId(1);
 const BYTES: u64 = 3_000_000;
+/// The stacks that are part of the build; aioquic needs Python (tests/python/test_quic.py).
+const BUILT_IN: [QuicStack; 2] = [QuicStack::Quinn, QuicStack::Noq];
 
 fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
@@ -134,7 +136,7 @@ fn run(flow: &Flow, gap: Option<u64>) -> (Digest, Seen) {
 /// Every stack with every controller.
 fn all() -> impl Iterator<Item = Flow> {
     let with = |stack: QuicStack| stack.congestion().iter().map(move |one| flow(stack, *one));
-    QuicStack::ALL.into_iter().flat_map(with)
+    BUILT_IN.into_iter().flat_map(with)
 }
 
 #[test]
@@ -183,7 +185,7 @@ fn two_runs_are_equal_to_the_byte_and_another_seed_is_another_run() {
 
 #[test]
 fn a_client_migrates_and_its_path_is_validated() {
-    for stack in QuicStack::ALL {
+    for stack in BUILT_IN {
         migrates(stack);
     }
 }
