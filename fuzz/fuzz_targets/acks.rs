@@ -5,7 +5,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use midflight_control::signal::HandoffMark;
 use midflight_fuzz::{check, link, notice, opened, policies, profile, WindowChecker};
-use midflight_tcp::{Ack, SackBlock, SackBlocks, AckOption, Sender};
+use midflight_tcp::{Ack, AckOption, SackBlock, SackBlocks, Sender};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 const END: Seq = 300;
