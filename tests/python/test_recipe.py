@@ -124,8 +124,8 @@ def test_the_files_of_a_folder_are_what_the_program_lists(folder: str) -> None:
     listed = [one["name"] for one in getattr(_core, KINDS[folder].listing)()]
     assert len(types) == len(listed)
     for path in folder_of(folder).glob("*.rs"):
-        # What agents or policies share, and what plays them in tests, are not parts.
-        if path.stem in ("mod", "cache", "split", "stages", "testing"):
+        # What agents share, and what plays them in tests, are no agents.
+        if path.stem in ("mod", "cache", "split", "testing"):
             continue
         assert f"\nmod {path.stem};\n" in module, path
         # The registry names the type by its module, or by a name that the module exports.

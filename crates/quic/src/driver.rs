@@ -21,10 +21,10 @@ use crate::machine::{derive, Machine};
 const DATAGRAM_BYTES: f64 = 1200.0;
 
 /// An end.
-pub(crate) struct Driver<M> {
+pub(crate) struct Driver {
     side: End,
     sends: bool,
-    machine: M,
+    machine: Box<dyn Machine>,
     local: SocketAddrV4,
     migrates: bool,
     /// Whether it uses a notice.
@@ -50,7 +50,7 @@ pub(crate) struct Driver<M> {
     has_failed: bool,
 }
 
-impl<M> fmt::Debug for Driver<M> {
+impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver")
             .field("side", &self.side)
@@ -58,9 +58,9 @@ impl<M> fmt::Debug for Driver<M> {
     }
 }
 
-impl<M: Machine> Driver<M> {
+impl Driver {
     /// An end of a flow that runs a machine.
-    pub(crate) fn new(flow: &Flow, side: End, seed: &[u8; 32], machine: M) -> Self {
+    pub(crate) fn new(flow: &Flow, side: End, seed: &[u8; 32], machine: Box<dyn Machine>) -> Self {
         Self {
             side,
             sends: side == flow.sender,
@@ -85,11 +85,11 @@ impl<M: Machine> Driver<M> {
     }
 
     /// Calls the stack. If it panics, its message is reported and it is not called again.
-    fn call<T>(&mut self, call: impl FnOnce(&mut M) -> Result<T, String>) -> Option<T> {
+    fn call<T>(&mut self, call: impl FnOnce(&mut dyn Machine) -> Result<T, String>) -> Option<T> {
         if self.has_failed {
             return None;
         }
-        let machine = &mut self.machine;
+        let machine = self.machine.as_mut();
         let guarded = AssertUnwindSafe(|| call(machine));
         let done = listen(&mut self.random, &mut self.heard, || catch_unwind(guarded));
         let done = done.unwrap_or_else(|panic| Err(message(&*panic)));
@@ -253,7 +253,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or_else(|| "it panicked without a message".into())
 }
 
-impl<M: Machine> Stack for Driver<M> {
+impl Stack for Driver {
     fn open(&mut self, now: Instant) {
         self.call(|machine| machine.connect(now));
         self.tell(now);
@@ -365,8 +365,6 @@ mod tests {
             log: Log::default(),
         }
     }
-
-    type Driver = super::Driver<crate::quinn::StackEnd>;
 
     fn driver(side: End) -> Driver {
         crate::quinn::end(&flow(), side).unwrap_or_else(|e| panic!("{e}"))

@@ -91,9 +91,8 @@ def objects_panel(
             curves.append(
                 Curve(draw="bars", time_s=low, value=numbers[seen], low=low, high=high, **how)
             )
-        lost = np.isnan(ends) & seen
+        lost = np.isnan(ends) & seen & (until <= window[1])
         if lost.any():
             aux = {**how, "label": "not read"}
-            at = np.minimum(until[lost], window[1])
-            curves.append(Curve(draw="losses", time_s=at, value=numbers[lost], **aux))
+            curves.append(Curve(draw="losses", time_s=until[lost], value=numbers[lost], **aux))
     return Panel("objects", "Object, from its\nrequest until read", "number", curves)

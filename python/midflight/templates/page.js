@@ -341,7 +341,7 @@ const BELOW = {
 };
 
 /** What panels of applications need of the page. */
-const passed = { g, X, area, view, lower, upper, trace, shape, get css() { return css; }, yOf: () => 0 };
+const passed = { g, X, area, view, lower, upper, trace, shape, get css() { return css; }, yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown whose application the panel below is about. */
 const withIt = () => shown().filter(Panels.KINDS[below].has);
 

@@ -94,7 +94,7 @@ const KINDS = {
       for (let i = a; i < b; i++) if (late[i]) at.trace("up", X(made[i]), yOf(took[i]), 4);
       g.fill(); g.stroke(); g.restore();
       g.lineWidth = 1.6; g.beginPath();
-      for (const time of lost) if (time >= at.view.t0 && time <= at.view.t1) at.trace("cross", X(time), area.y2 + area.h2 - 6 - 9 * place, 3.6);
+      for (const time of lost) if (time >= at.view.t0 && time <= at.view.t1) at.trace("cross", X(time), lostFrame(at, run), 3.6);
       g.stroke();
     },
     things: (run, yOf) => [...Array.from(run.frames.made, (from, i) => ({ kind: "frame", i, from, y: yOf(run.frames.took[i]) })),
@@ -124,6 +124,9 @@ const KINDS = {
   },
 };
 
+/** The height at which the crosses of a run's lost frames are: a row for each run. */
+const lostFrame = (at, run) => at.area.y2 + at.area.h2 - 6 - 9 * at.place(run);
+
 /** Where the bar of an object is. */
 function bar(at, run, i, yOf, place, count) {
   const { begin, end, number } = run.objects, slot = Math.abs(yOf(1) - yOf(0));
@@ -134,7 +137,7 @@ function bar(at, run, i, yOf, place, count) {
 /** Where a thing of an application is, and how far from a point. */
 function reach(at, run, below, thing) {
   const x0 = at.X(thing.from), x1 = at.X(thing.until === undefined ? thing.from : thing.until);
-  const y = thing.y === undefined ? at.area.y2 + at.area.h2 - 10 : thing.y;
+  const y = thing.y === undefined ? lostFrame(at, run) : thing.y;
   return { x0, x1, y, any: thing.kind === "stall" };
 }
 /** The thing nearest to a point, no further than `least`. */

@@ -9,38 +9,35 @@
 
 use midflight_units::Duration;
 
-use super::stages::Stages;
-use super::{HandoffPolicy, TrainReport};
+use super::stages::Trains;
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Interests, Notice, Orders, SenderView, Spacing, StartNotice};
+use crate::Spacing;
 
 /// Part of the capacity that probes take: one in so many.
 const LOAD: u64 = 20;
 
-/// What to send, and how much of it has gone.
+/// What to send.
 #[derive(Clone, Copy, Debug)]
-pub struct ProbeGap {
+pub struct PairsThenProbes {
     pairs: u16,
     probes: u16,
     /// None to choose it by the capacity.
     mean: Option<Duration>,
     seed: u64,
-    stage: Stages,
 }
 
-impl Default for ProbeGap {
+impl Default for PairsThenProbes {
     fn default() -> Self {
         Self {
             pairs: 4,
             probes: 200,
             mean: None,
             seed: 1,
-            stage: Stages::Over,
         }
     }
 }
 
-impl Part for ProbeGap {
+impl Part for PairsThenProbes {
     const INFO: PartInfo = PartInfo {
         name: "probe-gap",
         summary: "packet pairs and then probes at random times at the start, to compare the receiver's estimate with the truth",
@@ -90,44 +87,19 @@ impl Part for ProbeGap {
     }
 }
 
-impl HandoffPolicy for ProbeGap {
-    fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
-        Orders::none()
+impl Trains for PairsThenProbes {
+    fn first(&self) -> (u16, Spacing) {
+        (self.pairs, Spacing::BackToBack)
     }
 
-    fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.stage = Stages::Opening;
-        Orders::none()
+    fn length_of_second(&self) -> u16 {
+        self.probes
     }
 
-    fn interests(&self) -> Interests {
-        self.stage.interests()
-    }
-
-    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
-        let train = (self.pairs, Spacing::BackToBack);
-        self.stage.first(view, self.pairs.max(self.probes), train)
-    }
-
-    fn on_timeout(&mut self, _before: &SenderView, view: &SenderView) -> Orders {
-        self.stage.on_loss(view);
-        Orders::none()
-    }
-
-    fn on_recovery(&mut self, view: &SenderView) -> Orders {
-        self.stage.on_loss(view);
-        Orders::none()
-    }
-
-    fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
-        let Self {
-            probes, mean, seed, ..
-        } = *self;
-        self.stage.second(report, |capacity| {
-            let one = capacity.transmission_time(view.segment_bytes.into());
-            let mean = mean.unwrap_or(one * LOAD);
-            (probes, Spacing::Poisson { mean, seed })
-        })
+    fn spacing_of_second(&self, one: Duration) -> Spacing {
+        let mean = self.mean.unwrap_or(one * LOAD);
+        let seed = self.seed;
+        Spacing::Poisson { mean, seed }
     }
 }
 
@@ -135,8 +107,12 @@ impl HandoffPolicy for ProbeGap {
 mod tests {
     use super::*;
     use crate::ack::testing::advance;
+    use crate::policy::stages::TwoTrains;
     use crate::policy::testing::{link, report, view};
-    use crate::{Order, Then, Train};
+    use crate::policy::HandoffPolicy;
+    use crate::{Order, Orders, StartNotice, Then, Train};
+
+    type ProbeGap = TwoTrains<PairsThenProbes>;
 
     fn probes(part: &mut ProbeGap) -> Orders {
         let notice = StartNotice {

@@ -7,32 +7,29 @@
 
 use midflight_units::Duration;
 
-use super::stages::Stages;
-use super::{HandoffPolicy, TrainReport};
+use super::stages::Trains;
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{AckNews, Interests, Notice, Orders, SenderView, Spacing, StartNotice};
+use crate::Spacing;
 
-/// What to send, and how much of it has gone.
+/// What to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Wbest {
+pub struct PairsThenTrain {
     pairs: u16,
     apart: Duration,
     train: u16,
-    stage: Stages,
 }
 
-impl Default for Wbest {
+impl Default for PairsThenTrain {
     fn default() -> Self {
         Self {
             pairs: 30,
             apart: Duration::from_millis(10),
             train: 30,
-            stage: Stages::Over,
         }
     }
 }
 
-impl Part for Wbest {
+impl Part for PairsThenTrain {
     const INFO: PartInfo = PartInfo {
         name: "wbest",
         summary: "packet pairs and a train at their rate at the start, to compare the receiver's estimate with the truth",
@@ -72,42 +69,17 @@ impl Part for Wbest {
     }
 }
 
-impl HandoffPolicy for Wbest {
-    fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
-        Orders::none()
+impl Trains for PairsThenTrain {
+    fn first(&self) -> (u16, Spacing) {
+        (2 * self.pairs, Spacing::Pairs(self.apart))
     }
 
-    fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.stage = Stages::Opening;
-        Orders::none()
+    fn length_of_second(&self) -> u16 {
+        self.train
     }
 
-    fn interests(&self) -> Interests {
-        self.stage.interests()
-    }
-
-    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
-        let pairs = 2 * self.pairs;
-        let train = (pairs, Spacing::Pairs(self.apart));
-        self.stage.first(view, pairs.max(self.train), train)
-    }
-
-    fn on_timeout(&mut self, _before: &SenderView, view: &SenderView) -> Orders {
-        self.stage.on_loss(view);
-        Orders::none()
-    }
-
-    fn on_recovery(&mut self, view: &SenderView) -> Orders {
-        self.stage.on_loss(view);
-        Orders::none()
-    }
-
-    fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
-        let segments = self.train;
-        self.stage.second(report, |capacity| {
-            let gap = capacity.transmission_time(view.segment_bytes.into());
-            (segments, Spacing::AtCapacity(gap))
-        })
+    fn spacing_of_second(&self, one: Duration) -> Spacing {
+        Spacing::AtCapacity(one)
     }
 }
 
@@ -115,8 +87,12 @@ impl HandoffPolicy for Wbest {
 mod tests {
     use super::*;
     use crate::ack::testing::advance;
+    use crate::policy::stages::TwoTrains;
     use crate::policy::testing::{link, report, view};
-    use crate::{Order, Then, Train};
+    use crate::policy::HandoffPolicy;
+    use crate::{Interests, Order, SenderView, StartNotice, Then, Train};
+
+    type Wbest = TwoTrains<PairsThenTrain>;
 
     fn train(number: u16, segments: u16, spacing: Spacing) -> Order {
         Order::SendTrain(Train {

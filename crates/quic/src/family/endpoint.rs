@@ -301,7 +301,7 @@ fn transport(flow: &Flow, side: End, controllers: Listened) -> TransportConfig {
 ///
 /// # Errors
 /// None that a flow could cause: what TLS says of its configuration.
-pub(crate) fn end(flow: &Flow, side: End) -> Result<Driver<StackEnd>, String> {
+pub(crate) fn end(flow: &Flow, side: End) -> Result<Driver, String> {
     let name = match side {
         End::Client => "client",
         End::Server => "server",
@@ -348,7 +348,7 @@ pub(crate) fn end(flow: &Flow, side: End) -> Result<Driver<StackEnd>, String> {
         writing: Vec::new(),
         outcome: Outcome::default(),
     };
-    Ok(Driver::new(flow, side, &seed, machine))
+    Ok(Driver::new(flow, side, &seed, Box::new(machine)))
 }
 
 type Crypto = (

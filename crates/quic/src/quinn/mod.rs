@@ -12,5 +12,3 @@ mod session;
 use quinn_proto as proto;
 
 pub(crate) use self::endpoint::end;
-#[cfg(test)]
-pub(crate) use self::endpoint::StackEnd;

@@ -146,7 +146,16 @@ impl Probe {
             let value = format!("{} of {}", self.share, self.bottleneck.rate);
             return refuse("cross traffic of", value, "less, or a shorter delay");
         }
-        Ok(Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?)
+        let built = Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?;
+        if let Some(after) = self.mark_after.filter(|_| !built.profile.sender.ecn) {
+            let value = after.to_string();
+            return refuse(
+                "marks of a sender without ECN, after",
+                value,
+                "ecn=on, or no mark_after",
+            );
+        }
+        Ok(built)
     }
 
     fn cross(&self) -> Cross {
