@@ -12,10 +12,10 @@ use midflight_tcp::{Author, SenderEvent};
 use midflight_units::Instant;
 
 use crate::flow::Flow;
-use crate::hearing::{listen, Heard, HeardFrame, Message, WindowChange};
 use crate::ip::{decode, encode};
 use crate::ledger::Ledger;
 use crate::machine::{derive, Machine};
+use crate::observation::{observing, Message, Observation, ObservedFrame, WindowChange};
 
 /// Bytes of a datagram of QUIC as long as no larger one is known to pass.
 const DATAGRAM_BYTES: f64 = 1200.0;
@@ -32,9 +32,9 @@ pub(crate) struct Driver {
     /// Where the client is, as the server has it.
     peer: Option<SocketAddr>,
     ledger: Ledger,
-    /// See [`listen`].
+    /// See [`observing`].
     random: (u64, [u8; 32]),
-    heard: Vec<Heard>,
+    observed: Vec<Observation>,
     reports: VecDeque<Report>,
     buf: Vec<u8>,
     due: Option<Instant>,
@@ -71,7 +71,7 @@ impl Driver {
             peer: None,
             ledger: Ledger::default(),
             random: (0, derive(seed, "cryptography")),
-            heard: Vec::new(),
+            observed: Vec::new(),
             reports: VecDeque::new(),
             buf: Vec::new(),
             due: None,
@@ -91,7 +91,9 @@ impl Driver {
         }
         let machine = self.machine.as_mut();
         let guarded = AssertUnwindSafe(|| call(machine));
-        let done = listen(&mut self.random, &mut self.heard, || catch_unwind(guarded));
+        let done = observing(&mut self.random, &mut self.observed, || {
+            catch_unwind(guarded)
+        });
         let done = done.unwrap_or_else(|panic| Err(message(&*panic)));
         match done {
             Ok(done) => Some(done),
@@ -121,36 +123,36 @@ impl Driver {
         self.reports.push_back(Report::Transport(event));
     }
 
-    /// Reports what was heard; what the last packet sent carries.
+    /// Reports what was observed; what the last packet sent carries.
     fn tell(&mut self, now: Instant) -> Carries {
         let mut carries = Carries::Unknown;
-        let mut heard = std::mem::take(&mut self.heard);
-        for what in heard.drain(..) {
+        let mut observed = std::mem::take(&mut self.observed);
+        for what in observed.drain(..) {
             match what {
-                Heard::Packet {
+                Observation::Packet {
                     sent: true,
                     number,
                     frames,
                 } => {
-                    if frames.contains(&HeardFrame::PathChallenge) {
+                    if frames.contains(&ObservedFrame::PathChallenge) {
                         self.transport(TransportEvent::Challenge);
                     }
                     if self.sends {
                         carries = self.ledger.sent(number, &frames, now);
-                    } else if frames.iter().any(|f| matches!(f, HeardFrame::Ack(_))) {
+                    } else if frames.iter().any(|f| matches!(f, ObservedFrame::Ack(_))) {
                         carries = Carries::Ack;
                     }
                 }
-                Heard::Packet { frames, .. } if self.sends => {
+                Observation::Packet { frames, .. } if self.sends => {
                     for frame in &frames {
-                        if let HeardFrame::Ack(ranges) = frame {
+                        if let ObservedFrame::Ack(ranges) = frame {
                             self.acked(now, ranges);
                         }
                     }
                 }
-                Heard::Packet { .. } => {}
-                Heard::Lost { sent, persistent } => self.lost(now, sent, persistent),
-                Heard::Window { bytes, by } => {
+                Observation::Packet { .. } => {}
+                Observation::Lost { sent, persistent } => self.lost(now, sent, persistent),
+                Observation::Window { bytes, by } => {
                     let by = match by {
                         WindowChange::Acked => Author::Controller,
                         WindowChange::Lost => Author::Recovery,
@@ -161,11 +163,11 @@ impl Driver {
                     let to = bytes as f64 / DATAGRAM_BYTES;
                     self.sender(SenderEvent::Cwnd { to, by });
                 }
-                Heard::Said(message) => self.said(message),
-                Heard::Secret(line) => self.transport(TransportEvent::Secret(line.into())),
+                Observation::Said(message) => self.said(message),
+                Observation::Secret(line) => self.transport(TransportEvent::Secret(line.into())),
             }
         }
-        self.heard = heard;
+        self.observed = observed;
         let outcome = self.machine.outcome();
         let events = outcome.events.drain(..).map(Report::Transport);
         let read = outcome.read.drain(..).map(Report::Read);
@@ -194,7 +196,7 @@ impl Driver {
         }
     }
 
-    /// The controller was told of losses, the newest of which was sent then. A recovery begins with the loss of
+    /// Losses were reported to the controller; the newest of the lost packets was sent then. A recovery begins with the loss of
     /// what was sent after the beginning of the last one (RFC 9002 section 7.3.2).
     fn lost(&mut self, now: Instant, sent: Instant, persistent: bool) {
         if !self.sends {
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_a_stack_is_told_and_ends_it() {
+    fn a_panic_in_a_stack_is_reported_and_ends_it() {
         let mut end = driver(End::Client);
         let now = Instant::ZERO + Duration::from_millis(1);
         end.open(now);

@@ -13,10 +13,10 @@ use midflight_units::Instant;
 
 use crate::driver::Driver;
 use crate::flow::{Flow, QuicStack, Refused};
-use crate::hearing::{hear, hear_packet, Heard};
-pub use crate::hearing::{Message, WindowChange};
 use crate::machine::{derive, shares};
 pub use crate::machine::{Machine, Outcome};
+use crate::observation::{observe, observe_packet, Observation};
+pub use crate::observation::{Message, WindowChange};
 
 /// The certificate of servers (DER), and its key (PKCS 8): Ed25519, whose signatures are not random. They are in
 /// the repository, and protect nothing.
@@ -107,25 +107,25 @@ pub(crate) fn end(flow: &Flow, side: End) -> Result<Box<dyn Stack>, Refused> {
 
 /// A packet behind the handshake is sent or has been received; `payload` is not encrypted.
 pub fn packet(sent: bool, number: u64, payload: &[u8]) {
-    hear_packet(sent, number, payload);
+    observe_packet(sent, number, payload);
 }
 
 /// Losses, as reported to the congestion controller: when the newest of the packets was sent.
 pub fn lost(sent: Instant, persistent: bool) {
-    hear(Heard::Lost { sent, persistent });
+    observe(Observation::Lost { sent, persistent });
 }
 
 /// The controller has another window, or is another one.
 pub fn window(bytes: u64, by: WindowChange) {
-    hear(Heard::Window { bytes, by });
+    observe(Observation::Window { bytes, by });
 }
 
 /// An event of a path or a timer.
 pub fn said(message: Message) {
-    hear(Heard::Said(message));
+    observe(Observation::Said(message));
 }
 
 /// A line of a key log.
 pub fn secret(line: String) {
-    hear(Heard::Secret(line));
+    observe(Observation::Secret(line));
 }

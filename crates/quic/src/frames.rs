@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_apart() {
+    fn frames_are_distinguished() {
         // Padding, ACK of 9 to 7 and 4 to 2, STREAM 3 from 64 on with 2 bytes, PATH_CHALLENGE, STREAM to the end.
         let mut bytes = vec![
             0, 0, 0x02, 9, 0, 1, 2, 1, 2, 0x0e, 3, 0x40, 64, 2, 7, 7, 0x1a,

@@ -6,7 +6,7 @@ use midflight_sim::{ByteSet, Bytes, Carries};
 use midflight_units::Instant;
 use smallvec::SmallVec;
 
-use crate::hearing::HeardFrame;
+use crate::observation::ObservedFrame;
 
 type Pieces = SmallVec<[Bytes; 2]>;
 
@@ -93,16 +93,16 @@ impl Ledger {
     }
 
     /// A packet is sent; what it carries.
-    pub(crate) fn sent(&mut self, number: u64, frames: &[HeardFrame], now: Instant) -> Carries {
+    pub(crate) fn sent(&mut self, number: u64, frames: &[ObservedFrame], now: Instant) -> Carries {
         let mut pieces = Pieces::new();
         let (mut is_ack, mut retransmission) = (false, None);
         for frame in frames {
             match frame {
-                HeardFrame::Stream { id, offset, length } if *length > 0 => {
+                ObservedFrame::Stream { id, offset, length } if *length > 0 => {
                     let had = self.order.number(*id, *offset, *length, &mut pieces);
                     retransmission.get_or_insert(had);
                 }
-                HeardFrame::Ack(_) => is_ack = true,
+                ObservedFrame::Ack(_) => is_ack = true,
                 _ => {}
             }
         }
@@ -207,8 +207,8 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn stream(id: u64, offset: u64, length: u64) -> HeardFrame {
-        HeardFrame::Stream { id, offset, length }
+    fn stream(id: u64, offset: u64, length: u64) -> ObservedFrame {
+        ObservedFrame::Stream { id, offset, length }
     }
 
     fn at(ms: u64) -> Instant {
@@ -222,7 +222,7 @@ mod tests {
             pieces: pieces.into(),
             retransmission,
         };
-        let sent = |ledger: &mut Ledger, n, frames: &[HeardFrame]| ledger.sent(n, frames, at(n));
+        let sent = |ledger: &mut Ledger, n, frames: &[ObservedFrame]| ledger.sent(n, frames, at(n));
         assert_eq!(
             sent(&mut ledger, 5, &[stream(0, 0, 10)]),
             data(&[(0, 10)], false)
@@ -232,7 +232,7 @@ mod tests {
             data(&[(10, 20)], false)
         );
         assert_eq!(
-            sent(&mut ledger, 7, &[HeardFrame::Ack(SmallVec::new())]),
+            sent(&mut ledger, 7, &[ObservedFrame::Ack(SmallVec::new())]),
             Carries::Ack
         );
         assert_eq!(sent(&mut ledger, 8, &[]), Carries::Unknown);

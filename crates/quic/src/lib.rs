@@ -11,12 +11,12 @@
 mod driver;
 mod flow;
 mod frames;
-mod hearing;
 mod ip;
 mod ledger;
 mod machine;
 #[cfg(feature = "noq")]
 mod noq;
+mod observation;
 #[cfg(feature = "quinn")]
 mod quinn;
 #[cfg(all(feature = "tls", any(feature = "quinn", feature = "noq")))]

@@ -25,7 +25,7 @@ use rustls::{
 use x25519_dalek::{PublicKey, StaticSecret};
 
 use crate::foreign::{CERTIFICATE, KEY, PROTOCOL};
-use crate::hearing::{hear, random, Heard};
+use crate::observation::{observe, random, Observation};
 
 /// The day of every run: 2026-01-01.
 const TODAY: Duration = Duration::from_secs(1_767_225_600);
@@ -152,7 +152,7 @@ impl KeyLog for SecretLog {
                 let _ = write!(line, "{byte:02x}");
             }
         }
-        hear(Heard::Secret(line));
+        observe(Observation::Secret(line));
     }
 }
 

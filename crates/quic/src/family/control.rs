@@ -12,17 +12,17 @@ use super::proto::congestion::{
 };
 use super::proto::RttEstimator;
 use crate::flow::Congestion;
-use crate::hearing::{hear, random, Heard, WindowChange};
 use crate::machine::from_std;
+use crate::observation::{observe, random, Observation, WindowChange};
 
-/// Makes controllers that are listened to, and use a notice.
-pub(super) struct Listened {
+/// Makes controllers that are observed, and that use a notice.
+pub(super) struct ObservedControllers {
     congestion: Congestion,
     /// Bytes with which the next path begins; 0 for the stack's own window.
     notice: Arc<AtomicU64>,
 }
 
-impl Listened {
+impl ObservedControllers {
     pub(super) fn new(congestion: Congestion, notice: &Arc<AtomicU64>) -> Self {
         let notice = Arc::clone(notice);
         Self { congestion, notice }
@@ -47,7 +47,7 @@ impl Listened {
     }
 }
 
-impl ControllerFactory for Listened {
+impl ControllerFactory for ObservedControllers {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let noticed = self.notice.swap(0, Ordering::Relaxed);
         let window = Some(noticed).filter(|bytes| *bytes > 0);
@@ -57,23 +57,23 @@ impl ControllerFactory for Listened {
             rand_pcg::seed_next(seed);
         }
         let inner = self.inner(window).build(now, current_mtu);
-        let controller = Listening {
+        let controller = ObservedController {
             inner,
             congestion: self.congestion,
-            told: 0,
+            reported: 0,
         };
         Box::new(controller.telling(WindowChange::New))
     }
 }
 
 /// A controller that says when its window is another.
-struct Listening {
+struct ObservedController {
     inner: Box<dyn Controller>,
     congestion: Congestion,
-    told: u64,
+    reported: u64,
 }
 
-impl Listening {
+impl ObservedController {
     fn telling(mut self, by: WindowChange) -> Self {
         self.tell(by);
         self
@@ -81,28 +81,28 @@ impl Listening {
 
     fn tell(&mut self, by: WindowChange) {
         let bytes = self.inner.window();
-        if self.told != bytes {
-            self.told = bytes;
-            hear(Heard::Window { bytes, by });
+        if self.reported != bytes {
+            self.reported = bytes;
+            observe(Observation::Window { bytes, by });
         }
     }
 }
 
 /// Packets are lost, the newest of which was sent then.
-fn hear_loss(sent: Instant, persistent: bool) {
+fn observe_loss(sent: Instant, persistent: bool) {
     let sent = from_std(sent);
-    hear(Heard::Lost { sent, persistent });
+    observe(Observation::Lost { sent, persistent });
 }
 
-impl fmt::Debug for Listening {
+impl fmt::Debug for ObservedController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listening")
+        f.debug_struct("ObservedController")
             .field("congestion", &self.congestion)
             .finish_non_exhaustive()
     }
 }
 
-impl Controller for Listening {
+impl Controller for ObservedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.on_sent(now, bytes, last_packet_number);
     }

@@ -10,14 +10,14 @@ use bytes::{Bytes, BytesMut};
 use midflight_sim::{End, TransportEvent};
 use midflight_units::Instant;
 
-use super::control::Listened;
+use super::control::ObservedControllers;
 use super::dialect;
 use super::proto::{
     self, ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
     DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, IdleTimeout, ServerConfig,
     StreamEvent, StreamId, TimeSource, TransportConfig, VarInt, WriteError,
 };
-use super::session::{ListenedClient, ListenedServer, Null, SeededKey};
+use super::session::{Null, ObservedClient, ObservedServer, SeededKey};
 use crate::driver::Driver;
 use crate::flow::Flow;
 use crate::foreign::SERVER_NAME;
@@ -66,7 +66,7 @@ pub(crate) struct StackEnd {
     connection: Option<(ConnectionHandle, Connection)>,
     local_ip: IpAddr,
     sends: bool,
-    /// See [`Listened`].
+    /// See [`ObservedControllers`].
     notice: Arc<AtomicU64>,
     is_connected: bool,
     /// Bytes of the streams that are not open yet, in their order; of one without end more than can be sent.
@@ -281,7 +281,7 @@ impl Machine for StackEnd {
     }
 }
 
-fn transport(flow: &Flow, side: End, controllers: Listened) -> TransportConfig {
+fn transport(flow: &Flow, side: End, controllers: ObservedControllers) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(Arc::new(controllers));
     // Links of the simulator have no largest packet to find.
@@ -308,7 +308,7 @@ pub(crate) fn end(flow: &Flow, side: End) -> Result<Driver, String> {
     };
     let seed = derive(&flow.seed, name);
     let notice = Arc::new(AtomicU64::new(0));
-    let controllers = Listened::new(flow.congestion, &notice);
+    let controllers = ObservedControllers::new(flow.congestion, &notice);
     let transport = Arc::new(transport(flow, side, controllers));
     let mut config = EndpointConfig::new(Arc::new(SeededKey(derive(&seed, "resets"))));
     let ids = derive(&seed, "connection identifiers");
@@ -319,13 +319,13 @@ pub(crate) fn end(flow: &Flow, side: End) -> Result<Driver, String> {
     let (client_crypto, server_crypto) = crypto(flow)?;
     let server = (side == End::Server).then(|| {
         let key = Arc::new(SeededKey(derive(&seed, "tokens")));
-        let mut server = ServerConfig::new(Arc::new(ListenedServer(server_crypto)), key);
+        let mut server = ServerConfig::new(Arc::new(ObservedServer(server_crypto)), key);
         server.transport_config(Arc::clone(&transport));
         server.time_source(Arc::new(NoCalendar));
         Arc::new(server)
     });
     let to_connect = (side == End::Client).then(|| {
-        let mut client = ClientConfig::new(Arc::new(ListenedClient(client_crypto)));
+        let mut client = ClientConfig::new(Arc::new(ObservedClient(client_crypto)));
         client.transport_config(transport);
         let first = derive(&seed, "first connection identifier");
         client.initial_dst_cid_provider(Arc::new(move || ConnectionId::new(&first[..20])));

@@ -12,26 +12,26 @@ use super::proto::crypto::{
 };
 use super::proto::transport_parameters::TransportParameters;
 use super::proto::{ConnectError, Side, TransportError};
-use crate::hearing::hear_packet;
+use crate::observation::observe_packet;
 
 /// Bytes of the tag of AES-GCM.
 const TAG: usize = 16;
 
-/// A session whose packets behind the handshake are listened to.
-struct Listened {
+/// A session whose packets behind the handshake are observed.
+struct ObservedSession {
     inner: Box<dyn Session>,
     /// Keys made so far: those of the handshake, then those of the data.
     keys: u8,
 }
 
-struct ListenedKey {
+struct ObservedKey {
     inner: Box<dyn PacketKey>,
 }
 
-impl ListenedKey {
+impl ObservedKey {
     fn seal(&self, path: dialect::PathId, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len() - self.inner.tag_len();
-        hear_packet(true, packet, &buf[header_len..end]);
+        observe_packet(true, packet, &buf[header_len..end]);
         dialect::encrypt(&*self.inner, path, packet, buf, header_len);
     }
 
@@ -43,12 +43,12 @@ impl ListenedKey {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         dialect::decrypt(&*self.inner, path, packet, header, payload)?;
-        hear_packet(false, packet, payload);
+        observe_packet(false, packet, payload);
         Ok(())
     }
 }
 
-impl PacketKey for ListenedKey {
+impl PacketKey for ObservedKey {
     dialect::packet_key!();
 
     fn tag_len(&self) -> usize {
@@ -64,14 +64,14 @@ impl PacketKey for ListenedKey {
     }
 }
 
-fn listened(keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
+fn observed(keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
     KeyPair {
-        local: Box::new(ListenedKey { inner: keys.local }),
-        remote: Box::new(ListenedKey { inner: keys.remote }),
+        local: Box::new(ObservedKey { inner: keys.local }),
+        remote: Box::new(ObservedKey { inner: keys.remote }),
     }
 }
 
-impl Session for Listened {
+impl Session for ObservedSession {
     fn initial_keys(&self, dst_cid: dialect::Id<'_>, side: Side) -> Keys {
         self.inner.initial_keys(dst_cid, side)
     }
@@ -111,13 +111,13 @@ impl Session for Listened {
             1 => keys,
             _ => Keys {
                 header: keys.header,
-                packet: listened(keys.packet),
+                packet: observed(keys.packet),
             },
         })
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        self.inner.next_1rtt_keys().map(listened)
+        self.inner.next_1rtt_keys().map(observed)
     }
 
     fn is_valid_retry(&self, orig_dst_cid: dialect::Id<'_>, header: &[u8], payload: &[u8]) -> bool {
@@ -134,10 +134,10 @@ impl Session for Listened {
     }
 }
 
-/// Sessions of a client that are listened to.
-pub(super) struct ListenedClient(pub(super) Arc<dyn ClientConfig>);
+/// Sessions of a client that are observed.
+pub(super) struct ObservedClient(pub(super) Arc<dyn ClientConfig>);
 
-impl ClientConfig for ListenedClient {
+impl ClientConfig for ObservedClient {
     fn start_session(
         self: dialect::Maker<'_, Self>,
         version: u32,
@@ -145,14 +145,14 @@ impl ClientConfig for ListenedClient {
         params: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let inner = Arc::clone(&self.0).start_session(version, server_name, params)?;
-        Ok(Box::new(Listened { inner, keys: 0 }))
+        Ok(Box::new(ObservedSession { inner, keys: 0 }))
     }
 }
 
-/// Sessions of a server that are listened to.
-pub(super) struct ListenedServer(pub(super) Arc<dyn ServerConfig>);
+/// Sessions of a server that are observed.
+pub(super) struct ObservedServer(pub(super) Arc<dyn ServerConfig>);
 
-impl ServerConfig for ListenedServer {
+impl ServerConfig for ObservedServer {
     fn initial_keys(
         &self,
         version: u32,
@@ -171,7 +171,7 @@ impl ServerConfig for ListenedServer {
         params: &TransportParameters,
     ) -> Box<dyn Session> {
         let inner = Arc::clone(&self.0).start_session(version, params);
-        Box::new(Listened { inner, keys: 0 })
+        Box::new(ObservedSession { inner, keys: 0 })
     }
 }
 

@@ -164,7 +164,7 @@ macro_rules! controller {
             lost_bytes: u64,
             largest_lost_pn: u64,
         ) {
-            hear_loss(sent, persistent);
+            observe_loss(sent, persistent);
             self.inner.on_congestion_event(
                 now,
                 sent,

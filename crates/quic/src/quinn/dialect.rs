@@ -143,7 +143,7 @@ macro_rules! controller {
             persistent: bool,
             lost_bytes: u64,
         ) {
-            hear_loss(sent, persistent);
+            observe_loss(sent, persistent);
             self.inner
                 .on_congestion_event(now, sent, persistent, lost_bytes);
             self.tell(WindowChange::Lost);

@@ -22,12 +22,12 @@ use crate::frames::{Frame, Frames};
 
 /// An observation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Observation {
     /// A packet behind the handshake is about to be encrypted, or has been decrypted.
     Packet {
         sent: bool,
         number: u64,
-        frames: SmallVec<[HeardFrame; 2]>,
+        frames: SmallVec<[ObservedFrame; 2]>,
     },
     /// Losses, as reported to the congestion controller.
     Lost { sent: Instant, persistent: bool },
@@ -41,7 +41,7 @@ pub(crate) enum Heard {
 
 /// A frame of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum HeardFrame {
+pub(crate) enum ObservedFrame {
     Stream {
         id: u64,
         offset: u64,
@@ -54,16 +54,16 @@ pub(crate) enum HeardFrame {
 }
 
 /// Notes a packet with what its payload says.
-pub(crate) fn hear_packet(sent: bool, number: u64, payload: &[u8]) {
+pub(crate) fn observe_packet(sent: bool, number: u64, payload: &[u8]) {
     let known = |frame| match frame {
-        Frame::Stream { id, offset, length } => Some(HeardFrame::Stream { id, offset, length }),
-        Frame::Ack(ranges) => Some(HeardFrame::Ack(ranges.collect())),
-        Frame::PathChallenge => Some(HeardFrame::PathChallenge),
-        Frame::PathResponse => Some(HeardFrame::PathResponse),
+        Frame::Stream { id, offset, length } => Some(ObservedFrame::Stream { id, offset, length }),
+        Frame::Ack(ranges) => Some(ObservedFrame::Ack(ranges.collect())),
+        Frame::PathChallenge => Some(ObservedFrame::PathChallenge),
+        Frame::PathResponse => Some(ObservedFrame::PathResponse),
         Frame::Eliciting | Frame::Other => None,
     };
     let frames = Frames::new(payload).filter_map(known).collect();
-    hear(Heard::Packet {
+    observe(Observation::Packet {
         sent,
         number,
         frames,
@@ -114,13 +114,13 @@ impl Message {
 }
 
 thread_local! {
-    static HEARD: RefCell<Vec<Heard>> = const { RefCell::new(Vec::new()) };
+    static OBSERVED: RefCell<Vec<Observation>> = const { RefCell::new(Vec::new()) };
     static RANDOM: Cell<(u64, [u8; 32])> = const { Cell::new((0, [0; 32])) };
 }
 
 /// Records an observation.
-pub(crate) fn hear(what: Heard) {
-    HEARD.with_borrow_mut(|heard| heard.push(what));
+pub(crate) fn observe(what: Observation) {
+    OBSERVED.with_borrow_mut(|observed| observed.push(what));
 }
 
 /// Random bytes for a stack: the n-th that it asks for under a seed.
@@ -132,16 +132,16 @@ pub(crate) fn random(bytes: &mut [u8]) {
     drawn.finalize_xof().fill(bytes);
 }
 
-/// Calls a stack, and appends its observations to `heard`. `random` is the count of its requests
+/// Calls a stack, and appends its observations to `observed`. `random` is the count of its requests
 /// for random bytes, and their seed.
-pub(crate) fn listen<T>(
+pub(crate) fn observing<T>(
     random: &mut (u64, [u8; 32]),
-    heard: &mut Vec<Heard>,
+    observed: &mut Vec<Observation>,
     call: impl FnOnce() -> T,
 ) -> T {
     static DISPATCH: OnceLock<Dispatch> = OnceLock::new();
-    let dispatch = DISPATCH.get_or_init(|| Dispatch::new(Listener));
-    HEARD.with_borrow_mut(Vec::clear);
+    let dispatch = DISPATCH.get_or_init(|| Dispatch::new(LogObserver));
+    OBSERVED.with_borrow_mut(Vec::clear);
     RANDOM.set(*random);
     let result = dispatcher::with_default(dispatch, || {
         let result = call();
@@ -152,7 +152,7 @@ pub(crate) fn listen<T>(
         result
     });
     *random = RANDOM.get();
-    HEARD.with_borrow_mut(|new| heard.append(new));
+    OBSERVED.with_borrow_mut(|new| observed.append(new));
     result
 }
 
@@ -167,7 +167,7 @@ const LINES: usize = 1 << 14;
 
 /// Interests to the messages that matter. A message is known by its text only, and a line of a module always
 /// says the same: what it says is looked at once, and a line that says nothing of matter is not asked again.
-struct Listener;
+struct LogObserver;
 
 /// Of each line of each module, by what is known of it: nothing, that it matters, or that it does not.
 static KNOWN: [[AtomicU8; LINES]; MODULES.len()] =
@@ -182,7 +182,7 @@ fn known(metadata: &Metadata<'_>) -> Option<&'static AtomicU8> {
     KNOWN[module].get(metadata.line()? as usize)
 }
 
-impl Subscriber for Listener {
+impl Subscriber for LogObserver {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         match known(metadata).map(|known| known.load(Ordering::Relaxed)) {
             Some(0 | MATTERS) if metadata.is_event() => Interest::always(),
@@ -214,7 +214,7 @@ impl Subscriber for Listener {
         let mut saying = Saying(None);
         event.record(&mut saying);
         if let Some(message) = saying.0 {
-            hear(Heard::Said(message));
+            observe(Observation::Said(message));
         }
         let learned = if saying.0.is_some() { MATTERS } else { IDLE };
         if let Some(known) = known(event.metadata()) {
