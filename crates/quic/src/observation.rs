@@ -33,7 +33,7 @@ pub(crate) enum Observation {
     Lost { sent: Instant, persistent: bool },
     /// The controller has another window, or is another one.
     Window { bytes: u64, by: WindowChange },
-    /// What the stack has said.
+    /// A log message.
     Said(Message),
     /// A line of a key log.
     Secret(String),
@@ -53,7 +53,7 @@ pub(crate) enum ObservedFrame {
     PathResponse,
 }
 
-/// Notes a packet with what its payload says.
+/// Records a packet with the frames of its payload.
 pub(crate) fn observe_packet(sent: bool, number: u64, payload: &[u8]) {
     let known = |frame| match frame {
         Frame::Stream { id, offset, length } => Some(ObservedFrame::Stream { id, offset, length }),
@@ -81,7 +81,7 @@ pub enum WindowChange {
     Lost,
 }
 
-/// Messages of a stack that say what cannot be seen otherwise.
+/// Log messages of a stack about events that cannot be observed otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// The probe timeout has fired.
@@ -123,7 +123,7 @@ pub(crate) fn observe(what: Observation) {
     OBSERVED.with_borrow_mut(|observed| observed.push(what));
 }
 
-/// Random bytes for a stack: the n-th that it asks for under a seed.
+/// Random bytes for a stack, from the seed and the number of the request.
 pub(crate) fn random(bytes: &mut [u8]) {
     let (asked, seed) = RANDOM.get();
     RANDOM.set((asked + 1, seed));
@@ -145,7 +145,7 @@ pub(crate) fn observing<T>(
     RANDOM.set(*random);
     let result = dispatcher::with_default(dispatch, || {
         let result = call();
-        // Asks the listener of this thread, so not later.
+        // This queries the subscriber of this thread, so it must happen here.
         if LEARNED.swap(false, Ordering::Relaxed) {
             rebuild_interest_cache();
         }
@@ -156,7 +156,7 @@ pub(crate) fn observing<T>(
     result
 }
 
-/// Modules in whose messages something may matter.
+/// The modules with messages of interest.
 const MODULES: [&str; 3] = [
     "quinn_proto::connection",
     "noq_proto::connection",
@@ -165,16 +165,16 @@ const MODULES: [&str; 3] = [
 /// Lines of a module that are distinguished.
 const LINES: usize = 1 << 14;
 
-/// Interests to the messages that matter. A message is known by its text only, and a line of a module always
-/// says the same: what it says is looked at once, and a line that says nothing of matter is not asked again.
+/// Receives the log messages of a stack. A message is identified by its text alone, and a line of a module always logs the
+/// same text, so each line is examined once; a line of no interest is not enabled again.
 struct LogObserver;
 
-/// Of each line of each module, by what is known of it: nothing, that it matters, or that it does not.
+/// For each line of each module: not yet examined (0), of interest, or not.
 static KNOWN: [[AtomicU8; LINES]; MODULES.len()] =
     [const { [const { AtomicU8::new(0) }; LINES] }; MODULES.len()];
 const MATTERS: u8 = 1;
 const IDLE: u8 = 2;
-/// Another line is known not to matter.
+/// A line of no interest has been found since the cache was last rebuilt.
 static LEARNED: AtomicBool = AtomicBool::new(false);
 
 fn known(metadata: &Metadata<'_>) -> Option<&'static AtomicU8> {
