@@ -443,7 +443,7 @@ class Probe:
 
     The flow sends `segments` segments under `scheme` ("abest", "wbest", "probe-gap", or "probe-
     train" for a single train) over `bottleneck`, its access link, of which it gets a notice at
-    its start for `told_flows` flows. `queue` is the limit of the bottleneck in packets, including
+    its start for `notice_flows` flows. `queue` is the limit of the bottleneck in packets, including
     the one in transmission. The links of the hosts have the rate `access`. Cross traffic uses
     `share` of the bottleneck, evenly, or with random gaps if it is `irregular`. Each of the
     `runs` begins at another phase of it. The bottleneck marks packets of ECN senders that have
@@ -459,7 +459,7 @@ class Probe:
         access: str = "10 Gbit/s",
         share: float = 0.0,
         irregular: bool = False,
-        told_flows: int = 1,
+        notice_flows: int = 1,
         segments: int = 100,
         profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
@@ -482,7 +482,8 @@ def run_probes(
 
     - `run`, `train` (its number), `segments` of it
     - `measure`: "capacity" for packet pairs, "available" for a chirp
-    - `sent_ns`, `told_ns`: when its first segment left and when the report came, from the SYN on
+    - `sent_ns`, `reported_ns`: when its first segment left and when its report came, both since the
+      SYN
     - `estimate_bps`: the reported rate; None if a segment was missing or no report came
     - `low_bps`, `high_bps`: the rates of its first and last gap, 0 for none
     - `capacity_bps`, `available_bps`: the true rate of the bottleneck and the part left by cross
@@ -722,8 +723,8 @@ class PathChange(TypedDict):
     at_ns: int
     make_ns: int
     breaks: bool
-    told_ns: int | None
-    told_wrong: bool
+    reported_ns: int | None
+    misstated: bool
 
 class Setup:
     """One run, complete: a network, its flows, and everything that happens to them from outside.

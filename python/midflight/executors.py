@@ -39,11 +39,11 @@ def run_local(
     done = 0
     for shard in shards:
 
-        def told(runs: int, of: int, shard: Shard = shard, before: int = done) -> None:
+        def report(runs: int, of: int, shard: Shard = shard, before: int = done) -> None:
             if progress is not None:
                 progress(before + len(shard.cells) * runs // max(of, 1), total)
 
-        tables = sweep.run_shard(shard, threads=threads, progress=told)
+        tables = sweep.run_shard(shard, threads=threads, progress=report)
         sweep.keep(folder, shard, tables)
         done += len(shard.cells)
         if progress is not None:

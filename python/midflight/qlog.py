@@ -46,11 +46,11 @@ def header(history: History) -> dict[str, Any]:
     """Return the first record: the description of the file and its run."""
     import midflight
 
-    told = next(one for one in history.setup.flows if one["name"] == history.flow)
+    described = next(one for one in history.setup.flows if one["name"] == history.flow)
     return {
         "file_schema": "urn:ietf:params:qlog:file:sequential",
         "serialization_format": "application/qlog+json-seq",
-        "title": f"{history.flow} with {told['scheme']}, run {history.setup.run or 0}",
+        "title": f"{history.flow} with {described['scheme']}, run {history.setup.run or 0}",
         "description": f"midflight {midflight.__version__}, model {midflight.MODEL_VERSION}, "
         f"digest {history.digest}",
         "trace": {
@@ -58,10 +58,10 @@ def header(history: History) -> dict[str, Any]:
                 "time_format": "relative_to_epoch",
                 "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
                 "group_id": history.flow,
-                "protocol_types": ["QUIC" if told["stack"] in QUIC_STACKS else "TCP"],
+                "protocol_types": ["QUIC" if described["stack"] in QUIC_STACKS else "TCP"],
             },
             "vantage_point": {
-                "type": "server" if told["direction"] == "down" else "client",
+                "type": "server" if described["direction"] == "down" else "client",
                 "flow": "client",
             },
             "event_schemas": EVENT_SCHEMAS,
@@ -75,8 +75,8 @@ def milliseconds(nanoseconds: float) -> float:
 
 def events(history: History) -> Iterator[dict[str, Any]]:
     """Yield an event for each of a trace that has one, in the same order."""
-    told = next(one for one in history.setup.flows if one["name"] == history.flow)
-    payload = told["payload_bytes"]
+    described = next(one for one in history.setup.flows if one["name"] == history.flow)
+    payload = described["payload_bytes"]
     metrics = Metrics(payload)
     state: str | None = None
     for row in history.rows:
@@ -88,7 +88,7 @@ def events(history: History) -> Iterator[dict[str, Any]]:
         if row.event == "rexmit":
             # A segment counts as lost when the sender retransmits it because it considers it lost.
             yield event(row, "quic:packet_lost", lost(row, sender_before.recovery is not None))
-        found = told_by(history, row) or plain(row, payload)
+        found = mapped(history, row) or plain(row, payload)
         if found is not None:
             yield event(row, *found)
         metrics.after(row, sender_before.max)
@@ -106,14 +106,14 @@ def event(row: Row, name: str, data: dict[str, Any]) -> dict[str, Any]:
     return {"time": milliseconds(row.time_ns), "name": name, "data": data}
 
 
-def told_by(history: History, row: Row) -> tuple[str, dict[str, Any]] | None:
+def mapped(history: History, row: Row) -> tuple[str, dict[str, Any]] | None:
     """Return the handoff, the change or the notice that an event marks."""
     if row.event not in ("break", "make", "notice"):
         return None
     name = "midflight:notice" if row.event == "notice" else "midflight:handoff"
     data: dict[str, Any] = {} if row.event == "notice" else {"phase": row.event}
     for one in history.path_changes:
-        when = {"break": one["at_ns"], "make": one["make_ns"], "notice": one["told_ns"]}
+        when = {"break": one["at_ns"], "make": one["make_ns"], "notice": one["notified_ns"]}
         if when[row.event] == row.time_ns:
             data |= {"of": one["kind"], "from": one["from_link"], "to": one["to_link"]}
     return name, data
@@ -184,7 +184,7 @@ class Metrics:
 
     def __init__(self, payload: int) -> None:
         self.payload = payload
-        self.told: dict[str, Any] = {}
+        self.reported: dict[str, Any] = {}
         self.now: dict[str, Any] = {}
         self.una = self.max = 0
 
@@ -221,10 +221,10 @@ class Metrics:
         news = {
             name: value
             for name, value in self.now.items()
-            if self.told.get(name) != value and name not in without
+            if self.reported.get(name) != value and name not in without
         }
         if news:
-            self.told.update(news)
+            self.reported.update(news)
             yield {
                 "time": milliseconds(time_ns),
                 "name": "quic:recovery_metrics_updated",

@@ -54,7 +54,7 @@ ROWS_AT_A_TIME = 20_000
 RUNS_AT_A_TIME = 32
 #: Values that a title does not name, how many it names, and how a description then begins.
 _TOLD = ("title", "description", "profile", "runs", "seed")
-_MOST_TOLD = 6
+_MOST_LISTED = 6
 _OWN = "About the scenario with its own values:"
 #: The starter scenarios that come with the package.
 STARTERS = Path(__file__).with_name("scenarios")
@@ -431,11 +431,11 @@ def run_pieces(
     piece = max(ROWS_AT_A_TIME * runs // plan.rows, RUNS_AT_A_TIME)
     for first in range(0, runs, piece):
 
-        def told(done: int, _of: int, first: int = first) -> object:
+        def report(done: int, _of: int, first: int = first) -> object:
             return progress(first + done, runs) if progress else None
 
         some = first, min(first + piece, runs)
-        yield run_tables([plan], threads=threads, progress=progress and told, runs=some)
+        yield run_tables([plan], threads=threads, progress=progress and report, runs=some)
 
 
 def starter_names() -> list[str]:
@@ -492,14 +492,14 @@ def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> lis
     """
     paths = {path for path, _ in sets}
     # The tables of a run have its profile, seed, number and senders in any case.
-    told = [
+    listed = [
         f"{path}={value}"
         for path, value in sets
         if path not in _TOLD and not path.endswith((".scheme", ".profile"))
     ]
-    some = ", ".join(told[:_MOST_TOLD])
-    more = f" and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
-    new = changed_words(words, f"but with {some}{more}" if told else "") if sets else {}
+    some = ", ".join(listed[:_MOST_LISTED])
+    more = f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
+    new = changed_words(words, f"but with {some}{more}" if listed else "") if sets else {}
     return [*sets, *((key, _quoted(one)) for key, one in new.items() if key not in paths)]
 
 

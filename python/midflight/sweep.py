@@ -460,11 +460,11 @@ class Sweep:
         pieces = list(self.pieces(shard.cells))
         for number, (cells, plans) in enumerate(pieces):
 
-            def told(done: int, total: int, number: int = number) -> object:
+            def report(done: int, total: int, number: int = number) -> object:
                 # Of the pieces alike: how many runs the others have is not known to this one.
                 return progress(number * total + done, len(pieces) * total) if progress else None
 
-            tables = run_tables(plans, threads=threads, progress=progress and told)
+            tables = run_tables(plans, threads=threads, progress=progress and report)
             for text, table in zip(texts.values(), tables, strict=True):
                 rows = self.rows(cells, table)
                 if number > 0:

@@ -98,7 +98,7 @@ def test_a_policy_in_python_gets_the_lowest_rate_of_its_life() -> None:
         ({SOURCE: "ecn"}, '"ecn" is not accepted; expected "link" or "scone"'),
     ],
 )
-def test_what_advice_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:
+def test_what_advice_has_not_is_reported_in_a_sentence(sets: dict[str, Any], says: str) -> None:
     with pytest.raises(MidflightError) as error:
         Scenario.from_dict(FAR).plan(sets={SOURCE: "scone", **sets})
     assert says in str(error.value)

@@ -134,7 +134,9 @@ def test_a_run_says_what_nodes_did(lossy: Path, capsys: pytest.CaptureFixture[st
     assert "a node on the path sent segment" in said
 
 
-def test_a_knob_without_its_agent_is_told(lossy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_knob_without_its_agent_is_reported(
+    lossy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", str(lossy), "--set", "set.snoop_cache=7"]) == 0
     assert "snoop_cache has no effect: no node of this run has snoop" in capsys.readouterr().err
     assert main(["run", str(lossy), "--set", "set.snoop_cache=7", "--set", "agent=snoop"]) == 0
@@ -163,7 +165,7 @@ def test_bad_input(lossy: Path, sets: dict[str, Any], says: str) -> None:
     assert says in str(refused.value)
 
 
-def test_every_agent_is_told_with_its_source() -> None:
+def test_every_agent_is_reported_with_its_source() -> None:
     for one in _core.agents():
         assert one["source"]
         assert all(knob["name"].startswith(one["name"].replace("-", "_")) for knob in one["knobs"])
@@ -210,7 +212,7 @@ def test_a_gateway_answers_before_the_satellite_does(tmp_path: Path) -> None:
     assert pep["delivered_ns"] < 0.75 * plain["duration_ns"]
 
 
-def test_a_failed_route_is_told_and_found_again(lossy: Path) -> None:
+def test_a_failed_route_is_reported_and_found_again(lossy: Path) -> None:
     clean = {f"links.{one}.loss": "uniform 0.0001%" for one in "ab"}
     sets = {**clean, "handoffs.0.gap": "3 s", "profile": "ns2"}
     plain, told = flow(lossy, **sets), flow(lossy, **sets, agent="elfn")

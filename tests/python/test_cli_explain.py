@@ -165,7 +165,7 @@ def test_a_stall_is_the_one_that_run_tells(scheme: str, end: str) -> None:
         assert texts[0].startswith("the run ended")
 
 
-def test_what_cannot_be_explained_without_an_instant_is_told(
+def test_what_cannot_be_explained_without_an_instant_is_reported(
     move: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for args, expected in (

@@ -155,7 +155,7 @@ class Empty(CongestionController):
     pass
 
 
-def test_errors_are_told_with_their_place() -> None:
+def test_errors_are_reported_with_their_place() -> None:
     for made, said in (
         (
             Failing,

@@ -22,7 +22,7 @@ def test_pairs_on_an_idle_path_tell_its_rate() -> None:
     assert all(abs(rate / 6e6 - 1) < 1e-5 for rate in table.column("estimate_bps"))
     assert table.column("available_bps") == [6e6] * 2
     # A round trip, and the transmission of four segments and an ACK.
-    for sent, told in zip(table.column("sent_ns"), table.column("told_ns"), strict=True):
+    for sent, told in zip(table.column("sent_ns"), table.column("reported_ns"), strict=True):
         assert 108e6 < told - sent < 108.2e6
 
 
@@ -31,7 +31,7 @@ def test_a_chirp_that_loses_a_segment_has_no_estimate() -> None:
     probe = Probe(bottleneck="2 Mbit/s, 10 ms", scheme="probe-train", queue=3, knobs=knobs)
     (table,) = run_probes([probe])
     assert table.column("estimate_bps") == [None]
-    assert table.column("told_ns") != [None]
+    assert table.column("reported_ns") != [None]
     assert table.column("drops")[0] > 0
 
 

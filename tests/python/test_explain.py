@@ -235,7 +235,7 @@ def test_flows_of_every_kind_can_be_explained(profile: str, recovery: str) -> No
 # ---- known moments ---------------------------------------------------------
 
 
-def test_an_order_is_told_with_its_author_its_notice_and_its_handoff() -> None:
+def test_an_order_is_reported_with_its_author_its_notice_and_its_handoff() -> None:
     found = explain(plan(), at_ns=2_310_000_000, what="rexmit")
     assert found is not None
     assert told(found.steps) == [
@@ -254,7 +254,7 @@ def test_an_order_is_told_with_its_author_its_notice_and_its_handoff() -> None:
     assert found.steps[1].text.endswith("; it said other numbers than `lte` has")
 
 
-def test_a_timeout_is_told_with_its_timer_and_what_became_of_the_segment() -> None:
+def test_a_timeout_is_reported_with_its_timer_and_what_became_of_the_segment() -> None:
     found = explain(plan(), at_ns=2_000_000_000, what="timeout")
     assert found is not None
     texts = [text for _, text in told(found.steps)]
@@ -306,7 +306,7 @@ def test_a_spurious_timeout_of_a_handoff_without_a_gap_names_it() -> None:
     assert told_since[1].endswith("nothing sent since then had been answered")
 
 
-def test_a_handoff_is_told_once() -> None:
+def test_a_handoff_is_reported_once() -> None:
     gap = Plan(MOVE, sets=[("handoffs.0.gap", "8 s")])
     found = explain(gap, at_ns=20_000_000_000, what="rto")
     assert found is not None
@@ -315,7 +315,7 @@ def test_a_handoff_is_told_once() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def test_an_rto_is_told_with_what_made_it() -> None:
+def test_an_rto_is_reported_with_what_made_it() -> None:
     far = Plan(MOVE, sets=list(FAR.items()))
     history = History(far)
     steps = Steps(history)
@@ -342,7 +342,7 @@ def test_an_rto_is_told_with_what_made_it() -> None:
         assert row.value == pytest.approx(max(now + 4 * new, 1), rel=1e-4)
 
 
-def test_late_segments_and_losses_are_told_apart() -> None:
+def test_late_segments_and_losses_are_distinguished() -> None:
     late = plan(
         "dcr-frto-ld",
         links__lte__reorder="linkrtx 10% 100ms",
@@ -381,7 +381,7 @@ def test_the_duplicates_counted_are_the_senders() -> None:
     check_standings(history, 40)
 
 
-def test_signals_and_closed_windows_are_told() -> None:
+def test_signals_and_closed_windows_are_reported() -> None:
     one = plan("freeze")
     found = explain(one, at_ns=2_330_000_000, what="ack")
     assert found is not None

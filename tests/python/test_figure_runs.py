@@ -102,7 +102,7 @@ def test_files_of_a_figures_run_are_written(tmp_path: Path) -> None:
     assert "--pcap is for one run of a figure" in str(refused.exception)
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_reported() -> None:
     run = figure_runs("daniel-kojo-2008", "8")[0]
     with pytest.raises(MidflightError, match="there is no run 1 of daniel-kojo-2008, figure 8"):
         run.setup(1)

@@ -374,12 +374,12 @@ def test_guests_give_what_they_leave_in_their_order(
     kernel = made_up(
         "sleep $(cat root/script); cp root/script out/packets; echo 7 > out/snmp-0; touch out/done"
     )
-    told: list[int] = []
+    done: list[int] = []
     guests = [Guest(text) for text in ("0.4", "0.1", "0.2", "0", "0.1")]
-    found = list(run_guests(kernel, guests, told=told.append))
+    found = list(run_guests(kernel, guests, progress=done.append))
     assert [one.packets.decode() for one in found] == ["0.4", "0.1", "0.2", "0", "0.1"]
     assert all(one.files == {"snmp-0": b"7\n"} for one in found)
-    assert told == [1, 2, 3, 4, 5]
+    assert done == [1, 2, 3, 4, 5]
     assert list((tmp_path / "guests").iterdir()) == []
 
 
@@ -505,7 +505,7 @@ def test_packets_are_compared_place_by_place() -> None:
     )
 
 
-def test_a_comparison_tells_its_progress_once_it_takes_long(
+def test_a_comparison_reports_its_progress_once_it_takes_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from midflight.cli import lab_run
@@ -516,7 +516,7 @@ def test_a_comparison_tells_its_progress_once_it_takes_long(
     asked = LabRuns(read_plan("wifi-to-lte"), Kernel(Path(), "6.12.9", 250, ""))
     packets = Packets(1, 2, 1, (None, None))
     found = [Compared("cubic", run, "download", {"sent": (1, 2)}, packets) for run in (0, 1)]
-    monkeypatch.setattr(lab_run, "asked_runs", lambda *_of: asked)
+    monkeypatch.setattr(lab_run, "requested_runs", lambda *_of: asked)
     monkeypatch.setattr("midflight.lab.comparison.compare_runs", lambda _of: iter(found))
     words = ["lab", "compare", "wifi-to-lte"]
 

@@ -75,7 +75,7 @@ def test_mptcp_goes_on_where_plain_tcp_ends(capfd: pytest.CaptureFixture[str]) -
 
 
 @needs_kernel
-def test_a_bulk_transfer_is_told_second_by_second(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_bulk_transfer_is_reported_second_by_second(capfd: pytest.CaptureFixture[str]) -> None:
     status, said = exec_example(capfd, "bulk", "server 8", "client")
     assert status == 0
     rates = [float(line.split()[-2]) for line in said.splitlines()]

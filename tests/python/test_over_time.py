@@ -276,7 +276,7 @@ def test_uploads_show_their_own_links() -> None:
     assert queue.curves[0].value.max() > 5
 
 
-def test_a_flow_that_tells_no_window_is_no_error() -> None:
+def test_a_flow_that_gives_no_window_is_no_error() -> None:
     class Silent:
         """A run with senders that report nothing, like another stack."""
 

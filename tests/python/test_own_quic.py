@@ -166,7 +166,7 @@ def test_flows_of_other_profiles_run_beside_it() -> None:
         ({"profile": "linux", "migration": "passive"}, 'or profile = "quic"'),
     ],
 )
-def test_what_it_does_not_do_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:
+def test_what_it_does_not_do_is_refused_in_a_sentence(sets: dict[str, Any], says: str) -> None:
     values = {"profile": "quic", **sets}
     with pytest.raises(MidflightError) as error:
         starter(**{f"flows__download__{key}": value for key, value in values.items()})
@@ -202,7 +202,7 @@ def test_a_notice_counts_the_packets_of_the_sender(profile: str, wire: int) -> N
     assert float(packets) in trace.column("value")
 
 
-def test_explain_tells_of_a_migration(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_reports_a_migration(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["explain", "wifi-to-5g", "--set", f"{PROFILE}=quic", "--what", "path_validated"]
     assert main(asked) == 0
     assert "path_validated" in capsys.readouterr().out

@@ -98,7 +98,7 @@ def test_every_segment_has_its_fate(tmp_path: Path) -> None:
         assert len(found["orders"]) == len(one.orders)
 
 
-def test_copies_that_were_not_under_way_together_are_told_apart() -> None:
+def test_copies_that_were_not_under_way_together_are_distinguished() -> None:
     times = {"sent": [0, 10, 20, 100], "segment": [1, 2, 1, 1], "rcv": [5, 12, 130, 140]}
 
     class Log(History):
@@ -432,7 +432,7 @@ def test_shapes_of_a_page_mean_one_thing(opened: Page) -> None:
     assert not {"diamond", "down", "cross", "dash"} & set(shapes)
 
 
-def test_hovering_tells_what_became_of_a_segment(opened: Page) -> None:
+def test_hovering_reports_what_became_of_a_segment(opened: Page) -> None:
     (one,) = histories(moving())
     at = "midflight.runs[0]"
     opened.run("midflight.look(0, 0.1e9, 0, 60)")
@@ -464,7 +464,7 @@ def test_hovering_tells_what_became_of_a_segment(opened: Page) -> None:
     )
 
 
-def test_hovering_tells_of_acks_orders_and_handoffs(opened: Page) -> None:
+def test_hovering_reports_acks_orders_and_handoffs(opened: Page) -> None:
     runs = histories(moving(), schemes=SCHEMES)
     duplicate = int(np.flatnonzero(np.diff(runs[0].values("ack")) == 0)[0]) + 1
     time, number = runs[0].times("ack")[duplicate], runs[0].values("ack")[duplicate]
@@ -626,7 +626,7 @@ def test_dark_where_dark_is_preferred(opened: Page) -> None:
     assert colours(opened) == dark
 
 
-def test_a_page_begins_where_it_is_told_to(browser: Browser, tmp_path: Path) -> None:
+def test_a_page_begins_at_the_given_time(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "zoomed.html"
     args = ["--from", "0.1 s", "--until", "0.3 s", "--segments", "50:300"]
     assert main(["plot", "wifi-to-lte", *args, "--out", str(file)]) == 0

@@ -191,7 +191,7 @@ def test_an_edited_policy_is_another_one(tmp_path: Path) -> None:
         list(Sweep.of(scenario("sack"), {"seed": "1"}, policies={"x": lambda: Silent()}).shards())
 
 
-def test_errors_of_a_policy_are_told_everywhere(
+def test_errors_of_a_policy_are_reported_everywhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.py"

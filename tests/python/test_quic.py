@@ -284,14 +284,14 @@ def test_several_streams_carry_the_same_data() -> None:
         ({"stack": "aioquic", "resume": True}, "keeps its window at a migration"),
     ],
 )
-def test_what_a_stack_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:
+def test_what_a_stack_lacks_is_refused_in_a_sentence(sets: dict[str, Any], says: str) -> None:
     with pytest.raises(MidflightError) as error:
         starter(**{f"flows__download__{key}": value for key, value in sets.items()})
     assert says in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_the_command_line_tells_who_made_the_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_reports_who_made_the_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "wifi-to-5g", "--set", f"{STACK}=quinn"]) == 0
     out = capsys.readouterr().out
     assert midflight.QUIC_STACKS["quinn"] in out
@@ -422,7 +422,7 @@ def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_a_report_tells_of_the_stack_and_of_paths(
+def test_a_report_describes_the_stack_and_paths(
     sets: dict[str, Any], shows: list[str], tmp_path: Path
 ) -> None:
     page = report_run(

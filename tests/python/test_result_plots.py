@@ -196,7 +196,7 @@ def test_mistakes_with_results(
     assert not out.exists()
 
 
-def test_what_a_map_pools_is_told(
+def test_what_a_map_pools_is_noted(
     swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["plot", str(swept), "--kind", "heatmap", "--y", "seed", "--value", "duration_ns"]

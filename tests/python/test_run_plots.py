@@ -74,7 +74,7 @@ def test_a_history_is_what_the_trace_says() -> None:
     ]
 
 
-def test_the_rto_is_told_when_it_changes() -> None:
+def test_the_rto_is_noted_when_it_changes() -> None:
     (one,) = histories(moving(profile="rfc"))
     rto = one.steps("rto_value")
     assert rto.time_ns[0] == 0
@@ -349,7 +349,7 @@ def test_a_single_value_has_no_quartiles(values: int) -> None:
     assert not [one for one in axes.collections if one not in {c[2][0] for c in axes.containers}]
 
 
-def test_nine_lines_are_told_apart() -> None:
+def test_nine_lines_differ_visibly() -> None:
     """By each of marker, line and colour; by the colour also by those who see fewer of them."""
     assert len(SERIES) == 9
     for look in ("colour", "line", "marker"):
@@ -584,7 +584,7 @@ def test_shapes_of_a_figure_mean_one_thing() -> None:
     assert len(set(markers.values())) == len(markers) > 5
 
 
-def test_settings_without_effect_are_told(
+def test_settings_without_effect_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = ["plot", "wifi-to-lte", "--set", "set.a1_trigger=delay", "--kind", "window"]

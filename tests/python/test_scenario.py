@@ -162,7 +162,7 @@ def test_parquet_is_what_the_table_is(tmp_path: Path) -> None:
     assert read.column("flow").to_pylist() == ["download"]
 
 
-def test_false_fast_retransmits_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_false_fast_retransmits_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["run", "wifi-to-lte", "--set", "links.wifi.reorder=linkrtx 5% 20ms"]
     assert main(args) == 0
     text = capsys.readouterr().out

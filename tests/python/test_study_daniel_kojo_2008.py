@@ -303,7 +303,7 @@ def test_a_corrected_row_keeps_its_earlier_reading(study: Study, runs: Runs, row
     assert reading.outcome == EARLIER[row]
 
 
-def test_the_trigger_of_a1_tells_only_at_equal_delay(runs: Runs) -> None:
+def test_the_trigger_of_a1_reports_only_at_equal_delay(runs: Runs) -> None:
     """What the listing names beside a longer delay acts where the bandwidth falls alone."""
 
     def same(cell: Cell) -> bool:

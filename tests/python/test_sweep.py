@@ -461,7 +461,7 @@ def test_ranges() -> None:
         ("flows.download.scheme=[1", "is no list in TOML"),
     ],
 )
-def test_mistakes_are_told(
+def test_mistakes_are_reported(
     axis: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -491,7 +491,7 @@ def test_other_mistakes_too(
     assert expected in capsys.readouterr().err
 
 
-def test_no_axis_is_told() -> None:
+def test_no_axis_is_reported() -> None:
     with pytest.raises(MidflightError, match="the sweep has no axis"):
         Sweep.of(Scenario.read("wifi-to-lte"))
 
@@ -633,7 +633,7 @@ def test_each_metric_has_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert other.splitlines()[0].endswith("flows.csv, phases.csv, comparison-stall_ns.csv")
 
 
-def test_tails_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tails_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import numpy as np
 
     more = ["--axis", f"{AT}=0.1s:0.5s:0.02s"]
@@ -645,7 +645,7 @@ def test_tails_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (found["p5"], found["p95"]) == pytest.approx(np.percentile(values, [5, 95]))
 
 
-def test_handoffs_that_no_flow_meets_are_told(
+def test_handoffs_that_no_flow_meets_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = ["run", "wifi-to-lte", "--set", f"{AT}=5s"]
@@ -691,7 +691,7 @@ def test_pairs_that_were_over_before_the_handoff_count_apart(
     assert {**both, "done_before": "0"} == alone
 
 
-def test_seeds_are_a_sample_unless_told_apart(
+def test_seeds_are_a_sample_unless_kept_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     axes = ["--axis", "seed=1:4:1", "--set", "links.lte.loss=uniform 1%"]

@@ -115,7 +115,7 @@ def test_a_sweep_over_recordings(
     capsys.readouterr()
 
 
-def test_verify_tells_of_a_changed_file(
+def test_verify_reports_a_changed_file(
     drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A manifest repeats a run with a recording, and is refused for another content."""

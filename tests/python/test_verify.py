@@ -61,7 +61,7 @@ def test_another_digest_or_scenario_is_noticed(
     assert json.loads(capsys.readouterr().out)["same"] is False
 
 
-def test_another_model_is_told_and_still_run(
+def test_another_model_is_reported_and_still_run(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()

@@ -377,8 +377,8 @@ impl Runner<'_> {
     /// Whether there is an error that no call has returned yet.
     pub(super) fn has_error(&self) -> bool {
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
-        let tells = matches!(over, Some(Over::Reset | Over::Refused | Over::TimedOut));
-        tells && !self.sockets.failed
+        let is_error = matches!(over, Some(Over::Reset | Over::Refused | Over::TimedOut));
+        is_error && !self.sockets.failed
     }
 
     /// `ioctl(4, SIOCINQ, [1000]) = 0`: bytes that can be read, or that are not acknowledged or not
@@ -485,7 +485,7 @@ impl Runner<'_> {
             return Ok(Some(Err(error)));
         }
         if is_established {
-            let again = std::mem::replace(&mut self.sockets.told_connected, true) && !waits;
+            let again = std::mem::replace(&mut self.sockets.saw_connected, true) && !waits;
             return Ok(Some(if again { Err("EISCONN") } else { Ok(0) }));
         }
         Ok((!waits).then_some(Err("EALREADY")))

@@ -151,7 +151,7 @@ impl Runner<'_> {
             if !has("MSG_PEEK") {
                 connection.read(now, taken);
             }
-            self.tell_queue(call);
+            self.report_queue(call);
             return Ok(Some(Ok(taken as i64)));
         }
         if ended || self.sockets.read_shut {
@@ -171,7 +171,7 @@ impl Runner<'_> {
     }
 
     /// What `recvmsg` reports about the remaining bytes and the end of the data (tcp_inq_hint()).
-    fn tell_queue(&mut self, call: &Call) {
+    fn report_queue(&mut self, call: &Call) {
         let Some(connection) = self.connection.as_ref() else {
             return;
         };

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_ranges_of_times_are_told_from_ellipses() {
+    fn times_and_ranges_of_times_are_distinguished_from_ellipses() {
         use Token::{Ellipsis, Number, Symbol};
         assert_eq!(tokens("0...0.2"), [Number("0"), Ellipsis, Number("0.2")]);
         assert_eq!(

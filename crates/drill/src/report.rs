@@ -239,7 +239,7 @@ pub fn drill_fields() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// A field's value in a failure message.
-pub(super) fn told_value(field: Field, value: f64) -> String {
+pub(super) fn value_text(field: Field, value: f64) -> String {
     let known = FIELDS.iter().find(|(known, ..)| *known == field);
     let name = known.map_or("", |(_, name, _)| *name);
     let mut states = CA_STATES.iter();

@@ -8,7 +8,7 @@ use super::call::held_against;
 use super::data::Seen;
 use super::environment::Environment;
 use super::expression::{Check, Step, Variables, Verdict};
-use super::report::{told_value, DrillRun, Failure};
+use super::report::{value_text, DrillRun, Failure};
 use super::script::{Action, Call, Ecn, Script, SegmentSpec, Statement, When};
 use super::sockets::Sockets;
 use super::tested::{Carries, Sent, Tested};
@@ -311,7 +311,7 @@ impl<'a> Runner<'a> {
             let now = self.present();
             let opened = Tested::open(&self.environment, now, Some(spec), &self.sockets.set);
             self.connection = Some(self.explain(line, opened)?);
-            self.tell_without(line);
+            self.report_without(line);
             return Ok(Ok(()));
         };
         if connection.is_within(spec) {
@@ -323,15 +323,15 @@ impl<'a> Runner<'a> {
             return self.refuse(line, what, why);
         }
         if spec.syn {
-            self.tell_without(line);
+            self.report_without(line);
         } else {
-            self.tell_idle_options(line, spec);
+            self.report_idle_options(line, spec);
         }
         self.settle()?;
         Ok(Ok(()))
     }
 
-    fn tell_without(&mut self, line: u32) {
+    fn report_without(&mut self, line: u32) {
         let without = self
             .connection
             .as_ref()
@@ -342,7 +342,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Adds a note on the ignored options of a segment after the handshake.
-    fn tell_idle_options(&mut self, line: u32, spec: &SegmentSpec) {
+    fn report_idle_options(&mut self, line: u32, spec: &SegmentSpec) {
         let Some(connection) = &self.connection else {
             return;
         };
@@ -578,7 +578,7 @@ impl<'a> Runner<'a> {
         let mut seen: Vec<_> = check
             .fields
             .iter()
-            .map(|&f| told_value(f, value(f)))
+            .map(|&f| value_text(f, value(f)))
             .collect();
         if verdict == Verdict::DividesByZero {
             seen.push("division by zero".into());

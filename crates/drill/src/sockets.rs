@@ -25,7 +25,7 @@ pub(super) struct Sockets {
     /// A call has returned the error that ended the connection.
     pub(super) failed: bool,
     /// A call has reported that the connection is established.
-    pub(super) told_connected: bool,
+    pub(super) saw_connected: bool,
     /// The end of the other side's data has been read.
     pub(super) end_read: bool,
 }

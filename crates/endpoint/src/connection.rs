@@ -432,10 +432,11 @@ impl Connection {
         let (ece, cwr, ect) = if syn {
             // A requesting SYN has both flags, but not a retransmitted one, because it may have been
             // dropped for them (RFC 3168 section 6.1.1); a responding SYN has ECE alone.
-            let asks = self.connecting && self.settings.ecn == Ecn::Ask && !segment.retransmission;
+            let requests =
+                self.connecting && self.settings.ecn == Ecn::Ask && !segment.retransmission;
             (
-                asks || !self.connecting && self.congestion.agreed,
-                asks,
+                requests || !self.connecting && self.congestion.agreed,
+                requests,
                 false,
             )
         } else {
@@ -643,7 +644,7 @@ impl Connection {
         }
     }
 
-    /// Time has passed; returns whether the retransmission timer has expired. Does nothing before
+    /// Time has passed; returns whether the retransmission timer has expired. Actions nothing before
     /// [`Self::next_timeout`].
     pub fn on_timeout<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.next_timeout().is_none_or(|due| due > now) {

@@ -47,8 +47,8 @@ pub(crate) fn path_changes<'py>(
         entry.set_item("at_ns", one.at.as_nanos())?;
         entry.set_item("make_ns", one.make.as_nanos())?;
         entry.set_item("breaks", one.breaks)?;
-        entry.set_item("told_ns", one.notified.map(Instant::as_nanos))?;
-        entry.set_item("told_wrong", one.told_wrong)?;
+        entry.set_item("notified_ns", one.notified.map(Instant::as_nanos))?;
+        entry.set_item("misstated", one.misstated)?;
         list.append(entry)?;
     }
     Ok(list)

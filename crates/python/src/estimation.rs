@@ -16,7 +16,7 @@ use crate::{link, refuse, Link};
 ///
 /// The flow sends `segments` segments under `scheme` ("abest", "wbest", "probe-gap", or "probe-
 /// train" for a single train) over `bottleneck`, its access link, of which it gets a notice at
-/// its start for `told_flows` flows. `queue` is the limit of the bottleneck in packets, including
+/// its start for `notice_flows` flows. `queue` is the limit of the bottleneck in packets, including
 /// the one in transmission. The links of the hosts have the rate `access`. Cross traffic uses
 /// `share` of the bottleneck, evenly, or with random gaps if it is `irregular`. Each of the
 /// `runs` begins at another phase of it. The bottleneck marks packets of ECN senders that have
@@ -30,10 +30,10 @@ pub(crate) struct Probe {
 impl Probe {
     #[new]
     #[pyo3(signature = (*, bottleneck, scheme, queue = 1000, access = "10 Gbit/s", share = 0.0, irregular = false,
-        told_flows = 1, segments = 100, profile = "linux", knobs = BTreeMap::new(), seed = 1,
+        notice_flows = 1, segments = 100, profile = "linux", knobs = BTreeMap::new(), seed = 1,
         runs = vec![0], mark_after = None))]
     #[pyo3(
-        text_signature = "(*, bottleneck, scheme, queue=1000, access='10 Gbit/s', share=0.0, irregular=False, told_flows=1, \
+        text_signature = "(*, bottleneck, scheme, queue=1000, access='10 Gbit/s', share=0.0, irregular=False, notice_flows=1, \
         segments=100, profile='linux', knobs={}, seed=1, runs=[0], mark_after=None)"
     )]
     #[allow(
@@ -47,7 +47,7 @@ impl Probe {
         access: &str,
         share: f64,
         irregular: bool,
-        told_flows: u32,
+        notice_flows: u32,
         segments: u64,
         profile: &str,
         knobs: BTreeMap<String, String>,
@@ -63,7 +63,7 @@ impl Probe {
             access: access.parse().map_err(|e: UnitError| refuse(e))?,
             share,
             irregular,
-            told_flows,
+            notice_flows,
             segments,
             scheme,
             profile: profile.into(),
@@ -87,7 +87,8 @@ impl Probe {
 ///
 /// - `run`, `train` (its number), `segments` of it
 /// - `measure`: "capacity" for packet pairs, "available" for a chirp
-/// - `sent_ns`, `told_ns`: when its first segment left and when the report came, from the SYN on
+/// - `sent_ns`, `reported_ns`: when its first segment left and when its report came, both since the
+///   SYN
 /// - `estimate_bps`: the reported rate; None if a segment was missing or no report came
 /// - `low_bps`, `high_bps`: the rates of its first and last gap, 0 for none
 /// - `capacity_bps`, `available_bps`: the true rate of the bottleneck and the part left by cross
@@ -143,7 +144,7 @@ fn table(probe: &midflight_study::Probe, runs: &[ProbeRun]) -> PyResult<Table> {
     );
     t.int("sent_ns", ints(&|t| t.sent.as_nanos()));
     let reported = |t: &TrainRow| t.reported.map(|at| at.as_nanos() as i64);
-    t.maybe_int("told_ns", rows.iter().map(|r| reported(&r.2)).collect());
+    t.maybe_int("reported_ns", rows.iter().map(|r| reported(&r.2)).collect());
     let estimate = |t: &TrainRow| t.estimate.map(|rate| rate.as_bps() as i64);
     t.maybe_int(
         "estimate_bps",

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn impossible_values_are_refused() {
         let good = traffic(on_off(Some(1.5)));
         assert_eq!(good.problem(), None);
         let of = |on, shape| {

@@ -692,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn impossible_values_are_refused() {
         let with_loss = |model| loss(model, 0).problem();
         let gilbert = |good, bad, flip| with_loss(LossModel::Gilbert { good, bad, flip });
         assert_eq!(gilbert(GOOD, BAD, 0.5), None);

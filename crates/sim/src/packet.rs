@@ -453,8 +453,8 @@ impl PacketOptions {
 
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
-        let says_nothing = ack.option == AckOption::Nothing && ack.window.is_none();
-        if ack.sack.is_empty() && ack.echo.is_none() && says_nothing {
+        let is_plain = ack.option == AckOption::Nothing && ack.window.is_none();
+        if ack.sack.is_empty() && ack.echo.is_none() && is_plain {
             return OptionsId::NONE;
         }
         self.acks.insert(Options {

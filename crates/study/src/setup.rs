@@ -173,7 +173,7 @@ pub struct PathChange {
     /// When the notice reaches the senders that get one.
     pub notified: Option<Instant>,
     /// The notice has another rate or delay than the new link.
-    pub told_wrong: bool,
+    pub misstated: bool,
 }
 
 /// A run: the network and flows, the external events, the measure and the end.

@@ -166,7 +166,7 @@ fn estimates_of_chirps_and_the_truth() {
             access: Rate::from_mbps(1000),
             share,
             irregular: true,
-            told_flows: 1,
+            notice_flows: 1,
             segments: 8000,
             scheme: "rapid".into(),
             profile: "rfc".into(),

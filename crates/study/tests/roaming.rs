@@ -443,7 +443,7 @@ fn a_trace_has_the_digest_of_its_run() {
 }
 
 #[test]
-fn a_trace_ends_when_told_to() {
+fn a_trace_ends_at_its_limit() {
     let node = paper("sack");
     let stopped = trace_roaming(&node, 0, Instant::ZERO, node.end, &[], &mut || false);
     assert!(matches!(stopped, Err(StudyError::Interrupted)));
@@ -502,7 +502,7 @@ fn setups_that_cannot_run_are_refused() {
 }
 
 #[test]
-fn a_run_stops_when_told() {
+fn a_run_stops_at_its_limit() {
     let mut endless = paper("ehn");
     endless.end = Instant::from_nanos(u64::MAX / 2);
     handoffs(&mut endless).every = Duration::from_secs(1_000_000);

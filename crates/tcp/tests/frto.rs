@@ -391,7 +391,7 @@ fn with_sack_step_3_accepts_sacks_of_earlier_segments() {
 
 /// (3b) with each response. FlightSize and cwnd were 6 and ssthresh 5.
 #[test]
-fn step_3b_answers_as_it_is_told() {
+fn step_3b_answers_as_set() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         for (response, window, sent) in [
             // FlightSize + min(acknowledged, IW), and slow start up to the data in flight.

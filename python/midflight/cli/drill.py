@@ -161,14 +161,14 @@ def show(result: dict[str, Any], *, verbose: bool) -> None:
     notes: set[tuple[int, str]] = set()
     for run in result["runs"]:
         print("\n".join(described(result["file"], run)))
-        told = {(note["line"], note["text"]) for note in run["notes"]}
+        new = {(note["line"], note["text"]) for note in run["notes"]}
         if run["passed"] and not verbose:
             # The open end of a script is noted although it passes.
-            told = {note for note in told if note[1].startswith("the script ends")}
-        if told:
-            for line, text in sorted(told - notes):
+            new = {note for note in new if note[1].startswith("the script ends")}
+        if new:
+            for line, text in sorted(new - notes):
                 print(f"      note: {result['file']}:{line}: {text}")
-            notes |= told
+            notes |= new
 
 
 def described(file: str, run: Drill) -> Iterator[str]:

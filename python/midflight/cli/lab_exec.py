@@ -217,7 +217,7 @@ def notes(found: Programs) -> list[str]:
     return said
 
 
-def told(one: Program) -> dict[str, Any]:
+def fields(one: Program) -> dict[str, Any]:
     """Return a program's outputs and status as values for JSON."""
     return {
         "status": one.status,
@@ -232,8 +232,8 @@ def values(kernel: Kernel, found: Programs) -> dict[str, Any]:
 
     return {
         "kernel": kernel.about(),
-        "client": told(found.client),
-        "server": told(found.server),
+        "client": fields(found.client),
+        "server": fields(found.server),
         "files": {name: len(data) for name, data in found.files.items()},
         "packets": events(found.packets),
         "counters": [one._asdict() for one in found.counters],

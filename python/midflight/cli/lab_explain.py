@@ -9,7 +9,7 @@ import typer
 from midflight.cli.explain import FlowOption, RunOption, answer, read_question, read_run
 from midflight.cli.input import check_run
 from midflight.cli.lab_exec import KernelOption, LimitOption, SysctlsOption
-from midflight.cli.lab_run import asked_runs
+from midflight.cli.lab_run import requested_runs
 from midflight.cli.options import FileArgument, OwnSeedOption, SetsOption
 from midflight.cli.run import with_shorthands
 
@@ -54,7 +54,7 @@ def explain(
 
     question, number = read_question(at, what), read_run(run)
     all_sets = with_shorthands(sets, profile, None, seed)
-    asked = asked_runs(file, all_sets, None, sysctls, kernel, limit, OURS)
+    asked = requested_runs(file, all_sets, None, sysctls, kernel, limit, OURS)
     check_run(number, asked.runs)
     words = ["midflight", "lab", "explain", file]
     words += [word for one in all_sets for word in ("--set", one)]

@@ -92,7 +92,7 @@ def read_congestion(text: str | None, stack: str) -> tuple[str, ...]:
     return names
 
 
-def asked_runs(
+def requested_runs(
     file: str,
     sets: Sequence[str],
     congestion: str | None,
@@ -224,7 +224,9 @@ def run(
     )
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)
-    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack, sample, host=host)
+    asked = requested_runs(
+        file, all_sets, congestion, sysctls, kernel, limit, stack, sample, host=host
+    )
     check_run(watched.run, asked.runs)
     words = [f"--set={one}" for one in all_sets]
     words += [] if congestion is None else [f"--cc={congestion}"]
@@ -338,7 +340,7 @@ def compare(
     from midflight.lab.comparison import compare_runs
 
     all_sets = with_shorthands(sets, profile, runs, seed)
-    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
+    asked = requested_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
     found: list[Compared] = []
     total = asked.runs * len(asked.congestion) * len(asked.scenario["flows"])
     with progress_display(quiet_s=QUIET_S) as progress:

@@ -537,8 +537,8 @@ def plot_results(
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
     flows = list(dict.fromkeys(str(one) for one in columns.get("flow", ())))
-    told_apart = {"flow", "scheme"} & {*by, *kept}
-    if (by or kind == "heatmap") and len(flows) > 1 and not told_apart:
+    kept_apart = {"flow", "scheme"} & {*by, *kept}
+    if (by or kind == "heatmap") and len(flows) > 1 and not kept_apart:
         note(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"

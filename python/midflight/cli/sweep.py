@@ -183,7 +183,7 @@ def sweep(
         policies=own,
     )
     check_sets(asked, sets)
-    told_apart = read_by(by, asked)
+    kept_apart = read_by(by, asked)
     share = read_share(shard)
     how_many = read_whole("--threads", threads, 0, 1024)
     run = read_executor(executor, jobs, how_many, share, read_job(job or []))
@@ -207,7 +207,7 @@ def sweep(
             )
             return
         asked.merge(folder)
-        made = Summary.of(asked, folder, metric, told_apart, after)
+        made = Summary.of(asked, folder, metric, kept_apart, after)
         if made.compared:
             with open_result(folder / made.file) as table:
                 csv.writer(table, lineterminator="\n").writerows(made.comparison_rows())

@@ -4,8 +4,8 @@
 >>> from midflight.explain import explain
 >>> from midflight.scenario import Scenario
 >>> plan = Scenario.read("wifi-to-lte").plan(sets={"flows.download.scheme": "enhanced"})
->>> told = explain(plan, at_ns=midflight.parse_duration("0.8 s"))
->>> told.steps[-1].text
+>>> explained = explain(plan, at_ns=midflight.parse_duration("0.8 s"))
+>>> explained.steps[-1].text
 'the handoff from `wifi` to `lte` began; there was no link until 0.8 s'
 """
 
@@ -196,13 +196,15 @@ def explain(
         steps = chain(history, row.index)
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
-        told = explained(history, row, why, steps)
+        explanation = explained(history, row, why, steps)
         remark = ""
         if why == NOTHING_NEAR and row.time_ns == history.opened_ns:
-            told = replace(told, why_chosen=f"the last event at or before {clock(at_ns)}")
+            explanation = replace(
+                explanation, why_chosen=f"the last event at or before {clock(at_ns)}"
+            )
         elif why == NOTHING_NEAR:
             remark = f"Nothing notable happened just before {when(at_ns)}."
-        return replace(told, ended_ns=ended_ns, remark=remark)
+        return replace(explanation, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
 
@@ -240,10 +242,10 @@ def explain_stall(
 ) -> Explanation | None:
     """Explain the longest time without an ACK of new data; None if nothing was sent."""
     setup = setup_of(source, run)
-    told = setup.stall(flow=flow)
-    if told is None:
+    longest = setup.stall(flow=flow)
+    if longest is None:
         return None
-    begin_ns, end_ns, digest = told["from_ns"], told["until_ns"], told["digest"]
+    begin_ns, end_ns, digest = longest["from_ns"], longest["until_ns"], longest["digest"]
 
     def look(size: int) -> Explanation:
         history = History(setup, flow=flow, near_ns=end_ns, size=size, digest=digest)

@@ -134,16 +134,16 @@ def _of_stall(
 
     asked = table.times("request", is_it)
     read = table.times("segment", is_it)
-    asked_ns = asked[0] if asked else row.time_ns
+    requested_ns = asked[0] if asked else row.time_ns
     until_ns = read[0] if read else end_ns
     text = (
         f"playback stopped: the buffer was empty, and video segment {row.detail} had not been read"
     )
-    sentences = [(row.time_ns, text), (asked_ns, f"video segment {row.detail} was requested")]
+    sentences = [(row.time_ns, text), (requested_ns, f"video segment {row.detail} was requested")]
     if read:
         sentences.append(
             (until_ns, f"video segment {row.detail} was read, after the buffer was empty")
         )
     else:
         sentences.append((until_ns, f"the run ended, and video segment {row.detail} was not read"))
-    return sentences, (asked_ns, until_ns)
+    return sentences, (requested_ns, until_ns)

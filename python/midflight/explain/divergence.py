@@ -94,13 +94,15 @@ def compare(
     )
     (first, second), flows = setups[0].compare(setups[1], names)
     same = {name: common for name, (common, _) in zip(names, flows, strict=True)}
-    parted = [(told["at_ns"], place) for place, (_, told) in enumerate(flows) if told is not None]
+    parted = [
+        (fields["at_ns"], place) for place, (_, fields) in enumerate(flows) if fields is not None
+    ]
     divergence = None
     if first != second and parted:
         _, place = min(parted)
-        common, told = flows[place]
-        assert told is not None
-        divergence = part(setups, (first, second), names[place], common, told)
+        common, fields = flows[place]
+        assert fields is not None
+        divergence = part(setups, (first, second), names[place], common, fields)
     return Comparison((first, second), same, only, divergence, flow)
 
 
@@ -109,13 +111,13 @@ def part(
     digests: tuple[str, str],
     flow: str,
     common: int,
-    told: DivergenceFields,
+    fields: DivergenceFields,
 ) -> Divergence:
     """Return the description of a divergence after this number of common events."""
-    time_ns, last = told["at_ns"], told["last"]
+    time_ns, last = fields["at_ns"], fields["last"]
 
     def look(place: int, size: int) -> tuple[Side, list[Row]]:
-        event = told["events"][place]
+        event = fields["events"][place]
         history = History(
             setups[place],
             flow=flow,
@@ -125,7 +127,7 @@ def part(
         )
         orders = [
             Row(index, at_ns, "order", 0.0, text, None, None, None, "", by, ordered, None)
-            for index, at_ns, text, by, ordered in told["orders"][place]
+            for index, at_ns, text, by, ordered in fields["orders"][place]
         ]
         before, then = history.sender(time_ns), history.sender(time_ns + 1)
         earlier = [] if last is None or place else compared(history.backward(last + 1))

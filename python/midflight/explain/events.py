@@ -206,7 +206,7 @@ class History:
     @cached_property
     def rows(self) -> list[Row]:
         """All events of the window."""
-        return [Row(*told) for told in self.events.rows()]
+        return [Row(*values) for values in self.events.rows()]
 
     # ---- events by their numbers ---------------------------------------
 
@@ -415,8 +415,8 @@ class History:
         """Return the state of the sender after everything before that instant; empty for a QUIC
         stack.
         """
-        told = next(one for one in self.setup.flows if one["name"] == self.flow)
-        if told["stack"] in QUIC_STACKS:
+        described = next(one for one in self.setup.flows if one["name"] == self.flow)
+        if described["stack"] in QUIC_STACKS:
             return {}
         return dict(self.events.sender(at_ns))
 
@@ -434,4 +434,4 @@ def listed(
 ) -> tuple[list[Row], str]:
     """Return all events of a name in the order of time, and the digest of the run."""
     events = setup_of(source, run).events(flow=flow, name=name)
-    return [Row(*told) for told in events.rows()], events.digest or ""
+    return [Row(*values) for values in events.rows()], events.digest or ""

@@ -458,20 +458,20 @@ class Steps:
         return ""
 
     def notice(self, row: Row, *, first: bool = False) -> Explained:
-        told = [one for one in self.history.path_changes if one["told_ns"] == row.time_ns]
-        if not told:
+        changes = [one for one in self.history.path_changes if one["notified_ns"] == row.time_ns]
+        if not changes:
             text = "a notice of the link came"
             return [(row.time_ns, text if first else f"because {text}", row.index)], None
-        one = told[-1]
+        one = changes[-1]
         late = row.time_ns - one["make_ns"]
         text = f"a notice of the {one['kind']} at {when(one['at_ns'])} came"
         if late:
             text += f", {number(late / 1e9)} s after {link_text(one['to_link'])} was in use"
-        if one["told_wrong"]:
+        if one["misstated"]:
             text += f"; it said other numbers than {link_text(one['to_link'])} has"
-        heard = [r for r in self.history.instant(row.time_ns) if r.index >= row.index]
-        heard = [r for r in heard if self.history.head(r.index) == row.index]
-        if first and not any(r.event == "order" for r in heard):
+        responses = [r for r in self.history.instant(row.time_ns) if r.index >= row.index]
+        responses = [r for r in responses if self.history.head(r.index) == row.index]
+        if first and not any(r.event == "order" for r in responses):
             text += "; it led to no order"
         text = text if first else f"because at that instant {text}"
         return [

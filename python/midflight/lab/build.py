@@ -89,7 +89,9 @@ def build_in(
     make = Make(tree, folder / "log")
     configure(tree, make)
     what = f"compiling Linux {version}, HZ {hz}"
-    make.run(f"-j{jobs}", "linux", told=lambda done: progress(what, min(done, LINES - 1), LINES))
+    make.run(
+        f"-j{jobs}", "linux", progress=lambda done: progress(what, min(done, LINES - 1), LINES)
+    )
     result = folder / "result"
     result.mkdir()
     shutil.copy(tree / "linux", result / "linux")
@@ -143,8 +145,8 @@ class Make:
             "LC_ALL": "C",
         }
 
-    def run(self, *words: str, told: Callable[[int], object] = lambda _lines: None) -> None:
-        """Run make; `told` is called with the number of lines that it has printed.
+    def run(self, *words: str, progress: Callable[[int], object] = lambda _lines: None) -> None:
+        """Run make; `progress` is called with the number of lines that it has printed.
 
         Raises `LabError` with its first error if it fails. However this ends, make has ended.
         """
@@ -167,7 +169,7 @@ class Make:
         ):
             assert process.stdout is not None
             for number, line in enumerate(process.stdout):
-                told(number)
+                progress(number)
                 log.write(line)
                 if not line.startswith("make"):
                     last = line.strip()

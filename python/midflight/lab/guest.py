@@ -170,14 +170,14 @@ def run_guests(
     *,
     limit_s: float = LIMIT_S,
     at_once: int = 0,
-    told: Callable[[int], object] = lambda _done: None,
+    progress: Callable[[int], object] = lambda _done: None,
 ) -> Iterator[Ran]:
     """Run guests in parallel, one on a core; yield their results in order.
 
-    `at_once` is the maximum number of guests at a time, 0 for one on each core. `told` is called
-    with the number of guests that have ended. Raises `LabError` for a guest that fails or takes
-    longer than `limit_s` seconds. However this ends, no guest is left running and none of their
-    folders is left.
+    `at_once` is the maximum number of guests at a time, 0 for one on each core. `progress` is
+    called with the number of guests that have ended. Raises `LabError` for a guest that fails or
+    takes longer than `limit_s` seconds. However this ends, no guest is left running and none of
+    their folders is left.
     """
     free = cores()[: at_once or None]
     left = iter(guests)
@@ -195,7 +195,7 @@ def run_guests(
             for ended in wait(running, limit_s):
                 free.append(ended.core)
                 done += 1
-                told(done)
+                progress(done)
             while running and running[0].is_over:
                 first = running.popleft()
                 yield what_is_left(first)

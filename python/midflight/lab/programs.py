@@ -73,14 +73,14 @@ def run_programs(
     `scenario` is the setup's. `files` are copied to the folder of both. Raises `LabError` if a
     guest fails, `MidflightError` for a scenario that a guest cannot run.
     """
-    told = ""
+    described = ""
     if server is None:
         script = sender_script(setup, client, sysctls)
-        told = json.dumps({"scenario": scenario, "run": setup.run or 0})
+        described = json.dumps({"scenario": scenario, "run": setup.run or 0})
     else:
         script = program_script(setup, server, client, congestion, sysctls, multihomed)
     links = partial(setup.lab_serve, multihomed=multihomed)
-    guest = Guest(script, seed, links, sees_host=True, scenario=told, files=files or {})
+    guest = Guest(script, seed, links, sees_host=True, scenario=described, files=files or {})
     (ran,) = run_guests(kernel, [guest], limit_s=limit_s)
     every = {name: data for name, data in ran.files.items() if name.startswith(f"{FILES}/")}
     return Programs(

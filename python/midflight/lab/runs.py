@@ -243,8 +243,8 @@ class LabRuns:
         """Make a run on the machine's own kernel, and keep it: another would be another one."""
         setup = self.plan.setup(run)
         guest = self.guest(congestion, run)
-        told = json.dumps({"scenario": self.scenario, "run": run})
-        guest = replace(guest, script=f"{sender_line()}\n{guest.script}", scenario=told)
+        scenario = json.dumps({"scenario": self.scenario, "run": run})
+        guest = replace(guest, script=f"{sender_line()}\n{guest.script}", scenario=scenario)
         ran, late, attempts = run_on_host(guest, setup.end_ns / 1e9)
         self._kept[congestion, run] = ran
         self.lateness[congestion, run] = (late, attempts)
@@ -253,7 +253,7 @@ class LabRuns:
     def guest(self, congestion: str, run: int) -> Guest:
         """Return the guest of a run."""
         setup = self.plan.setup(run)
-        seed, told = f"{self.scenario['seed']}.{run}", ""
+        seed, scenario = f"{self.scenario['seed']}.{run}", ""
         of_all = scheme_of_all(congestion)
         script = setup.lab_script(
             congestion=[of_all] if of_all else [],
@@ -262,10 +262,10 @@ class LabRuns:
             sample_ns=self.sample_ns,
         )
         if self.stack == OURS:
-            told = json.dumps({"scenario": self.scenario, "run": run})
+            scenario = json.dumps({"scenario": self.scenario, "run": run})
             script = f"{sender_line()}\n{script}"
         name = f"the guest of run {run}{f' with {of_all}' if of_all else ''}"
-        return Guest(script, seed, setup.lab_serve, scenario=told, name=name)
+        return Guest(script, seed, setup.lab_serve, scenario=scenario, name=name)
 
     def pieces(
         self, *, threads: int = 0, progress: Callable[[int, int], object] | None = None
@@ -282,11 +282,13 @@ class LabRuns:
         all_runs = [(cell, run) for cell in range(len(self.congestion)) for run in numbers]
         guests = (self.guest(self.congestion[cell], run) for cell, run in all_runs)
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             if progress is not None:
                 progress(done, len(all_runs))
 
-        made = run_guests(self.kernel, guests, limit_s=self.limit_s, at_once=threads, told=told)
+        made = run_guests(
+            self.kernel, guests, limit_s=self.limit_s, at_once=threads, progress=report
+        )
         for (cell, run), ran in zip(all_runs, made, strict=True):
             yield self.tables(cell, run, ran)
 
@@ -306,9 +308,9 @@ class LabRuns:
         setup, scheme = self.plan.setup(run), self.congestion[cell]
         of_all = scheme_of_all(scheme)
         flows, phases = setup.lab_tables(ran.packets, scheme=of_all, cell=cell, turns=turns_of(ran))
-        told = [(one["name"], of_all or one["scheme"]) for one in setup.flows]
+        senders = [(one["name"], of_all or one["scheme"]) for one in setup.flows]
         counted = counter_table(cell, run, scheme, counters(ran.files))
-        return flows, phases, counted, sample_table(ran.files, told, cell=cell, run=run)
+        return flows, phases, counted, sample_table(ran.files, senders, cell=cell, run=run)
 
 
 def counter_table(cell: int, run: int, scheme: str, rows: Sequence[CounterRow]) -> Columns:
@@ -345,11 +347,11 @@ def kernel_plans(
     ]
     guests = (each[place].guest(OWN, run) for place, run in all_runs)
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress(done, len(all_runs))
 
-    made = run_guests(kernel, guests, at_once=threads, told=told)
+    made = run_guests(kernel, guests, at_once=threads, progress=report)
     for (place, run), ran in zip(all_runs, made, strict=True):
         cell, plan = plans[place]
         yield plan.setup(run).lab_tables(ran.packets, cell=cell)

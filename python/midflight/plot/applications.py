@@ -26,7 +26,7 @@ __all__ = [
     "buffer_of",
     "deadlines_of",
     "frames_of",
-    "is_told",
+    "has_events",
     "objects_of",
     "stalls_of",
 ]
@@ -37,7 +37,7 @@ Values = NDArray[np.float64]
 OF_APPLICATIONS = {"buffer": "video", "frames": "call", "objects": "web"}
 
 
-def is_told(flow: History) -> bool:
+def has_events(flow: History) -> bool:
     """Whether this flow has the events of its application: of several connections, the first."""
     return len(flow.rows("request", "frame", "late_frame")) > 0
 

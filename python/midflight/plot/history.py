@@ -387,9 +387,9 @@ def setups_of(
     key = flow_key(json.loads(plan.canonical)["flows"], flow)
     for scheme, one in planned(plan, key, schemes, policies):
         setup = run_of(one, run)
-        told = next((f for f in setup.flows if flow in (None, f["name"])), None)
-        of_stack = told is not None and told["stack"] in QUIC_STACKS
-        yield told["scheme"] if told is not None and of_stack else scheme, setup
+        described = next((f for f in setup.flows if flow in (None, f["name"])), None)
+        of_stack = described is not None and described["stack"] in QUIC_STACKS
+        yield described["scheme"] if described is not None and of_stack else scheme, setup
 
 
 def run_of(plan: Plan, run: int) -> Setup:

@@ -20,7 +20,7 @@ from midflight.plot.applications import (
     OF_APPLICATIONS,
     buffer_of,
     frames_of,
-    is_told,
+    has_events,
     objects_of,
     stalls_of,
 )
@@ -149,11 +149,11 @@ def page_html(
         if text:
             # So many times too large, and a little for what is always there.
             every = max(every + 1, math.ceil(1.05 * every * len(text) / MOST_CHARACTERS))
-        told = {"from": from_s, "until": until_s, "segments": segments, "interval": interval}
+        settings = {"from": from_s, "until": until_s, "segments": segments, "interval": interval}
         parts = zip(runs, panels, watched, strict=True)
         each = [_run(one, every) | below | _application(of, every) for one, below, of in parts]
         # "<" would let a name end the element that holds the data.
-        text = json.dumps({"runs": each, **told}, separators=(",", ":"), allow_nan=False)
+        text = json.dumps({"runs": each, **settings}, separators=(",", ":"), allow_nan=False)
         text = text.replace("<", "\\u003c")
         if every > 10 * events:
             break
@@ -237,7 +237,7 @@ def _application(run: WatchedRun, every: int) -> dict[str, Any]:
     flow, found = run.flows[0], dict[str, Any]()
     workload = next(one["workload"] for one in run.setup.flows if one["name"] == flow.flow)
     # A flow of a workload that only carries its requests has no events of it.
-    if not is_told(flow):
+    if not has_events(flow):
         return found
     if workload == OF_APPLICATIONS["buffer"]:
         time, level = buffer_of(flow)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
-from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, is_told
+from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
 from midflight.plot.curves import (
     Curve,
     Draw,
@@ -119,8 +119,8 @@ def watched_runs(
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
     deadlines = deadlines_of(source, policies)
     for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
-        told = {one["name"]: one["scheme"] for one in setup.flows}
-        names = list(dict.fromkeys(flows)) or list(told)
+        described = {one["name"]: one["scheme"] for one in setup.flows}
+        names = list(dict.fromkeys(flows)) or list(described)
         of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
         if of_applications:
             wanted = {OF_APPLICATIONS[kind] for kind in kinds}
@@ -129,11 +129,11 @@ def watched_runs(
             names = names[:1]
         one = WatchedRun(scheme, setup, [], deadlines=deadlines)
         for name in names[:most_flows]:
-            how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
+            how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name)
-            history = History(told[name], trace, one.moments, **how)
-            if not of_applications or is_told(history):
+            history = History(described[name], trace, one.moments, **how)
+            if not of_applications or has_events(history):
                 one.flows.append(history)
         if not one.flows:
             one.flows.append(history)
@@ -234,8 +234,8 @@ def _lacks(
             return []
         workload = OF_APPLICATIONS.get(panel.kind)
         has_one = any(one["workload"] == workload for run in runs for one in run.setup.flows)
-        told = workload is None or has_one
-        return [f"{panel.kind}: {outside if told else f'no flow is a {workload}'}"]
+        names_workload = workload is None or has_one
+        return [f"{panel.kind}: {outside if names_workload else f'no flow is a {workload}'}"]
     named = [how for _, _, how in each_line(runs)]
 
     def lines_of(one: Panel) -> set[tuple[str, str]]:

@@ -478,43 +478,43 @@ class Runs:
         probes = [job for job in wanted if isinstance(job, Probing)]
         scenarios = [job for job in wanted if isinstance(job, Scenarios)]
         traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
-        tell = progress or (lambda _what, _done, _total: None)
+        show = progress or (lambda _what, _done, _total: None)
         swept = 0
         total = len(startups) + len(traces) + sum(len(job.at_ns) for job in sweeps)
         total += sum(job.runs for job in flows) + sum(job.runs for job in roaming)
         total += sum(job.runs for job in probes) + sum(len(job.texts) for job in scenarios)
 
-        def told(done: int, _of: int) -> None:
-            tell("runs", swept + done, total)
+        def report(done: int, _of: int) -> None:
+            show("runs", swept + done, total)
 
         tables = self.core.run_handoff_sweeps(
-            [job.core(self.core) for job in sweeps], progress=told
+            [job.core(self.core) for job in sweeps], progress=report
         )
         self._sweeps.update(zip(sweeps, map(RunTable, tables), strict=True))
         swept += sum(len(job.at_ns) for job in sweeps)
-        tables = self.core.run_startups([job.core(self.core) for job in startups], progress=told)
+        tables = self.core.run_startups([job.core(self.core) for job in startups], progress=report)
         self._startups.update(zip(startups, map(StartupTable, tables), strict=True))
         swept += len(startups)
-        tables = self.core.run_long_flows([job.core(self.core) for job in flows], progress=told)
+        tables = self.core.run_long_flows([job.core(self.core) for job in flows], progress=report)
         self._flows.update(zip(flows, map(FlowTable, tables), strict=True))
         swept += sum(job.runs for job in flows)
-        tables = self.core.run_roaming([job.core(self.core) for job in roaming], progress=told)
+        tables = self.core.run_roaming([job.core(self.core) for job in roaming], progress=report)
         self._roaming.update(zip(roaming, map(RoamingTable, tables), strict=True))
         swept += sum(job.runs for job in roaming)
-        tables = self.core.run_probes([job.core(self.core) for job in probes], progress=told)
+        tables = self.core.run_probes([job.core(self.core) for job in probes], progress=report)
         self._probes.update(zip(probes, tables, strict=True))
         swept += sum(job.runs for job in probes)
-        rows = measure_all(scenarios, self.core, lambda done: told(done, total))
+        rows = measure_all(scenarios, self.core, lambda done: report(done, total))
         self._scenarios.update(zip(scenarios, map(table_of, rows), strict=True))
         swept += sum(len(job.texts) for job in scenarios)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):
-                    tell(str(job), swept + done, total)
+                    show(str(job), swept + done, total)
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        tell("runs", total, total)
+        show("runs", total, total)
 
     def _has(self, job: Job) -> bool:
         return any(job in kind for kind in self._kinds)

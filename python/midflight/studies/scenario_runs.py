@@ -99,12 +99,12 @@ class SetupsOf:
 
 
 def measure_all(
-    jobs: Sequence[Scenarios], core: Any, told: Callable[[int], object] = lambda _done: None
+    jobs: Sequence[Scenarios], core: Any, progress: Callable[[int], object] = lambda _done: None
 ) -> list[list[list[Any]]]:
     """Return the values of each scenario of each job, by `COLUMNS`, in their order.
 
-    `told` is called with the number of finished runs. Raises `LabError` if there is no kernel for
-    those that need one.
+    `progress` is called with the number of finished runs. Raises `LabError` if there is no kernel
+    for those that need one.
     """
     found: list[list[list[Any]]] = [[] for _ in jobs]
     together: list[tuple[int, Plan]] = []
@@ -133,11 +133,11 @@ def measure_all(
             flows, phases = core.run_plans([plan], threads=1, runs=(0, 1))
             trace = setup.trace()
         found[place].append(measured(setup, flows, phases, trace))
-        told(done + 1)
+        progress(done + 1)
     tables = core.run_plans(
         [plan for _, plan in together],
         runs=(0, 1),
-        progress=lambda done, _of: told(len(alone) + done),
+        progress=lambda done, _of: progress(len(alone) + done),
     )
     flows_of, phases_of = (_by_cell(table) for table in tables)
     for cell, (place, plan) in enumerate(together):

@@ -42,7 +42,7 @@ impl DupackResponse for Immediate {
         }
     }
 
-    fn waits_as_told(&self) -> bool {
+    fn waits_as_set(&self) -> bool {
         true
     }
 }

@@ -42,7 +42,7 @@ pub trait DupackResponse {
     }
 
     /// Whether an order to expect reordering replaces its own wait.
-    fn waits_as_told(&self) -> bool {
+    fn waits_as_set(&self) -> bool {
         false
     }
 

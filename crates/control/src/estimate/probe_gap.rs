@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_without_other_traffic_is_idle_and_no_probe_tells_nothing() {
+    fn a_link_without_other_traffic_is_idle_and_no_probe_gives_nothing() {
         assert_eq!(share(&[700; 4], Knee::Chord), Some(1.0));
         assert_eq!(share(&[], Knee::Chord), None);
         let times = passages(&[(0, 10), (5, 15), (9, 29), (12, 32)]);

@@ -56,7 +56,7 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slowing {
     /// Duplicates have been sent.
-    Asked(Instant),
+    Signalled(Instant),
     /// The sender has responded.
     Watching(Span),
 }
@@ -90,7 +90,7 @@ pub struct AckPacing {
     enough: u8,
     state: State,
     /// The next signal carries duplicates.
-    asks: bool,
+    sends_duplicates: bool,
 }
 
 impl Default for AckPacing {
@@ -101,7 +101,7 @@ impl Default for AckPacing {
             parts: 2,
             enough: 90,
             state: State::Idle,
-            asks: false,
+            sends_duplicates: false,
         }
     }
 }
@@ -154,10 +154,10 @@ impl HandoffSignal for AckPacing {
     fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
         let (old, new) = (notice.old.bdp_packets(), notice.new.bdp_packets());
         let was_slowed = matches!(self.state, State::Slows(..));
-        self.asks = new < old && !was_slowed;
+        self.sends_duplicates = new < old && !was_slowed;
         if !is_over {
-            if self.asks {
-                self.state = State::Slows(notice.new.rate, Slowing::Asked(now));
+            if self.sends_duplicates {
+                self.state = State::Slows(notice.new.rate, Slowing::Signalled(now));
             }
             return;
         }
@@ -175,7 +175,7 @@ impl HandoffSignal for AckPacing {
     }
 
     fn on_attached(&mut self) -> Signal {
-        let copies = if std::mem::take(&mut self.asks) {
+        let copies = if std::mem::take(&mut self.sends_duplicates) {
             DUPLICATES
         } else {
             0
@@ -211,11 +211,11 @@ impl HandoffSignal for AckPacing {
         let (now, bytes) = (segment.now, u64::from(segment.bytes));
         match &mut self.state {
             State::Slows(_, slowing) => match slowing {
-                Slowing::Asked(since) if segment.again => {
+                Slowing::Signalled(since) if segment.again => {
                     *slowing = Slowing::Watching(Span::new(now, now.since(*since)));
                 }
                 Slowing::Watching(span) => span.bytes += bytes,
-                Slowing::Asked(_) => {}
+                Slowing::Signalled(_) => {}
             },
             State::Paces(pacing) => {
                 pacing.pending += bytes;
@@ -235,7 +235,7 @@ impl HandoffSignal for AckPacing {
                     if span.is_over(ack.now) {
                         if span.exceeds(ack.now, *rate, 100) {
                             shaped.copies = DUPLICATES;
-                            *slowing = Slowing::Asked(ack.now);
+                            *slowing = Slowing::Signalled(ack.now);
                         } else {
                             *span = Span::new(ack.now, span.length);
                         }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_retransmit_is_taken_back_unless_told_otherwise() {
+    fn a_fast_retransmit_is_taken_back_by_default() {
         let mut eifel = Eifel::default();
         eifel.on_fast_retransmit(&view(20, 1000));
         let orders = eifel.on_ack(&ack(7), &later());

@@ -7,7 +7,7 @@
 
 use midflight_units::{Duration, Instant};
 
-use super::{quantile, read_bytes, Does, Measure, Measured, Message, Unit, Way, Workload, DONE};
+use super::{quantile, read_bytes, Actions, Measure, Measured, Message, Unit, Way, Workload, DONE};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 
 /// A call and its progress.
@@ -108,9 +108,9 @@ impl Call {
     }
 
     /// Generates the frames that are due.
-    fn make(&mut self, now: Instant, does: &mut Does) {
+    fn make(&mut self, now: Instant, actions: &mut Actions) {
         while self.wakes().is_some_and(|due| due <= now) {
-            does.sends.push(Message {
+            actions.messages.push(Message {
                 connection: 0,
                 way: Way::Data,
                 number: self.made,
@@ -127,12 +127,12 @@ impl Workload for Call {
         Some(self.frame)
     }
 
-    fn begin(&mut self, now: Instant, does: &mut Does) {
+    fn begin(&mut self, now: Instant, actions: &mut Actions) {
         self.begun = Some(now);
-        self.make(now, does);
+        self.make(now, actions);
     }
 
-    fn on_message(&mut self, now: Instant, message: Message, does: &mut Does) {
+    fn on_message(&mut self, now: Instant, message: Message, actions: &mut Actions) {
         let Some(made) = self.made_at(message.number) else {
             return;
         };
@@ -146,9 +146,9 @@ impl Workload for Call {
         } else {
             "frame"
         };
-        does.tell(what, message.number, took.as_nanos());
+        actions.record(what, message.number, took.as_nanos());
         if self.read == self.frames() {
-            does.tell(DONE, message.number, took.as_nanos());
+            actions.record(DONE, message.number, took.as_nanos());
         }
     }
 
@@ -159,8 +159,8 @@ impl Workload for Call {
         self.made_at(self.made)
     }
 
-    fn on_wake(&mut self, now: Instant, does: &mut Does) {
-        self.make(now, does);
+    fn on_wake(&mut self, now: Instant, actions: &mut Actions) {
+        self.make(now, actions);
     }
 
     fn measures(&self) -> &'static [Measure] {
@@ -246,14 +246,14 @@ mod tests {
         for (name, value) in [("call_length", "100 ms"), ("call_interval", "40 ms")] {
             assert_eq!(call.set_knob(name, value), Ok(()));
         }
-        let mut does = Does::default();
-        call.begin(at(10), &mut does);
+        let mut actions = Actions::default();
+        call.begin(at(10), &mut actions);
         assert_eq!(call.wakes(), Some(at(50)));
-        call.on_wake(at(50), &mut does);
-        call.on_wake(at(90), &mut does);
-        assert_eq!((call.wakes(), does.sends.len()), (None, 3));
-        call.on_message(at(160), does.sends[0], &mut Does::default());
-        call.on_message(at(201), does.sends[1], &mut Does::default());
+        call.on_wake(at(50), &mut actions);
+        call.on_wake(at(90), &mut actions);
+        assert_eq!((call.wakes(), actions.messages.len()), (None, 3));
+        call.on_message(at(160), actions.messages[0], &mut Actions::default());
+        call.on_message(at(201), actions.messages[1], &mut Actions::default());
         let measured = |now| call.measured(now).0[..3].to_vec();
         assert_eq!(measured(at(240)), [Some(3), Some(1), Some(0)]);
         assert_eq!(measured(at(241)), [Some(3), Some(1), Some(1)]);

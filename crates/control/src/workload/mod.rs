@@ -58,17 +58,17 @@ pub const DONE: &str = "done";
 
 /// The actions of a workload after an event, in this order.
 #[derive(Clone, Debug, Default)]
-pub struct Does {
+pub struct Actions {
     /// Its events.
-    pub tells: Vec<AppEvent>,
+    pub events: Vec<AppEvent>,
     /// The messages of its ends.
-    pub sends: Vec<Message>,
+    pub messages: Vec<Message>,
 }
 
-impl Does {
-    pub(crate) fn tell(&mut self, what: &'static str, number: u32, value: u64) {
+impl Actions {
+    pub(crate) fn record(&mut self, what: &'static str, number: u32, value: u64) {
         let number = number.into();
-        self.tells.push(AppEvent {
+        self.events.push(AppEvent {
             what,
             number,
             value,
@@ -102,16 +102,16 @@ pub trait Workload {
     }
 
     /// The connections are being opened. Messages sent now wait until they are open.
-    fn begin(&mut self, now: Instant, does: &mut Does);
+    fn begin(&mut self, now: Instant, actions: &mut Actions);
 
     /// The other end has read a whole message.
-    fn on_message(&mut self, now: Instant, message: Message, does: &mut Does);
+    fn on_message(&mut self, now: Instant, message: Message, actions: &mut Actions);
 
     /// When its next timer expires.
     fn wakes(&self) -> Option<Instant>;
 
     /// Its timer has expired.
-    fn on_wake(&mut self, now: Instant, does: &mut Does);
+    fn on_wake(&mut self, now: Instant, actions: &mut Actions);
 
     /// Its measures.
     fn measures(&self) -> &'static [Measure];

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use midflight_units::{Duration, Instant, Rate};
 
-use super::{read_bytes, Does, Measure, Measured, Message, Unit, Way, Workload, DONE};
+use super::{read_bytes, Actions, Measure, Measured, Message, Unit, Way, Workload, DONE};
 use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
 
 /// Number of segments whose throughputs count.
@@ -284,19 +284,19 @@ impl Video {
     }
 
     /// Performs the actions that are due.
-    fn act(&mut self, now: Instant, does: &mut Does) {
+    fn act(&mut self, now: Instant, actions: &mut Actions) {
         self.settle(now);
         let is_whole = self.read == self.segments();
         if self.plays && self.buffer == Duration::ZERO {
             self.plays = false;
             if is_whole {
                 self.is_done = true;
-                does.tell(DONE, self.read, self.played.as_nanos());
+                actions.record(DONE, self.read, self.played.as_nanos());
                 return;
             }
             self.stalled = Some(now);
             self.rebuffers += 1;
-            does.tell("stalled", self.read, 0);
+            actions.record("stalled", self.read, 0);
         }
         if !self.plays && self.read > 0 && (is_whole || self.buffer >= self.threshold()) {
             self.plays = true;
@@ -304,15 +304,15 @@ impl Video {
             if let Some(stalled) = self.stalled.take() {
                 self.rebuffered = self.rebuffered + now.since(stalled);
             }
-            does.tell("playing", self.read, self.buffer.as_nanos());
+            actions.record("playing", self.read, self.buffer.as_nanos());
         }
         if self.asks_at().is_some_and(|due| due <= now) {
             let rate = self.choose_rate(self.buffer);
             self.switches += u64::from(self.asked > 0 && rate != self.rate);
             self.rate = rate;
             self.asked_at = now;
-            does.tell("request", self.asked, self.rates[rate]);
-            does.sends.push(Message {
+            actions.record("request", self.asked, self.rates[rate]);
+            actions.messages.push(Message {
                 connection: 0,
                 way: Way::Back,
                 number: self.asked,
@@ -334,14 +334,14 @@ impl Workload for Video {
         Some(self.request)
     }
 
-    fn begin(&mut self, now: Instant, does: &mut Does) {
+    fn begin(&mut self, now: Instant, actions: &mut Actions) {
         (self.begun, self.since) = (now, now);
-        self.act(now, does);
+        self.act(now, actions);
     }
 
-    fn on_message(&mut self, now: Instant, message: Message, does: &mut Does) {
+    fn on_message(&mut self, now: Instant, message: Message, actions: &mut Actions) {
         if message.way == Way::Back {
-            does.sends.push(Message {
+            actions.messages.push(Message {
                 way: Way::Data,
                 bytes: self.segment_bytes(),
                 ..message
@@ -358,9 +358,9 @@ impl Workload for Video {
         self.read += 1;
         self.rate_sum += self.rates[self.rate];
         self.buffer = self.buffer + self.segment;
-        does.tell("segment", message.number, self.rates[self.rate]);
-        does.tell("buffer", message.number, self.buffer.as_nanos());
-        self.act(now, does);
+        actions.record("segment", message.number, self.rates[self.rate]);
+        actions.record("buffer", message.number, self.buffer.as_nanos());
+        self.act(now, actions);
     }
 
     fn wakes(&self) -> Option<Instant> {
@@ -371,8 +371,8 @@ impl Workload for Video {
         next.into_iter().flatten().min()
     }
 
-    fn on_wake(&mut self, now: Instant, does: &mut Does) {
-        self.act(now, does);
+    fn on_wake(&mut self, now: Instant, actions: &mut Actions) {
+        self.act(now, actions);
     }
 
     fn measures(&self) -> &'static [Measure] {
@@ -447,33 +447,33 @@ mod tests {
     }
 
     /// The response to the last request.
-    fn answer(video: &mut Video, now: f64, asked: &Does) -> Does {
-        let request = asked.sends[0];
-        let mut does = Does::default();
-        video.on_message(at(now), request, &mut does);
-        let data = does.sends[0];
-        let mut does = Does::default();
-        video.on_message(at(now), data, &mut does);
-        does
+    fn answer(video: &mut Video, now: f64, asked: &Actions) -> Actions {
+        let request = asked.messages[0];
+        let mut actions = Actions::default();
+        video.on_message(at(now), request, &mut actions);
+        let data = actions.messages[0];
+        let mut actions = Actions::default();
+        video.on_message(at(now), data, &mut actions);
+        actions
     }
 
     /// Three segments of 4 s, the second of which arrives 2 s after the buffer is empty.
     #[test]
     fn playback_starts_stalls_and_ends_by_the_buffer() {
         let mut video = video(&[("video_length", "12 s"), ("video_rates", "1 Mbit/s")]);
-        let mut does = Does::default();
-        video.begin(at(1.0), &mut does);
-        let does = answer(&mut video, 2.0, &does);
+        let mut actions = Actions::default();
+        video.begin(at(1.0), &mut actions);
+        let actions = answer(&mut video, 2.0, &actions);
         assert_eq!(video.wakes(), Some(at(6.0)));
-        video.on_wake(at(6.0), &mut Does::default());
+        video.on_wake(at(6.0), &mut Actions::default());
         assert_eq!((video.wakes(), video.rebuffers), (None, 1));
-        let does = answer(&mut video, 8.0, &does);
-        let does = answer(&mut video, 9.0, &does);
-        assert!(does.sends.is_empty());
+        let actions = answer(&mut video, 8.0, &actions);
+        let actions = answer(&mut video, 9.0, &actions);
+        assert!(actions.messages.is_empty());
         assert_eq!(video.wakes(), Some(at(16.0)));
-        let mut does = Does::default();
-        video.on_wake(at(16.0), &mut does);
-        assert_eq!(does.tells.last().map(|event| event.what), Some(DONE));
+        let mut actions = Actions::default();
+        video.on_wake(at(16.0), &mut actions);
+        assert_eq!(actions.events.last().map(|event| event.what), Some(DONE));
         let s = |s: u64| Some(s * 1_000_000_000);
         let measured = video.measured(at(16.0)).0;
         let expected = [s(1), Some(1), s(2), Some(1_000_000), Some(0), s(12)];
@@ -483,16 +483,16 @@ mod tests {
     #[test]
     fn no_segment_is_asked_for_without_room() {
         let mut video = video(&[("video_buffer", "10 s"), ("video_adaptation", "none")]);
-        let mut does = Does::default();
-        video.begin(at(0.0), &mut does);
-        let does = answer(&mut video, 0.5, &does);
-        let does = answer(&mut video, 1.0, &does);
+        let mut actions = Actions::default();
+        video.begin(at(0.0), &mut actions);
+        let actions = answer(&mut video, 0.5, &actions);
+        let actions = answer(&mut video, 1.0, &actions);
         // 7.5 s are buffered, and there is room for 6 s besides a segment.
-        assert!(does.sends.is_empty());
+        assert!(actions.messages.is_empty());
         assert_eq!(video.wakes(), Some(at(2.5)));
-        let mut does = Does::default();
-        video.on_wake(at(2.5), &mut does);
-        assert_eq!(does.sends.len(), 1);
+        let mut actions = Actions::default();
+        video.on_wake(at(2.5), &mut actions);
+        assert_eq!(actions.messages.len(), 1);
     }
 
     #[test]

@@ -8,7 +8,8 @@
 use midflight_units::{Duration, Instant};
 
 use super::{
-    quantile, read_bytes, Does, Measure, Measured, Message, Plan, Sizes, Unit, Way, Workload, DONE,
+    quantile, read_bytes, Actions, Measure, Measured, Message, Plan, Sizes, Unit, Way, Workload,
+    DONE,
 };
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 
@@ -171,15 +172,15 @@ impl Part for Web {
 
 impl Web {
     /// The client of a connection requests the next object, if there is one.
-    fn ask(&mut self, now: Instant, connection: u16, does: &mut Does) {
+    fn ask(&mut self, now: Instant, connection: u16, actions: &mut Actions) {
         let number = self.next;
         let Some(object) = self.page.get_mut(number as usize) else {
             return;
         };
         self.next += 1;
         object.asked = Some(now);
-        does.tell("request", number, object.bytes);
-        does.sends.push(Message {
+        actions.record("request", number, object.bytes);
+        actions.messages.push(Message {
             connection,
             way: Way::Back,
             number,
@@ -188,7 +189,7 @@ impl Web {
     }
 
     /// The client has the list of the page's objects.
-    fn ask_for_objects(&mut self, now: Instant, does: &mut Does) {
+    fn ask_for_objects(&mut self, now: Instant, actions: &mut Actions) {
         let at_once = match self.http {
             Http::One => u32::from(self.connections),
             Http::Two => self.objects,
@@ -199,12 +200,12 @@ impl Web {
                 let at = now + self.think;
                 self.later.add(at, Later::Ask(connection));
             } else {
-                self.ask(now, connection, does);
+                self.ask(now, connection, actions);
             }
         }
     }
 
-    fn on_request(&mut self, now: Instant, request: Message, does: &mut Does) {
+    fn on_request(&mut self, now: Instant, request: Message, actions: &mut Actions) {
         let Some(object) = self.page.get(request.number as usize) else {
             return;
         };
@@ -217,30 +218,30 @@ impl Web {
             let at = now + self.server_delay;
             self.later.add(at, Later::Answer(answer));
         } else {
-            does.sends.push(answer);
+            actions.messages.push(answer);
         }
     }
 
-    fn on_answer(&mut self, now: Instant, answer: Message, does: &mut Does) {
+    fn on_answer(&mut self, now: Instant, answer: Message, actions: &mut Actions) {
         let Some(object) = self.page.get_mut(answer.number as usize) else {
             return;
         };
         let took = now.since(object.asked.unwrap_or(now));
         object.took = Some(took);
-        does.tell("object", answer.number, took.as_nanos());
+        actions.record("object", answer.number, took.as_nanos());
         self.left -= 1;
         if self.left == 0 {
             let load = now.since(self.begun);
             self.load = Some(load);
-            does.tell(DONE, answer.number, load.as_nanos());
+            actions.record(DONE, answer.number, load.as_nanos());
         } else if answer.number == 0 && self.document.is_some() {
-            self.ask_for_objects(now, does);
+            self.ask_for_objects(now, actions);
         } else if self.http == Http::One {
             if self.think > Duration::ZERO {
                 let at = now + self.think;
                 self.later.add(at, Later::Ask(answer.connection));
             } else {
-                self.ask(now, answer.connection, does);
+                self.ask(now, answer.connection, actions);
             }
         }
     }
@@ -271,19 +272,19 @@ impl Workload for Web {
         self.sizes.is_random()
     }
 
-    fn begin(&mut self, now: Instant, does: &mut Does) {
+    fn begin(&mut self, now: Instant, actions: &mut Actions) {
         self.begun = now;
         if self.document.is_some() {
-            self.ask(now, 0, does);
+            self.ask(now, 0, actions);
         } else {
-            self.ask_for_objects(now, does);
+            self.ask_for_objects(now, actions);
         }
     }
 
-    fn on_message(&mut self, now: Instant, message: Message, does: &mut Does) {
+    fn on_message(&mut self, now: Instant, message: Message, actions: &mut Actions) {
         match message.way {
-            Way::Back => self.on_request(now, message, does),
-            Way::Data => self.on_answer(now, message, does),
+            Way::Back => self.on_request(now, message, actions),
+            Way::Data => self.on_answer(now, message, actions),
         }
     }
 
@@ -291,11 +292,11 @@ impl Workload for Web {
         self.later.next()
     }
 
-    fn on_wake(&mut self, now: Instant, does: &mut Does) {
+    fn on_wake(&mut self, now: Instant, actions: &mut Actions) {
         while let Some(later) = self.later.take(now) {
             match later {
-                Later::Ask(connection) => self.ask(now, connection, does),
-                Later::Answer(answer) => does.sends.push(answer),
+                Later::Ask(connection) => self.ask(now, connection, actions),
+                Later::Answer(answer) => actions.messages.push(answer),
             }
         }
     }

@@ -96,7 +96,7 @@ mod tests {
 
     /// The notice is sent for each segment that cannot be delivered, and no longer once the route is back.
     #[test]
-    fn each_segment_without_a_route_is_told() {
+    fn each_segment_without_a_route_is_reported() {
         let mut play = Played::new(AnyAgent::Elfn(Elfn::default()));
         assert_eq!(play.data(0, 1), [Seen::Down(1)]);
         assert_eq!(play.ack(20, 2), [Seen::Up(2)]);

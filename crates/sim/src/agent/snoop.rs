@@ -168,11 +168,11 @@ impl Agent for Snoop {
             .last
             .as_ref()
             .map(|(ack, _)| (acknowledges(ack), ack.option));
-        let says_nothing = ack.option == AckOption::Nothing;
+        let is_plain = ack.option == AckOption::Nothing;
         match last {
-            Some((before, _)) if edge < before && says_nothing => return Verdict::Drop,
+            Some((before, _)) if edge < before && is_plain => return Verdict::Drop,
             Some((before, said)) if edge == before => {
-                if !says_nothing || said != AckOption::Nothing {
+                if !is_plain || said != AckOption::Nothing {
                     return Verdict::Forward;
                 }
             }

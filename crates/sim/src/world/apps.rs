@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use midflight_control::workload::{AnyWorkload, AppEvent, Does, Message, Way};
+use midflight_control::workload::{Actions, AnyWorkload, AppEvent, Message, Way};
 use midflight_units::{Instant, Seq};
 
 use super::{SenderLog, World};
@@ -164,7 +164,7 @@ impl<O: Observer> World<O> {
             let app = &mut self.apps[usize::from(place.app)];
             if !std::mem::replace(&mut app.begun, true) {
                 let now = self.moment.at;
-                self.call(place.app, |workload, does| workload.begin(now, does));
+                self.call(place.app, |workload, actions| workload.begin(now, actions));
             }
         }
     }
@@ -210,7 +210,7 @@ impl<O: Observer> World<O> {
         let state = &mut self.flows[flow.index()];
         let is_known = state.sender.epoch() == state.receiver.epoch();
         if !is_known && sent >= state.has_address_since {
-            if let Some(ack) = state.receiver.tell_address(self.moment.at) {
+            if let Some(ack) = state.receiver.report_address(self.moment.at) {
                 self.deliver_ack(flow, &ack);
             }
         }
@@ -237,8 +237,8 @@ impl<O: Observer> World<O> {
     /// A message has been read completely.
     fn read(&mut self, app: u16, message: Message) {
         let now = self.moment.at;
-        self.call(app, |workload, does| {
-            workload.on_message(now, message, does);
+        self.call(app, |workload, actions| {
+            workload.on_message(now, message, actions);
         });
     }
 
@@ -291,22 +291,22 @@ impl<O: Observer> World<O> {
         let app = (source - self.first_app()) as u16;
         self.agenda.set_other(source, Key::NEVER);
         let now = self.moment.at;
-        self.call(app, |workload, does| workload.on_wake(now, does));
+        self.call(app, |workload, actions| workload.on_wake(now, actions));
     }
 
     /// Calls a workload, carries out its requests and schedules its next timer.
-    fn call(&mut self, app: u16, call: impl FnOnce(&mut AnyWorkload, &mut Does)) {
-        let mut does = Does::default();
+    fn call(&mut self, app: u16, call: impl FnOnce(&mut AnyWorkload, &mut Actions)) {
+        let mut actions = Actions::default();
         let number = usize::from(app);
-        call(&mut self.apps[number].workload, &mut does);
+        call(&mut self.apps[number].workload, &mut actions);
         let due = self.apps[number].workload.wakes();
         let key = due.map_or(Key::NEVER, |due| self.key_of(due));
         let source = self.first_app() + number;
         self.agenda.set_other(source, key);
-        for event in &does.tells {
+        for event in &actions.events {
             self.record_app(app, event);
         }
-        for message in does.sends {
+        for message in actions.messages {
             self.send_message(app, message);
         }
     }

@@ -20,7 +20,7 @@ impl<O: Observer> World<O> {
     /// Passes a packet that arrives at `now` at a link of a node with a hook to the hook, which may change it; returns
     /// whether it is forwarded. `now` may be ahead of the present if the hook allows that.
     #[cold]
-    pub(super) fn ask_hook(
+    pub(super) fn call_hook(
         &mut self,
         (number, node): (u16, NodeId),
         link: LinkId,

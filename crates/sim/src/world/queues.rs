@@ -28,7 +28,7 @@ impl<O: Observer> World<O> {
         if let Some(queue) = self.links[link.index()].discipline() {
             queue.enqueue(self.moment.at, packet, &mut effects);
         }
-        self.tell_effects(link, effects);
+        self.report_effects(link, effects);
         self.serve(link, false);
     }
 
@@ -53,7 +53,7 @@ impl<O: Observer> World<O> {
             }
             let mut effects = Effects::default();
             let next = l.send_next(self.moment, self.scheduled, follows, &mut effects);
-            self.tell_effects(link, effects);
+            self.report_effects(link, effects);
             match next {
                 Next::Nothing => break Key::NEVER,
                 Next::Sent(is_first) => {
@@ -71,7 +71,7 @@ impl<O: Observer> World<O> {
         self.agenda.set_other(self.first_queue() + number, key);
     }
 
-    fn tell_effects(&mut self, link: LinkId, effects: Effects) {
+    fn report_effects(&mut self, link: LinkId, effects: Effects) {
         for packet in effects.marked {
             if !packet.is_of_others() {
                 let event = Event::Marked {

@@ -40,7 +40,7 @@ impl<O: Observer> World<O> {
         };
         let (hook, tapped) = (special.hook, special.tapped);
         if let Some(hook) = hook {
-            if !self.ask_hook(hook, link, now, packet) {
+            if !self.call_hook(hook, link, now, packet) {
                 return false;
             }
         }

@@ -300,7 +300,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         self.observer.record(now, flow, event);
     }
 
-    fn tell_sender(&mut self, now: Instant, flow: usize, event: SenderEvent<'_>) {
+    fn report_sender(&mut self, now: Instant, flow: usize, event: SenderEvent<'_>) {
         self.tell(now, flow, &Event::Sender(event));
     }
 
@@ -449,13 +449,13 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
             connection.open_timeouts.push((now, first));
         }
         for _ in 0..timeouts {
-            self.tell_sender(now, flow, SenderEvent::Timeout(first));
+            self.report_sender(now, flow, SenderEvent::Timeout(first));
         }
         if recovering && ![RECOVERY, LOSS].contains(&state.ca_state) {
-            self.tell_sender(now, flow, SenderEvent::RecoveryExit);
+            self.report_sender(now, flow, SenderEvent::RecoveryExit);
         }
         if let (true, Some(seq)) = (enters, again) {
-            self.tell_sender(now, flow, SenderEvent::FastRetransmit(seq));
+            self.report_sender(now, flow, SenderEvent::FastRetransmit(seq));
         }
         let by = author(una, &state);
         let is_first = before.is_none();
@@ -464,21 +464,21 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 NO_THRESHOLD => f64::INFINITY,
                 threshold => threshold.into(),
             };
-            self.tell_sender(now, flow, SenderEvent::Ssthresh { to, by });
+            self.report_sender(now, flow, SenderEvent::Ssthresh { to, by });
         }
         if is_first || state.cwnd != was.cwnd {
             let to = state.cwnd.into();
-            self.tell_sender(now, flow, SenderEvent::Cwnd { to, by });
+            self.report_sender(now, flow, SenderEvent::Cwnd { to, by });
         }
         if is_first || state.backoff != was.backoff {
             let factor = 1_u32.checked_shl(state.backoff.into()).unwrap_or(u32::MAX);
-            self.tell_sender(now, flow, SenderEvent::Backoff(factor));
+            self.report_sender(now, flow, SenderEvent::Backoff(factor));
         }
         if O::DETAILED && state.srtt_us != was.srtt_us {
-            self.tell_sender(now, flow, SenderEvent::Smoothed(micros(state.srtt_us)));
+            self.report_sender(now, flow, SenderEvent::Smoothed(micros(state.srtt_us)));
         }
         if O::DETAILED && (is_first || state.rto_us != was.rto_us) {
-            self.tell_sender(now, flow, SenderEvent::Rto(micros(state.rto_us)));
+            self.report_sender(now, flow, SenderEvent::Rto(micros(state.rto_us)));
         }
     }
 

@@ -198,11 +198,11 @@ fn receiver_lines(flow: &FlowSetup) -> String {
 
 /// ECN at the endpoints of flows that request it; the kernel has one setting for all flows of a host.
 fn ecn_lines(flows: &[FlowSetup]) -> Result<String, LabError> {
-    let mut asks: BTreeMap<u16, bool> = BTreeMap::new();
+    let mut ecn_of: BTreeMap<u16, bool> = BTreeMap::new();
     for flow in flows {
         let ecn = flow.part.built.profile.sender.ecn;
         for node in [flow.from.0, flow.to.0] {
-            if *asks.entry(node).or_insert(ecn) != ecn {
+            if *ecn_of.entry(node).or_insert(ecn) != ecn {
                 let what = format!(
                     "flow \"{}\", which differs from others of its host in ecn",
                     flow.name
@@ -212,7 +212,7 @@ fn ecn_lines(flows: &[FlowSetup]) -> Result<String, LabError> {
         }
     }
     let mut lines = String::new();
-    for (node, _) in asks.into_iter().filter(|(_, ecn)| *ecn) {
+    for (node, _) in ecn_of.into_iter().filter(|(_, ecn)| *ecn) {
         let _ = writeln!(lines, "sysctl {node} net/ipv4/tcp_ecn 1");
     }
     Ok(lines)

@@ -342,8 +342,8 @@ impl<'a> Cell<'a> {
     /// requesting flows.
     fn routers(&self) -> Vec<(Vec<NodeId>, Hook)> {
         let map = self.map();
-        let [asked_down, asked_up] = self.routers;
-        if asked_down.is_none() && asked_up.is_none() {
+        let [routers_down, routers_up] = self.routers;
+        if routers_down.is_none() && routers_up.is_none() {
             return Vec::new();
         }
         let mut nodes = vec![RateRouter::default(); map.nodes()];
@@ -353,18 +353,18 @@ impl<'a> Cell<'a> {
                 nodes[usize::from(at.0)].add(link, routers, is_host, seed);
             }
         };
-        add(SERVER, link_id(OUT), asked_down, true);
+        add(SERVER, link_id(OUT), routers_down, true);
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
             let [to_station, down, _] = Map::down(link);
-            add(ROUTER, to_station, asked_down, false);
-            add(station, down, asked_down, false);
+            add(ROUTER, to_station, routers_down, false);
+            add(station, down, routers_down, false);
             let [to_interface, up, to_router] = map.up(link);
-            add(map.mobile(), to_interface, asked_up, true);
-            add(interface, up, asked_up, false);
-            add(station, to_router, asked_up, false);
+            add(map.mobile(), to_interface, routers_up, true);
+            add(interface, up, routers_up, false);
+            add(station, to_router, routers_up, false);
         }
-        add(ROUTER, map.back(), asked_up, false);
+        add(ROUTER, map.back(), routers_up, false);
         let asked = nodes.into_iter().enumerate().filter(|(_, r)| !r.is_empty());
         asked
             .map(|(node, router)| (vec![NodeId(node as u16)], Hook::QuickStart(router)))

@@ -274,7 +274,7 @@ impl Numbered for LongFlow {
                 make,
                 breaks: true,
                 notified: handoff.notice_delay.map(|delay| make + delay),
-                told_wrong: false,
+                misstated: false,
             }
         });
         Setup {

@@ -290,7 +290,7 @@ impl Handoff {
             make: self.make(at),
             breaks: matches!(self.kind, HandoffKind::BreakBeforeMake { .. }),
             notified: self.notice(at),
-            told_wrong: false,
+            misstated: false,
         }
     }
 

@@ -45,7 +45,7 @@ pub struct Probe {
     /// Cross traffic starts at random instead of at equal distances.
     pub irregular: bool,
     /// Number of flows in the sender's notice.
-    pub told_flows: u32,
+    pub notice_flows: u32,
     /// Segments to send.
     pub segments: u64,
     /// Name of the scheme.
@@ -238,7 +238,7 @@ impl Numbered for Probe {
         }
         let notice = StartNotice {
             link: self.bottleneck,
-            flows: self.told_flows,
+            flows: self.notice_flows,
         };
         timeline.act(opens, Action::NotifyStart(flow_id(0), notice));
         timeline.act(opens, Action::Open(flow_id(0)));
@@ -293,7 +293,7 @@ mod tests {
             access: Rate::from_mbps(10_000),
             share,
             irregular: false,
-            told_flows: 1,
+            notice_flows: 1,
             segments: 60,
             scheme: "probe-train".into(),
             profile: "rfc".into(),

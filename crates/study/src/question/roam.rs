@@ -401,7 +401,7 @@ impl Numbered for Roaming {
                 make: m.detected + self.switch_delay(),
                 breaks: true,
                 notified: None,
-                told_wrong: false,
+                misstated: false,
             });
             if let Some(warning) = m.warning {
                 timeline.act(warning, Action::Foresee(mobile, notice));

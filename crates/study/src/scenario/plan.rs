@@ -343,14 +343,14 @@ impl Plan {
 
     /// Refuses agents together with routers that respond to rate requests: a node can only do one of both.
     fn check_agents(&self) -> Result<(), Problem> {
-        let asks = |flow: &Flow| {
+        let requests_rate = |flow: &Flow| {
             let mut policies = self.parts[flow.part].built.policies.iter();
             policies.any(|policy| policy.routers().is_some())
         };
-        let asking = self.flows.iter().find(|flow| asks(flow));
-        match (self.agents.first(), asking) {
+        let requesting = self.flows.iter().find(|flow| requests_rate(flow));
+        match (self.agents.first(), requesting) {
             (Some(one), Some(flow)) => {
-                let why = format!("flow \"{}\" asks routers for a rate, which nodes with the agent \"{}\" do not answer; expected another scheme, or no agent", flow.name, one.agent.info().name);
+                let why = format!("flow \"{}\" requests a rate from routers, which nodes with the agent \"{}\" do not answer; expected another scheme, or no agent", flow.name, one.agent.info().name);
                 problem("agent", why)
             }
             _ => Ok(()),
@@ -625,7 +625,7 @@ impl Plan {
                 make,
                 breaks: false,
                 notified: notice.map(|t| make + t.delay),
-                told_wrong: notice.is_some_and(wrong),
+                misstated: notice.is_some_and(wrong),
             };
         let moves = self.moves.iter().map(|m| PathChange {
             breaks: m.gap.is_some(),

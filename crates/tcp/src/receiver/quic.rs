@@ -247,7 +247,7 @@ impl Receiver {
     }
 
     /// What a packet of the node carries besides data: its source address, if that has changed.
-    pub fn tell_address(&mut self, now: Instant) -> Option<Ack> {
+    pub fn report_address(&mut self, now: Instant) -> Option<Ack> {
         self.quic.as_deref()?.source?;
         let cause = self.last_cause;
         Some(self.acknowledge_as_quic(now, cause))

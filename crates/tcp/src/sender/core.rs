@@ -349,7 +349,7 @@ impl Core {
         if self.path.controls {
             return;
         }
-        if !self.path.reno && !self.recovery_tells_idle() {
+        if !self.path.reno && !self.recovery_reports_idle() {
             self.path
                 .congestion
                 .on_idle_end(now, self.books.last_sent());
@@ -441,7 +441,7 @@ impl Core {
 
     fn sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
         if !self.path.reno {
-            self.tell_rtt(rtt, log);
+            self.report_rtt(rtt, log);
         }
         self.take_sample(rtt, sent, log);
     }
@@ -517,7 +517,7 @@ impl Core {
         if !(self.config.hold_ssthresh_on_repeat && self.loss.timed_out_again()) {
             self.reduce_after_timeout(deflated, log);
         }
-        self.tell_timeout();
+        self.report_timeout();
         self.set_cwnd(1.0, Author::Timeout, log);
         self.path.slow_start_after_timeout = true;
         self.path.rto.back_off();

@@ -86,7 +86,7 @@ impl Sender {
         if L::DETAILED {
             log.record(now, SenderEvent::Rto(self.core.path.rto.timeout()));
             // Changes made by a notice before the opening.
-            self.tell_transition(state, Trigger::Notice, log);
+            self.log_transition(state, Trigger::Notice, log);
         }
     }
 
@@ -140,7 +140,7 @@ impl Sender {
         let state = self.core.state();
         self.core.consult_start(now, notice, log);
         if L::DETAILED {
-            self.tell_transition(state, Trigger::Notice, log);
+            self.log_transition(state, Trigger::Notice, log);
         }
     }
 
@@ -163,12 +163,12 @@ impl Sender {
         states.after(self, Trigger::Notice, log);
     }
 
-    /// Time has passed; returns whether the retransmission timer has expired. Does nothing before the deadline of
+    /// Time has passed; returns whether the retransmission timer has expired. Actions nothing before the deadline of
     /// [`Self::poll_timer`].
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.core.patience_is_over(now) {
             let states = States::before::<L>(self);
-            tell_wake(now, Wake::Patience, self.core.wake_set(), log);
+            log_wake(now, Wake::Patience, self.core.wake_set(), log);
             if self.core.end_patience(now) {
                 self.recovery.retransmit(&mut self.core, log);
                 self.core.end_duplicates();
@@ -179,7 +179,7 @@ impl Sender {
         }
         if self.core.delay_is_over(now) {
             let states = States::before::<L>(self);
-            tell_wake(now, Wake::Delay, self.core.wake_set(), log);
+            log_wake(now, Wake::Delay, self.core.wake_set(), log);
             self.core.end_delay(now);
             if self.core.is_closed() {
                 // The sender probes the closed window and does not retransmit.
@@ -204,17 +204,17 @@ impl Sender {
         let set = self.core.timers.set_at();
         if let Some(kind) = self.core.take_slot(now) {
             let states = States::before::<L>(self);
-            tell_wake(now, Wake::of(kind), set, log);
+            log_wake(now, Wake::of(kind), set, log);
             self.recovery.on_slot(&mut self.core, kind, log);
             states.after(self, Trigger::DelayOver, log);
             return false;
         }
         if self.core.is_closed() {
-            tell_wake(now, Wake::Persist, set, log);
+            log_wake(now, Wake::Persist, set, log);
             self.core.probe_window(now);
             return false;
         }
-        tell_wake(now, Wake::Retransmission, set, log);
+        log_wake(now, Wake::Retransmission, set, log);
         let states = States::before::<L>(self);
         let before = SenderView {
             now,
@@ -309,12 +309,12 @@ impl Sender {
         if of_train == Some(false) || core.books.una() == 0 && core.books.nxt() > 0 {
             return None;
         }
-        let asks = !core.config.recovery.about().asks_for_bursts;
-        if asks && of_train.is_none() && core.gate_is_closed() {
+        let checks_gate = !core.config.recovery.about().asks_for_bursts;
+        if checks_gate && of_train.is_none() && core.gate_is_closed() {
             return None;
         }
         let next = self.recovery.next_segment(core);
-        if asks && next.is_some_and(|seq| seq > 0) {
+        if checks_gate && next.is_some_and(|seq| seq > 0) {
             core.leave(1, core.sizes.full());
         }
         if of_train.is_none() {
@@ -348,9 +348,9 @@ impl Sender {
 
     /// Reports what `trigger` has changed.
     #[cold]
-    fn tell_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
+    fn log_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
         let now = Snapshot::of(&self.core);
-        self.tell_transition(before.state, trigger, log);
+        self.log_transition(before.state, trigger, log);
         let mut tell = |event| log.record(self.core.now, event);
         if now.duplicates != before.duplicates {
             tell(SenderEvent::Duplicates(now.duplicates));
@@ -373,7 +373,7 @@ impl Sender {
         }
     }
 
-    fn tell_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
+    fn log_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
         let (now, to) = (self.core.now, self.core.state());
         let mut tell = |from, trigger, to| {
             if from != to {
@@ -454,7 +454,7 @@ impl Sender {
 
 /// Reports to a detailed log what has woken the sender.
 #[inline(always)]
-fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
+fn log_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
     if let Some(set) = set.filter(|_| L::DETAILED) {
         log.record(now, SenderEvent::Woken { by, set });
     }
@@ -496,7 +496,7 @@ impl States {
     #[inline(always)]
     fn after<L: Log>(self, sender: &mut Sender, trigger: Trigger, log: &mut L) {
         if let Some(before) = self.0 {
-            sender.tell_changes(&before, trigger, log);
+            sender.log_changes(&before, trigger, log);
         }
     }
 }

@@ -105,8 +105,8 @@ def _measuring(runs: Runs) -> str:
                 figure,
                 ", ".join(str(len(train.sent_s)) for train in found),
                 ", ".join(f"{1e3 * (train.sent_s[0] - job.at_s):.0f}" for train in found),
-                ", ".join(f"{1e3 * (train.told_s - job.at_s):.0f}" for train in found),
-                f"{log.last('ssthresh', found[-1].told_s + 1e-6):.0f}",
+                ", ".join(f"{1e3 * (train.reported_s - job.at_s):.0f}" for train in found),
+                f"{log.last('ssthresh', found[-1].reported_s + 1e-6):.0f}",
                 f"{1e3 * median_s(runs, e.sweep(sc.VHO)):.0f}",
                 f"{1e3 * ideal_s(e.sweep(sc.VHO)):.0f}",
             ]

@@ -150,8 +150,8 @@ def f1(runs: Runs) -> Finding:
         last = chirps[-1]
         found = min(last.rate_bps, bbw)
         ssthresh = found * last.rtt_s / PACKET_BITS
-        set_to = log.last("ssthresh", last.told_s + 1e-6)
-        cwnd = log.last("cwnd", last.told_s + 1e-6)
+        set_to = log.last("ssthresh", last.reported_s + 1e-6)
+        cwnd = log.last("cwnd", last.reported_s + 1e-6)
         checks += [
             near(f"{name}, threshold less abest x RTT", set_to - ssthresh, 0, 0.01),
             yes(f"{name}, ends for a reason", found < high or 2 * cwnd > set_to),
@@ -364,7 +364,7 @@ def c1(runs: Runs) -> Finding:
         name = f"figure {figure}"
         checks.append(at_most(f"{name}, trains", len(found), 3, count))
         rtt = found[0].rtt_s
-        took = (found[-1].told_s - found[0].sent_s[0]) / rtt
+        took = (found[-1].reported_s - found[0].sent_s[0]) / rtt
         checks.append(at_most(f"{name}, round trips", took, 3))
         spans = ", ".join(f"{(t.sent_s[-1] - t.sent_s[0]) / rtt:.2f}" for t in found)
         spent.append(f"{name}: {spans}")
@@ -389,7 +389,7 @@ def c1(runs: Runs) -> Finding:
 def c2(runs: Runs) -> Finding:
     checks = []
     log = runs.trace(STARTED["3"])
-    ssthresh = log.last("ssthresh", trains(log)[-1].told_s + 1e-6)
+    ssthresh = log.last("ssthresh", trains(log)[-1].reported_s + 1e-6)
     for figure in sc.STARTS:
         for check in (loses(runs, figure, TCP), loses_none(runs, figure, ABEST)):
             checks.append(Check(f"figure {figure}, {check.what}", check.value, check.passed))

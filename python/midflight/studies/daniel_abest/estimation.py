@@ -110,13 +110,13 @@ Measured = tuple[Callable[[Path, Knobs], Probing], Callable[[Any], list[float | 
 
 def _chirp_ratio(table: Any) -> list[float | None]:
     """The estimate by the available bandwidth, of each run; None where there is no estimate."""
-    told, truth = table.column("estimate_bps"), table.column("available_bps")
-    return [None if a is None else a / b for a, b in zip(told, truth, strict=True)]
+    estimates, truth = table.column("estimate_bps"), table.column("available_bps")
+    return [None if a is None else a / b for a, b in zip(estimates, truth, strict=True)]
 
 
 def _capacity_ratio(table: Any) -> list[float | None]:
-    told, truth = table.column("estimate_bps"), table.column("capacity_bps")
-    return [None if a is None else a / b for a, b in zip(told, truth, strict=True)]
+    estimates, truth = table.column("estimate_bps"), table.column("capacity_bps")
+    return [None if a is None else a / b for a, b in zip(estimates, truth, strict=True)]
 
 
 def _last_ratio(table: Any) -> list[float | None]:
@@ -124,14 +124,14 @@ def _last_ratio(table: Any) -> list[float | None]:
     last: dict[int, float | None] = {}
     capacity: dict[int, float] = {}
     columns = ("run", "measure", "estimate_bps", "available_bps")
-    for run, measure, told, truth in zip(*map(table.column, columns), strict=True):
+    for run, measure, estimate, truth in zip(*map(table.column, columns), strict=True):
         last.setdefault(run, None)
-        if told is None:
+        if estimate is None:
             last[run] = None
         elif measure == "capacity":
-            capacity[run] = told
+            capacity[run] = estimate
         else:
-            last[run] = min(told, capacity.get(run, told)) / truth
+            last[run] = min(estimate, capacity.get(run, estimate)) / truth
     return list(last.values())
 
 
@@ -139,10 +139,10 @@ def _tool_ratio(table: Any) -> list[float | None]:
     """The estimate by the truth, of each run; None where there is no estimate."""
     ratios: dict[int, float | None] = {}
     columns = ("run", "measure", "estimate_bps", "available_bps")
-    for run, measure, told, truth in zip(*map(table.column, columns), strict=True):
+    for run, measure, estimate, truth in zip(*map(table.column, columns), strict=True):
         ratios.setdefault(run, None)
-        if measure == "available" and told is not None:
-            ratios[run] = told / truth
+        if measure == "available" and estimate is not None:
+            ratios[run] = estimate / truth
     return list(ratios.values())
 
 
@@ -172,11 +172,11 @@ class Axis:
             points = []
             for category, path in self.paths:
                 ratios = ratio(runs.probe(send(path, knobs)))
-                told = [value for value in ratios if value is not None]
-                point = quartiles(told) if told else Quartiles(*[float("nan")] * 3)
+                estimates = [value for value in ratios if value is not None]
+                point = quartiles(estimates) if estimates else Quartiles(*[float("nan")] * 3)
                 points.append(point)
-                rows.append((label, category, *point, len(told), len(ratios)))
-                silent += len(ratios) - len(told)
+                rows.append((label, category, *point, len(estimates), len(ratios)))
+                silent += len(ratios) - len(estimates)
                 total += len(ratios)
             series.append(Series(label, LOOKS[look], points))
         plot = partial(
@@ -187,7 +187,7 @@ class Axis:
             series=series,
             reference=1.0,
         )
-        header = ("rule", "x", "q1", "median", "q3", "told", "runs")
+        header = ("rule", "x", "q1", "median", "q3", "reported", "runs")
         remark = (
             f"Without an estimate, because a segment was lost: {silent} of {total} runs, left out."
             if silent

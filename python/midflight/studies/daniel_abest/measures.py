@@ -118,7 +118,7 @@ class SentTrain:
     """
 
     sent_s: tuple[float, ...]
-    told_s: float
+    reported_s: float
     rate_bps: float
 
     @property
@@ -130,7 +130,7 @@ class SentTrain:
     @property
     def rtt_s(self) -> float:
         """Time from the last segment's departure to the report."""
-        return self.told_s - self.sent_s[-1]
+        return self.reported_s - self.sent_s[-1]
 
 
 def rate_bps(text: str) -> float:
@@ -142,11 +142,11 @@ def rate_bps(text: str) -> float:
 def trains(log: EventLog) -> list[SentTrain]:
     """The trains that were reported, in the order in which they were sent."""
     sent: dict[int, list[float]] = {}
-    told: dict[int, tuple[float, float]] = {}
+    reported: dict[int, tuple[float, float]] = {}
     for event in log.of("send", "rexmit").detailed("train").events():
         if found := _SENT.match(event.detail):
             sent.setdefault(int(found[1]), []).append(event.time_s)
     for event in log.of("ack").detailed("train").events():
         if found := _REPORT.match(event.detail):
-            told.setdefault(int(found[1]), (event.time_s, rate_bps(found[2])))
-    return [SentTrain(tuple(sent[n]), *told[n]) for n in sorted(sent) if n in told]
+            reported.setdefault(int(found[1]), (event.time_s, rate_bps(found[2])))
+    return [SentTrain(tuple(sent[n]), *reported[n]) for n in sorted(sent) if n in reported]

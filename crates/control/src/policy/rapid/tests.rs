@@ -203,7 +203,7 @@ fn the_start_up_doubles_its_chirps_once_a_round_trip() {
 }
 
 #[test]
-fn a_report_of_a_loss_tells_no_rate() {
+fn a_report_of_a_loss_gives_no_rate() {
     let mut rapid = steady(8.0, &[]);
     let _ = rapid.on_train_over(&open());
     let estimate = Estimate {

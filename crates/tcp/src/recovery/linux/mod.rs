@@ -168,7 +168,7 @@ impl Linux {
     }
 
     /// Passes newly marked lost segments to the controller, if it uses them.
-    fn tell_losses(&mut self, core: &mut Core) {
+    fn report_losses(&mut self, core: &mut Core) {
         if !self.board.marked.is_empty() {
             for seq in std::mem::take(&mut self.board.marked) {
                 core.control_lost(seq, self.inside());

@@ -301,7 +301,7 @@ impl Queue {
     }
 
     /// The last sent segment gets PSH; it belongs to the piece with this byte.
-    pub(super) fn tell_last(&mut self, byte: u64) {
+    pub(super) fn set_last(&mut self, byte: u64) {
         if let Some(part) = self.parts.back_mut() {
             part.push = true;
         }

@@ -276,7 +276,7 @@ impl Linux {
             return None;
         }
         self.sending.burst = self.leave(core, bytes);
-        self.queue.tell_last(from);
+        self.queue.set_last(from);
         let seq = self.send_of_burst(core);
         self.sending.sent = 0;
         self.rearm(core);
@@ -332,8 +332,8 @@ impl Linux {
         let next = self.board.next_lost();
         let until = self.sending.again_until;
         // The kernel consults the pacer before it looks at a buffer, whether that is lost or not.
-        let asks = next.is_none_or(|seq| seq >= until) && until != self.board.nxt();
-        if asks && core.gate_is_closed() || whole(core) <= self.board.in_flight() {
+        let checks_pacer = next.is_none_or(|seq| seq >= until) && until != self.board.nxt();
+        if checks_pacer && core.gate_is_closed() || whole(core) <= self.board.in_flight() {
             return None;
         }
         let seq = next?;
@@ -697,14 +697,14 @@ impl Linux {
     #[inline(always)]
     pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
         if self.sending.untold || self.usage.shrunk.is_some() {
-            self.tell_shrunk(core, log);
+            self.report_shrunk(core, log);
         }
     }
 
     #[cold]
-    fn tell_shrunk(&mut self, core: &mut Core, log: &mut impl Log) {
+    fn report_shrunk(&mut self, core: &mut Core, log: &mut impl Log) {
         if std::mem::take(&mut self.sending.untold) {
-            core.tell_window(log);
+            core.report_window(log);
         }
         if let Some((cwnd, ssthresh)) = self.usage.shrunk.take() {
             core.set_ssthresh(ssthresh, Author::Idle, log);

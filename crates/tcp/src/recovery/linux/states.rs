@@ -101,7 +101,7 @@ impl Linux {
             set_reordering_timer(core, left);
             news.set_timer = false;
         }
-        self.tell_losses(core);
+        self.report_losses(core);
         news.lost_again |= self.board.retrans_out < resent;
     }
 
@@ -197,7 +197,7 @@ impl Linux {
     /// tcp_enter_loss().
     pub(super) fn enter_loss(&mut self, core: &mut Core, log: &mut impl Log) {
         self.mark_timed_out(core);
-        self.tell_losses(core);
+        self.report_losses(core);
         let is_new = self.state < Ca::Recovery;
         let reduces = self.state <= Ca::Disorder
             || self.high <= self.board.una
@@ -219,7 +219,7 @@ impl Linux {
         if self.state == Ca::Recovery {
             log.record(core.now, SenderEvent::RecoveryExit);
         }
-        core.tell_timeout();
+        core.report_timeout();
         self.keeps_window = false;
         self.state = Ca::Loss;
         if core.controls() {
@@ -411,7 +411,7 @@ impl Linux {
         let (in_flight, lost) = (self.board.in_flight(), self.board.lost_ever);
         let wait = self.wait(core);
         self.rack.detect(core.now, &mut self.board, wait);
-        self.tell_losses(core);
+        self.report_losses(core);
         if self.board.in_flight() != in_flight {
             if self.state != Ca::Recovery {
                 self.enter_recovery(core, log);

@@ -108,7 +108,7 @@ impl Quic {
 impl LossRecovery for Quic {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.take_packet(core, ack, log);
-        self.tell_limit(core, log);
+        self.report_limit(core, log);
         self.show(core);
         if !self.packets.is_awaiting() {
             // A.7 does this after every ACK; if packets are in flight, `next_segment` does it.

@@ -101,7 +101,7 @@ impl Quic {
     }
 
     /// Reports that the limit stops the sender, once until the next datagram from the address.
-    pub(super) fn tell_limit(&mut self, core: &Core, log: &mut impl Log) {
+    pub(super) fn report_limit(&mut self, core: &Core, log: &mut impl Log) {
         let has_data = !self.lost.is_empty() || core.may_send_new();
         if has_data && self.is_blocked() && !self.path.limit_told {
             self.path.limit_told = true;

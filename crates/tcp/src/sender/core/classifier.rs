@@ -45,10 +45,10 @@ impl Core {
             snd_una: ack,
             snd_max: self.books.max(),
         });
-        self.tell_indicators(log);
+        self.report_indicators(log);
     }
 
-    fn tell_indicators<L: Log>(&self, log: &mut L) {
+    fn report_indicators<L: Log>(&self, log: &mut L) {
         if L::DETAILED {
             if let Some(indicators) = self.classifier.indicators() {
                 log.record(self.now, SenderEvent::Indicators(indicators));

@@ -130,7 +130,7 @@ impl Core {
     }
 
     #[cold]
-    fn ask_foreign(
+    fn call_foreign(
         &mut self,
         log: &mut impl Log,
         ask: impl FnOnce(&mut dyn ForeignCongestion, &SenderView) -> Control,
@@ -155,7 +155,7 @@ impl Core {
         if is_open && self.path.hold_growth.is_none() && !self.window_answered {
             let in_flight = self.flight_size();
             self.take_rate(0, in_flight, None);
-            self.ask_foreign(log, |f, view| f.on_ack(view));
+            self.call_foreign(log, |f, view| f.on_ack(view));
         }
     }
 
@@ -163,14 +163,14 @@ impl Core {
     #[cold]
     pub(super) fn open_foreign(&mut self, log: &mut impl Log) {
         if self.has_foreign_controller() {
-            self.ask_foreign(log, |f, view| f.on_open(view));
+            self.call_foreign(log, |f, view| f.on_open(view));
         }
     }
 
     /// The threshold after a loss or a timeout with `load` in flight.
     pub(super) fn threshold(&mut self, timeout: bool, load: f64, log: &mut impl Log) -> f64 {
         if self.has_foreign_controller() {
-            let control = self.ask_foreign(log, |f, view| {
+            let control = self.call_foreign(log, |f, view| {
                 if timeout {
                     f.on_timeout(view)
                 } else {
@@ -233,7 +233,7 @@ impl Core {
     /// The rate sample of the current ACK is complete.
     pub(crate) fn control(&mut self, at: Inside, log: &mut impl Log) {
         if self.has_foreign_controller() {
-            self.ask_foreign(log, |f, view| f.on_ack(view));
+            self.call_foreign(log, |f, view| f.on_ack(view));
             return;
         }
         let Some(sample) = self.rate else {
@@ -246,17 +246,17 @@ impl Core {
 
     /// A segment is sent while nothing was in flight; returns whether the controller was called.
     pub(crate) fn restart_control(&mut self, at: Inside, log: &mut impl Log) -> bool {
-        let asks = !self.has_foreign_controller();
-        if asks {
+        let is_own = !self.has_foreign_controller();
+        if is_own {
             self.steer(at, log, |c, window, standing| {
                 c.on_restart(window, standing)
             });
         }
-        asks
+        is_own
     }
 
     /// Reports the window after it was set without a report.
-    pub(crate) fn tell_window(&self, log: &mut impl Log) {
+    pub(crate) fn report_window(&self, log: &mut impl Log) {
         let (to, by) = (self.cwnd(), Author::Controller);
         log.record(self.now, SenderEvent::Cwnd { to, by });
     }
@@ -284,7 +284,7 @@ impl Core {
     /// A recovery or a timeout was unneeded.
     pub(crate) fn control_undo(&mut self, at: Inside, log: &mut impl Log) {
         if self.has_foreign_controller() {
-            self.ask_foreign(log, |f, view| f.on_undo(view));
+            self.call_foreign(log, |f, view| f.on_undo(view));
             return;
         }
         let standing = self.standing_of(at);
@@ -326,7 +326,7 @@ impl Core {
 
     /// Passes an RTT sample to the controller, which may set the threshold.
     #[cold]
-    pub(crate) fn tell_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
+    pub(crate) fn report_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         let news = self.rtt_news(rtt);
         let mut window = self.path.window.both();
         self.path.congestion.on_rtt_sample(&mut window, &news);
@@ -346,14 +346,14 @@ impl Core {
 
     /// Notifies the controller that a policy has ordered the current window.
     #[cold]
-    pub(super) fn tell_order(&mut self) {
+    pub(super) fn report_order(&mut self) {
         let window = self.path.window.both();
         self.path.congestion.on_window_order(window);
     }
 
     /// Notifies the controller that the timer has expired and the threshold is set.
     #[cold]
-    pub(crate) fn tell_timeout(&mut self) {
+    pub(crate) fn report_timeout(&mut self) {
         let news = self.rtt_news(Duration::ZERO);
         self.path.congestion.on_timeout(&news);
     }

@@ -54,7 +54,7 @@ impl Core {
                 Order::RestartTimer => self.restart_timer(),
                 Order::SetCwnd(cwnd) if cwnd >= 1.0 => {
                     self.set_cwnd(cwnd, by, log);
-                    self.tell_order();
+                    self.report_order();
                 }
                 // This also covers NaN.
                 Order::SetCwnd(cwnd) => {

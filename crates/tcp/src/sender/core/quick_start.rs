@@ -115,7 +115,7 @@ impl Core {
         if other && self.books.una() <= seq {
             return;
         }
-        if self.ask_anew(next) {
+        if self.request_again(next) {
             return;
         }
         let answer = RateAnswer {
@@ -123,20 +123,20 @@ impl Core {
             round_trip: self.now.since(at),
         };
         let state = self.state();
-        self.tell_rate(&answer, log);
+        self.report_rate(&answer, log);
         // An ACK of new data may have the same effect.
         if self.state() != state && ack.ack <= una_before {
             self.noted.get_or_insert(Trigger::Report);
         }
     }
 
-    fn tell_rate(&mut self, answer: &RateAnswer, log: &mut impl Log) {
+    fn report_rate(&mut self, answer: &RateAnswer, log: &mut impl Log) {
         self.ask(None, log, |p, view| p.on_rate(answer, view));
     }
 
     /// The request is finished. If another one waits, it is sent, and the routers are informed that the approved rate
     /// will not be used.
-    fn ask_anew(&mut self, next: Option<RateCode>) -> bool {
+    fn request_again(&mut self, next: Option<RateCode>) -> bool {
         self.asking = next.map(RateRequest::new);
         if next.is_some() {
             self.report_rate(RateCode::ZERO);
@@ -155,13 +155,13 @@ impl Core {
         else {
             return;
         };
-        if seq != self.books.una() || self.ask_anew(next) {
+        if seq != self.books.una() || self.request_again(next) {
             return;
         }
         let answer = RateAnswer {
             approved: Err(Denial::NoResponse),
             round_trip: self.now.since(at),
         };
-        self.tell_rate(&answer, log);
+        self.report_rate(&answer, log);
     }
 }

@@ -65,7 +65,7 @@ impl Core {
     pub(super) fn expect_reordering(&mut self, reordering: Option<Reordering>) {
         self.reordering = reordering.map(|r| (r, self.now));
         self.patient &= reordering.is_some();
-        let before = reordering.filter(|_| self.response.waits_as_told());
+        let before = reordering.filter(|_| self.response.waits_as_set());
         self.in_order_below = before.map(|r| {
             let sent = self.books.outstanding();
             let early = sent.take_while(|o| o.retransmitted() || o.sent() < r.in_order_before);
@@ -94,7 +94,7 @@ impl Core {
         }
         self.set_delay(self.timers.delay());
         self.loss.dupacks() >= self.duplicates_wanted()
-            && self.response.waits_as_told()
+            && self.response.waits_as_set()
             && !(self.loss.in_fast_recovery()
                 || self.loss.timed_out()
                 || self.probe.is_some()

@@ -42,7 +42,7 @@ impl Core {
     /// Passes the RTT of the segment sent last to the controller.
     pub(crate) fn tell_latest_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         if !self.path.reno {
-            self.tell_rtt(rtt, log);
+            self.report_rtt(rtt, log);
         }
     }
 
@@ -103,7 +103,7 @@ impl Core {
     }
 
     /// Whether the recovery notifies the controller itself when an idle time ends.
-    pub(super) fn recovery_tells_idle(&self) -> bool {
+    pub(super) fn recovery_reports_idle(&self) -> bool {
         self.config.recovery.about().tells_idle_end
     }
 
