@@ -159,3 +159,12 @@ def test_the_files_of_recovery_are_what_can_be_chosen() -> None:
         path = RECOVERY / f"{name}.rs"
         file = path if path.exists() else RECOVERY / name / "mod.rs"
         assert "const INFO: RecoveryInfo" in file.read_text(encoding="utf-8"), file
+
+
+@pytest.mark.parametrize("main", sorted((ROOT / "crates").glob("*/tests/main.rs")), ids=str)
+def test_each_file_of_tests_is_compiled(main: Path) -> None:
+    """Where the tests of a crate are one program, a file without its line there never runs."""
+    alone = (main.parents[1] / "Cargo.toml").read_text(encoding="utf-8")
+    modules = set(re.findall(r"^mod (\w+);$", main.read_text(encoding="utf-8"), re.MULTILINE))
+    files = {path.stem for path in main.parent.glob("*.rs")} - {"main"}
+    assert {name for name in files - modules if f'name = "{name}"' not in alone} == set()

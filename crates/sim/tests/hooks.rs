@@ -1,11 +1,9 @@
 //! Nodes that inspect packets, hold some back and send some themselves.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{at, links, routes, MOBILE, SERVER, STATION};
+use crate::common::{at, links, routes, MOBILE, SERVER, STATION};
 use midflight_sim::{
     Action, Carried, Clock, Digest, DropCause, Emitted, Event, FlowConfig, FlowId, Hook,
     HookedPacket, NodeHook, NodeId, Observer, Payload, Verdict, World, WorldConfig,

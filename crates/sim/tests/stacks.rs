@@ -1,9 +1,7 @@
 //! Flows of datagrams: TCP endpoints with real bytes over simulated links.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::{at, link, links, routes, DOWN, MOBILE, SERVER, UP};
+use crate::common::{at, link, links, routes, DOWN, MOBILE, SERVER, UP};
 use midflight_control::{Notice, PathUpdate};
 use midflight_endpoint::{Config, Endpoint, Settings};
 use midflight_sim::{

@@ -1,15 +1,13 @@
 //! Every registered agent of nodes on the path: a transfer and a page over it end, with the promises that the agent makes.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod scenarios;
-
 use std::fmt::Write;
 
+use crate::scenarios::{plan, run_all};
 use midflight_sim::agent::AGENTS;
 use midflight_study::scenario::ScenarioRun;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use scenarios::{plan, run_all};
 
 /// Nodes that acknowledge by themselves.
 const ACKNOWLEDGE: [&str; 2] = ["i-tcp", "pep"];

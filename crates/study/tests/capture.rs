@@ -13,9 +13,7 @@ use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-mod one_run;
-
-use one_run::{
+use crate::one_run::{
     capture, capture_long_flow, capture_roaming, trace, trace_long_flow, trace_roaming, TraceRun,
 };
 

@@ -11,9 +11,7 @@ use midflight_study::{
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 
-mod one_run;
-
-use one_run::{trace, TraceRun};
+use crate::one_run::{trace, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {

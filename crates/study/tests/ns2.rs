@@ -10,9 +10,7 @@ use midflight_control::LinkInfo;
 use midflight_study::{Execution, Flows, Handoff, HandoffKind, HandoffRow, Sweep, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant, Rate};
 
-mod one_run;
-
-use one_run::{trace, TraceRun};
+use crate::one_run::{trace, TraceRun};
 
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
 /// The reference prints times with five decimals.

@@ -12,9 +12,7 @@ use midflight_sim::Scripted;
 use midflight_study::{CrossTraffic, LongFlow, Radio, TraceRow};
 use midflight_units::{Duration, Instant, Rate};
 
-mod one_run;
-
-use one_run::trace_long_flow;
+use crate::one_run::trace_long_flow;
 
 type Row = BTreeMap<String, String>;
 

@@ -7,9 +7,7 @@ use midflight_study::{CrossTraffic, Flows, Handoff, HandoffKind, LongFlow, Radio
 use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-mod one_run;
-
-use one_run::{capture, trace, trace_long_flow, TraceRun};
+use crate::one_run::{capture, trace, trace_long_flow, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {

@@ -10,9 +10,7 @@ use midflight_study::{
 };
 use midflight_units::{Duration, Instant, Rate};
 
-mod one_run;
-
-use one_run::{capture_roaming, trace_roaming};
+use crate::one_run::{capture_roaming, trace_roaming};
 
 fn seconds(s: f64) -> Instant {
     Instant::from_nanos((s * 1e9) as u64)

@@ -6,11 +6,8 @@ use midflight_study::scenario::ScenarioRun;
 use midflight_study::{Flows, Handoff, HandoffKind, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant};
 
-mod one_run;
-mod scenarios;
-
-use one_run::{capture_scenario, trace, trace_scenario, TraceRun};
-use scenarios::{plan, read, run, run_all, CHANGES, PAPER, TOUR};
+use crate::one_run::{capture_scenario, trace, trace_scenario, TraceRun};
+use crate::scenarios::{plan, read, run, run_all, CHANGES, PAPER, TOUR};
 
 /// The same run as the handoff of the papers, which is checked against ns-2.
 fn reference(scheme: &str, gap: Option<u64>, flows: Flows) -> (Vec<String>, String) {

@@ -10,9 +10,7 @@ use midflight_study::{
 };
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 
-mod one_run;
-
-use one_run::{trace, TraceRun};
+use crate::one_run::{trace, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {

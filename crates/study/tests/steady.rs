@@ -7,9 +7,7 @@ use midflight_control::LinkInfo;
 use midflight_study::{Flows, Handoff, HandoffKind, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant, Rate};
 
-mod one_run;
-
-use one_run::{trace, TraceRun};
+use crate::one_run::{trace, TraceRun};
 
 #[test]
 fn a_steady_link_is_kept_busy_without_timeouts() {

@@ -1,10 +1,8 @@
 //! Applications over simulated flows: the load time of a page, by hand and with losses and handoffs.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod scenarios;
-
+use crate::scenarios::{plan, read, run, run_all};
 use midflight_study::WorkloadOutcome;
-use scenarios::{plan, read, run, run_all};
 
 /// A path with 50 ms in each direction and negligible transmission times.
 const FAST: &str = r#"

@@ -1,9 +1,7 @@
 //! The policy `reordering` with every kind of recovery, one ACK at a time.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::{before, DrivenSender};
+use crate::common::{before, DrivenSender};
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice, Order};
 use midflight_units::{Duration, Instant, Rate, Seq};

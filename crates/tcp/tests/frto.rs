@@ -2,9 +2,7 @@
 //! branch of RFC 5682.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::DrivenSender;
+use crate::common::DrivenSender;
 use midflight_control::Order;
 use midflight_tcp::{State, Trigger};
 use midflight_units::{Duration, Seq};

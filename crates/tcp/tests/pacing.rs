@@ -2,9 +2,7 @@
 //! recovery.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::{configured, DrivenSender};
+use crate::common::{configured, DrivenSender};
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy, Policy};
 use midflight_control::{

@@ -1,10 +1,10 @@
 //! Consecutive chirps: the policy `rapid` on a sender under a test's control.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::trains::{ack_with, alone, driven, estimate, knobbed, next_departure, sent, ALL, LTE};
-use common::DrivenSender;
+use crate::common::trains::{
+    ack_with, alone, driven, estimate, knobbed, next_departure, sent, ALL, LTE,
+};
+use crate::common::DrivenSender;
 use midflight_control::Notice;
 use midflight_units::{Duration, Instant, Seq};
 

@@ -2,9 +2,7 @@
 //! classification of a loss.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::{before, DrivenSender};
+use crate::common::{before, DrivenSender};
 use midflight_control::loss::LossCause;
 use midflight_tcp::State;
 use midflight_units::{Duration, Instant, Seq};

@@ -2,12 +2,10 @@
 //! policy at its sender.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::trains::{
+use crate::common::trains::{
     ack_with, alone, chirping, driven, estimate, knobbed, next_departure, sent, ALL, LTE,
 };
-use common::{configured, DrivenSender};
+use crate::common::{configured, DrivenSender};
 use midflight_control::quick_start::{Nonce, RateCode, Request};
 use midflight_control::{Measure, Notice, Order, Spacing, Train, ACK_BYTES};
 use midflight_tcp::{Ack, AckOption, Content, Receiver, Segment, SegmentOption, TrainMark};

@@ -1,9 +1,7 @@
 //! Undo of unneeded recoveries, one ACK at a time: Eifel (RFC 3522, RFC 4015) and DSACK (RFC 3708).
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::{before, DrivenSender};
+use crate::common::{before, DrivenSender};
 use midflight_units::{Duration, Instant, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];

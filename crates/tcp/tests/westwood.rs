@@ -2,9 +2,7 @@
 //! with every kind of recovery.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-mod common;
-
-use common::{before, DrivenSender};
+use crate::common::{before, DrivenSender};
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
 use midflight_units::{Duration, Rate, Seq};
