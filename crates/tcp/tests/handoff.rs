@@ -3,8 +3,8 @@
 //! Katto, section 3).
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use crate::common::DrivenSender;
 use crate::common::{self, DrivenSender};
+use midflight_control::policy::Policy;
 use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
 use midflight_control::Order;
 use midflight_tcp::{profile, Ack, AckOption, Content, Receiver, Segment};

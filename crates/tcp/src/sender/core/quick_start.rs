@@ -123,14 +123,14 @@ impl Core {
             round_trip: self.now.since(at),
         };
         let state = self.state();
-        self.report_rate(&answer, log);
+        self.log_answer(&answer, log);
         // An ACK of new data may have the same effect.
         if self.state() != state && ack.ack <= una_before {
             self.noted.get_or_insert(Trigger::Report);
         }
     }
 
-    fn report_rate(&mut self, answer: &RateAnswer, log: &mut impl Log) {
+    fn log_answer(&mut self, answer: &RateAnswer, log: &mut impl Log) {
         self.ask(None, log, |p, view| p.on_rate(answer, view));
     }
 
@@ -162,6 +162,6 @@ impl Core {
             approved: Err(Denial::NoResponse),
             round_trip: self.now.since(at),
         };
-        self.report_rate(&answer, log);
+        self.log_answer(&answer, log);
     }
 }
