@@ -103,6 +103,7 @@ impl About {
                 &window.to_string(),
                 &format!("a window that is over {} after {from}", end.since(*from)),
             ),
+            StudyError::Uncaptured { .. } => Self::new("profile", "quic", "a QUIC stack"),
             StudyError::KernelStack { .. } => Self::new("stack", "linux", "midflight"),
             StudyError::Stack { flow, why } => Self {
                 name: Some("stack".into()),

@@ -64,6 +64,11 @@ pub enum Refused {
     /// The stack is not built in.
     #[error("midflight was built without it (its feature \"{0}\"); expected a build with it, or another stack")]
     NotBuilt(&'static str),
+    /// TLS is not built in.
+    #[error(
+        "TLS is not built in; expected tls = false, or a build of midflight with the feature tls"
+    )]
+    NoTls,
     /// A foreign stack is missing or cannot be used, and why.
     #[error("{0}")]
     NotInstalled(String),
@@ -275,7 +280,7 @@ impl Flow {
             return Err(Refused::KeepsWindow(stack.name()));
         }
         if self.tls && !stack.always_encrypts() && !cfg!(feature = "tls") {
-            return Err(Refused::NotBuilt("tls"));
+            return Err(Refused::NoTls);
         }
         if !stack.congestion().contains(&self.congestion) {
             let names = stack.congestion().iter().map(|one| one.name());

@@ -130,6 +130,12 @@ pub enum StudyError {
         /// Its name.
         flow: String,
     },
+    /// The packets of a flow of the profile `quic` have no bytes to capture.
+    #[error("flow \"{flow}\" has the profile \"quic\", whose packets have sizes and no bytes: a capture would show neither packet numbers nor ACKs; expected a flow with a QUIC stack (\"quinn\", \"noq\", \"aioquic\") or another profile; --trace writes the packets of the profile quic")]
+    Uncaptured {
+        /// Its name.
+        flow: String,
+    },
     /// A flow's stack is not available with these options.
     #[error("flow \"{flow}\": {why}")]
     Stack {

@@ -99,6 +99,9 @@ impl QuicFlow {
             let why = format!("{what} of the simulator's own sender, but the flow has the stack \"{name}\"; expected a flow without it");
             problem(at(part), why)
         };
+        if let Some(profile) = &flow.profile {
+            return not_ours("profile", &format!("\"{profile}\" is a profile"));
+        }
         if flow.scheme != PLAIN {
             return not_ours("scheme", &format!("\"{}\" is a scheme", flow.scheme));
         }

@@ -150,16 +150,15 @@ impl Capturing {
     /// of each packet, 0 for all.
     ///
     /// # Errors
-    /// [`StudyError::Range`] for segments that do not fit into a packet, or have no room for data.
+    /// [`StudyError::Range`] for segments that do not fit into a packet, or have no room for data;
+    /// [`StudyError::Uncaptured`].
     fn new(setup: &Setup, flow: usize, snap: u32) -> Result<Self, StudyError> {
         let places = setup.network.places.clone();
         let all = FIRST_PLACE + places.len();
         let profile = &setup.flows[flow].part.built.profile;
         if setup.flows[flow].quic.is_none() && profile.sender.recovery == RecoveryKind::Quic {
-            return Err(StudyError::Range {
-                what: "profile of a flow to capture",
-                value: "quic, whose packets have sizes and no content, so that a capture would show neither packet numbers nor ACKs,".into(),
-                accepted: "a flow with a QUIC stack (\"quinn\", \"noq\", \"aioquic\"), another profile, or --trace",
+            return Err(StudyError::Uncaptured {
+                flow: setup.flows[flow].name.to_string(),
             });
         }
         let wire = Uniform::new(profile).ok_or_else(|| StudyError::Range {
