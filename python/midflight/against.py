@@ -28,11 +28,24 @@ PATHS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 #: quinn's flow control, 1.25 MB of a stream (1,071 packets), and its window less a packet.
 SETTINGS = {"migration": "quinn", "receiver_window": 1071, "window_edge": "below"}
-#: Controllers by quinn's names, with ours.
-CONTROLLERS = {"cubic": "cubic", "newreno": "reno"}
+#: Controllers by quinn's names, with the settings of ours. quinn's CUBIC is that of RFC 8312.
+CONTROLLERS = {
+    "cubic": {"congestion": "cubic", "cubic_rules": "rfc8312"},
+    "newreno": {"congestion": "reno"},
+}
 NAMES = {"cubic": "CUBIC", "newreno": "NewReno"}
-FIRST_S, STEP_S = 1.0, 0.137
-INSTANTS_S = tuple(FIRST_S + STEP_S * number for number in range(8))
+#: The first handoff, and the time in which the others are.
+FIRST_S, WITHIN_S = 1.0, 1.08
+
+
+def instants_of(count: int) -> tuple[float, ...]:
+    """Return when so many handoffs are, in seconds."""
+    return tuple(FIRST_S + WITHIN_S * number / count for number in range(count))
+
+
+#: So many that a median does not depend on a few of them: some times have two modes, by the number
+#: of rounds of packets.
+INSTANTS_S = instants_of(60)
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,7 @@ def plan(path: str, kind: str, flow: dict[str, Any], at_s: float) -> Plan:
 
 def flows_of(cc: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The flow of our own sender and that of quinn, with one congestion control."""
-    own = {"profile": "quic", "set": {**SETTINGS, "congestion": CONTROLLERS[cc]}}
+    own = {"profile": "quic", "set": {**SETTINGS, **CONTROLLERS[cc]}}
     return own, {"stack": "quinn", "cc": cc}
 
 

@@ -54,7 +54,7 @@ def compare(
         typer.Option(
             "--instants",
             metavar="N",
-            help="At so many instants of a handoff, 1 to 200 (migration: 3, quinn: 8).",
+            help="At so many instants of a handoff, 1 to 200 (migration: 3, quinn: 60).",
         ),
     ] = "",
     threads: ThreadsOption = "0",
@@ -91,7 +91,7 @@ def compare(
             for option, given in (("--sender", sender), ("--figure", figure)):
                 if given:
                     raise UserError(f"{option} is for the comparison migration")
-            rows = _against_quinn(handoff, instants or "8", thread_count, progress)
+            rows = _against_quinn(handoff, instants or "60", thread_count, progress)
         else:
             rows = _migration(handoff, sender, instants or "3", thread_count, figure, progress)
         if file is not None:
@@ -150,7 +150,7 @@ def _against_quinn(
 
     names = _chosen("--handoff", handoffs, list(against.PATHS))
     count = read_whole("--instants", instants, 1, 200)
-    places = [against.FIRST_S + against.STEP_S * i for i in range(count)]
+    places = against.instants_of(count)
     return against.compare_quinn(
         handoffs=names, instants_s=places, threads=threads, progress=progress
     )

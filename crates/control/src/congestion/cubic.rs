@@ -15,6 +15,14 @@
 //! W_est grows by alpha up to that. Idle time is not part of t (4.2). Slow start is Reno's: no HyStart++ (4.10
 //! recommends one).
 //!
+//! By the rules of RFC 8312, which RFC 9438 replaced, the curve and W_est begin at beta W_max and not at the window (8312,
+//! equation 2, 4.2 and 4.6). The two differ after fast convergence, which sets W_max below the load: then the window
+//! stays as it is until one of them has reached it.
+//!
+//! ```text
+//! K = cbrt(W_max (1 - beta) / C),   W_est(t) = beta W_max + alpha t / RTT
+//! ```
+//!
 //! Differs from the RFC in these points. W_max is the data in flight (the sender's load) and not cwnd, so that an
 //! unused window is not stored; if the window limits the sender they are equal. A window set by another part,
 //! such as a policy after a handoff or the Eifel response, begins a new epoch as after a slow start, because the
@@ -37,6 +45,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// State and knobs of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cubic {
+    rules: Rules,
     fast_convergence: bool,
     /// The window around which growth is slow; none before a loss.
     w_max: Option<f64>,
@@ -52,6 +61,15 @@ pub struct Cubic {
     srtt: Option<f64>,
     /// When the current ACK arrived.
     now: Instant,
+}
+
+/// Where the curve begins after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rules {
+    /// At the window.
+    Rfc9438,
+    /// At `BETA` of W_max.
+    Rfc8312,
 }
 
 /// The cause of a reduction, and the resulting threshold.
@@ -80,6 +98,7 @@ struct Epoch {
 impl Cubic {
     /// The initial state with the default knobs.
     pub const DEFAULT: Self = Self {
+        rules: Rules::Rfc9438,
         fast_convergence: true,
         w_max: None,
         prior: 0.0,
@@ -102,15 +121,28 @@ impl Part for Cubic {
         name: "cubic",
         summary: "growth by the time since the last loss, and 0.7 of the data in flight after one",
         source: "RFC 9438",
-        knobs: &[Knob {
-            name: "cubic_fast_convergence",
-            default: "on",
-            accepts: "on, off",
-            summary: "reduce W_max if the window did not reach the last W_max",
-        }],
+        knobs: &[
+            Knob {
+                name: "cubic_fast_convergence",
+                default: "on",
+                accepts: "on, off",
+                summary: "reduce W_max if the window did not reach the last W_max",
+            },
+            Knob {
+                name: "cubic_rules",
+                default: "rfc9438",
+                accepts: "rfc9438, rfc8312",
+                summary: "after a loss the curve begins at the window (RFC 9438) or at 0.7 W_max (RFC 8312)",
+            },
+        ],
     };
 
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        if name == "cubic_rules" {
+            let choices = [("rfc9438", Rules::Rfc9438), ("rfc8312", Rules::Rfc8312)];
+            self.rules = choose(&Self::INFO, name, value, &choices)?;
+            return Ok(());
+        }
         let choices = [("on", true), ("off", false)];
         self.fast_convergence = choose(&Self::INFO, name, value, &choices)?;
         Ok(())
@@ -122,24 +154,44 @@ impl Cubic {
         // A policy may have set another window since then.
         let step = self.step;
         let is_own = |own: f64| own == ssthresh && cwnd <= own + step;
-        let (w_max, prior) = match self.reduced.take() {
+        let known = self.w_max.unwrap_or(cwnd);
+        let is_8312 = self.rules == Rules::Rfc8312;
+        let (w_max, prior, first) = match self.reduced.take() {
+            Some(Reduced::Loss(own)) if is_own(own) && is_8312 => (known, f64::MAX, BETA * known),
             Some(Reduced::Loss(own)) if is_own(own) => {
-                (self.w_max.unwrap_or(cwnd).max(cwnd), self.prior.max(cwnd))
+                (known.max(cwnd), self.prior.max(cwnd), cwnd)
             }
             // Section 4.8.
-            Some(Reduced::Timeout(own)) if is_own(own) => (cwnd, self.prior.max(cwnd)),
-            _ => (cwnd, cwnd),
+            Some(Reduced::Timeout(own)) if is_own(own) => (cwnd, self.prior.max(cwnd), cwnd),
+            _ => (cwnd, cwnd, cwnd),
         };
         // Fast convergence compares the next loss with this.
         self.w_max = Some(w_max);
         Epoch {
             begun: self.now,
             // In software, so that the result is the same on every machine.
-            k: libm::cbrt((w_max - cwnd) / C),
+            k: libm::cbrt((w_max - first) / C),
             w_max,
             prior,
-            w_est: cwnd,
+            w_est: if is_8312 { BETA * w_max } else { cwnd },
             cwnd,
+        }
+    }
+
+    /// W_est after an ACK at `t` seconds of an epoch, and the value to keep.
+    fn estimate(&self, epoch: &Epoch, t: f64, acked: f64) -> (f64, f64) {
+        match (self.rules, self.srtt) {
+            (Rules::Rfc9438, _) => {
+                let alpha = if epoch.w_est < epoch.prior {
+                    ALPHA
+                } else {
+                    1.0
+                };
+                let w_est = epoch.w_est + alpha * acked / epoch.cwnd;
+                (w_est, w_est)
+            }
+            (Rules::Rfc8312, Some(srtt)) => (epoch.w_est + ALPHA * t / srtt, epoch.w_est),
+            (Rules::Rfc8312, None) => (epoch.w_est, epoch.w_est),
         }
     }
 
@@ -174,19 +226,14 @@ impl Congestion for Cubic {
         let w_cubic = |t: f64| C * (t - epoch.k).powi(3) + epoch.w_max;
         let t = self.now.since(epoch.begun).as_secs_f64();
         let cwnd = window.cwnd;
-        let alpha = if epoch.w_est < epoch.prior {
-            ALPHA
-        } else {
-            1.0
-        };
-        let w_est = epoch.w_est + alpha * acked / cwnd;
+        let (w_est, kept) = self.estimate(&epoch, t, acked);
         window.cwnd = if w_cubic(t) < w_est {
             cwnd.max(w_est)
         } else {
             let target = w_cubic(t + self.srtt.unwrap_or(0.0));
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) * acked / cwnd
         };
-        (epoch.w_est, epoch.cwnd) = (w_est, window.cwnd);
+        (epoch.w_est, epoch.cwnd) = (kept, window.cwnd);
         self.epoch = Some(epoch);
     }
 
@@ -325,6 +372,33 @@ mod tests {
             assert_eq!(cubic.ssthresh_after_loss(Instant::ZERO, 80.0), 56.0);
             assert_eq!(cubic.w_max, Some(remembered), "{value}");
         }
+    }
+
+    /// RFC 8312, equation 2 and section 4.6: after fast convergence the curve begins below the window, which stays as it is
+    /// until W_est has reached it. By RFC 9438 it grows at once. Without fast convergence both begin at the window.
+    #[test]
+    fn by_the_older_rules_a_sender_that_yields_waits() {
+        let grown = |rules: &str, first: f64| {
+            let (mut cubic, _) = after_loss(first);
+            assert_eq!(cubic.set_knob("cubic_rules", rules), Ok(()));
+            let ssthresh = cubic.ssthresh_after_loss(Instant::ZERO, 100.0);
+            let cwnd = ssthresh;
+            let mut w = Window { cwnd, ssthresh };
+            let all = windows(&mut cubic, &mut w, 0.02, (0.0, 0.5));
+            let k = cubic.epoch.map(|epoch| epoch.k);
+            (all, k.unwrap_or_default())
+        };
+        // W_max is 85, and 0.7 of it 59.5. The curve reaches 70 after 0.66 s, and is looked up a round trip (the estimate is
+        // 100 ms) ahead; W_est takes 10.5 / 0.53 = 20 of these round trips.
+        let (all, k) = grown("rfc8312", 140.0);
+        assert!(all.iter().all(|cwnd| *cwnd == 70.0), "{all:?}");
+        assert!((k - libm::cbrt(25.5 / C)).abs() < 1e-9, "{k}");
+        let (all, k) = grown("rfc9438", 140.0);
+        assert!(all.last() > Some(&80.0), "{all:?}");
+        assert!((k - libm::cbrt(15.0 / C)).abs() < 1e-9, "{k}");
+        let (_, one) = grown("rfc8312", 100.0);
+        let (_, other) = grown("rfc9438", 100.0);
+        assert!((one - other).abs() < 1e-9, "{one} {other}");
     }
 
     /// Section 4.8, and windows set by a policy: nothing is remembered, and growth begins flat.
