@@ -61,6 +61,8 @@ struct Sent {
     app_limited: bool,
     resent: bool,
     sacked: bool,
+    /// It was sent over an earlier path.
+    elsewhere: bool,
 }
 
 /// The newest segment of the current ACK.
@@ -120,6 +122,7 @@ impl Deliveries {
             app_limited: self.app_limited > 0,
             resent: false,
             sacked: false,
+            elsewhere: false,
         };
         if self.sent.is_empty() {
             // It is the first segment, or tracking began only now.
@@ -204,13 +207,27 @@ impl Deliveries {
         self.total = self.before;
     }
 
+    /// The path is another one: what is in flight was sent over the last one and does not count as delivered (RFC 9000
+    /// section 9.4).
+    pub fn begin_path(&mut self, now: Instant) {
+        for index in 0..self.sent.len() {
+            if let Some(sent) = self.sent.get_mut(index) {
+                sent.elsewhere = true;
+            }
+        }
+        self.first_tx = now;
+        self.at = Some(now);
+        self.app_limited = 0;
+        self.least = None;
+    }
+
     /// tcp_rate_skb_delivered().
     fn deliver(&mut self, seq: Seq, now: Instant) {
         let index = seq.checked_sub(self.una);
         let Some(sent) = index.and_then(|i| self.sent.get_mut(i as usize)) else {
             return;
         };
-        if std::mem::replace(&mut sent.sacked, true) {
+        if std::mem::replace(&mut sent.sacked, true) || sent.elsewhere {
             return;
         }
         self.total += 1;
@@ -431,5 +448,29 @@ mod tests {
         // Sent from 100 ms (segment 1) to 200 ms (segment 11).
         assert_eq!(sample.interval, Some(Duration::from_millis(100)));
         assert_eq!(sample.per_second(), Some(100.0));
+    }
+
+    /// What was sent over the last path gives no sample; what is sent since counts from the change on.
+    #[test]
+    fn another_path_begins_anew() {
+        let mut d = ten();
+        d.take(3, &[], ms(80));
+        assert_eq!(d.sample(ms(80), 0, 10, Some(40_000)).newly, 2);
+        d.begin_path(ms(85));
+        d.take(6, &[], ms(90));
+        let sample = d.sample(ms(90), 0, 8, Some(40_000));
+        assert_eq!(
+            (sample.newly, sample.delivered, sample.rtt),
+            (0, None, None)
+        );
+        // One is sent again over the new path, and two more.
+        for seq in [7, 11, 12] {
+            d.sent(seq, ms(100), false, 1);
+        }
+        d.take(13, &[], ms(400));
+        let sample = d.sample(ms(400), 0, 7, Some(40_000));
+        assert_eq!((sample.newly, sample.delivered), (3, Some(3)));
+        assert_eq!(sample.interval, Some(Duration::from_millis(315)));
+        assert_eq!(sample.rtt, Some(Duration::from_millis(300)));
     }
 }

@@ -69,4 +69,4 @@ pub use watch::{
 };
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "11";
+pub const MODEL_VERSION: &str = "12";

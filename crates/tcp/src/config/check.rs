@@ -36,7 +36,7 @@ impl Profile {
         if parts.congestion.controls() && !recovery.asks_for_bursts {
             return refuse(
                 parts.congestion.info().name,
-                "it also sets the window during a recovery, from the delivered data; choose recovery linux",
+                "it also sets the window during a recovery, from the delivered data; choose recovery linux or quic",
             );
         }
         let is_quic = matches!(rx.acks, AckRules::Quic { .. });
@@ -67,9 +67,6 @@ impl Profile {
                 );
             }
             _ => {}
-        }
-        if let (true, Some(reason)) = (parts.congestion.controls(), recovery.refuses_control) {
-            return refuse(parts.congestion.info().name, reason);
         }
         if self.sender.ecn
             && (self.sender.recovery != RecoveryKind::Linux || rx.acks == AckRules::Rfc)

@@ -92,8 +92,6 @@ pub(crate) struct RecoveryInfo {
     pub(crate) refuses_detectors: Option<&'static str>,
     /// Why no loss classifier works with it, if that is the case.
     pub(crate) refuses_classifiers: Option<&'static str>,
-    /// Why no controller that sets the window itself works with it, if that is the case.
-    pub(crate) refuses_control: Option<&'static str>,
     /// It maintains its estimate of the data in flight outside fast recovery too.
     pub(crate) always_has_pipe: bool,
     /// It notifies the congestion controller itself when an idle time ends.
@@ -119,7 +117,6 @@ impl RecoveryInfo {
             refuses_responses: None,
             refuses_detectors: None,
             refuses_classifiers: None,
-            refuses_control: None,
             always_has_pipe: false,
             tells_idle_end: false,
             asks_for_bursts: false,

@@ -29,6 +29,9 @@ impl Quic {
     /// Processes a packet of the receiver. The packets that it acknowledges were sent before any new address that it
     /// carries.
     pub(super) fn take_packet(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        if std::mem::take(&mut self.untold) {
+            core.report_window(log);
+        }
         if ack.is_quic() {
             self.take_ack(core, ack, log);
         }
@@ -39,6 +42,7 @@ impl Quic {
     }
 
     fn take_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        let before = self.packets.in_flight();
         let news = self.acknowledge(ack);
         if !news.any {
             return;
@@ -49,7 +53,8 @@ impl Quic {
             SenderEvent::Path(PathEvent::Needless(news.needless)),
             log,
         );
-        self.take_sample(core, ack, &news, log);
+        let was_open = core.books.una() > 0;
+        let latest = self.take_sample(core, ack, &news, log);
         core.end_back_off(log);
         if core.held {
             core.follow_segments(core.books.una(), &news.segments);
@@ -62,7 +67,11 @@ impl Quic {
         let start = self.recovery_start;
         let lost = self.detect(core, news.highest.map(|(_, packet)| packet.sent));
         self.answer_losses(core, lost, log);
-        if news.grows > 0 && self.limited && self.recovery_start == start {
+        if core.controls() {
+            if was_open {
+                self.control(core, (lost.packets, before), latest, log);
+            }
+        } else if news.grows > 0 && self.limited && self.recovery_start == start {
             core.grow_by(Author::Controller, news.grows, log);
         }
         let patience = probe_period(core) * 3;
@@ -120,19 +129,26 @@ impl Quic {
         if before == 0 {
             // The handshake is over, and the initial window is set.
             core.grow(news.segments.len() as u64, log);
+            if core.controls() {
+                core.open_control(self.inside(), log);
+            }
         }
     }
 
     /// RFC 9002 section 5: an RTT sample from the highest number, if it is acknowledged for the first time. Packets
     /// sent over another path give no sample (RFC 9000 section 9.4), unless the stack allows that (`old_samples`).
-    fn take_sample(&mut self, core: &mut Core, ack: &Ack, news: &News, log: &mut impl Log) {
+    fn take_sample(
+        &mut self,
+        core: &mut Core,
+        ack: &Ack,
+        news: &News,
+        log: &mut impl Log,
+    ) -> Option<Duration> {
         let largest = ack.sack.iter(ack.ack).map(|range| range.right).max();
-        let Some((number, packet)) = news.highest else {
-            return;
-        };
+        let (number, packet) = news.highest?;
         let is_of_path = packet.epoch == self.path.epoch || core.config.migration.old_samples;
         if largest != Some(number + 1) || !is_of_path {
-            return;
+            return None;
         }
         let latest = core.now.since(packet.sent);
         let delay = ack
@@ -151,5 +167,6 @@ impl Quic {
         };
         core.tell_latest_rtt(latest, log);
         core.take_rtt(adjusted, packet.sent, log);
+        Some(latest)
     }
 }

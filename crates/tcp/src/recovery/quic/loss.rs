@@ -5,7 +5,8 @@ use midflight_units::{Duration, Instant};
 use super::packets::Fate;
 use super::{tell, Quic};
 use crate::event::{Author, Log, PathEvent, SenderEvent};
-use crate::sender::{Core, SlotKind};
+use crate::sender::{Core, Inside, SlotKind};
+use midflight_control::congestion::LossPhase;
 
 /// kGranularity.
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -19,7 +20,7 @@ const PROBES: u32 = 2;
 /// Packets that have just been declared lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
-    packets: u64,
+    pub(super) packets: u64,
     /// When the last lost packet that counts in the window was sent.
     last_sent: Option<Instant>,
     /// The losses span long enough for persistent congestion.
@@ -40,7 +41,7 @@ pub(super) fn probe_period(core: &Core) -> Duration {
 impl Quic {
     /// DetectAndRemoveLostPackets (A.10). `acked` is the send time of a packet that this ACK acknowledges, if there is
     /// one.
-    pub(super) fn detect(&mut self, core: &Core, acked: Option<Instant>) -> Losses {
+    pub(super) fn detect(&mut self, core: &mut Core, acked: Option<Instant>) -> Losses {
         let mut losses = Losses::default();
         self.loss_time = None;
         let Some(largest) = self.packets.acked_below().checked_sub(1) else {
@@ -82,6 +83,10 @@ impl Quic {
             losses.packets += 1;
             if packet.counts {
                 losses.last_sent = losses.last_sent.max(Some(packet.sent));
+                self.lost_total += 1;
+                if let Some(seq) = packet.seq.filter(|_| core.hears_losses()) {
+                    core.control_lost(seq, self.inside());
+                }
             }
             let missing = packet.seq.filter(|seq| {
                 let is_acked = *seq < core.books.una() || self.acked.contains(seq);
@@ -108,6 +113,13 @@ impl Quic {
         if persistent {
             let event = SenderEvent::Path(PathEvent::PersistentCongestion);
             log.record(core.now, event);
+            if core.controls() {
+                let phase = LossPhase::Loss;
+                core.control_loss(Inside {
+                    phase,
+                    ..self.inside()
+                });
+            }
             core.set_cwnd(LEAST_WINDOW, Author::Recovery, log);
             self.recovery_start = None;
             self.recovering = false;
@@ -129,6 +141,9 @@ impl Quic {
             return;
         }
         core.reduce_from_window(false, Author::Recovery, log);
+        if core.controls() && !core.leaves_reductions() {
+            return;
+        }
         let cwnd = core.ssthresh().max(LEAST_WINDOW);
         core.set_cwnd(cwnd, Author::Recovery, log);
     }

@@ -8,6 +8,7 @@
 //! | `path` | validation, the limit of amplification, migration | RFC 9000 sections 8 and 9 |
 //! | `bucket` | pacing | RFC 9002 section 7.7 |
 //! | `send` | the next packet | sections 6.2.4 and 7 |
+//! | `control` | a controller that sets window and rate itself, such as BBR | section 7 leaves the controller open |
 //!
 //! Everything counts whole packets, each with one segment of data: a lost segment is retransmitted in a packet with
 //! another number. The handshake is that of the other senders, one packet and its ACK. Not included: ECN, and the undo
@@ -15,6 +16,7 @@
 
 mod ack;
 mod bucket;
+mod control;
 mod loss;
 mod packets;
 mod path;
@@ -50,8 +52,14 @@ pub(crate) struct Quic {
     recovering: bool,
     /// When the first RTT sample was taken. Packets sent before it do not count for persistent congestion.
     first_sample: Option<Instant>,
-    /// The window was what stopped the sender.
+    /// The window or the pacer was what stopped the sender.
     limited: bool,
+    /// The window was.
+    is_full: bool,
+    /// The controller has set the window at a packet that was sent: the next event reports it.
+    untold: bool,
+    /// Segments detected as lost so far.
+    lost_total: u64,
     bucket: Bucket,
     path: PathState,
     /// An address that must be validated before anything is sent to it.
@@ -72,9 +80,6 @@ impl RecoveryPart for Quic {
         ),
         refuses_classifiers: Some(
             "recovery quic has no duplicate ACKs for a classifier to look at; the profiles rfc and ns2 do",
-        ),
-        refuses_control: Some(
-            "recovery quic leaves windows to controllers that answer to losses; choose recovery linux, or cubic, reno, westwood or westwood-plus",
         ),
         always_has_pipe: true,
         asks_for_bursts: true,

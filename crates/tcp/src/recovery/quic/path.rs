@@ -189,6 +189,7 @@ impl Quic {
         let place = self.known.iter().position(|k| k.address == state.address);
         let known = place.map(|place| self.known.remove(place));
         let restored = known.filter(|_| migration.controller == ControllerAfter::Restore);
+        let is_fresh = restored.is_none();
         let mut state = state;
         let mut path = core.fresh_path(migration.initial_rtt);
         path.begin(f64::from(migration.window));
@@ -240,6 +241,12 @@ impl Quic {
             state: old,
         });
         core.set_destination(self.path.address);
+        if core.controls() && !keeps_controller {
+            core.begin_deliveries_of_path();
+            if is_fresh {
+                core.open_control(self.inside(), log);
+            }
+        }
     }
 
     /// Sends a PATH_CHALLENGE to the current address.

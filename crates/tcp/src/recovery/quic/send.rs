@@ -25,6 +25,9 @@ impl Quic {
         let Some(seq) = next else {
             self.limited = false;
             self.probes = 0;
+            if core.controls() && !self.is_full {
+                core.limit_by_application(self.packets.in_flight());
+            }
             return None;
         };
         if self.is_blocked() {
@@ -43,7 +46,8 @@ impl Quic {
     /// Whether the window or the pacer holds the next packet back.
     fn is_stopped(&mut self, core: &mut Core) -> bool {
         let (next, cwnd) = ((self.packets.in_flight() + 1) as f64, core.cwnd());
-        if next > cwnd || next >= cwnd && !core.config.fills_window {
+        self.is_full = next > cwnd || next >= cwnd && !core.config.fills_window;
+        if self.is_full {
             return true;
         }
         if !core.is_paced() || core.in_train() {
@@ -53,7 +57,7 @@ impl Quic {
         if core.gate_is_closed() {
             return true;
         }
-        if !core.config.pacing {
+        if !core.config.pacing || core.controls() {
             return false;
         }
         let srtt = core.path.rto.srtt().unwrap_or(self.path.initial_rtt(core));
@@ -70,6 +74,9 @@ impl Quic {
     pub(super) fn depart(&mut self, core: &mut Core, seq: Seq) {
         if core.books.una() > 0 && self.packets.in_flight() == 0 && seq > 1 {
             core.tell_idle_end();
+            if core.controls() {
+                self.untold = core.restart_control(self.inside(), &mut ());
+            }
         }
         self.bucket.take();
         core.leave(1, core.sizes.full());

@@ -65,6 +65,13 @@ impl Core {
         }
     }
 
+    /// The path is another one: what is in flight gives no samples for it.
+    pub(crate) fn begin_deliveries_of_path(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.begin_path(self.now);
+        }
+    }
+
     /// What the current ACK delivers does not count.
     pub(crate) fn discount_deliveries(&mut self) {
         if let Some(deliveries) = &mut self.deliveries {
