@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import midflight
-from midflight import MidflightError, Scenario
+from midflight import CongestionController, Control, MidflightError, Scenario
 from midflight.against import compare_quinn
 from midflight.cli import main
 from midflight.migration import SENDERS, compare_migration
@@ -41,16 +43,15 @@ def rows(plans: list[midflight.Plan], **how: Any) -> tuple[list[dict[str, Any]],
 def test_it_takes_as_long_as_quinn(path: str, kind: str, cc: str) -> None:
     """Medians over instants of the whole transfer and of 100 new packets are within 5 %.
 
-    Without a break, on short paths, the hundredth new packet comes a round of packets earlier or
-    later by where the losses before the handoff were: within 15 ms, half a round trip there. The
-    row is that of docs/quic.md.
+    But for one, whose time has two modes that are equally frequent: within 10 ms there. The row is
+    that of docs/quic.md.
     """
     (row,) = compare_quinn(handoffs=[path], kinds=[kind], controllers=[cc])
     assert row.own_s == pytest.approx(row.quinn_s, rel=0.05)
     assert row.own_hundred_s is not None
     assert row.quinn_hundred_s is not None
-    if kind == "MBB" and path != "9 ms to 300 ms":
-        assert abs(row.own_hundred_s - row.quinn_hundred_s) < 15e-3
+    if (path, kind, cc) == ("Wi-Fi to 5G", "MBB", "cubic"):
+        assert row.own_hundred_s == pytest.approx(row.quinn_hundred_s, abs=10e-3)
     else:
         assert row.own_hundred_s == pytest.approx(row.quinn_hundred_s, rel=0.05)
     assert {key: str(value) for key, value in asdict(row).items()} in recorded("against-quinn.csv")
@@ -156,11 +157,10 @@ def test_flows_of_other_profiles_run_beside_it() -> None:
     ("sets", "says"),
     [
         ({"profile": "quick"}, 'there is no profile "quick"'),
-        ({"scheme": "bbr-linux"}, "recovery quic leaves windows to controllers"),
         ({"scheme": "eifel"}, "recovery quic knows from packet numbers"),
         ({"scheme": "ld"}, "recovery quic has no duplicate ACKs"),
         ({"scheme": "dcr"}, "recovery quic has ACKs of packet numbers"),
-        ({"cc": "cubic"}, "flows of the profile quic have set.congestion"),
+        ({"cc": "bbr"}, "flows of the profile quic have set.congestion"),
         ({"set.migration": "quick"}, "expected rfc9000, quinn"),
         ({"set.acks": "rfc"}, "choose recovery quic with acks quic"),
         ({"profile": "linux", "migration": "passive"}, 'or profile = "quic"'),
@@ -178,7 +178,8 @@ def test_it_has_no_bytes_to_capture() -> None:
     with pytest.raises(MidflightError) as error:
         starter().setup(0).capture()
     assert "would show neither packet numbers nor ACKs" in str(error.value)
-    assert '"aioquic"), another profile, or --trace' in str(error.value)
+    assert 'flow "download" has the profile "quic"' in str(error.value)
+    assert "--trace writes the packets" in str(error.value)
 
 
 @pytest.mark.parametrize(("profile", "wire"), [("quic", 1228), ("linux", 1500)])
@@ -206,6 +207,77 @@ def test_explain_reports_a_migration(capsys: pytest.CaptureFixture[str]) -> None
     asked = ["explain", "wifi-to-5g", "--set", f"{PROFILE}=quic", "--what", "path_validated"]
     assert main(asked) == 0
     assert "path_validated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("controller", "stack"), [("bbr-linux", "quinn"), ("bbr3", "noq")])
+def test_bbr_fills_a_link_that_loses_packets_as_a_stack_does(controller: str, stack: str) -> None:
+    """20 MB over 20 Mbit/s, 2 % lost by the radio: at least half of the link, CUBIC a tenth.
+
+    quinn has version 1 and noq version 3.
+    """
+    seconds = {}
+    for name, flow in {
+        "cubic": {"profile": "quic"},
+        "own": {"profile": "quic", "set": {"congestion": controller}},
+        "stack": {"stack": stack, "cc": "bbr"},
+    }.items():
+        link = {"rate": "20 Mbit/s", "delay": "20 ms", "queue": "2 bdp", "loss": "uniform 2%"}
+        flows = {"download": {"size": "20 MB", **flow}}
+        plan = Scenario.from_dict({"links": {"one": link}, "flows": flows, "end": "60 s"}).plan()
+        taken = rows([plan])[0][0]["duration_ns"]
+        seconds[name] = inf if taken is None else taken / 1e9
+    assert seconds["cubic"] == inf
+    assert seconds["own"] < 16
+    assert seconds["own"] == pytest.approx(seconds["stack"], rel=0.1)
+
+
+def test_bbr_begins_anew_on_a_new_path() -> None:
+    """Over GEO it sends ten packets first, and soon more than the old path's product of 30."""
+    link = {"rate": "10 Mbit/s", "delay": "18 ms"}
+    values = {
+        "links": {"near": link, "far": {**link, "delay": "300 ms"}},
+        "flows": {"download": {"profile": "quic", "set": {"congestion": "bbr-linux"}}},
+        "handoffs": [{"at": "2 s", "to": "far"}],
+        "end": "12 s",
+    }
+    trace = Scenario.from_dict(values).plan().setup(0).trace(only=["cwnd", "migrated"])
+    events = [*zip(trace.column("event"), trace.column("value"), trace.column("by"), strict=True)]
+    place = [event for event, *_ in events].index("migrated")
+    windows = [(value, by) for event, value, by in events[place:] if event == "cwnd"]
+    assert windows[0] == (10.0, "path")
+    assert max(value for value, _ in windows) > 500
+
+
+def test_a_controller_in_python_is_called_as_with_tcp() -> None:
+    """At the opening, at ACKs and losses."""
+
+    class Halving(CongestionController):
+        calls: ClassVar[Counter[str]] = Counter()
+
+        def on_open(self, view: Any) -> None:
+            assert view.cwnd == 10
+            self.calls["open"] += 1
+
+        def on_ack(self, view: Any) -> Control:
+            self.calls["ack"] += 1
+            return Control(cwnd=view.cwnd + view.newly_delivered)
+
+        def on_loss(self, view: Any) -> Control:
+            self.calls["loss"] += 1
+            return Control(ssthresh=max(view.cwnd / 2, 2))
+
+    sets = {
+        PROFILE: "quic",
+        "flows.download.scheme": "halving",
+        "handoffs.0.rebind": "none",
+        "links.wifi.queue": "50 packets",
+    }
+    policies = {"halving": Halving}
+    found = Scenario.read("wifi-to-5g", sets=sets, policies=policies).run(policies=policies)
+    assert found.flows.column("finished_ns")[0] is not None
+    assert Halving.calls["open"] == 1
+    assert Halving.calls["ack"] > 1000
+    assert Halving.calls["loss"] > 0
 
 
 def test_careful_resume_takes_less_time_on_a_long_path() -> None:

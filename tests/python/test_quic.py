@@ -18,6 +18,7 @@ import midflight
 from midflight import MidflightError, Scenario, aioquic_stack
 from midflight.cli import main
 from midflight.run_report import report_run
+from midflight.sweep import Sweep
 
 STACK = "flows.download.stack"
 STACKS = ("quinn", "noq", "aioquic")
@@ -121,6 +122,33 @@ def test_aioquic_does_not_depend_on_the_process(tmp_path: Path) -> None:
         files.append({one.name: one.read_bytes() for one in folder.iterdir()})
     assert files[0] == files[1]
     assert len(files[0]["sender.pcapng"]) > 1_000_000
+
+
+@pytest.mark.parametrize("where", ["dask", "slurm"])
+def test_aioquic_gives_the_same_in_other_processes(where: str, tmp_path: Path) -> None:
+    """A sweep of it in this process, in two processes of a Dask cluster, and in two local jobs."""
+    from distributed import LocalCluster
+
+    from midflight.executors import run_dask, run_local, run_slurm
+
+    scenario = Scenario.read("wifi-to-5g", sets={STACK: "aioquic", "flows.download.size": "1 MB"})
+    axes = {"flows.download.cc": ["cubic", "newreno"], "seed": "1,2"}
+    sweep = Sweep.of(scenario, axes, shard_cells=1)
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        sweep.begin(folder)
+    run_local(sweep, here, sweep.missing(here))
+    if where == "dask":
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            run_dask(sweep, there, sweep.missing(there), cluster=cluster)
+    else:
+        options = {"timeout_min": 5}
+        run_slurm(sweep, there, sweep.missing(there), jobs=2, cluster="local", options=options)
+    for folder in (here, there):
+        sweep.merge(folder)
+    tables = [(folder / "flows.csv").read_text(encoding="utf-8") for folder in (here, there)]
+    assert tables[0] == tables[1]
+    assert len(tables[0].splitlines()) == 1 + sweep.cells
 
 
 def test_aioquic_keeps_its_window_on_a_new_address() -> None:
@@ -273,6 +301,7 @@ def test_several_streams_carry_the_same_data() -> None:
     [
         ({"cc": "vegas"}, '"vegas" is no congestion control of the stack "quinn"; expected cubic'),
         ({"scheme": "enhanced"}, '"enhanced" is a scheme of the simulator\'s own sender'),
+        ({"profile": "quic"}, '"quic" is a profile of the simulator\'s own sender'),
         ({"streams": 101}, "101 is out of range; expected 1 to 100"),
         ({"idle": "0 s"}, "a connection that is over after less than 1 ms cannot begin"),
         ({"start_notice": True}, "a notice is for a policy of the simulator's own sender"),
