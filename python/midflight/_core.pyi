@@ -723,7 +723,7 @@ class PathChange(TypedDict):
     at_ns: int
     make_ns: int
     breaks: bool
-    reported_ns: int | None
+    notified_ns: int | None
     misstated: bool
 
 class Setup:
