@@ -39,6 +39,10 @@ WORKLOAD_OF: Mapping[str, str] = {
 }
 
 
+#: The measure of a workload that a handoff changes most, where it is not the first one.
+_MAIN: Mapping[str, str] = {"call": "frames_late", "video": "rebuffer_ns"}
+
+
 def _of_workloads() -> dict[str, tuple[str, float]]:
     """Return what workloads measure, in the same form."""
     units = {"ns": ("in seconds", 1e9), "bps": ("in Mbit/s", 1e6), "": ("", 1.0)}
@@ -274,16 +278,25 @@ def unit_means(
     return means[:, 0], means[:, 1]
 
 
-def default_metric(rows: Iterator[dict[str, str]]) -> str:
-    """Return the default metric: durations where a flow has them, else goodput."""
-    has_durations = False
+def main_metrics(rows: Iterator[dict[str, str]]) -> list[str]:
+    """Return the main metric of each kind of flow of the mobile node; the first is the default.
+
+    Kinds are the workloads, in the order of the table, and then bulk transfers: durations where a
+    flow has them, else goodput.
+    """
+    workloads: dict[str, None] = {}
+    has_bulk = has_durations = False
     for row in rows:
         if row["moves"] != "1":
             continue
         if row.get("workload"):
-            # The first thing that it measures.
-            return measures_of(row["workload"])[0]["name"]
+            workloads[row["workload"]] = None
+            continue
+        has_bulk = True
         has_durations = has_durations or bool(row["duration_ns"])
         if has_durations and "workload" not in row:
             break
-    return "duration_ns" if has_durations else "goodput_bps"
+    found = [_MAIN.get(name) or measures_of(name)[0]["name"] for name in workloads]
+    if has_bulk or not found:
+        found.append("duration_ns" if has_durations else "goodput_bps")
+    return found

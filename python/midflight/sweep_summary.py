@@ -36,8 +36,9 @@ class Summary:
         file: str,
         unmet: Unmet,
         phase: int | None,
+        other_metrics: Sequence[str] = (),
     ) -> None:
-        self.phase = phase
+        self.phase, self.other_metrics = phase, other_metrics
         self.asked, self.metric, self.by = asked, metric, by
         self.grouped, self.compared = grouped, compared
         self.file, self.unmet = file, unmet
@@ -52,10 +53,10 @@ class Summary:
         phase: int | None = None,
     ) -> Summary:
         from midflight.sweep import comparison_file
-        from midflight.sweep_results import SEED, compare, default_metric, groups, read_flows
+        from midflight.sweep_results import SEED, compare, groups, main_metrics, read_flows
         from midflight.unmet import PathChanges, unmet_cells
 
-        usual = default_metric(read_flows(folder))
+        usual, *more = main_metrics(read_flows(folder))
         chosen = metric or usual
         axes = list(asked.axes)
         if by is None:
@@ -76,7 +77,8 @@ class Summary:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
         file = comparison_file(None if chosen == usual else chosen, phase)
         unmet = unmet_cells(path_changes, folder)
-        return cls(asked, chosen, by, grouped, compared, file, unmet, phase)
+        others = [one for one in (usual, *more) if one != chosen]
+        return cls(asked, chosen, by, grouped, compared, file, unmet, phase, others)
 
     @property
     def others(self) -> list[str]:
@@ -138,10 +140,18 @@ class Summary:
         if len(self.grouped) > MOST_LINES:
             lines.append(f"... and {len(self.grouped) - MOST_LINES} more in the files")
         lines += self.unmet.notes()
+        lines += self.metric_notes()
         if self.compared:
             lines += ["", self.comparison_head(), "", align(self.comparison_lines(unit))]
             lines += self.comparison_foot()
         return "\n".join(lines)
+
+    def metric_notes(self) -> list[str]:
+        """Return the metrics of the other kinds of flows."""
+        if not self.other_metrics:
+            return []
+        text = f"Flows of other kinds: --metric {' or '.join(self.other_metrics)}."
+        return ["", textwrap.fill(text, WIDTH)]
 
     def comparison_head(self) -> str:
         """Return the description of the comparison and of the samples of its intervals."""
