@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
+from midflight.plot.applications import (
+    OF_APPLICATIONS,
+    buffer_of,
+    frames_of,
+    objects_of,
+    stalls_of,
+)
 from midflight.plot.curves import Curve, Panel, WatchedRun, each_line
-from midflight.plot.history import NS_PER_S
+from midflight.plot.history import NS_PER_S, History
 
 __all__ = ["buffer_panel", "frames_panel", "objects_panel"]
+
+
+def _lines(
+    runs: Sequence[WatchedRun], kind: str
+) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
+    """The lines of flows with the workload that a kind of panel shows."""
+    for run, flow, how in each_line(runs):
+        if run.workload_of(flow) == OF_APPLICATIONS[kind]:
+            yield run, flow, how
 
 
 def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     """The seconds of media in the buffers of videos, and their stalls."""
     del interval
     curves = []
-    for _, flow, how in each_line(runs):
+    for _, flow, how in _lines(runs, "buffer"):
         time, value = buffer_of(flow)
         if not len(time):
             continue
@@ -42,7 +58,7 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
 def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     """The delays of the frames of calls, with the deadline."""
     del interval
-    found = [(how, frames_of(flow)) for _, flow, how in each_line(runs)]
+    found = [(how, frames_of(flow)) for _, flow, how in _lines(runs, "frames")]
     top = max((float(one.took_s.max()) for _, one in found if len(one.took_s)), default=0.0)
     unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
     curves = []
@@ -81,7 +97,7 @@ def objects_panel(
     """The objects of pages, from request to last byte."""
     del interval
     curves = []
-    for run, flow, how in each_line(runs):
+    for run, flow, how in _lines(runs, "objects"):
         numbers, begins, ends = objects_of(flow)
         end_s = max(run.end_ns, flow.end_ns) / NS_PER_S
         until = np.where(np.isnan(ends), end_s, ends)

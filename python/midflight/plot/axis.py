@@ -502,10 +502,8 @@ def axis_figure(
         for number, (line, look) in enumerate(zip(data.lines, SERIES, strict=False)):
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
             x = np.array(line.x)
-            if data.categories is None:
-                _median(axes, line, look, x, top, number, joined=True)
-            else:
-                _median(axes, line, look, x + offset, top, number, joined=False)
+            is_joined = data.categories is None
+            _median(axes, line, look, x + offset, top, number, joined=is_joined)
             if bands:
                 _band(axes, line, look, x, top, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
@@ -540,9 +538,8 @@ def _bottom(least: float, top: float) -> float:
 
 
 def _dodge(data: AxisData, width_in: float) -> float:
-    """The distance between the whiskers of lines with the same x, in the unit of the axis.
-
-    On an axis of names an offset cannot be mistaken for a value, so the medians are moved too.
+    """The distance between the markers and whiskers of lines with the same x, in the unit of the
+    axis. The ticks are at the values.
     """
     lines = max(1, len(data.lines))
     if data.categories is not None:

@@ -112,10 +112,11 @@ class WatchedRun:
     @cached_property
     def moments(self) -> Moments:
         """What happens to the path, and when the run ends: with several flows that can be before
-        its end, as soon as those with a size are done.
+        its end, as soon as those with a size are done. A video plays on without packets.
         """
         found = Moments(self.setup)
-        if found.end_ns and len(self.setup.flows) > 1:
+        plays = any(one["workload"] == "video" for one in self.setup.flows)
+        if found.end_ns and len(self.setup.flows) > 1 and not plays:
             times = np.unique(self.samples[0].numpy("time_ns"))
             last, step = int(times[-1]), int(times[-1] - times[-2]) if len(times) > 1 else 0
             if last + 2 * step < found.end_ns:
@@ -126,6 +127,12 @@ class WatchedRun:
     def backlogs(self) -> Table:
         """The packets of each flow at links with a queue for each flow, at the same instants."""
         found: Table = self.setup.backlogs()
+        return found
+
+    def workload_of(self, flow: History) -> str | None:
+        """The workload of a flow, if it has one."""
+        found: str | None
+        found = next(one["workload"] for one in self.setup.flows if one["name"] == flow.flow)
         return found
 
     def link_label(self, link: int) -> str:

@@ -219,10 +219,11 @@ class History:
 
     @cached_property
     def end_ns(self) -> int:
-        """When the flow is done; the end of the run if something is outstanding to the last."""
-        waits = (
-            len(self.flight.value) > 0 and self.flight.value[-1] > 0 and "done" not in self._rows
-        )
+        """When the flow is done; the end of the run if something is outstanding to the last, or a
+        video plays.
+        """
+        flies = len(self.flight.value) > 0 and self.flight.value[-1] > 0
+        waits = "done" not in self._rows and (flies or "playing" in self._rows)
         last = int(self._time[-1]) if len(self) else 0
         return max(last, self._moments.end_ns) if waits else last
 

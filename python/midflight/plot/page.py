@@ -235,7 +235,7 @@ def _application(run: WatchedRun, every: int) -> dict[str, Any]:
     there.
     """
     flow, found = run.flows[0], dict[str, Any]()
-    workload = next(one["workload"] for one in run.setup.flows if one["name"] == flow.flow)
+    workload = run.workload_of(flow)
     # A flow of a workload that only carries its requests has no events of it.
     if not has_events(flow):
         return found

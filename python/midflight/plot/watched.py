@@ -59,6 +59,8 @@ OVER_TIME = (
 #: A rate that changes so often follows a recording; its intervals are no more than so many.
 _MANY_CHANGES = 20
 _MOST_INTERVALS = 1000
+#: However long a round trip is, a figure has so many intervals.
+_LEAST_INTERVALS = 20
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 #: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
@@ -184,7 +186,9 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
     bursts of a window, and no throughput.
     """
     shown = window[1] - window[0]
-    usual = nice(shown / INTERVALS)
+    trips = [flow.values("rtt_sample") for flow in run.flows]
+    trip = max((float(np.median(one)) for one in trips if len(one)), default=0.0)
+    usual = nice(max(shown / INTERVALS, min(trip, shown / _LEAST_INTERVALS)))
     rate = _rate(run, window)
     sampled = run.sampled(next(iter(run.access.values())), "time_ns")
     between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
@@ -193,8 +197,6 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
         return usual
     # A change is known from the next sample on.
     step = float(np.median(np.diff(at))) - between
-    trips = [flow.values("rtt_sample") for flow in run.flows]
-    trip = max((float(np.median(one)) for one in trips if len(one)), default=0.0)
     return min(usual, nice(max(step, trip, shown / _MOST_INTERVALS)))
 
 
