@@ -27,7 +27,7 @@ __all__ = ["report_sweep", "sweep_figures", "sweep_report_html"]
 #: Values of an axis that are named in the table of axes.
 _MOST_VALUES = 12
 #: Maps, one for each value that is compared.
-_MOST_MAPS = 3
+_MOST_MAPS = 8
 
 
 def report_sweep(
@@ -87,7 +87,7 @@ def sweep_report_html(
         environment()
         .get_template("sweep_report.html.j2")
         .render(
-            title=scenario.get("title") or "A sweep",
+            title=scenario.get("title") or f"Sweep {folder.resolve().name}",
             description=" ".join((scenario.get("description") or "").split()),
             scenario=scenario,
             made_by=stacks_of(scenario),
@@ -184,6 +184,8 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
             words = of if value is None else f"{of}, {value}"
             figure = spread_figure(replace(one, limits=limits))
             yield {"image": image(figure), "caption": f"{words}: medians."}
+        if asked.compare is not None and (rest := asked.axes[asked.compare][_MOST_MAPS:]):
+            yield {"image": "", "caption": f"No maps are drawn of {', '.join(rest)}."}
 
 
 def _lines(columns: Columns, by: Sequence[str]) -> int:
