@@ -323,6 +323,12 @@ class Outcome:
 
         return outcome_html(self)
 
+    def __str__(self) -> str:
+        """The tables as `midflight run` prints them."""
+        from midflight.run_tables import RunSummary, summary_text
+
+        return summary_text(json.loads(self.plan.canonical), RunSummary.of(self))
+
     @property
     def digests(self) -> list[str]:
         """The digest of each run, in the order of their numbers."""

@@ -24,7 +24,7 @@ from midflight.cli.lab_exec import (
 from midflight.cli.options import FileArgument, OwnSeedOption, SetsOption
 from midflight.cli.output import QUIET_S, UserError, align, progress_display
 from midflight.cli.result_files import CsvOption, FolderOption, JsonOption, produce
-from midflight.cli.run import scenario_plan, summary_text, with_shorthands
+from midflight.cli.run import scenario_plan, with_shorthands
 from midflight.cli.watched import (
     FlowOption,
     PcapOption,
@@ -36,7 +36,7 @@ from midflight.cli.watched import (
     SnaplenOption,
     TraceOption,
 )
-from midflight.run_tables import RunSummary
+from midflight.run_tables import RunSummary, summary_text
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from midflight.cli.options import (
     SetsOption,
     ThreadsOption,
 )
-from midflight.cli.output import UserError, align, note
+from midflight.cli.output import UserError, note
 from midflight.cli.result_files import CsvOption, FolderOption, JsonOption, produce
 from midflight.cli.watched import (
     FlowOption,
@@ -31,7 +31,7 @@ from midflight.cli.watched import (
     SnaplenOption,
     TraceOption,
 )
-from midflight.run_tables import RunSummary, counted, measures_of, stacks_of
+from midflight.run_tables import RunSummary, agents_of, summary_text
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from midflight.policy import Policies
 
 __all__ = ["idle_notes", "run", "scenario_plan", "with_shorthands"]
-
-# Lines of the table of handoffs and changes.
-MOST_LINES = 40
-
 
 # Controllers that are not what their names mean in Linux.
 NOT_OF_LINUX = {
@@ -239,60 +235,3 @@ def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
     yield from idle_knobs(schemes, scenario.get("set", {}), agents_of(scenario))
     for one in ours:
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
-
-
-def agents_of(scenario: dict[str, Any]) -> list[str]:
-    """Return the agents at nodes on the path, each once."""
-    named = (one.get("agent", "none") for one in (scenario, *scenario["links"].values()))
-    return [name for name in dict.fromkeys(named) if name != "none"]
-
-
-def workload_line(workload: str) -> str:
-    """Return the description of a table of a workload's measures."""
-    units = {"ns": "times in seconds", "bps": "rates in Mbit/s"}
-    there = dict.fromkeys(one["unit"] for one in measures_of(workload))
-    return f"Workload {workload}: {', '.join(units[unit] for unit in there if unit)}."
-
-
-def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | None = None) -> str:
-    """Return the measurements as text; `stack` is the stack that made the runs, if it is not a
-    profile.
-    """
-    runs = scenario["runs"]
-    lines = [scenario["title"]] if scenario.get("title") else []
-    made_by = stack if stack is not None else stacks_of(scenario)
-    agents = agents_of(scenario)
-    made_by += f", agent {' and '.join(agents)} on the path" if agents else ""
-    lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, {made_by}")
-    lines.append(
-        "Seconds from the opening to the end and of the longest time without progress; goodput in "
-        "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
-        + summary.managed_text
-        + ("." if runs == 1 else "; means per run.")
-    )
-    lines += ["", align(summary.flow_cells())]
-    false_fast = summary.false_fast_line()
-    if false_fast is not None:
-        lines.append(false_fast)
-    delivery = summary.delivery_line()
-    if delivery is not None:
-        lines.append(delivery)
-    counts = {name: flow.get("count", 1) for name, flow in scenario["flows"].items()}
-    several = {name: count for name, count in counts.items() if count > 1}
-    lines += summary.completion_lines(several)
-    for workload, cells in summary.workload_cells().items():
-        lines += ["", workload_line(workload), "", align(cells)]
-    phases = summary.phase_cells()
-    if phases is not None:
-        lines += [
-            "",
-            "From each handoff or change on: seconds until the first and until "
-            f"{scenario['packets']} packets are acknowledged\n"
-            "that were never sent before the new link was in use or the change was complete.",
-            "",
-            align(phases[: MOST_LINES + 1]),
-        ]
-        left = len(phases) - 1 - MOST_LINES
-        if left > 0:
-            lines.append(f"... and {left} more; --out DIR and --json give all")
-    return "\n".join(lines)
