@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,10 @@ queue = "10000 packets"
 workload = "web"
 set = { web_objects = 3, web_object_size = "1 kB", web_document = "1 kB" }
 """
+
+
+#: Kinds of panels of applications.
+PANELS = ("objects", "buffer", "frames")
 
 
 def midflight(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -161,6 +166,53 @@ def test_frames_and_objects_are_drawn(tmp_path: Path) -> None:
     last = max(float(row["high"]) for row in objects)
     assert last == pytest.approx(table.column("load_ns")[0] / 1e9, abs=1e-6)
     assert float(objects[1]["low"]) == float(objects[0]["high"])
+
+
+APPS = """\
+end = "30 s"
+links.wifi.preset = "wifi"
+links.lte = { preset = "lte", rate = "8 Mbit/s" }
+[flows.page]
+workload = "web"
+set = { web_objects = 10, web_object_size = "40 kB" }
+[flows.movie]
+workload = "video"
+[flows.talk]
+workload = "call"
+[[handoffs]]
+at = "0.5 s"
+to = "lte"
+gap = "500 ms"
+"""
+
+
+def test_a_panel_of_an_application_shows_flows_with_that_workload(tmp_path: Path) -> None:
+    (tmp_path / "apps.toml").write_text(APPS)
+    rows = drawn(tmp_path, str(tmp_path / "apps.toml"), "--kind", "objects,buffer,frames")
+    by = {kind: {r["flow"] for r in rows if r["kind"] == kind and r["flow"]} for kind in PANELS}
+    assert by == {"objects": {"page"}, "buffer": {"movie"}, "frames": {"talk"}}
+    # The video plays on after its last segment, until the end of the run.
+    assert max(float(row["time_s"]) for row in rows if row["kind"] == "buffer") == 30
+
+
+def test_a_sweep_names_the_metrics_of_other_workloads(tmp_path: Path) -> None:
+    """The main measure of a call and of a video is one that a handoff changes."""
+    (tmp_path / "apps.toml").write_text(APPS)
+    words = ["sweep", "apps.toml", "--axis", "handoffs.0.gap=0.2s,2s", "--out", "out"]
+    text = midflight(*words, cwd=tmp_path).stdout
+    assert "--metric rebuffer_ns or frames_late" in text
+    for only, metric in (("talk", "frames_late"), ("movie", "rebuffer_ns")):
+        scenario = re.sub(rf"\[flows\.(?!{only})\w+\]\n(?:\w+ = .*\n)+", "", APPS)
+        (tmp_path / f"{only}.toml").write_text(scenario)
+        words = ["sweep", f"{only}.toml", "--axis", "handoffs.0.gap=0.2s,2s"]
+        done = midflight(*words, "--out", only, "--json", cwd=tmp_path)
+        assert json.loads(done.stdout)["metric"] == metric
+
+
+def test_an_outcome_prints_what_run_prints(tmp_path: Path) -> None:
+    (tmp_path / "apps.toml").write_text(APPS)
+    printed = midflight("run", "apps.toml", cwd=tmp_path).stdout
+    assert str(Scenario.read(tmp_path / "apps.toml").run()) == printed.rstrip("\n")
 
 
 def test_a_figure_of_another_workload_is_refused(tmp_path: Path) -> None:
