@@ -3,6 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use midflight_control::congestion::{Control, ForeignCongestion};
+use midflight_control::part::PartInfo;
+use midflight_control::policy::{Foreign, ForeignPolicy, HandoffPolicy, Policy};
+use midflight_control::{Interests, Notice, Orders, SenderView};
 use midflight_tcp::{
     profile, Ack, AckOption, Content, PathEvent, Profile, Receiver, Segment, Sender, SenderEvent,
 };
@@ -385,4 +389,95 @@ fn an_ack_of_unsent_data_changes_nothing() {
     path.until(10_000);
     assert!(path.sender.is_done());
     let _ = PathEvent::Validated;
+}
+
+/// A controller of a window of four, which grows at the hundredth ACK of a path.
+#[derive(Clone, Debug, Default)]
+struct Four(u32);
+
+impl HandoffPolicy for Four {
+    fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    fn interests(&self) -> Interests {
+        Interests::CONTROL
+    }
+}
+
+impl ForeignPolicy for Four {
+    fn info(&self) -> PartInfo {
+        PartInfo {
+            name: "four",
+            summary: "",
+            source: "",
+            knobs: &[],
+        }
+    }
+
+    fn copied(&self) -> Box<dyn ForeignPolicy> {
+        Box::new(self.clone())
+    }
+
+    fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
+        Some(self)
+    }
+}
+
+fn window(cwnd: f64) -> Control {
+    Control {
+        cwnd: Some(cwnd),
+        ..Control::default()
+    }
+}
+
+impl ForeignCongestion for Four {
+    fn steers_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_open(&mut self, _view: &SenderView) -> Control {
+        self.0 = 0;
+        window(4.0)
+    }
+
+    fn on_ack(&mut self, _view: &SenderView) -> Control {
+        self.0 += 1;
+        window(if self.0 < 100 { 4.0 } else { 6.0 })
+    }
+
+    fn on_loss(&mut self, _view: &SenderView) -> Control {
+        Control::default()
+    }
+
+    fn on_timeout(&mut self, _view: &SenderView) -> Control {
+        Control::default()
+    }
+
+    fn on_undo(&mut self, _view: &SenderView) -> Control {
+        Control::default()
+    }
+}
+
+/// It is called when the connection and a new path begin, and at ACKs of both.
+#[test]
+fn a_foreign_controller_stays_on_a_new_path() {
+    let mut path = Path::new(&[], 100_000, |_| false);
+    let p = quic(&[]);
+    let policy = Policy::Foreign(Foreign::new(&Four::default()));
+    path.sender = Sender::new(&p.sender, &p.parts, [policy]);
+    path.sender.set_end(100_001);
+    path.sent.clear();
+    path.down.clear();
+    path.act(|sender, now, mut log| sender.open(now, &mut log));
+    path.until(1000);
+    assert_eq!(path.cwnd, 4.0);
+    path.until(9000);
+    assert_eq!(path.cwnd, 6.0);
+    path.move_to(1, false);
+    path.until(10_000);
+    assert_eq!(path.at("Migrated").len(), 1);
+    assert_eq!(path.cwnd, 4.0);
+    path.until(19_000);
+    assert_eq!(path.cwnd, 6.0);
 }

@@ -1,8 +1,8 @@
 //! Calls of controllers other than Reno, for events that Reno does not need.
 
 use midflight_control::congestion::{
-    AckCounting, AnyCongestion, Control, ForeignCongestion, LossPhase, Reno, RttNews, Standing,
-    Steer, Window,
+    AckCounting, AnyCongestion, Control, ForeignCongestion, LossPhase, RttNews, Standing, Steer,
+    Window,
 };
 use midflight_control::policy::Policy;
 use midflight_control::{Deliveries, Interests, SenderView};
@@ -84,10 +84,7 @@ impl Core {
 
     /// A foreign policy that is a controller replaces the one of the settings.
     pub(super) fn adopt_controller(&mut self) {
-        self.path.congestion = AnyCongestion::Reno(Reno);
-        self.path.reno = false;
-        self.path.controls = self.config.recovery.about().asks_for_bursts;
-        self.path.paces = false;
+        self.path.adopt_controller(&self.config);
     }
 
     fn foreign(&mut self) -> Option<&mut dyn ForeignCongestion> {

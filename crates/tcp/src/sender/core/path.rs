@@ -2,7 +2,7 @@
 //! resulting timeout, and the pacing rate. Resetting a path creates a new value.
 
 use educe::Educe;
-use midflight_control::congestion::{AnyCongestion, HyStartPlus};
+use midflight_control::congestion::{AnyCongestion, HyStartPlus, Reno};
 use midflight_control::rtt::Rto;
 use midflight_units::{Duration, Instant, Seq};
 
@@ -84,6 +84,14 @@ impl Path {
         self.window.begin(cwnd);
     }
 
+    /// A foreign policy is the controller, in place of the one of the settings.
+    pub(super) fn adopt_controller(&mut self, config: &SenderConfig) {
+        self.congestion = AnyCongestion::Reno(Reno);
+        self.reno = false;
+        self.controls = config.recovery.about().asks_for_bursts;
+        self.paces = false;
+    }
+
     /// Takes the controller and the windows of another path.
     pub(crate) fn take_controller(&mut self, of: &Self) {
         self.window = of.window;
@@ -117,6 +125,9 @@ impl Core {
         let mut config = self.config;
         config.rto.initial = rtt * 3;
         let mut path = Path::new(&config, &self.fresh_controller());
+        if self.has_foreign_controller() {
+            path.adopt_controller(&config);
+        }
         path.rtt_epoch = self.path.rtt_epoch;
         path
     }
