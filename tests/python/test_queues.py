@@ -46,7 +46,8 @@ def rtts(queue: str, ecn: str = "off") -> list[float]:
 
 
 @pytest.mark.parametrize(
-    "queue", ["codel", "codel-linux", "fq-codel no-ecn", "fq-codel-linux no-ecn", "pie"]
+    "queue",
+    ["codel", "codel-linux", "fq-codel no-ecn", "fq-codel-linux no-ecn", "pie", "pie-linux"],
 )
 def test_a_discipline_keeps_the_delay_short(queue: str) -> None:
     """A standing queue of half a second becomes one of some tens of milliseconds, at full rate."""
@@ -62,7 +63,8 @@ def test_a_discipline_keeps_the_delay_short(queue: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "queue", ["codel ecn", "codel-linux ecn", "fq-codel", "fq-codel-linux", "pie ecn"]
+    "queue",
+    ["codel ecn", "codel-linux ecn", "fq-codel", "fq-codel-linux", "pie ecn", "pie-linux ecn"],
 )
 def test_marks_take_the_place_of_losses(queue: str) -> None:
     """With ECN at both ends nothing is lost, and the window is reduced all the same."""
@@ -237,7 +239,7 @@ def test_what_is_forwarded_is_the_same_in_a_fork() -> None:
     [
         (
             ["links.cell.queue=codell"],
-            '"codel", "codel-linux", "fq-codel", "fq-codel-linux", "pie"',
+            '"codel", "codel-linux", "fq-codel", "fq-codel-linux", "pie", "pie-linux"',
         ),
         (["links.cell.queue=codel targt 5 ms"], '"targt" is not known'),
         (["wired.queue=pie"], "the wired links are drop-tail"),

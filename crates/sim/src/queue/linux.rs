@@ -40,7 +40,7 @@ pub(super) static FQ_CODEL: QueueKind = QueueKind {
 };
 
 /// `psched_mtu()`, without the frame's header.
-const MTU: u64 = 1500;
+pub(super) const MTU: u64 = 1500;
 
 /// `codel_time_t`: instants and durations in units of 1024 ns.
 type Time = u64;

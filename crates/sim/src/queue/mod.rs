@@ -11,6 +11,7 @@ mod fifo;
 mod fq_codel;
 mod linux;
 mod pie;
+mod pie_linux;
 
 use std::fmt;
 
@@ -28,6 +29,7 @@ pub const QUEUES: &[&QueueKind] = &[
     &fq_codel::FQ_CODEL,
     &linux::FQ_CODEL,
     &pie::PIE,
+    &pie_linux::PIE,
 ];
 
 /// A discipline: its name, a description, and its constructor.
