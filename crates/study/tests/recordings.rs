@@ -235,14 +235,64 @@ fn columns_can_be_named() {
     assert_eq!(found.down.rate, [(ms(0), 1e5), (ms(500), 5e4)]);
 }
 
+/// What spreadsheets, loggers and numpy write.
+#[test]
+fn the_same_rows_are_read_however_they_are_written() {
+    for text in [
+        "time_s,rate_mbps\n0,42.5\n1,8\n",
+        "\u{feff}time_s,rate_mbps\r\n0,42.5\r\n1,8\r\n",
+        "time_s;rate_mbps\n0;42,5\n1;8\n",
+        "time_s\trate_mbps\n0,0\t42,5\n1,0\t8\n",
+        "# a drive\n# of two seconds\ntime_s,rate_mbps\n0,42.5\n1,8\n",
+        "# time_s,rate_mbps\n0,42.5\n1,8\n",
+        "time_s,rate_mbps\n\n0,42.5,\n1,8\n\n",
+        "seconds,bandwidth (Mb/s)\n0,42.5\n1,8\n",
+        "time (ms),rate [MB/s]\n0,5.3125\n1000,1\n",
+        "time,rate_kbyte/s\n0,5312.5\n1,1000\n",
+        "time,rate_mbps\n23:59:59.5,42.5\n00:00:00.5,8\n",
+        "Date-Time,rate_mbps\n2024-02-28T23:59:59Z,42.5\n2024-02-29T00:00:00Z,8\n",
+        "timestamp (ms),rate_mbps\n1709290000000,42.5\n1709290001000,8\n",
+    ] {
+        let found = read(text);
+        assert_eq!(
+            found.down.rate,
+            [(ms(0), 42.5e6), (ms(1000), 8e6)],
+            "{text:?}"
+        );
+        assert_eq!(found.span, ms(2000), "{text:?}");
+    }
+    let commas = read("time_s;rate_mbps\n0;42,5\n1;8\n");
+    assert_eq!(
+        commas.remarks,
+        ["the commas in its numbers are read as decimal points"]
+    );
+    let speed = read("Time (s),Downlink [kbit/s],Uplink [kbit/s],Packet loss (%),Speed (km/h)\n0,4000,1000,2,50\n");
+    assert_eq!(speed.down.rate, [(ms(0), 4e6)]);
+    assert_eq!(speed.up.rate, [(ms(0), 1e6)]);
+    assert_eq!(speed.down.loss, [(ms(0), 0.02)]);
+    let remarks = speed.remarks.join("\n");
+    assert!(
+        remarks.contains("\"Downlink [kbit/s]\" is the throughput of a transfer"),
+        "{remarks}"
+    );
+    assert!(remarks.contains("not used: Speed (km/h)"), "{remarks}");
+    let opportunities = read("\u{feff}# seconds 0 to 4\r\n1\r\n4\r\n\r\n");
+    assert_eq!(opportunities.down.opportunities, [ms(1), ms(4)]);
+}
+
 #[test]
 fn unreadable_lines_are_reported_with_their_number() {
     for (text, why) in [
         ("", "it is empty"),
         ("hello\n", "line 1, \"hello\", is of no format that is known"),
-        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps or gbps, as in \"rate (Mbit/s)\""),
-        ("time_s;rate_mbps\n0;1,5\n", "line 2: \"1,5\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing; write a decimal point"),
-        ("time_s;rate_mbps\n0,5;1\n", "line 2: \"0,5\" in column \"time_s\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02; write a decimal point"),
+        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps, gbps or MB/s, as in \"rate (Mbit/s)\""),
+        ("time_s;rate_mbps\n0;1,5,2\n", "line 2: \"1,5,2\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing"),
+        ("time_s,rate_mbps\n0,1,5\n", "line 2 has 3 cells, and the header 2; expected at most as many; a decimal comma needs \";\" between the cells"),
+        ("time_s;rate_mbps\n0;1;5\n", "line 2 has 3 cells, and the header 2; expected at most as many"),
+        ("time_s,rate_mbps\n0,1e30\n", "line 2: \"1e30\" in column \"rate_mbps\" is not accepted; expected a number from 0 to 1e9, or nothing"),
+        ("time,rate_mbps\n1709290000000,1\n", "line 2: \"1709290000000\" in column \"time\" is too large for seconds; expected the unit in the column's name, as in \"time (ms)\""),
+        ("time,rate_mbps\n07:27:03,1\n07:27:02,1\n", "line 3: the time 07:27:02 is before that of the row above"),
+        ("0,42\n1,38\n", "its first line, \"0,42\", has numbers; expected the names of columns"),
         ("time_s,rate_furlongs\n0,1\n", "no column has a rate, a delay or a loss"),
         ("rate_mbps,delay_ms\n1,2\n", "no column has times"),
         ("time_s,rate_mbps\n0,1\n1,fast\n", "line 3: \"fast\" in column \"rate_mbps\" is not accepted"),

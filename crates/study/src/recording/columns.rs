@@ -1,5 +1,6 @@
 //! Columns with names and units, from CSV files or from programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -33,8 +34,11 @@ struct Column {
     factor: f64,
 }
 
-const NAMES: [(&str, Quantity); 20] = [
+const NAMES: [(&str, Quantity); 28] = [
     ("time", Quantity::Time),
+    ("datetime", Quantity::Time),
+    ("date_time", Quantity::Time),
+    ("seconds", Quantity::Time),
     ("t", Quantity::Time),
     ("timestamp", Quantity::Time),
     ("elapsed", Quantity::Time),
@@ -45,18 +49,34 @@ const NAMES: [(&str, Quantity); 20] = [
     ("throughput", Quantity::Rate),
     ("goodput", Quantity::Rate),
     ("bitrate", Quantity::Rate),
+    ("bit_rate", Quantity::Rate),
+    ("data_rate", Quantity::Rate),
     ("delay", Quantity::Delay),
     ("owd", Quantity::Delay),
     ("latency", Quantity::Delay),
     ("one_way_delay", Quantity::Delay),
     ("loss", Quantity::Loss),
     ("plr", Quantity::Loss),
+    ("packet_loss", Quantity::Loss),
+    ("loss_rate", Quantity::Loss),
+    ("packet_loss_rate", Quantity::Loss),
     ("cell", Quantity::Cell),
     ("cellid", Quantity::Cell),
     ("cell_id", Quantity::Cell),
 ];
 /// Names of rates that are measured transfer rates.
-const MEASURED: [&str; 3] = ["throughput", "goodput", "bitrate"];
+const MEASURED: [&str; 7] = [
+    "throughput",
+    "goodput",
+    "bitrate",
+    "bit_rate",
+    "data_rate",
+    // A column named "download (Mbit/s)" or "download speed (Mbit/s)".
+    "",
+    "speed",
+];
+/// The latest time in seconds, in ns: seconds since 1970 in the year 5138. Times in ms are later.
+const LATEST: i128 = 100_000_000_000 * 1_000_000_000;
 /// Accepted column names, for messages.
 const ACCEPTED: &str =
     "time_s, rate_mbps, delay_ms, loss (a share) or loss_%, with up_ before it for the uplink";
@@ -121,8 +141,9 @@ const KEYS: [(&str, Meaning); 8] = [
 ];
 
 impl Quantity {
-    /// The factor from a unit to ns, bit/s, seconds or fractions.
+    /// The factor from a unit to ns, bit/s, seconds or fractions. A capital B is a byte, as in MB/s.
     fn factor(self, unit: &str) -> Option<f64> {
+        let is_of_bytes = unit.trim().ends_with("B/s");
         let unit = unit.trim().to_lowercase();
         let seconds = match unit.as_str() {
             "ns" => Some(1e-9),
@@ -137,7 +158,15 @@ impl Quantity {
             Self::Time => seconds.map(|s| (s * 1e9_f64).round()),
             Self::Delay => seconds,
             Self::Rate => match unit.trim_end_matches("/s").trim_end_matches("ps") {
-                "bit" | "b" => Some(1.0),
+                "b" if is_of_bytes => Some(8.0),
+                "kb" if is_of_bytes => Some(8e3),
+                "mb" if is_of_bytes => Some(8e6),
+                "gb" if is_of_bytes => Some(8e9),
+                "byte" | "bytes" => Some(8.0),
+                "kbyte" => Some(8e3),
+                "mbyte" => Some(8e6),
+                "gbyte" => Some(8e9),
+                "bit" | "bits" | "b" => Some(1.0),
                 "kbit" | "kb" => Some(1e3),
                 "mbit" | "mb" => Some(1e6),
                 "gbit" | "gb" => Some(1e9),
@@ -176,7 +205,7 @@ impl Quantity {
         match self {
             Self::Time => "ns, us, ms, s, min or h",
             Self::Delay => "us, ms or s",
-            Self::Rate => "bps, kbps, mbps or gbps",
+            Self::Rate => "bps, kbps, mbps, gbps or MB/s",
             Self::Loss => "% or none",
             Self::Cell => "none",
         }
@@ -185,12 +214,12 @@ impl Quantity {
 
 /// Splits a name into the name without its unit, and the unit.
 fn with_unit(name: &str) -> (String, Option<String>) {
-    let name = name.trim().to_lowercase();
     if let Some((base, rest)) = name.split_once(['(', '[']) {
-        let unit = rest.trim_end_matches([')', ']']).trim().to_string();
-        return (base.trim().replace([' ', '-'], "_"), Some(unit));
+        let unit = rest.trim().trim_end_matches([')', ']']).trim().to_string();
+        let base = base.trim().to_lowercase().replace([' ', '-'], "_");
+        return (base, Some(unit));
     }
-    let flat = name.replace([' ', '-'], "_");
+    let flat = name.trim().replace([' ', '-'], "_");
     let is_unit = |text: &str| {
         [Quantity::Time, Quantity::Rate, Quantity::Loss]
             .iter()
@@ -202,11 +231,11 @@ fn with_unit(name: &str) -> (String, Option<String>) {
             let (base, unit) = parts.split_at(parts.len() - count);
             let unit = unit.join("/");
             if is_unit(&unit) {
-                return (base.join("_"), Some(unit));
+                return (base.join("_").to_lowercase(), Some(unit));
             }
         }
     }
-    (flat, None)
+    (flat.to_lowercase(), None)
 }
 
 /// The quantity of a column with this name, its plain name, and its unit.
@@ -220,7 +249,14 @@ fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
         .filter(|part| !is_up(part) && !is_down(part))
         .collect();
     let plain = rest.join("_");
-    let of = NAMES.iter().find(|known| known.0 == plain)?.1;
+    let is_rate = || {
+        unit.as_deref()
+            .is_some_and(|unit| Quantity::Rate.factor(unit).is_some())
+    };
+    let of = match plain.as_str() {
+        "" | "speed" => is_rate().then_some(Quantity::Rate)?,
+        known => NAMES.iter().find(|one| one.0 == known)?.1,
+    };
     Some((Meaning { up, of }, plain, unit))
 }
 
@@ -300,6 +336,12 @@ fn columns(
         remarks.push(format!("not used: {}", unused.join(", ")));
     }
     let has = |of: Quantity| columns.iter().any(|column| column.meaning.of == of);
+    if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+        return Err(format!(
+            "its first line, \"{}\", has numbers; expected the names of columns, {ACCEPTED}",
+            short(&header.join(","))
+        ));
+    }
     if !has(Quantity::Time) {
         return Err(format!(
             "no column has times: {}; expected {ACCEPTED}",
@@ -358,7 +400,7 @@ pub(super) fn read(
     format: Format,
     named: &BTreeMap<String, String>,
 ) -> Result<Recording, String> {
-    let first = text.lines().next().unwrap_or_default();
+    let first = first_line(text);
     let delimiter = [b',', b';', b'\t'].into_iter().max_by_key(|delimiter| {
         (
             first.bytes().filter(|byte| byte == delimiter).count(),
@@ -369,7 +411,7 @@ pub(super) fn read(
         .delimiter(delimiter.unwrap_or(b','))
         .flexible(true)
         .trim(csv::Trim::All)
-        .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+        .from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| e.to_string())?;
     let header: Vec<String> = header.iter().map(String::from).collect();
     let mut found = Recording::new(format);
@@ -392,6 +434,7 @@ pub(super) fn read(
     let mut cells: Vec<String> = Vec::new();
     let mut record = StringRecord::new();
     let mut line = 1;
+    let mut has_commas = false;
     loop {
         match reader.read_record(&mut record) {
             Ok(true) => {}
@@ -399,14 +442,41 @@ pub(super) fn read(
             Err(error) => return Err(error.to_string()),
         }
         line = record.position().map_or(line + 1, csv::Position::line);
+        if record
+            .iter()
+            .skip(header.len())
+            .any(|cell| !cell.is_empty())
+        {
+            let comma = if delimiter == Some(b',') {
+                "; a decimal comma needs \";\" between the cells"
+            } else {
+                ""
+            };
+            return Err(format!(
+                "line {line} has {} cells, and the header {}; expected at most as many{comma}",
+                record.len(),
+                header.len()
+            ));
+        }
         let field = |column: &Column| record.get(column.place).unwrap_or_default();
-        let written = field(time);
-        let Some(at) = time::read(written, time.factor) else {
-            let (name, found) = (&time.name, short(written));
-            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02{}", of_comma(written)));
+        let mut number = |text| match with_point(text, delimiter) {
+            Some(number) => {
+                has_commas = true;
+                Cow::Owned(number)
+            }
+            None => Cow::Borrowed(text),
         };
+        let written = number(field(time));
+        let Some(at) = time::read(&written, time.factor, times.last().copied()) else {
+            let (name, found) = (&time.name, short(&written));
+            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02, or a time of day such as 07:27:02"));
+        };
+        if time.factor == 1e9 && at > LATEST && time::is_number(&written) {
+            let (name, found) = (&time.name, short(&written));
+            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is too large for seconds; expected the unit in the column's name, as in \"{name} (ms)\", or columns = {{ time = \"{name} ms\" }}"));
+        }
         if times.last().is_some_and(|last| at < *last) {
-            return Err(format!("line {line}: the time {} is before that of the row above; expected times in ascending order", short(written)));
+            return Err(format!("line {line}: the time {} is before that of the row above; expected times in ascending order", short(&written)));
         }
         times.push(at);
         for (column, values) in columns.iter().zip(&mut values) {
@@ -414,13 +484,34 @@ pub(super) fn read(
                 Quantity::Time => {}
                 Quantity::Cell => cells.push(field(column).into()),
                 of => values.push(
-                    value(field(column), column, of)
+                    value(&number(field(column)), column, of)
                         .map_err(|why| format!("line {line}: {why}"))?,
                 ),
             }
         }
     }
+    if has_commas {
+        found
+            .remarks
+            .push("the commas in its numbers are read as decimal points".into());
+    }
     finish(found, &times, &columns, &values, &cells)
+}
+
+/// The first line that is not empty.
+fn first_line(text: &str) -> &str {
+    let mut lines = text.lines();
+    lines
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+}
+
+/// A number with a decimal comma, with a point in its place. Only where commas do not separate cells.
+fn with_point(text: &str, delimiter: Option<u8>) -> Option<String> {
+    let (whole, fraction) = text.split_once(',').filter(|_| delimiter != Some(b','))?;
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let is_number = is_digits(whole.trim_start_matches('-')) && is_digits(fraction);
+    is_number.then(|| format!("{whole}.{fraction}"))
 }
 
 /// The value of a field; none if it is empty.
@@ -434,25 +525,17 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
     match number.filter(|number| (0.0..=most).contains(number)) {
         Some(number) => Ok(Some(number)),
         None => Err(format!(
-            "\"{}\" in column \"{}\" is not accepted; expected a number from 0{}{}",
+            "\"{}\" in column \"{}\" is not accepted; expected a number from 0{}",
             short(text),
             column.name,
             if of == Quantity::Loss {
-                " to all packets, or nothing"
+                " to all packets, or nothing".into()
+            } else if number.is_some_and(|number| number > most) {
+                format!(" to {:e}, or nothing", most / column.factor)
             } else {
-                " up, or nothing"
+                " up, or nothing".into()
             },
-            of_comma(text)
         )),
-    }
-}
-
-/// A hint for a number with a decimal comma.
-fn of_comma(text: &str) -> &'static str {
-    if text.contains(',') && text.replace(',', ".").parse::<f64>().is_ok() {
-        "; write a decimal point in place of the comma"
-    } else {
-        ""
     }
 }
 
@@ -508,8 +591,9 @@ fn finish(
     found.span = span(&times);
     let twice = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
     if twice > 0 {
+        let rows = if twice == 1 { "row has" } else { "rows have" };
         found.remarks.push(format!(
-            "{twice} rows have the time of the row above; of such rows the last one counts"
+            "{twice} {rows} the time of the row above; of such rows the last one counts"
         ));
     }
     for (column, values) in columns.iter().zip(values) {
@@ -521,8 +605,9 @@ fn finish(
         let series = series(&times, values);
         let without = values.iter().filter(|value| value.is_none()).count();
         if without > 0 && without < values.len() {
+            let have = if without == 1 { "has" } else { "have" };
             found.remarks.push(format!(
-                "{without} of {} rows have no value in \"{}\": the one before goes on; write 0 for a rate where nothing can be sent",
+                "{without} of {} rows {have} no value in \"{}\": the one before goes on; write 0 for a rate where nothing can be sent",
                 values.len(),
                 column.name
             ));

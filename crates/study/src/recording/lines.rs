@@ -7,7 +7,8 @@ use super::{goodput_remark, short, Format, Recording};
 
 fn each<T>(text: &str, accepted: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
     let mut found = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    let lines = text.trim_end().lines().enumerate();
+    for (number, line) in lines.skip_while(|(_, line)| line.is_empty()) {
         let Some(one) = read(line.trim()) else {
             let (number, line) = (number + 1, short(line));
             return Err(format!("line {number} is \"{line}\"; expected {accepted}"));

@@ -8,6 +8,7 @@ mod model;
 mod schedule;
 mod time;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use midflight_units::{nearest, Duration};
@@ -117,6 +118,7 @@ impl Recording {
         format: Option<Format>,
         columns: &BTreeMap<String, String>,
     ) -> Result<Self, String> {
+        let text = &without_comments(text.trim_start_matches('\u{feff}'));
         let is_guess = format.is_none();
         let format = match format {
             Some(format) => format,
@@ -162,6 +164,30 @@ impl Recording {
     }
 }
 
+/// The text without the lines at its beginning that are comments, `# ...`; lines keep their numbers. If numbers in
+/// columns follow, the last comment is their header, as `numpy.savetxt` writes it.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    let is_skipped = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let comments: Vec<&str> = text.split_inclusive('\n').take_while(is_skipped).collect();
+    let Some(last) = comments.iter().rposition(|line| !line.trim().is_empty()) else {
+        return Cow::Borrowed(text);
+    };
+    let rest = &text[comments.iter().map(|line| line.len()).sum()..];
+    let first = rest.lines().next().unwrap_or_default();
+    let mut cells = first.split([',', ';', '\t']).map(str::trim);
+    let is_of_numbers = cells.clone().count() > 1 && cells.all(|cell| cell.parse::<f64>().is_ok());
+    let header = comments[last].trim().trim_start_matches('#').trim();
+    let mut found = String::with_capacity(text.len());
+    for place in 0..comments.len() {
+        if place == last && is_of_numbers {
+            found.push_str(header);
+        }
+        found.push('\n');
+    }
+    found.push_str(rest);
+    Cow::Owned(found)
+}
+
 /// Detects the format from the first lines.
 fn detect(text: &str) -> Result<Format, String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -175,7 +201,8 @@ fn detect(text: &str) -> Result<Format, String> {
     }
     if let [one] = words[..] {
         if is_number(one) {
-            let numbers: Vec<f64> = text.lines().map_while(|l| l.trim().parse().ok()).collect();
+            let lines = text.trim().lines();
+            let numbers: Vec<f64> = lines.map_while(|l| l.trim().parse().ok()).collect();
             let is_whole = numbers.iter().all(|n| n.fract() == 0.0);
             let ascends = numbers.windows(2).all(|pair| pair[0] <= pair[1]);
             return Ok(if is_whole && ascends {

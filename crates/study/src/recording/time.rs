@@ -54,9 +54,39 @@ fn of_number(text: &str, unit: f64) -> Option<i128> {
     Some(whole.parse::<i128>().ok()? * unit + part * unit / scale)
 }
 
-/// A time in nanoseconds from some origin.
-pub(super) fn read(text: &str, unit: f64) -> Option<i128> {
-    of_number(text, unit).or_else(|| of_clock(text))
+const DAY: i128 = 86_400_000_000_000;
+
+/// A time of day, `07:27:02.5`, in nanoseconds. If it is more than half a day before the time of the row above, it is
+/// of the next day.
+fn of_day(text: &str, before: Option<i128>) -> Option<i128> {
+    let [hour, minute, second] = text.trim().split(':').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let below = |text: &str, most: i128| {
+        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
+        text.parse::<i128>().ok().filter(|n| is_number && *n < most)
+    };
+    let whole = second.split_once('.').map_or(second, |parts| parts.0);
+    below(whole, 61)?;
+    let minutes = 60 * below(hour, 24)? + below(minute, 60)?;
+    let at = minutes * 60_000_000_000 + of_number(second, 1e9)?;
+    let Some(before) = before else {
+        return Some(at);
+    };
+    let at = before - before.rem_euclid(DAY) + at;
+    Some(if before - at > DAY / 2 { at + DAY } else { at })
+}
+
+/// A time in nanoseconds from some origin; `before` is that of the row above.
+pub(super) fn read(text: &str, unit: f64, before: Option<i128>) -> Option<i128> {
+    of_number(text, unit)
+        .or_else(|| of_clock(text))
+        .or_else(|| of_day(text, before))
+}
+
+/// Whether a time is a number.
+pub(super) fn is_number(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok()
 }
 
 /// Times relative to the first one; the index of the first one that decreases as error.
@@ -98,9 +128,26 @@ mod tests {
         );
         assert_eq!(of_clock("2024-13-01T00:00:00"), None);
         assert_eq!(of_clock("1,5"), None);
-        assert_eq!(read("0.1", 1e9), Some(100_000_000));
-        assert_eq!(read("12.000001", 1e6), Some(12_000_001));
-        assert_eq!(read("1e3", 1e6), Some(1_000_000_000));
-        assert_eq!(read("now", 1e9), None);
+        assert_eq!(read("0.1", 1e9, None), Some(100_000_000));
+        assert_eq!(read("12.000001", 1e6, None), Some(12_000_001));
+        assert_eq!(read("1e3", 1e6, None), Some(1_000_000_000));
+        assert_eq!(read("now", 1e9, None), None);
+    }
+
+    #[test]
+    fn a_time_of_day_goes_on_after_midnight() {
+        let second = 1_000_000_000;
+        let first = read("23:59:59.5", 1e9, None);
+        assert_eq!(first, Some(DAY - second / 2));
+        assert_eq!(read("00:00:01", 1e9, first), Some(DAY + second));
+        let third_day = Some(2 * DAY + 5 * second);
+        assert_eq!(read("0:00:06", 1e9, third_day), Some(2 * DAY + 6 * second));
+        // Back by four seconds, which is refused later.
+        assert_eq!(read("00:00:01", 1e9, third_day), Some(2 * DAY + second));
+        for text in [
+            "24:00:00", "7:60:00", "07:27", "7:27:61", "7:27:-2", "7:27:2e1",
+        ] {
+            assert_eq!(read(text, 1e9, None), None, "{text}");
+        }
     }
 }
