@@ -46,6 +46,7 @@ fn errors_are_reported_with_their_line() {
         (&[("links.old.cwnd_factor", "1")], "rate = \"200 kbit/s\"", "links.old.cwnd_factor: there is no key"),
         (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
         (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
+        (&[("links.old.rate", "0 Mbit/s")], "rate = \"200 kbit/s\"", "expected 1 bit/s to 100000 Gbit/s; for an outage give a handoff a gap, a change a pause, or a trace a rate of 0"),
         (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; at most 4000000 rows are accepted, here 1333333 runs"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
         (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "\"tcp\" is not accepted; expected one of \"midflight\", \"linux\", \"quinn\", \"noq\", \"aioquic\""),

@@ -212,8 +212,14 @@ impl Quantity for Rate {
     }
 
     fn read(text: &str) -> Result<Self, String> {
+        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let hint = if digits.parse::<f64>() == Ok(0.0) {
+            "; for an outage give a handoff a gap, a change a pause, or a trace a rate of 0"
+        } else {
+            ""
+        };
         text.parse()
-            .map_err(|e: midflight_units::UnitError| e.to_string())
+            .map_err(|e: midflight_units::UnitError| format!("{e}{hint}"))
     }
 }
 
