@@ -908,6 +908,11 @@ class Setup:
     @property
     def path_changes(self) -> list[PathChange]:
         """The handoffs, and the changes of the link that the mobile node is on."""
+    @property
+    def outages(self) -> list[tuple[int, int]]:
+        """From when to when, in nanoseconds, the recording that the link in use follows has a
+        downward rate of zero.
+        """
     def trace(
         self,
         *,

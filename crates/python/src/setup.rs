@@ -504,6 +504,16 @@ impl Setup {
         path_changes(py, self.setup.path_changes())
     }
 
+    /// From when to when, in nanoseconds, the recording that the link in use follows has a
+    /// downward rate of zero.
+    #[getter]
+    fn outages(&self) -> Vec<(u64, u64)> {
+        let found = self.setup.outages().into_iter();
+        found
+            .map(|(from, until)| (from.as_nanos(), until.as_nanos()))
+            .collect()
+    }
+
     /// Return every event of a flow of the run.
     ///
     /// The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use midflight_control::signal::AckRoute;
 use midflight_control::Notice;
-use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, World, WorldConfig};
+use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, Service, World, WorldConfig};
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
@@ -26,6 +26,7 @@ pub(crate) use self::past::{common_beginning, Open, Turn};
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
 use crate::scenario::Stack;
+use crate::watch::Place;
 use crate::MODEL_VERSION;
 
 /// The simulator's number of a link.
@@ -229,6 +230,44 @@ impl Setup {
     /// start.
     pub fn path_changes(&self) -> &[PathChange] {
         &self.path_changes
+    }
+
+    /// From when to when the recording that the link in use follows has a downward rate of zero.
+    pub fn outages(&self) -> Vec<(Instant, Instant)> {
+        let mut found = Vec::new();
+        for place in &self.network.places {
+            let schedule = self.network.links[place.access[0].index()]
+                .schedule
+                .as_ref();
+            let Some(Service::Rate(rate)) = schedule.map(|of| of.schedule.service()) else {
+                continue;
+            };
+            let at = |seconds: f64| Instant::from_nanos((seconds * 1e9).round() as u64);
+            let outages = rate.outages(self.end.as_nanos() as f64 / 1e9);
+            for (begins, ends) in self.in_use(place) {
+                let within = outages
+                    .iter()
+                    .map(|one| (at(one.0).max(begins), at(one.1).min(ends)));
+                found.extend(within.filter(|one| one.0 < one.1));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// From when to when the mobile node uses a link.
+    fn in_use(&self, link: &Place) -> Vec<(Instant, Instant)> {
+        let first = self.network.places.get(usize::from(self.start));
+        let is_first = first.is_some_and(|first| first.name == link.name);
+        let mut since = is_first.then_some(Instant::ZERO);
+        let mut found = Vec::new();
+        for one in self.path_changes.iter().filter(|one| !one.is_change) {
+            let leaves = if one.breaks { one.at } else { one.make };
+            found.extend(since.take().map(|since| (since, leaves)));
+            since = (one.links.1 == link.name).then_some(one.make);
+        }
+        found.extend(since.map(|since| (since, self.end)));
+        found
     }
 
     /// Its number, if there are several runs.

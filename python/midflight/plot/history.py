@@ -102,6 +102,8 @@ class Moments:
         self.end_ns = setup.end_ns if setup.has_end else 0
         self.breaks: dict[int, str] = {}
         self.makes: dict[int, str] = {}
+        #: From when to when the recording of the link in use has a rate of zero.
+        self.outages: list[tuple[int, int]] = setup.outages
         for one in setup.path_changes:
             here, there = one["from_link"], one["to_link"]
             if one["kind"] == "change":
@@ -314,6 +316,11 @@ class History:
             for row in self._rows.get(name, np.empty(0, np.int64))
         }
         return [self._moments.of(kind[int(row)], int(self._time[row])) for row in rows]
+
+    @property
+    def outages(self) -> list[tuple[int, int]]:
+        """From when to when the recording of the link in use has a rate of zero."""
+        return self._moments.outages
 
     @cached_property
     def orders(self) -> list[Order]:

@@ -12,7 +12,16 @@ import numpy as np
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.figure import SMALL_PT, finish_panels, write_figure
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
-from midflight.plot.room import HEAD, MOST_MARKS, MOST_VECTORS, Room, draw_dots, plain_log
+from midflight.plot.room import (
+    HEAD,
+    MOST_MARKS,
+    MOST_VECTORS,
+    OUTAGE,
+    Room,
+    draw_dots,
+    draw_outages,
+    plain_log,
+)
 from midflight.plot.style import (
     LIGHT,
     PAGE_IN,
@@ -178,6 +187,7 @@ def over_time_figure(
             for number, one in enumerate(panel.curves):
                 _draw(axes, one, room, number, max(1, len(looks)), several=several)
             _outages(axes, stretches, room)
+            draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
             _scale_of(axes, panel)
             axes.set_title(
@@ -189,7 +199,7 @@ def over_time_figure(
         grid[-1].set_xlabel("Time (s)")
         figure.align_ylabels(grid[has_band:])
         # The lines come first, then what their marks are.
-        marks = {one.quantity for panel in panels for one in panel.curves}
+        marks = {OUTAGE, *(one.quantity for panel in panels for one in panel.curves)}
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         finish_panels(figure, entries, title)
     return figure

@@ -23,9 +23,11 @@ __all__ = [
     "HEAD",
     "MOST_MARKS",
     "MOST_VECTORS",
+    "OUTAGE",
     "Room",
     "draw_dots",
     "draw_moments",
+    "draw_outages",
     "extremes",
     "label_levels",
     "plain_log",
@@ -39,6 +41,8 @@ MOST_VECTORS = 3000
 #: Handoffs and changes that are marked one by one.
 MOST_MARKS = 60
 
+#: What the legend calls times at which a recording has a rate of zero.
+OUTAGE = "outage"
 #: The columns of tables of the data of figures over time.
 HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
@@ -174,6 +178,26 @@ def _many_moments(axes: Axes, makes: Sequence[float], room: Room, *, named: bool
             ha="center",
             va="bottom",
             annotation_clip=False,
+        )
+
+
+def draw_outages(axes: Axes, outages: Sequence[tuple[int, int]], room: Room) -> None:
+    """Shade the times at which the recording of the link in use has a rate of zero."""
+    start, end = room.window
+    spans = [(max(a / NS_PER_S, start), min(b / NS_PER_S, end)) for a, b in outages]
+    # What is narrower than a hair is not seen.
+    least = (end - start) / 2000
+    shown = [(a, b) for a, b in spans if b - a > least]
+    for number, (a, b) in enumerate(shown):
+        axes.axvspan(
+            a,
+            b,
+            facecolor="#f2e3c8",
+            edgecolor="white",
+            hatch="////",
+            linewidth=0,
+            zorder=0.1,
+            label=OUTAGE if number == 0 else None,
         )
 
 
