@@ -95,6 +95,9 @@ def test_comparisons_have_intervals_of_their_own(swept: Path) -> None:
     table = swept / "comparison.csv"
     words = ("--kind", "interval", "--x", "handoffs.0.gap", "--by", "value")
     rows = drawn(table, *words, "--y", "ratio")
+    # Numbers in the unit of `x_unit`.
+    assert {row["x_unit"] for row in rows} == {"s"}
+    assert all(float(row["handoffs.0.gap"]) > 0 for row in rows)
     for row, known in zip(rows, rows_of(table), strict=True):
         for name, column in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")):
             found = float(row[name])

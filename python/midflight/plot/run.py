@@ -26,6 +26,7 @@ from midflight.plot.room import (
     Room,
     draw_dots,
     draw_moments,
+    draw_outages,
     label_levels,
     plain_log,
 )
@@ -36,6 +37,7 @@ from midflight.plot.style import (
     PAGE_IN,
     Size,
     check_format,
+    is_paper,
     size_in,
     style,
 )
@@ -164,9 +166,13 @@ def run_figure(
         for row in grid:
             for axes, one in zip(row, runs, strict=True):
                 draw_moments(axes, one.moments, room, named=axes in grid[0])
+                draw_outages(axes, one.outages, room)
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
+            if is_paper() and len(runs) == 1:
+                # Its caption names the scheme.
+                continue
             levels = label_levels(one.moments, room)
             axes.set_title(one.title, loc="left", pad=7 + 9 * levels, fontweight="bold")
         for axes in grid[-1]:
@@ -246,7 +252,7 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
     draw_dots(axes, *probes, "window probe", 4, marker="s", ms=3.2, mfc="white", mec="0.3", mew=0.8)
     lost = room.dots(*one.lost_segments()[:2])
     draw_dots(axes, *lost, "lost", 5, marker="x", ms=3.4 * math.sqrt(small), mec="black", mew=0.8)
-    axes.grid(True, axis="x")
+    axes.grid(not is_paper(), axis="x")
 
 
 def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int] | None) -> None:

@@ -246,7 +246,7 @@ def _lines(
             each = [scale * shown_number(columns[value][row], value) for row in found[text]]
             place = places[text]
             group.x.append(place)
-            group.names.append(text if categories is None else categories[int(place)])
+            group.names.append(f"{place:.12g}" if categories is None else categories[int(place)])
             group.values.append(each)
             if isinstance(ends, str):
                 if ends in columns:
