@@ -31,6 +31,11 @@ def _table(cells: Sequence[Sequence[str]]) -> str:
     return table + (f"<p>... and {left} more</p>" if left > 0 else "")
 
 
+def _text(text: str) -> str:
+    """Return a sentence above a table."""
+    return f"<p>{html.escape(text)}</p>"
+
+
 def _figure(setup: Setup) -> str:
     """Return throughput and queue of a run as a drawing; nothing without matplotlib."""
     from midflight.plot.applications import OF_APPLICATIONS
@@ -84,11 +89,12 @@ def outcome_html(outcome: Outcome) -> str:
     scenario = json.loads(outcome.plan.canonical)
     summary = RunSummary.of(outcome)
     parts = [f"<h4>{html.escape(scenario['title'])}</h4>"] if scenario.get("title") else []
-    parts.append(_table(summary.flow_cells()))
-    parts += [_table(cells) for cells in summary.workload_cells().values()]
+    parts += [_text(summary.flow_text(scenario["runs"])), _table(summary.flow_cells())]
+    for workload, cells in summary.workload_cells().items():
+        parts += [_text(summary.workload_text(workload)), _table(cells)]
     phases = summary.phase_cells()
     if phases is not None:
-        parts.append(_table(phases))
+        parts += [_text(summary.phase_text(scenario["packets"])), _table(phases)]
     if outcome.plan.stack != "linux":
         parts.append(_figure(outcome.plan.setup(0)))
     return "".join(parts)

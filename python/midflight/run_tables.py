@@ -276,6 +276,31 @@ class RunSummary:
             said += [f"; {what}{words} {who}"] if words else []
         return "".join(said)
 
+    def flow_text(self, runs: int) -> str:
+        """Return what the columns of the flows are."""
+        return (
+            "Seconds from the opening to the end and of the longest time without progress; goodput "
+            "in Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
+            + self.managed_text
+            + ("." if runs == 1 else "; means per run.")
+        )
+
+    @staticmethod
+    def workload_text(workload: str) -> str:
+        """Return what the table of a workload's measures is."""
+        units = {"ns": "times in seconds", "bps": "rates in Mbit/s"}
+        there = dict.fromkeys(one["unit"] for one in measures_of(workload))
+        return f"Workload {workload}: {', '.join(units[unit] for unit in there if unit)}."
+
+    @staticmethod
+    def phase_text(packets: int) -> str:
+        """Return what the columns of the phases are; `packets` is how many they measure."""
+        return (
+            f"From each handoff or change on: seconds until the first and until {packets} packets "
+            "are acknowledged\nthat were never sent before the new link was in use or the change "
+            "was complete."
+        )
+
     def delivery_line(self) -> str | None:
         """Return the amount that was acknowledged and had not arrived, or None if there is none."""
         said = []
@@ -369,13 +394,6 @@ def agents_of(scenario: dict[str, Any]) -> list[str]:
     return [name for name in dict.fromkeys(named) if name != "none"]
 
 
-def workload_line(workload: str) -> str:
-    """Return the description of a table of a workload's measures."""
-    units = {"ns": "times in seconds", "bps": "rates in Mbit/s"}
-    there = dict.fromkeys(one["unit"] for one in measures_of(workload))
-    return f"Workload {workload}: {', '.join(units[unit] for unit in there if unit)}."
-
-
 def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | None = None) -> str:
     """Return the measurements as text; `stack` is the stack that made the runs, if it is not a
     profile.
@@ -386,12 +404,7 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     agents = agents_of(scenario)
     made_by += f", agent {' and '.join(agents)} on the path" if agents else ""
     lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, {made_by}")
-    lines.append(
-        "Seconds from the opening to the end and of the longest time without progress; goodput in "
-        "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
-        + summary.managed_text
-        + ("." if runs == 1 else "; means per run.")
-    )
+    lines.append(summary.flow_text(runs))
     lines += ["", align(summary.flow_cells())]
     false_fast = summary.false_fast_line()
     if false_fast is not None:
@@ -403,14 +416,12 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     several = {name: count for name, count in counts.items() if count > 1}
     lines += summary.completion_lines(several)
     for workload, cells in summary.workload_cells().items():
-        lines += ["", workload_line(workload), "", align(cells)]
+        lines += ["", summary.workload_text(workload), "", align(cells)]
     phases = summary.phase_cells()
     if phases is not None:
         lines += [
             "",
-            "From each handoff or change on: seconds until the first and until "
-            f"{scenario['packets']} packets are acknowledged\n"
-            "that were never sent before the new link was in use or the change was complete.",
+            summary.phase_text(scenario["packets"]),
             "",
             align(phases[: _MOST_LINES + 1]),
         ]

@@ -19,7 +19,8 @@ from midflight.cli import main
 from midflight.plot import plot_delay_cdf, plot_run
 from midflight.plot.history import histories
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
-from midflight.plot.style import COLUMN_IN, chosen_style
+from midflight.plot.run import run_figure
+from midflight.plot.style import COLUMN_IN, STYLES, chosen_style
 from midflight.plot.watched import nice, watch
 
 NS = 1_000_000_000
@@ -393,6 +394,17 @@ def test_figures_for_papers(tmp_path: Path) -> None:
     assert b"/Type3" not in data
 
 
+def test_a_figure_for_a_paper_has_no_title() -> None:
+    """But for schemes side by side."""
+    runs = histories("wifi-to-lte", schemes=["sack", "freeze"])
+    titles = []
+    for look in STYLES:
+        with chosen_style(look):
+            drawn = run_figure(runs[:1]), run_figure(runs)
+        titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
+    assert titles == [[["sack", ""], ["sack", "freeze"]], [["", ""], ["sack", "freeze"]]]
+
+
 def test_letters_that_latex_takes_for_its_own(tmp_path: Path) -> None:
     out = tmp_path / "a.pgf"
     columns = {"x#_%": ["a&b", "c$d"], "sent": [1.0, 2.0]}
@@ -447,6 +459,8 @@ def test_notebooks_show_runs_and_sweeps() -> None:
     outcome = Scenario.read("wifi-to-lte").run()
     text = outcome._repr_html_()
     assert "<td>download</td>" in text
+    assert "goodput in Mbit/s" in text
+    assert "seconds until the first and until 100 packets" in text
     assert "<svg" in text
     assert ">Throughput<" in text
     run = outcome.plan.setup(0)._repr_html_()
