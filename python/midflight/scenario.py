@@ -462,7 +462,8 @@ def read_plan(
     """
     from midflight import _core
 
-    path = STARTERS / f"{file}.toml" if str(file) in starter_names() else Path(file)
+    is_starter = str(file) in starter_names()
+    path = STARTERS / f"{file}.toml" if is_starter else Path(file)
     if path.is_dir():
         accepted = "a scenario file in TOML, or the name of a starter"
         raise refusal(
@@ -472,8 +473,9 @@ def read_plan(
             accepted=accepted,
         )
     text = read_limited(path)
-    # JSON, such as a canonical form, is recognised by its name.
-    name = None if path.suffix == ".json" else str(path)
+    # JSON, such as a canonical form, is recognised by its name. The files that a user gives to a
+    # starter are in the working directory, not in the package.
+    name = None if path.suffix == ".json" else path.name if is_starter else str(path)
     texts = set_texts(sets)
     if texts:
         texts = with_words(_parsed(text, name), texts)

@@ -15,6 +15,8 @@ import pytest
 from midflight import Flow, Link, MidflightError, Scenario
 from midflight._core import read_recording
 from midflight.cli import main
+from midflight.plot.history import histories
+from midflight.plot.run import run_figure
 from midflight.scenario import read_plan
 
 LEOEM = Path(__file__).parents[1] / "data" / "leoem" / "sd-ny-bp-980-1120.log"
@@ -139,6 +141,64 @@ def test_explain_and_plot_take_them(
     capsys.readouterr()
 
 
+def test_a_starter_follows_a_file_of_the_working_directory(
+    drive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From a recording to a figure without a scenario of one's own."""
+    monkeypatch.chdir(drive.parent)
+    words = ["drive-test", "--set", "links.lte.trace=drive.csv", "--set", "end=20 s"]
+    figure = ["--kind", "throughput,queue", "--out", "drive.svg", "--csv", "out.csv"]
+    assert main(["plot", *words, *figure]) == 0
+    drawn = (drive.parent / "drive.svg").read_text()
+    assert ">outage<" in drawn
+    assert ">rate of the link<" in drawn
+    assert ">Queue" in drawn
+    words[2] = "links.lte.trace=other.csv"
+    assert main(["run", *words]) == 2
+    assert '"other.csv" cannot be read' in capsys.readouterr().err
+
+
+def test_outages_are_those_of_the_link_in_use(drive: Path) -> None:
+    """Until a handoff leaves the link; the other link has none."""
+    setup = read_plan(drive).setup(0)
+    assert setup.outages == [(4_000_000_000, 9_000_000_000)]
+    text = (
+        drive.read_text()
+        + """
+[links.other]
+trace = { columns = { time_s = [0, 6, 8], rate_mbps = [1, 0, 2] }, repeat = true }
+delay = "10 ms"
+[[handoffs]]
+at = "5 s"
+to = "other"
+gap = "500 ms"
+"""
+    )
+    drive.write_text(text)
+    seconds = [(a / 1e9, b / 1e9) for a, b in read_plan(drive).setup(0).outages]
+    # Each ten seconds are the same, and the last row is as long as the one before.
+    assert seconds == [(4, 5), (6, 8), (16, 18)]
+
+
+def test_an_outage_of_a_recording_is_shaded() -> None:
+    columns = {"time_s": [0, 2, 3], "rate_mbps": [4, 0, 4]}
+    link = Link(delay="20 ms", trace={"columns": columns})
+    scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="5 s")
+    (one,) = histories(scenario)
+
+    def named(axes: Any) -> dict[str, Any]:
+        handles, labels = axes.get_legend_handles_labels()
+        return dict(zip(labels, handles, strict=True))
+
+    for axes in run_figure([one]).axes:
+        band = named(axes)["outage"].get_window_extent()
+        ends = axes.transData.inverted().transform([(band.x0, 0), (band.x1, 0)])[:, 0]
+        assert list(ends) == [pytest.approx(2), pytest.approx(3)]
+    # What is narrower than a hair is left out.
+    figure = run_figure([one], from_s=2.9999, until_s=5)
+    assert "outage" not in named(figure.axes[0])
+
+
 def test_the_rate_is_in_the_samples(drive: Path) -> None:
     """Samples of the link have the rate at their instants, and show the outage."""
     links, _ = read_plan(drive).setup(0).samples()
@@ -185,6 +245,10 @@ def test_check_prints_what_was_read(
         r"^down rate, Mbit/s +10 .* 12\.000 .*\nup rate, Mbit/s +20 .* 6\.000 ", printed, re.M
     )
     assert "up rate, Mbit/s, from 0 to 0.04 s" in printed
+    link.write_text("1\n2\n2\n900\n901\n")
+    assert main(["trace", "check", str(link)]) == 0
+    said = "down: the longest time without an opportunity is 0.898 s, at 0.002 s"
+    assert said in capsys.readouterr().out
     cut = ["trace", "check", str(drive.with_suffix(".csv")), "--columns", "rate=none"]
     assert main(cut) == 2
     assert 'there is no column "none"' in capsys.readouterr().err

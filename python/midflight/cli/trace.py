@@ -207,6 +207,9 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
         label += ", the most of each part" if peaks else ""
         pictures.append((f"{label}, from 0 to {span_ns / NS_PER_S:g} s", picture))
     yield align(rows)
+    for name, (way, _) in _ways(found, uplink).items():
+        if way["opportunities_ns"]:
+            yield _pause(name, way["opportunities_ns"])
     outages = _outages(found)
     if outages:
         took = sum(until - start for start, until in outages) / NS_PER_S
@@ -230,6 +233,19 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
         yield ""
         yield label
         yield picture
+
+
+def _pause(name: str, opportunities_ns: Sequence[int]) -> str:
+    """Return the longest time between two opportunities, also round the end of the file."""
+    last = opportunities_ns[-1]
+    starts = [0, *opportunities_ns[:-1]]
+    pauses = [at - before for before, at in zip(starts, opportunities_ns, strict=True)]
+    longest = max(pauses)
+    start = starts[pauses.index(longest)]
+    return (
+        f"{name}: the longest time without an opportunity is {longest / NS_PER_S:.6g} s, at "
+        f"{start / NS_PER_S:.6g} s; after {last / NS_PER_S:.6g} s the file repeats"
+    )
 
 
 def _rates(way: RecordedWay, span_ns: int) -> tuple[list[int], list[float]]:
