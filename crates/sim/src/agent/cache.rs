@@ -122,6 +122,15 @@ impl Cache {
     pub(super) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
+
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The most segments that are kept.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
 }
 
 /// The retransmission timer for the path to the mobile node: mean plus four mean deviations, like TCP's, with its own
@@ -156,8 +165,9 @@ impl LocalTimer {
         }
     }
 
-    /// New data is acknowledged, which ends the back-off. `handed` is when the data was handed to the link, if that
-    /// gives an RTT sample.
+    /// New data is acknowledged. `handed` is when it was handed to the link, if that gives an RTT sample. Only a sample
+    /// ends the back-off (RFC 6298 (5.5) to (5.7), Karn's algorithm): without it, a round trip that has become longer than
+    /// the timeout is never measured, because every segment has been sent again by then.
     pub(super) fn on_new_ack(&mut self, now: Instant, handed: Option<Instant>) {
         if let Some(handed) = handed {
             self.rto.sample(&Sampled {
@@ -167,7 +177,12 @@ impl LocalTimer {
                 una: 0,
                 nxt: 0,
             });
+            self.rto.end_back_off();
         }
+    }
+
+    /// Ends the back-off without a sample.
+    pub(super) fn end_back_off(&mut self) {
         self.rto.end_back_off();
     }
 

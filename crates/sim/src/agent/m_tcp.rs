@@ -7,7 +7,9 @@
 //! Only data that the mobile node has acknowledged is acknowledged to the sender, so the end-to-end semantics are kept.
 //! The supervisor's own TCP towards the node retransmits losses of the radio link at the third duplicate ACK. After a
 //! silence, and when the node is back, unacknowledged data is retransmitted in slow start: one segment, or ten, and two
-//! for each ACK.
+//! for each ACK. The sender is offered no larger window than the supervisor's buffer, as every receiver offers. If the node
+//! waits for a segment that was lost before the supervisor, a silence does not close the window, because only the sender
+//! can send that segment.
 //!
 //! The paper's text was not available; this follows descriptions in later papers (for one Izumikawa, Yamaguchi and
 //! Katto, about 2003). Differs because our senders count segments: the ACK of the last segment is withheld, not of the
@@ -15,6 +17,7 @@
 //! would never be acknowledged.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use midflight_control::part::{whole, Knob, KnobError, Part, PartInfo};
 use midflight_tcp::{Ack, AckOption, Content, SackBlocks, Segment};
@@ -33,6 +36,8 @@ const AT_ONCE: usize = 10;
 const PER_ACK: usize = 2;
 /// Duplicate ACKs that trigger a retransmission, as in TCP.
 const DUPLICATES: u32 = 3;
+/// Bytes of the headers of a segment with timestamps.
+const HEADERS: u32 = 52;
 
 /// The state of all flows.
 #[derive(Clone, Debug)]
@@ -48,6 +53,8 @@ struct Flow {
     site: usize,
     mobile: NodeId,
     cache: Cache,
+    /// Bytes of data in a full segment.
+    payload: u32,
     /// How long the mobile node may be silent.
     timer: LocalTimer,
     /// The last ACK of new data, and the node that it goes to.
@@ -129,7 +136,38 @@ impl Flow {
             window: ack.window.filter(|_| option == AckOption::Nothing),
             ..ack
         };
-        out.send(self.site, id, sender, Carried::Ack(ack));
+        out.send(self.site, id, sender, Carried::Ack(self.with_room(ack)));
+    }
+
+    /// The ACK with a window of at most what the supervisor keeps.
+    fn with_room(&self, ack: Ack) -> Ack {
+        let bytes = self.cache.most() as u64 * u64::from(self.payload);
+        let room = NonZeroU32::new(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let room = room.filter(|_| ack.option == AckOption::Nothing);
+        Ack {
+            window: room.map_or(ack.window, |room| {
+                Some(ack.window.map_or(room, |own| own.min(room)))
+            }),
+            ..ack
+        }
+    }
+
+    /// Forwards an ACK, with a smaller window if its own is too large.
+    fn forward(&self, ack: &Ack) -> Verdict {
+        let smaller = self.with_room(*ack);
+        if smaller.window == ack.window {
+            Verdict::Forward
+        } else {
+            Verdict::Replace(Carried::Ack(smaller))
+        }
+    }
+
+    /// It keeps the segment that the mobile node waits for.
+    fn can_repair(&mut self) -> bool {
+        let Some((ack, _)) = self.last else {
+            return true;
+        };
+        self.cache.get_mut(acknowledges(&ack)).is_some()
     }
 
     /// Retransmits some of the segments that were handed over before the recovery began.
@@ -185,6 +223,7 @@ impl Agent for MTcp {
             site: passing.site,
             mobile: passing.to,
             cache: Cache::new(most),
+            payload: 1,
             timer: LocalTimer::new(least),
             last: None,
             // Data follows when the SYN is acknowledged.
@@ -210,6 +249,7 @@ impl Agent for MTcp {
             }
             return Verdict::Forward;
         }
+        flow.payload = flow.payload.max(segment.bytes.saturating_sub(HEADERS));
         flow.cache.keep(passing.now, segment);
         if !flow.has_link && flow.cache.get_mut(begins(segment)).is_some() {
             return Verdict::Drop;
@@ -239,7 +279,7 @@ impl Agent for MTcp {
             let kept = flow.cache.get_mut(edge);
             let Some(kept) = kept.filter(|kept| !kept.by_sender) else {
                 flow.acked = edge;
-                return Verdict::Forward;
+                return flow.forward(ack);
             };
             flow.duplicates += 1;
             if flow.duplicates == DUPLICATES {
@@ -265,7 +305,7 @@ impl Agent for MTcp {
             return Verdict::Drop;
         }
         flow.acked = acknowledges(&before);
-        Verdict::Replace(Carried::Ack(before))
+        Verdict::Replace(Carried::Ack(flow.with_room(before)))
     }
 
     fn on_attachment(&mut self, now: Instant, mobile: NodeId, to: Attached, out: &mut Outbox<'_>) {
@@ -299,7 +339,7 @@ impl Agent for MTcp {
             if !flow.timer.is_due(now) {
                 continue;
             }
-            if flow.cache.is_empty() {
+            if flow.cache.is_empty() || !flow.can_repair() {
                 flow.timer.stop();
                 let is_acked = flow
                     .last
@@ -425,6 +465,40 @@ mod tests {
         assert_eq!(play.ack(20, 3), [Seen::Up(2)]);
         assert_eq!(play.ack(21, 3), [Seen::Up(3)]);
         assert_eq!(play.ack(22, 3), [Seen::Up(3)]);
+    }
+
+    /// Segment 3 was lost before the supervisor: a closed window would keep the sender from sending it again.
+    #[test]
+    fn a_silence_for_what_never_came_does_not_close_the_window() {
+        let mut play = Played::new(AnyAgent::MTcp(MTcp::default()));
+        for seq in [1, 2, 4, 5] {
+            play.data(seq, seq);
+        }
+        assert_eq!(play.ack(20, 3), [Seen::Up(2)]);
+        assert_eq!(play.wake(), [Seen::Up(3)], "what was kept back");
+        assert_eq!(play.agent.next_timeout(), None);
+    }
+
+    /// A buffer of four segments of 1,448 bytes. An ACK of the node's own has no smaller window.
+    #[test]
+    fn the_window_is_at_most_the_buffer() {
+        let mut play = Played::new(AnyAgent::MTcp(MTcp::default()));
+        assert_eq!(play.agent.set_knob("m_tcp_buffer", "4"), Ok(()));
+        for seq in 1..=4 {
+            play.data(seq, seq);
+        }
+        let window = |play: &Played| match play.left.last() {
+            Some(Carried::Ack(ack)) => ack.window.map(NonZeroU32::get),
+            _ => None,
+        };
+        play.ack(20, 3);
+        assert_eq!(window(&play), Some(4 * 1448));
+        let small = Ack {
+            window: NonZeroU32::new(1000),
+            ..super::super::testing::ack(4)
+        };
+        play.pass(30, false, Carried::Ack(small));
+        assert_eq!(window(&play), Some(1000));
     }
 
     #[test]

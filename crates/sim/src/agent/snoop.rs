@@ -18,6 +18,10 @@
 //! At a handoff the paper's stations share their caches (by multicast ahead of it). Here the cache moves to the next
 //! station, which sends its content at once if there was a time without a link. With `snoop_handover=off` the next
 //! station begins with an empty cache.
+//!
+//! The station sends the packet that it has cached, with its old timestamp. Timestamps were not in use then. A receiver
+//! with PAWS (RFC 7323 section 5) discards such a copy if the sender has meanwhile filled an earlier gap with a
+//! retransmission of its own, which is newer. `snoop_stamp=later` adds the time that the segment stayed, as WTCP does.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +29,7 @@ use midflight_control::part::{choose, whole, Knob, KnobError, Part, PartInfo};
 use midflight_tcp::{Ack, AckOption, Content, Segment};
 use midflight_units::{Duration, Instant};
 
-use super::cache::{acknowledges, begins, Cache, LocalTimer};
+use super::cache::{acknowledges, begins, Cache, Kept, LocalTimer};
 use super::{Agent, Attached, Outbox, Passing};
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
@@ -38,6 +42,8 @@ pub struct Snoop {
     least: Duration,
     retries: u32,
     handover: bool,
+    /// What goes again has a timestamp that is later by the time that it stayed.
+    restamps: bool,
     flows: BTreeMap<FlowId, Flow>,
 }
 
@@ -61,6 +67,7 @@ impl Default for Snoop {
             least: Duration::from_millis(100),
             retries: 10,
             handover: true,
+            restamps: false,
             flows: BTreeMap::new(),
         }
     }
@@ -96,6 +103,12 @@ impl Part for Snoop {
                 accepts: "on, off",
                 summary: "the cache moves to the next station at a handoff",
             },
+            Knob {
+                name: "snoop_stamp",
+                default: "kept",
+                accepts: "kept, later",
+                summary: "the timestamp of a segment from the cache: its own, as it is the same packet, or later by the time that it stayed, so that PAWS accepts it",
+            },
         ],
     };
 
@@ -107,7 +120,10 @@ impl Part for Snoop {
                 self.least = LocalTimer::least(info, name, value)?;
             }
             "snoop_retries" => self.retries = whole(info, name, value, 0..=1000)?,
-            _ => self.handover = choose(info, name, value, &[("on", true), ("off", false)])?,
+            "snoop_handover" => {
+                self.handover = choose(info, name, value, &[("on", true), ("off", false)])?;
+            }
+            _ => self.restamps = choose(info, name, value, &[("kept", false), ("later", true)])?,
         }
         Ok(())
     }
@@ -124,6 +140,15 @@ impl Snoop {
             last: None,
             is_away: false,
         })
+    }
+}
+
+/// A segment as it goes again.
+fn again(kept: &Kept, now: Instant, restamps: bool) -> Segment {
+    if restamps {
+        kept.stamped(now)
+    } else {
+        kept.segment
     }
 }
 
@@ -156,7 +181,7 @@ impl Agent for Snoop {
     }
 
     fn on_ack(&mut self, passing: &Passing, ack: &Ack, out: &mut Outbox<'_>) -> Verdict {
-        let (retries, handover) = (self.retries, self.handover);
+        let (retries, handover, restamps) = (self.retries, self.handover, self.restamps);
         let Some(flow) = self.flows.get_mut(&passing.flow).filter(|_| !passing.down) else {
             return Verdict::Forward;
         };
@@ -179,6 +204,8 @@ impl Agent for Snoop {
             _ => {
                 let handed = flow.cache.forget_below(edge);
                 flow.timer.on_new_ack(now, handed);
+                // The timeout of ns-2.35's tcp/snoop.h follows from the samples alone.
+                flow.timer.end_back_off();
                 flow.last = Some((*ack, passing.to));
                 if flow.cache.is_empty() {
                     flow.timer.stop();
@@ -194,7 +221,7 @@ impl Agent for Snoop {
                 // The further duplicates are caused by segments handed over before the retransmission.
                 if kept.resent == 0 && retries > 0 {
                     (kept.resent, kept.handed) = (1, now);
-                    let what = Carried::Data(kept.segment);
+                    let what = Carried::Data(again(kept, now, restamps));
                     out.send(flow.site, passing.flow, flow.mobile, what);
                     flow.timer.restart(now);
                 }
@@ -227,7 +254,8 @@ impl Agent for Snoop {
                     }
                     for kept in flow.cache.values_mut() {
                         (kept.resent, kept.handed) = (kept.resent + 1, now);
-                        out.send(site, id, mobile, Carried::Data(kept.segment));
+                        let what = again(kept, now, self.restamps);
+                        out.send(site, id, mobile, Carried::Data(what));
                     }
                     flow.timer.restart(now);
                 }
@@ -246,7 +274,7 @@ impl Agent for Snoop {
     }
 
     fn on_timeout(&mut self, now: Instant, out: &mut Outbox<'_>) {
-        let retries = self.retries;
+        let (retries, restamps) = (self.retries, self.restamps);
         for (&id, flow) in &mut self.flows {
             if !flow.timer.is_due(now) {
                 continue;
@@ -259,7 +287,8 @@ impl Agent for Snoop {
                 }
                 Some(kept) => {
                     (kept.resent, kept.handed) = (kept.resent + 1, now);
-                    out.send(flow.site, id, flow.mobile, Carried::Data(kept.segment));
+                    let what = again(kept, now, restamps);
+                    out.send(flow.site, id, flow.mobile, Carried::Data(what));
                     flow.timer.back_off(now);
                 }
                 None => flow.timer.stop(),
@@ -356,6 +385,23 @@ mod tests {
             let answer = play.ack(80, 2);
             let passes = handover == "off";
             assert_eq!(answer == [Seen::Up(2)], passes, "{answer:?}");
+        }
+    }
+
+    /// Segment 2 came at 2 ms and goes again at 21 ms.
+    #[test]
+    fn what_goes_again_has_its_own_timestamp_or_a_later_one() {
+        for (stamp, sent) in [("kept", at(0)), ("later", at(19))] {
+            let mut play = snoop();
+            assert_eq!(play.agent.set_knob("snoop_stamp", stamp), Ok(()));
+            play.data(1, 1);
+            play.data(2, 2);
+            play.ack(20, 2);
+            assert_eq!(play.ack(21, 2), [Seen::Down(2)]);
+            let Some(Carried::Data(segment)) = play.left.last() else {
+                unreachable!();
+            };
+            assert_eq!(segment.sent, sent, "{stamp}");
         }
     }
 

@@ -4,9 +4,13 @@
 //! sender's timeout.
 //!
 //! The station does not acknowledge anything itself, so the end-to-end semantics are kept. After a local timeout, which
-//! indicates a burst of losses, its window is one segment, the first: all others wait, also those handed over before. The
-//! next ACK opens the window again, and all segments that it does not acknowledge are handed over. At duplicate
-//! ACKs the station retransmits from the cache and drops the ACK, as in [`super::snoop`].
+//! indicates a burst of losses, its window is one segment, the first: all others wait, also those handed over before, until
+//! it is acknowledged. Then they are handed over in order, one more than each ACK acknowledges and at most three, as in slow
+//! start. At duplicate ACKs the station retransmits from the cache and drops the ACK, as in [`super::snoop`].
+//!
+//! In the citations the ACK opens the window completely. Here a station's packets wait in the queue of its link, which drops
+//! what it has no room for, and not in the station's own buffer: all at once they would be lost there. The local timeout is
+//! that of a TCP (RFC 6298), with Karn's algorithm.
 //!
 //! The paper's text was not available; this follows descriptions in later papers and surveys (for one Izumikawa,
 //! Yamaguchi and Katto, about 2003). The time that a segment stayed at the station is added to its timestamp when it is
@@ -24,6 +28,9 @@ use super::{Agent, Attached, Outbox, Passing};
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
+
+/// How many acknowledged segments of an ACK open the window after a local timeout (RFC 3465 section 2.2).
+const MOST_PER_ACK: usize = 2;
 
 /// The state of all flows.
 #[derive(Clone, Debug)]
@@ -100,13 +107,14 @@ impl Flow {
         }
     }
 
-    /// Hands over the segments that were held back.
-    fn release(&mut self, now: Instant, id: FlowId, out: &mut Outbox<'_>) {
-        self.is_slow = false;
-        for kept in self.cache.values_mut().filter(|kept| kept.is_held) {
+    /// Hands over the first of the segments that were held back. The others wait for the next ACK.
+    fn release(&mut self, now: Instant, id: FlowId, most: usize, out: &mut Outbox<'_>) {
+        let mut held = self.cache.values_mut().filter(|kept| kept.is_held);
+        for kept in held.by_ref().take(most) {
             (kept.is_held, kept.handed) = (false, now);
             out.send(self.site, id, self.mobile, Carried::Data(kept.stamped(now)));
         }
+        self.is_slow = held.next().is_some();
     }
 }
 
@@ -175,10 +183,12 @@ impl Agent for Wtcp {
                 _ => Verdict::Forward,
             };
         }
+        let before = flow.cache.len();
         let handed = flow.cache.forget_below(edge);
+        let acknowledged = before - flow.cache.len();
         flow.timer.on_new_ack(now, handed);
         flow.last = Some(*ack);
-        flow.release(now, id, out);
+        flow.release(now, id, 1 + acknowledged.clamp(1, MOST_PER_ACK), out);
         if flow.cache.is_empty() {
             flow.timer.stop();
         } else {
@@ -299,8 +309,8 @@ mod tests {
         assert!(play.agent.next_timeout().is_some());
     }
 
-    /// A burst of losses takes segments 1 to 5, and nothing else is under way. At the local timeout segment 1 goes; its
-    /// ACK opens the window, and the others go at once, not one for each timeout.
+    /// A burst of losses takes segments 1 to 5, and nothing else is under way. At the local timeout segment 1 goes. The
+    /// others follow its ACK, one more than each ACK acknowledges, and not one for each timeout.
     #[test]
     fn after_a_burst_of_losses_all_that_is_left_goes_again() {
         let mut play = station();
@@ -311,9 +321,14 @@ mod tests {
         assert_eq!(play.data(1002, 6), [], "held");
         // The sender's own passes, and does not go twice.
         assert_eq!(play.data(1003, 4), [Seen::Down(4)]);
-        let rest = [2, 3, 5, 6].map(Seen::Down);
-        assert_eq!(play.ack(1020, 2), [&[Seen::Up(2)], &rest[..]].concat());
-        assert_eq!(play.ack(1040, 7), [Seen::Up(7)]);
+        let two = [2, 3].map(Seen::Down);
+        assert_eq!(play.ack(1020, 2), [&[Seen::Up(2)], &two[..]].concat());
+        assert_eq!(play.data(1021, 7), [], "behind those that wait");
+        // Three segments are acknowledged, and two count.
+        let three = [5, 6, 7].map(Seen::Down);
+        assert_eq!(play.ack(1040, 5), [&[Seen::Up(5)], &three[..]].concat());
+        assert_eq!(play.data(1041, 8), [Seen::Down(8)]);
+        assert_eq!(play.ack(1060, 9), [Seen::Up(9)]);
         assert_eq!(play.agent.next_timeout(), None);
     }
 
