@@ -2,6 +2,7 @@
 //! own settings take effect. No shell is run; an unknown command is refused.
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_control::StartNotice;
 use midflight_endpoint::Ecn;
 use midflight_tcp::scheme::Built;
 use midflight_tcp::RecoveryKind;
@@ -45,6 +46,8 @@ pub(super) struct Environment<'a> {
     pub(super) notes: Vec<Note>,
     /// The handoff events of the last commands.
     pub(super) handoff_events: Vec<HandoffEvent>,
+    /// The sender's notice of the link that the connection opens on.
+    pub(super) start_notice: Option<StartNotice>,
 }
 
 /// The effect of a sysctl.
@@ -246,6 +249,7 @@ impl<'a> Environment<'a> {
             timestamps_compared: false,
             notes: Vec::new(),
             handoff_events: Vec::new(),
+            start_notice: None,
             built,
         }
     }
@@ -371,15 +375,16 @@ impl<'a> Environment<'a> {
         }
         match (file, arguments) {
             ("midflight", _) => {
-                let event = HandoffEvent::read(arguments).filter(|_| started);
-                let Some(event) = event else {
-                    let what = shorten(&format!("{program} {}", arguments.join(" ")));
-                    let why = if started {
-                        handoff::ACCEPTED
-                    } else {
-                        "there is no connection yet"
+                let what = || shorten(&format!("{program} {}", arguments.join(" ")));
+                if !started {
+                    let Some(notice) = handoff::read_start(arguments) else {
+                        return self.refuse(line, what(), handoff::ACCEPTED_BEFORE);
                     };
-                    return self.refuse(line, what, why);
+                    self.start_notice = Some(notice);
+                    return Ok(());
+                }
+                let Some(event) = HandoffEvent::read(arguments) else {
+                    return self.refuse(line, what(), handoff::ACCEPTED);
                 };
                 self.handoff_events.push(event);
             }

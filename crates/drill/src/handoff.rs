@@ -6,9 +6,11 @@
 //!
 //! `notice`: the sender gets the network's notice of a handoff between these links. `warning` and `attached` are what
 //! the node itself detects, and the receiver's signal reports it to the other side. `mark` repeats the last ACK of the
-//! other side with a handoff mark, `mark 500` with another window too.
+//! other side with a handoff mark, `mark 500` with another window too. `report 20Mbit/s` puts the report of the last
+//! train on the next ACK of the other side, `report none` that of a train with a gap. `start 50Mbit/s,15ms`, before the
+//! connection, is the notice of the access link that it opens on.
 
-use midflight_control::{LinkInfo, Notice};
+use midflight_control::{LinkInfo, Notice, StartNotice};
 use midflight_units::{Duration, Rate};
 
 /// An event of a handoff.
@@ -22,11 +24,28 @@ pub(super) enum HandoffEvent {
     Attached(Notice),
     /// The other side has sent an ACK with a mark, with this window or that of its last segment.
     Mark(Option<u64>),
+    /// The next ACK of the other side reports this rate of the last train.
+    Report(Option<Rate>),
 }
 
 /// The accepted words, for errors.
 pub(super) const ACCEPTED: &str =
-    "expected midflight notice, warning or attached with the old and the new link, such as 6400kbit/s,9ms, or midflight mark with a window or without";
+    "expected midflight notice, warning or attached with the old and the new link, such as 6400kbit/s,9ms, midflight mark with a window or without, or midflight report with a rate or none";
+
+/// The accepted words before there is a connection.
+pub(super) const ACCEPTED_BEFORE: &str =
+    "there is no connection yet; expected midflight start with the access link, such as 6400kbit/s,9ms";
+
+/// Reads the words after `midflight` before there is a connection: the notice of the link that it opens on.
+pub(super) fn read_start(words: &[&str]) -> Option<StartNotice> {
+    match *words {
+        ["start", on] => Some(StartNotice {
+            link: link(on)?,
+            flows: 1,
+        }),
+        _ => None,
+    }
+}
 
 impl HandoffEvent {
     /// Reads the words after `midflight`.
@@ -34,6 +53,8 @@ impl HandoffEvent {
         match *words {
             ["mark"] => Some(Self::Mark(None)),
             ["mark", window] => Some(Self::Mark(Some(window.parse().ok()?))),
+            ["report", "none"] => Some(Self::Report(None)),
+            ["report", rate] => Some(Self::Report(Some(rate.parse().ok()?))),
             [what, old, new] => {
                 let (old, new) = (link(old)?, link(new)?);
                 let notice = Notice { old, new, flows: 1 };
@@ -69,8 +90,17 @@ mod tests {
         };
         assert_eq!(notice.old.rate.as_bps(), 6_400_000);
         assert_eq!(notice.new.delay, Duration::from_millis(300));
+        assert_eq!(of("report none"), Some(HandoffEvent::Report(None)));
+        let rate = Some(Rate::from_mbps(20));
+        assert_eq!(of("report 20Mbit/s"), Some(HandoffEvent::Report(rate)));
+        let start = read_start(&["start", "50Mbit/s,15ms"]);
+        assert_eq!(start.map(|s| s.link.delay), Some(Duration::from_millis(15)));
+        assert_eq!(read_start(&["start"]), None);
         for wrong in [
             "",
+            "start 50Mbit/s,15ms",
+            "report",
+            "report fast",
             "notice",
             "notice 6400kbit/s,9ms",
             "notice 6400kbit/s 200kbit/s,300ms",

@@ -88,6 +88,8 @@ pub(super) enum Field {
     LastDataSent,
     LastDataRecv,
     LastAckRecv,
+    SendWindow,
+    ReceiveWindow,
 }
 
 /// The fields with their names and descriptions.
@@ -231,6 +233,16 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "tcpi_last_ack_recv",
         "milliseconds since an ACK last arrived",
     ),
+    (
+        Field::SendWindow,
+        "tcpi_snd_wnd",
+        "bytes of the window that the other side has advertised, scaled",
+    ),
+    (
+        Field::ReceiveWindow,
+        "tcpi_rcv_wnd",
+        "bytes of the window that was advertised last, scaled; of a buffer of 1 MiB with every profile",
+    ),
 ];
 
 /// The fields of `struct tcp_info` that a script may use: name and meaning.
@@ -253,6 +265,8 @@ pub(super) fn value_text(field: Field, value: f64) -> String {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
+    /// The window in the last segment that was sent with an ACK.
+    pub(super) window: u64,
     pub(super) data_sent: u64,
     pub(super) retransmitted: u64,
     /// Timeouts since the last ACK of new data.
@@ -347,6 +361,8 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         Field::LastDataSent => since(counts.last_data_sent),
         Field::LastDataRecv => since(counts.last_data_received),
         Field::LastAckRecv => since(counts.last_ack_received),
+        Field::SendWindow => connection.window() as f64,
+        Field::ReceiveWindow => counts.window as f64,
     }
 }
 

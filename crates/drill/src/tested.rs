@@ -7,7 +7,7 @@ use std::fmt;
 use midflight_control::signal::HandoffMark;
 use midflight_control::PathUpdate;
 use midflight_endpoint::{Arrival, Connection, Departure, Settings};
-use midflight_tcp::{AckOption, ConfigError, Log, SenderEvent};
+use midflight_tcp::{AckOption, ConfigError, Log, SegmentOption, SenderEvent};
 use midflight_units::{Duration, Instant};
 
 use super::environment::Environment;
@@ -114,6 +114,9 @@ pub(super) struct Tested {
     /// The last segment of the other side, and the number of its marked segments.
     last: Option<Arrival>,
     marks: u32,
+    /// The number of the last train that the other side measures, and the report that its next ACK carries.
+    train: Option<u16>,
+    report: Option<AckOption>,
     /// Send times of segments by their timestamps in the script.
     stamps: BTreeMap<u64, Instant>,
 }
@@ -137,6 +140,7 @@ impl Tested {
             nagle: set.nagle,
             ecn: environment.ecn,
             user_timeout: set.user_timeout,
+            start_notice: environment.start_notice,
             // Segments that arrive after the end of a connection are not checked.
             time_wait: Duration::ZERO,
             ..Settings::new(environment.built.clone())
@@ -155,6 +159,8 @@ impl Tested {
             timeouts: 0,
             last: None,
             marks: 0,
+            train: None,
+            report: None,
             stamps: BTreeMap::new(),
         };
         tested.transmit();
@@ -193,6 +199,12 @@ impl Tested {
             if departure.retransmission {
                 self.counts.bytes_resent += to - from;
             }
+        }
+        if departure.ack.is_some() {
+            self.counts.window = departure.window;
+        }
+        if let Some(SegmentOption::Train(mark)) = departure.option {
+            self.train = Some(mark.number);
         }
         self.counts.sent += 1;
         self.counts.data_sent += u64::from(to > from);
@@ -331,6 +343,15 @@ impl Tested {
                 };
                 self.tcp.on_segment(now, &marked, &mut self.reports)?;
             }
+            HandoffEvent::Report(rate) => {
+                let Some(train) = self.train else {
+                    let what = format!("a report at {now}");
+                    let why = "no train that the other side measures has been sent";
+                    self.reports.fault.get_or_insert((what, why));
+                    return Ok(());
+                };
+                self.report = Some(AckOption::Measured { train, rate });
+            }
         }
         self.transmit();
         Ok(())
@@ -373,7 +394,10 @@ impl Tested {
             self.counts.last_ack_received = Some(self.now);
         }
         self.counts.probes = 0;
-        let segment = arrival(spec, echo);
+        let mut segment = arrival(spec, echo);
+        if segment.ack.is_some() && !segment.syn {
+            segment.option = self.report.take().unwrap_or_default();
+        }
         self.tcp.on_segment(self.now, &segment, &mut self.reports)?;
         self.last = Some(segment);
         if self.reports.undone {

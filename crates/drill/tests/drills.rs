@@ -80,7 +80,7 @@ fn the_standards_have_their_drills() {
         let first = text.lines().next().unwrap_or_default();
         let cites = first.starts_with("// RFC ") || first.starts_with("// Linux ");
         // The drills of papers are named by authors.
-        let papers = ["as-brought", "handoffs"];
+        let papers = ["as-brought", "handoffs", "estimators"];
         let other = papers.iter().any(|folder| name.starts_with(folder));
         assert!(cites || other, "{name}: {first}");
     }

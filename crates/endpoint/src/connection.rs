@@ -301,6 +301,7 @@ impl Connection {
             profile.receiver.dsack = false;
         }
         profile.sender = self.configuration(profile.sender);
+        profile.receiver.segment_bytes = profile.sender.segment_bytes;
         profile.check()?;
         let policies = self.settings.built.policies.iter().cloned();
         let mut sender = Sender::new(&profile.sender, &profile.parts, policies);
@@ -469,7 +470,10 @@ impl Connection {
         if self.receiver.is_closed() {
             return 0;
         }
-        self.advertised - ack.clamp(1, self.advertised)
+        let window = self.advertised - ack.clamp(1, self.advertised);
+        // A handoff signal may advertise less, and so move the edge back: that is its purpose.
+        let most = self.receiver.window_limit().map_or(u64::MAX, u64::from);
+        window.min(most)
     }
 
     fn step(&self) -> u64 {
@@ -741,6 +745,11 @@ impl Connection {
     /// Our SYN has no response yet.
     pub fn is_connecting(&self) -> bool {
         self.connecting
+    }
+
+    /// The window that the other side has advertised, in bytes.
+    pub fn window(&self) -> u64 {
+        self.window
     }
 
     /// The next expected byte; all bytes before it have arrived.

@@ -49,7 +49,7 @@ use super::{HandoffPolicy, TrainReport};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
     AckNews, Interests, LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
-    Train, DATA_BYTES,
+    Train,
 };
 
 /// Maximum number of segments of the first train: the largest initial window of RFC 3390.
@@ -81,6 +81,8 @@ enum AbestState {
 pub struct Abest {
     phase: AbestState,
     link: LinkInfo,
+    /// Bytes of the sender's own packets, in which a bandwidth-delay product is counted.
+    bytes: u32,
     flows: u64,
     /// One past the highest segment sent before the notice.
     since: Seq,
@@ -111,6 +113,7 @@ impl Default for Abest {
         Self {
             phase: AbestState::Idle,
             link: LinkInfo { rate, delay },
+            bytes: 1500,
             flows: 1,
             since: 0,
             train: 0,
@@ -198,10 +201,11 @@ fn scaled(rate: Rate, by: u64, share: u64) -> Rate {
 }
 
 impl Abest {
-    fn begin(&mut self, link: LinkInfo, flows: u32, since: Seq, phase: AbestState) {
+    fn begin(&mut self, link: LinkInfo, flows: u32, view: &SenderView, phase: AbestState) {
         self.link = link;
+        self.bytes = view.segment_bytes;
         self.flows = u64::from(flows.max(1));
-        self.since = since;
+        self.since = view.snd_max;
         self.starting = matches!(phase, AbestState::Opening);
         self.phase = phase;
     }
@@ -230,9 +234,9 @@ impl Abest {
         }
     }
 
-    /// The BDP of the access link, in segments.
+    /// The BDP of the access link, in the sender's own packets.
     fn bdp(&self) -> u64 {
-        self.link.rate.bits_in(self.link.delay * 2) / (8 * DATA_BYTES)
+        self.link.rate.bits_in(self.link.delay * 2) / (8 * u64::from(self.bytes.max(1)))
     }
 
     /// Segments of the first train.
@@ -414,7 +418,7 @@ impl Abest {
 
 impl HandoffPolicy for Abest {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        self.begin(notice.new, notice.flows, view.snd_max, AbestState::Waiting);
+        self.begin(notice.new, notice.flows, view, AbestState::Waiting);
         if self.pairs() <= 1 {
             self.phase = AbestState::Idle;
             return Orders::none();
@@ -422,8 +426,8 @@ impl HandoffPolicy for Abest {
         self.measure_capacity(view)
     }
 
-    fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.begin(notice.link, notice.flows, 0, AbestState::Opening);
+    fn on_start(&mut self, notice: &StartNotice, view: &SenderView) -> Orders {
+        self.begin(notice.link, notice.flows, view, AbestState::Opening);
         Orders::none()
     }
 

@@ -88,7 +88,8 @@ impl HandoffPolicy for ProbeTrain {
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
-        if view.snd_una == 0 {
+        // An application may write later.
+        if view.snd_una == 0 || view.unsent == 0 {
             return Orders::none();
         }
         self.opening = false;

@@ -85,9 +85,9 @@ impl<T: Trains> HandoffPolicy for TwoTrains<T> {
         Interests::START | Interests::ACKS.when(self.stage == Stage::Opening)
     }
 
-    /// Sends the first train as soon as the SYN is acknowledged.
+    /// Sends the first train as soon as the SYN is acknowledged and there is data.
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
-        if self.stage != Stage::Opening || view.snd_una == 0 {
+        if self.stage != Stage::Opening || view.snd_una == 0 || view.unsent == 0 {
             return Orders::none();
         }
         self.stage = Stage::First;

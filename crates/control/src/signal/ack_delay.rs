@@ -58,7 +58,7 @@ impl HandoffSignal for AckDelay {
         Some(self.warning)
     }
 
-    fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
+    fn on_links(&mut self, now: Instant, notice: &Notice, _segment_bytes: u32, is_over: bool) {
         let more = (notice.new.round_trip()).saturating_sub(notice.old.round_trip());
         let grows = !is_over && more > Duration::ZERO;
         self.growing = grows.then_some((now, more));
@@ -113,19 +113,19 @@ mod tests {
             stamp_ms: 0,
         };
         assert!(!part.reshapes());
-        part.on_links(at(5000), &notice, false);
+        part.on_links(at(5000), &notice, 1500, false);
         assert!(part.reshapes());
         assert_eq!(part.on_ack(&ack(5000)).at, at(5000));
         assert_eq!(part.on_ack(&ack(5500)).at, at(5500 + 290));
         assert_eq!(part.on_ack(&ack(7000)).at, at(7000 + 580));
-        part.on_links(at(6000), &notice, true);
+        part.on_links(at(6000), &notice, 1500, true);
         assert!(!part.reshapes());
         let back = Notice {
             old: new,
             new: old,
             flows: 1,
         };
-        part.on_links(at(9000), &back, false);
+        part.on_links(at(9000), &back, 1500, false);
         assert!(!part.reshapes(), "the new link has less delay");
     }
 }

@@ -17,7 +17,7 @@ use midflight_units::{Duration, Instant, Rate};
 
 use super::{HandoffSignal, OwnAck, Received, Reshaped, Signal};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::Notice;
+use crate::{LinkInfo, Notice};
 
 /// Number of duplicates that a sender treats as a loss.
 const DUPLICATES: u8 = 3;
@@ -151,8 +151,9 @@ impl HandoffSignal for AckPacing {
         Some(self.warning)
     }
 
-    fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
-        let (old, new) = (notice.old.bdp_packets(), notice.new.bdp_packets());
+    fn on_links(&mut self, now: Instant, notice: &Notice, segment_bytes: u32, is_over: bool) {
+        let of = |link: &LinkInfo| link.bdp_segments(segment_bytes);
+        let (old, new) = (of(&notice.old), of(&notice.new));
         let was_slowed = matches!(self.state, State::Slows(..));
         self.sends_duplicates = new < old && !was_slowed;
         if !is_over {
@@ -301,7 +302,7 @@ mod tests {
     #[test]
     fn duplicates_come_until_the_sender_is_slow_enough() {
         let mut part = AckPacing::default();
-        part.on_links(at(0), &notice(12_000, 1200), false);
+        part.on_links(at(0), &notice(12_000, 1200), 1500, false);
         assert_eq!(part.on_warning().copies, 3);
         // A segment a millisecond is 12 Mbit/s: nothing happens until the sender has responded.
         for ms in 0..100 {
@@ -322,7 +323,7 @@ mod tests {
             part.on_received(&received(ms, false));
             assert_eq!(part.on_ack(&ack(ms)).copies, 0, "{ms}");
         }
-        part.on_links(at(600), &notice(12_000, 1200), true);
+        part.on_links(at(600), &notice(12_000, 1200), 1500, true);
         assert_eq!(part.on_attached().copies, 0, "it was warned");
     }
 
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn acks_have_the_rate_of_the_new_link() {
         let mut part = AckPacing::default();
-        part.on_links(at(0), &notice(12_000, 1200), true);
+        part.on_links(at(0), &notice(12_000, 1200), 1500, true);
         assert_eq!(part.on_attached().copies, 3, "nobody predicted it");
         for (ms, leaves) in [(0, 0), (1, 10), (2, 20), (50, 50), (51, 60)] {
             part.on_received(&received(ms, false));
@@ -349,7 +350,7 @@ mod tests {
     #[test]
     fn acks_are_split_until_the_rate_is_high_enough() {
         let mut part = AckPacing::default();
-        part.on_links(at(0), &notice(1200, 12_000), true);
+        part.on_links(at(0), &notice(1200, 12_000), 1500, true);
         assert_eq!(part.on_attached().copies, 0);
         let mut split = 0;
         for ms in (0..300).step_by(10).chain(300..700) {

@@ -72,6 +72,11 @@ pub struct HandoffMark {
 /// The window that ends what a signal has advertised: the sender uses its setting again.
 pub const WHOLE_WINDOW: NonZeroU32 = NonZeroU32::MAX;
 
+/// The timestamp of an ACK of a receiver without timestamps of its own, in milliseconds; never 0, which means none.
+pub fn stamp_at(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32 | 1
+}
+
 /// A segment that has reached the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
@@ -135,9 +140,9 @@ pub struct AckRoute {
 
 /// The signals of a mobile node to its sender, and their times.
 pub trait HandoffSignal {
-    /// The node has the link data of a handoff, either a predicted or a completed one. Called before
-    /// [`Self::on_warning`] and [`Self::on_attached`].
-    fn on_links(&mut self, _now: Instant, _notice: &Notice, _is_over: bool) {}
+    /// The node has the link data of a handoff, either a predicted or a completed one; `segment_bytes` is the size of the
+    /// sender's full packets on the wire. Called before [`Self::on_warning`] and [`Self::on_attached`].
+    fn on_links(&mut self, _now: Instant, _notice: &Notice, _segment_bytes: u32, _is_over: bool) {}
 
     /// A description of what it does from now on, after [`Self::on_links`]; none if its ACKs show that.
     fn explain(&self, _notice: &Notice, _is_over: bool) -> Option<String> {

@@ -15,9 +15,9 @@ use std::num::NonZeroU32;
 
 use midflight_units::Instant;
 
-use super::{HandoffSignal, OwnAck, Received, Reshaped, Signal, WHOLE_WINDOW};
+use super::{stamp_at, HandoffSignal, OwnAck, Received, Reshaped, Signal, WHOLE_WINDOW};
 use crate::part::{whole, Knob, KnobError, Part, PartInfo};
-use crate::{Notice, DATA_BYTES};
+use crate::Notice;
 
 /// Bytes of the headers of a segment without options.
 const HEADERS: u32 = 40;
@@ -73,24 +73,19 @@ impl Part for ReceiverBdp {
     }
 }
 
-/// A timestamp for a receiver without timestamps; never 0, which means none.
-fn stamp(now: Instant) -> u32 {
-    (now.as_nanos() / 1_000_000) as u32 | 1
-}
-
 impl HandoffSignal for ReceiverBdp {
-    fn on_links(&mut self, _now: Instant, notice: &Notice, is_over: bool) {
+    fn on_links(&mut self, _now: Instant, notice: &Notice, segment_bytes: u32, is_over: bool) {
         if !is_over {
             return;
         }
         let limited = matches!(self.state, State::Limits(_));
         self.state = if notice.bandwidth_decreases() {
-            let link = notice.new.bdp_packets().max(1);
+            let link = notice.new.bdp_segments(segment_bytes).max(1);
             let least = self.least.map_or(link, u64::from);
             State::Limits(Measuring {
                 arrived: 0,
                 waits: None,
-                most: least * (DATA_BYTES - u64::from(HEADERS)),
+                most: least * u64::from(segment_bytes.saturating_sub(HEADERS).max(1)),
             })
         } else if limited {
             State::Lifts
@@ -134,7 +129,7 @@ impl HandoffSignal for ReceiverBdp {
     fn on_ack(&mut self, ack: &OwnAck) -> Reshaped {
         let mut shaped = ack.unchanged();
         if shaped.stamp_ms == 0 {
-            shaped.stamp_ms = stamp(ack.now);
+            shaped.stamp_ms = stamp_at(ack.now);
         }
         match &mut self.state {
             State::Limits(measuring) => {
@@ -193,7 +188,7 @@ mod tests {
     fn it_advertises_what_came_in_a_round_trip() {
         let mut part = ReceiverBdp::default();
         assert!(part.set_knob("receiver_bdp_least", "2").is_ok());
-        part.on_links(at(1000), &notice(2000, 200), true);
+        part.on_links(at(1000), &notice(2000, 200), 1500, true);
         assert!(part.reshapes());
         part.on_received(&received(1000, 0));
         let first = part.on_ack(&ack(1000));
@@ -217,15 +212,15 @@ mod tests {
     #[test]
     fn a_faster_link_gets_the_whole_window_again() {
         let mut part = ReceiverBdp::default();
-        part.on_links(at(0), &notice(200, 2000), true);
+        part.on_links(at(0), &notice(200, 2000), 1500, true);
         assert!(!part.reshapes(), "nothing to take back");
-        part.on_links(at(1), &notice(2000, 200), true);
+        part.on_links(at(1), &notice(2000, 200), 1500, true);
         // 200 kbit/s in a round trip of 200 ms, 60 ms and 1.6 ms: 4 packets.
         assert_eq!(
             part.on_ack(&ack(2)).window.map(NonZeroU32::get),
             Some(4 * 1460)
         );
-        part.on_links(at(3), &notice(200, 2000), true);
+        part.on_links(at(3), &notice(200, 2000), 1500, true);
         assert_eq!(part.on_ack(&ack(4)).window, Some(WHOLE_WINDOW));
         assert_eq!(
             part.on_ack(&ack(5)).window,

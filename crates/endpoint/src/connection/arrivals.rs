@@ -225,6 +225,8 @@ impl Connection {
         let response = arrival.request.and_then(|request| request.response());
         let at_once = response.is_some() || is_mark;
         let (stamp, push) = (arrival.stamp(), arrival.push);
+        self.receiver
+            .note_echo(arrival.echo.filter(|_| self.timestamps));
         let block = SackBlock {
             left: from,
             right: kept,

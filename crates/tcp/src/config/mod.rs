@@ -339,6 +339,8 @@ pub struct ReceiverConfig {
     pub dsack: bool,
     /// Echo timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Bytes of the sender's full packets on the wire.
+    pub segment_bytes: u32,
     /// The signals that the mobile node sends at its own handoffs.
     pub signal: AnyHandoffSignal,
     /// How it estimates a rate from a train.

@@ -82,6 +82,7 @@ pub(super) const NS2: Profile = Profile {
         sack_blocks: 3,
         dsack: false,
         timestamps: false,
+        segment_bytes: 1500,
         signal: AnyHandoffSignal::Silent(Silent),
         estimator: EstimatorConfig::DEFAULT,
     },
@@ -146,6 +147,7 @@ pub(super) const RFC: Profile = Profile {
         sack_blocks: 3,
         dsack: true,
         timestamps: true,
+        segment_bytes: 1500,
         signal: AnyHandoffSignal::Silent(Silent),
         estimator: EstimatorConfig::DEFAULT,
     },
@@ -241,6 +243,7 @@ pub(super) const QUIC: Profile = Profile {
         delayed_ack: Some(Duration::from_millis(25)),
         timestamps: false,
         dsack: false,
+        segment_bytes: 1228,
         ..RFC.receiver
     },
     spares_uplink: false,

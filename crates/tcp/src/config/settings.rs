@@ -447,7 +447,8 @@ impl Profile {
             }
             _ => return Err(refuse()),
         }
-        // Both ends of a Linux connection have the same clock and the same segment size.
+        // Both ends of a connection have the same segment size, and with Linux the same clock.
+        rx.segment_bytes = tx.segment_bytes;
         if let AckRules::Linux { clock, mss, .. } = &mut rx.acks {
             *clock = tx.rto.clock;
             *mss = tx.payload_bytes();

@@ -2,8 +2,11 @@
 //! form of other ACKs.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
-use midflight_control::signal::{Advertised, HandoffMark, OwnAck, Received, Reshaped, Signal};
+use midflight_control::signal::{
+    stamp_at, Advertised, HandoffMark, OwnAck, Received, Reshaped, Signal, WHOLE_WINDOW,
+};
 use midflight_control::Notice;
 use midflight_units::{Instant, Seq};
 
@@ -18,6 +21,10 @@ pub(super) struct Reshaping {
     waiting: VecDeque<Waiting>,
     /// The last acknowledged number.
     acked: Seq,
+    /// The largest window that the signal lets ACKs advertise.
+    limit: Option<NonZeroU32>,
+    /// When the ACK left whose timestamp the next block echoes, in milliseconds; 0 for none.
+    echo_ms: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +38,16 @@ impl Receiver {
     /// The node has the link data of a handoff, either a predicted or a completed one. Call before [`Self::on_warning`]
     /// or [`Self::on_attached`].
     pub fn on_links(&mut self, now: Instant, notice: &Notice, is_over: bool) {
-        self.config.signal.on_links(now, notice, is_over);
+        let bytes = self.config.segment_bytes;
+        self.config.signal.on_links(now, notice, bytes, is_over);
         if self.config.signal.reshapes() {
             let acked = self.number_of(self.last_ack_sent);
             let new = || {
                 Box::new(Reshaping {
                     waiting: VecDeque::new(),
                     acked,
+                    limit: None,
+                    echo_ms: 0,
                 })
             };
             self.reshaping.get_or_insert_with(new);
@@ -141,8 +151,21 @@ impl Receiver {
             now,
             bytes: ACK_HEADER_BYTES + (block.right - block.left).min(u64::from(u16::MAX)) as u32,
             again: self.has_all(block),
-            echo_ms: 0,
+            echo_ms: self.reshaping.as_deref().map_or(0, |r| r.echo_ms),
         }
+    }
+
+    /// The next block echoes the timestamp of the segment that was sent then ([`Self::on_block`]).
+    pub fn note_echo(&mut self, sent: Option<Instant>) {
+        if let Some(reshaping) = self.reshaping.as_deref_mut() {
+            reshaping.echo_ms = sent.map_or(0, stamp_at);
+        }
+    }
+
+    /// The largest window, in bytes, that the signal lets ACKs advertise; none for the receiver's own.
+    pub fn window_limit(&self) -> Option<u32> {
+        let limit = self.reshaping.as_deref()?.limit?;
+        Some(limit.get()).filter(|_| limit != WHOLE_WINDOW)
     }
 
     /// Passes the ACK of `answer` through the signal and returns the ACK to send now; `segment` is the segment that
@@ -191,7 +214,12 @@ impl Receiver {
         let own = OwnAck {
             now,
             advances: ack.ack > acked,
-            stamp_ms: ack.stamp_ms,
+            // The timestamps of an endpoint are the times of its segments.
+            stamp_ms: if self.is_of_bytes {
+                stamp_at(now)
+            } else {
+                ack.stamp_ms
+            },
         };
         let shaped = if reshapes {
             self.config.signal.on_ack(&own)
@@ -221,6 +249,7 @@ impl Receiver {
             put(ack);
         }
         reshaping.acked = acked.max(ack.ack);
+        reshaping.limit = shaped.window;
     }
 }
 
