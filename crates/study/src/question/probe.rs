@@ -435,8 +435,8 @@ mod tests {
                     ..probe(20, 15, share, knobs)
                 };
                 for run in run(&probe) {
-                    let last = run.trains.last().and_then(|train| train.estimate);
-                    let found = last.map_or(0.0, |r| r.as_bps() as f64) / 1e6;
+                    let estimate = run.trains.last().and_then(|train| train.estimate);
+                    let found = estimate.map_or(0.0, |r| r.as_bps() as f64) / 1e6;
                     // The model's times are whole nanoseconds, as those of the path.
                     let bounds = truth - below - 1e-3..truth + above + 1e-3;
                     assert!(bounds.contains(&found), "{scheme}, {share}: {found}");
