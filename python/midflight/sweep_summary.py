@@ -77,7 +77,7 @@ class Summary:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
         file = comparison_file(None if chosen == usual else chosen, phase)
         unmet = unmet_cells(path_changes, folder)
-        others = [one for one in (usual, *more) if one != chosen]
+        others = more if metric is None else []
         return cls(asked, chosen, by, grouped, compared, file, unmet, phase, others)
 
     @property

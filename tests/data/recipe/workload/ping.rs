@@ -3,7 +3,7 @@
 
 use midflight_units::{Duration, Instant};
 
-use super::{Does, Measure, Measured, Message, Unit, Way, Workload, DONE};
+use super::{Actions, Measure, Measured, Message, Unit, Way, Workload, DONE};
 use crate::part::{Part, PartInfo};
 
 /// When it was sent, and how long it took.
@@ -23,9 +23,9 @@ impl Part for Ping {
 }
 
 impl Workload for Ping {
-    fn begin(&mut self, now: Instant, does: &mut Does) {
+    fn begin(&mut self, now: Instant, actions: &mut Actions) {
         self.begun = now;
-        does.sends.push(Message {
+        actions.messages.push(Message {
             connection: 0,
             way: Way::Data,
             number: 0,
@@ -33,17 +33,17 @@ impl Workload for Ping {
         });
     }
 
-    fn on_message(&mut self, now: Instant, _message: Message, does: &mut Does) {
+    fn on_message(&mut self, now: Instant, _message: Message, actions: &mut Actions) {
         let took = now.since(self.begun);
         self.took = Some(took);
-        does.tell(DONE, 0, took.as_nanos());
+        actions.record(DONE, 0, took.as_nanos());
     }
 
     fn wakes(&self) -> Option<Instant> {
         None
     }
 
-    fn on_wake(&mut self, _now: Instant, _does: &mut Does) {}
+    fn on_wake(&mut self, _now: Instant, _actions: &mut Actions) {}
 
     fn measures(&self) -> &'static [Measure] {
         &[Measure {
