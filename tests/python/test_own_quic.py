@@ -231,13 +231,16 @@ def test_bbr_fills_a_link_that_loses_packets_as_a_stack_does(controller: str, st
     assert seconds["own"] == pytest.approx(seconds["stack"], rel=0.1)
 
 
-def test_bbr_begins_anew_on_a_new_path() -> None:
-    """Over GEO it sends ten packets first, and soon more than the old path's product of 30."""
+@pytest.mark.parametrize("gap", [{}, {"gap": "500 ms"}])
+def test_bbr_begins_anew_on_a_new_path(gap: dict[str, str]) -> None:
+    """Over GEO it sends ten packets first, and soon more than the old path's product of 30. What
+    the gap lost on the old path takes nothing from that.
+    """
     link = {"rate": "10 Mbit/s", "delay": "18 ms"}
     values = {
         "links": {"near": link, "far": {**link, "delay": "300 ms"}},
         "flows": {"download": {"profile": "quic", "set": {"congestion": "bbr-linux"}}},
-        "handoffs": [{"at": "2 s", "to": "far"}],
+        "handoffs": [{"at": "2 s", "to": "far", **gap}],
         "end": "12 s",
     }
     trace = Scenario.from_dict(values).plan().setup(0).trace(only=["cwnd", "migrated"])
@@ -245,6 +248,7 @@ def test_bbr_begins_anew_on_a_new_path() -> None:
     place = [event for event, *_ in events].index("migrated")
     windows = [(value, by) for event, value, by in events[place:] if event == "cwnd"]
     assert windows[0] == (10.0, "path")
+    assert min(value for value, _ in windows) >= 10
     assert max(value for value, _ in windows) > 500
 
 

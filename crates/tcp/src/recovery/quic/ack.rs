@@ -29,7 +29,7 @@ impl Quic {
     /// Processes a packet of the receiver. The packets that it acknowledges were sent before any new address that it
     /// carries.
     pub(super) fn take_packet(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        if std::mem::take(&mut self.untold) {
+        if std::mem::take(&mut self.unreported) {
             core.report_window(log);
         }
         if ack.is_quic() {
@@ -69,7 +69,7 @@ impl Quic {
         self.answer_losses(core, lost, log);
         if core.controls() {
             if was_open {
-                self.control(core, (lost.packets, before), latest, log);
+                self.control(core, (lost.counted, before), latest, log);
             }
         } else if news.grows > 0 && self.limited && self.recovery_start == start {
             core.grow_by(Author::Controller, news.grows, log);
@@ -165,7 +165,7 @@ impl Quic {
         } else {
             latest
         };
-        core.tell_latest_rtt(latest, log);
+        core.report_latest_rtt(latest, log);
         core.take_rtt(adjusted, packet.sent, log);
         Some(latest)
     }

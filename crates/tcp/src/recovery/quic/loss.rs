@@ -21,6 +21,8 @@ const PROBES: u32 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     pub(super) packets: u64,
+    /// Those that count in the window: packets of an old path do not (RFC 9000 section 9.4).
+    pub(super) counted: u64,
     /// When the last lost packet that counts in the window was sent.
     last_sent: Option<Instant>,
     /// The losses span long enough for persistent congestion.
@@ -82,6 +84,7 @@ impl Quic {
             };
             losses.packets += 1;
             if packet.counts {
+                losses.counted += 1;
                 losses.last_sent = losses.last_sent.max(Some(packet.sent));
                 self.lost_total += 1;
                 if let Some(seq) = packet.seq.filter(|_| core.hears_losses()) {
@@ -101,6 +104,7 @@ impl Quic {
     pub(super) fn answer_losses(&mut self, core: &mut Core, losses: Losses, log: &mut impl Log) {
         let Losses {
             packets,
+            counted: _,
             last_sent,
             persistent,
         } = losses;
