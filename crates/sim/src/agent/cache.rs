@@ -126,11 +126,6 @@ impl Cache {
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
-
-    /// The most segments that are kept.
-    pub(super) fn most(&self) -> usize {
-        self.most
-    }
 }
 
 /// The retransmission timer for the path to the mobile node: mean plus four mean deviations, like TCP's, with its own

@@ -24,7 +24,7 @@ use midflight_tcp::{Ack, AckOption, Content, SackBlocks, Segment};
 use midflight_units::{Duration, Instant};
 
 use super::cache::{acknowledges, begins, Cache, Edge, LocalTimer};
-use super::{Agent, Attached, Outbox, Passing, Place};
+use super::{Agent, Attached, Ends, Outbox, Passing, Place};
 use crate::config::{FlowId, NodeId};
 use crate::event::Carried;
 use crate::hook::Verdict;
@@ -36,14 +36,14 @@ const AT_ONCE: usize = 10;
 const PER_ACK: usize = 2;
 /// Duplicate ACKs that trigger a retransmission, as in TCP.
 const DUPLICATES: u32 = 3;
-/// Bytes of the headers of a segment with timestamps.
-const HEADERS: u32 = 52;
 
 /// The state of all flows.
 #[derive(Clone, Debug)]
 pub struct MTcp {
     buffer: u32,
     silence: Duration,
+    /// Bytes of data in a full segment of each flow.
+    payloads: BTreeMap<FlowId, u32>,
     flows: BTreeMap<FlowId, Flow>,
 }
 
@@ -53,8 +53,8 @@ struct Flow {
     site: usize,
     mobile: NodeId,
     cache: Cache,
-    /// Bytes of data in a full segment.
-    payload: u32,
+    /// Bytes of the buffer; none if the size of its segments is not known.
+    room: Option<NonZeroU32>,
     /// How long the mobile node may be silent.
     timer: LocalTimer,
     /// The last ACK of new data, and the node that it goes to.
@@ -75,6 +75,7 @@ impl Default for MTcp {
         Self {
             buffer: 1000,
             silence: Duration::from_millis(200),
+            payloads: BTreeMap::new(),
             flows: BTreeMap::new(),
         }
     }
@@ -141,9 +142,7 @@ impl Flow {
 
     /// The ACK with a window of at most what the supervisor keeps.
     fn with_room(&self, ack: Ack) -> Ack {
-        let bytes = self.cache.most() as u64 * u64::from(self.payload);
-        let room = NonZeroU32::new(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let room = room.filter(|_| ack.option == AckOption::Nothing);
+        let room = self.room.filter(|_| ack.option == AckOption::Nothing);
         Ack {
             window: room.map_or(ack.window, |room| {
                 Some(ack.window.map_or(room, |own| own.min(room)))
@@ -203,6 +202,10 @@ impl Flow {
 }
 
 impl Agent for MTcp {
+    fn equip(&mut self, flow: FlowId, ends: &Ends) {
+        self.payloads.insert(flow, ends.sender.payload_bytes());
+    }
+
     fn place(&self) -> Place {
         Place::Router
     }
@@ -219,11 +222,13 @@ impl Agent for MTcp {
             return Verdict::Forward;
         }
         let (most, least) = (self.buffer as usize, self.silence);
+        let payload = self.payloads.get(&passing.flow);
+        let room = payload.and_then(|bytes| NonZeroU32::new(self.buffer.saturating_mul(*bytes)));
         let flow = self.flows.entry(passing.flow).or_insert_with(|| Flow {
             site: passing.site,
             mobile: passing.to,
             cache: Cache::new(most),
-            payload: 1,
+            room,
             timer: LocalTimer::new(least),
             last: None,
             // Data follows when the SYN is acknowledged.
@@ -249,7 +254,6 @@ impl Agent for MTcp {
             }
             return Verdict::Forward;
         }
-        flow.payload = flow.payload.max(segment.bytes.saturating_sub(HEADERS));
         flow.cache.keep(passing.now, segment);
         if !flow.has_link && flow.cache.get_mut(begins(segment)).is_some() {
             return Verdict::Drop;
@@ -479,11 +483,18 @@ mod tests {
         assert_eq!(play.agent.next_timeout(), None);
     }
 
-    /// A buffer of four segments of 1,448 bytes. An ACK of the node's own has no smaller window.
+    /// A buffer of four segments, of 1,448 bytes with timestamps and of 1,460 without. An ACK of the node's own may have a
+    /// smaller window.
     #[test]
     fn the_window_is_at_most_the_buffer() {
+        window_of_four("linux", 4 * 1448);
+        window_of_four("ns2", 4 * 1460);
+    }
+
+    fn window_of_four(profile: &str, bytes: u32) {
         let mut play = Played::new(AnyAgent::MTcp(MTcp::default()));
         assert_eq!(play.agent.set_knob("m_tcp_buffer", "4"), Ok(()));
+        play.equip(profile);
         for seq in 1..=4 {
             play.data(seq, seq);
         }
@@ -492,7 +503,7 @@ mod tests {
             _ => None,
         };
         play.ack(20, 3);
-        assert_eq!(window(&play), Some(4 * 1448));
+        assert_eq!(window(&play), Some(bytes));
         let small = Ack {
             window: NonZeroU32::new(1000),
             ..super::super::testing::ack(4)
