@@ -222,8 +222,8 @@ def test_trains_are_those_that_were_reported(runs: Runs) -> None:
     log = runs.trace(ONE)
     found = trains(log)
     assert len(found[0].sent_s) == 4
-    assert all(train.told_s - train.sent_s[-1] > 0.041 for train in found)
-    assert trains(log.within(0.0, found[0].told_s)) == []
+    assert all(train.reported_s - train.sent_s[-1] > 0.041 for train in found)
+    assert trains(log.within(0.0, found[0].reported_s)) == []
     assert trains(runs.trace(replace(ONE, scheme=TCP.core))) == []
 
 
@@ -365,7 +365,7 @@ def test_trains_withhold_nothing_and_chirps_are_no_longer_than_the_paper_has_the
     assert len(found) >= 2
     sent = log.of("send").time_s
     for train in found:
-        assert ((sent > train.sent_s[-1]) & (sent < train.told_s)).any()
+        assert ((sent > train.sent_s[-1]) & (sent < train.reported_s)).any()
 
 
 def test_counted_from_the_make_a_transfer_is_shorter_by_the_gap(runs: Runs) -> None:

@@ -102,6 +102,11 @@ impl<'a> Runner<'a> {
             let text = format!("the script ends, and no line of it expects {sent} sent before");
             self.environment.note(last.line, text);
         }
+        let waits = self.connection.as_ref().is_some_and(Tested::has_report);
+        if let (None, Some(last), true) = (&run.failure, script.statements.last(), waits) {
+            let text = "the script ends, and no ACK of it carries the report before";
+            self.environment.note(last.line, text);
+        }
         run.segments = self.connection.as_ref().map_or(0, |c| c.counts.sent);
         run.end = self.present();
         run.notes.append(&mut self.environment.notes);

@@ -462,6 +462,11 @@ impl Tested {
 
     // ---- queries ----------------------------------------------------------------
 
+    /// A report of a train waits for the next ACK of the script.
+    pub(super) fn has_report(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// A forbidden action of the sender, and the reason.
     pub(super) fn fault(&self) -> Option<Refusal> {
         self.reports.fault.clone()

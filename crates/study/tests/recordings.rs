@@ -248,6 +248,7 @@ fn the_same_rows_are_read_however_they_are_written() {
         "time_s,rate_mbps\n\n0,42.5,\n1,8\n\n",
         "seconds,bandwidth (Mb/s)\n0,42.5\n1,8\n",
         "time (ms),rate [MB/s]\n0,5.3125\n1000,1\n",
+        "time_s,rate_MBps\n0,5.3125\n1,1\n",
         "time,rate_kbyte/s\n0,5312.5\n1,1000\n",
         "time,rate_mbps\n23:59:59.5,42.5\n00:00:00.5,8\n",
         "Date-Time,rate_mbps\n2024-02-28T23:59:59Z,42.5\n2024-02-29T00:00:00Z,8\n",

@@ -143,7 +143,9 @@ const KEYS: [(&str, Meaning); 8] = [
 impl Quantity {
     /// The factor from a unit to ns, bit/s, seconds or fractions. A capital B is a byte, as in MB/s.
     fn factor(self, unit: &str) -> Option<f64> {
-        let is_of_bytes = unit.trim().ends_with("B/s");
+        let is_of_bytes = ["B/s", "B/S", "Bps"]
+            .iter()
+            .any(|end| unit.trim().ends_with(end));
         let unit = unit.trim().to_lowercase();
         let seconds = match unit.as_str() {
             "ns" => Some(1e-9),
