@@ -53,7 +53,7 @@ MOST_BYTES = 10_000_000
 ROWS_AT_A_TIME = 20_000
 RUNS_AT_A_TIME = 32
 #: Values that a title does not name, how many it names, and how a description then begins.
-_TOLD = ("title", "description", "profile", "runs", "seed")
+_UNNAMED = ("title", "description", "profile", "runs", "seed")
 _MOST_LISTED = 6
 _OWN = "About the scenario with its own values:"
 #: The starter scenarios that come with the package.
@@ -503,7 +503,7 @@ def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> lis
     listed = [
         f"{path}={value}"
         for path, value in sets
-        if path not in _TOLD and not path.endswith((".scheme", ".profile"))
+        if path not in _UNNAMED and not path.endswith((".scheme", ".profile"))
     ]
     some = ", ".join(listed[:_MOST_LISTED])
     more = f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""

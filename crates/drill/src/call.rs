@@ -260,7 +260,7 @@ impl Runner<'_> {
                 }
             }
             "SO_ZEROCOPY" => set.zero_copy = value != 0,
-            "TCP_INQ" => set.tells_queue = value != 0,
+            "TCP_INQ" => set.reports_queue = value != 0,
             "SO_RCVLOWAT" => set.least_read = value.max(1),
             "TCP_MAXSEG" if connection.is_none() => {
                 self.environment.mss = self.environment.mss.min(value.max(1));
@@ -331,7 +331,7 @@ impl Runner<'_> {
             }
             "TCP_NODELAY" => i64::from(!self.sockets.set.nagle),
             "TCP_CORK" => i64::from(self.sockets.set.corked),
-            "TCP_INQ" => i64::from(self.sockets.set.tells_queue),
+            "TCP_INQ" => i64::from(self.sockets.set.reports_queue),
             "SO_ZEROCOPY" => i64::from(self.sockets.set.zero_copy),
             "TCP_MAXSEG" => {
                 let mss = connection.map_or(self.environment.mss, |c| c.tcp.stream().mss());

@@ -175,7 +175,7 @@ impl Runner<'_> {
         let Some(connection) = self.connection.as_ref() else {
             return;
         };
-        let reported = self.sockets.set.tells_queue.then(|| {
+        let reported = self.sockets.set.reports_queue.then(|| {
             let end = connection.tcp.has_ended() && !self.sockets.end_read;
             connection.tcp.unread() + u64::from(end)
         });

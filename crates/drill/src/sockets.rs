@@ -41,7 +41,7 @@ pub(super) struct Settings {
     pub(super) corked: bool,
     /// `SO_ZEROCOPY`, `TCP_INQ`.
     pub(super) zero_copy: bool,
-    pub(super) tells_queue: bool,
+    pub(super) reports_queue: bool,
     pub(super) user_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) least_read: u64,
@@ -55,7 +55,7 @@ impl Default for Settings {
             nagle: true,
             corked: false,
             zero_copy: false,
-            tells_queue: false,
+            reports_queue: false,
             user_timeout: None,
             receive_timeout: None,
             least_read: 1,

@@ -648,7 +648,7 @@ impl Connection {
         }
     }
 
-    /// Time has passed; returns whether the retransmission timer has expired. Actions nothing before
+    /// Time has passed; returns whether the retransmission timer has expired. Does nothing before
     /// [`Self::next_timeout`].
     pub fn on_timeout<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.next_timeout().is_none_or(|due| due > now) {

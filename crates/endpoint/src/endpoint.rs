@@ -254,7 +254,7 @@ impl Endpoint {
         self.link.as_ref()?.connection.next_timeout()
     }
 
-    /// Time has passed. Actions nothing before [`Self::next_timeout`].
+    /// Time has passed. Does nothing before [`Self::next_timeout`].
     pub fn on_timeout(&mut self, now: Instant) {
         self.logged(&mut ()).on_timeout(now);
     }

@@ -7,7 +7,7 @@ use crate::foreign;
 use crate::policy::Failures;
 use crate::refuse;
 
-/// Actions long work without holding the interpreter, telling `progress` of it.
+/// Does long work without holding the interpreter, telling `progress` of it.
 pub(crate) fn with_progress<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -40,7 +40,7 @@ pub(crate) fn with_progress<T: Send>(
     }
 }
 
-/// Actions on this thread what may take long. It ends when Python has a signal, such as an interrupt,
+/// Does on this thread what may take long. It ends when Python has a signal, such as an interrupt,
 /// or when a policy has failed.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,

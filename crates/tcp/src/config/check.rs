@@ -17,7 +17,7 @@ impl Profile {
         let recovery = self.sender.recovery.about();
         let sack = recovery.uses_sack;
         let refuse = |part, reason| Err(ConfigError::Combination { part, reason });
-        let tells_handoffs = matches!(
+        let reports_handoffs = matches!(
             parts.spurious_detector,
             AnySpuriousDetector::Frto2003(_)
                 | AnySpuriousDetector::Frto(_)
@@ -89,7 +89,7 @@ impl Profile {
             (classifier, Some(reason)) => return refuse(classifier.info().name, reason),
         }
         match parts.loss_classifier {
-            AnyLossClassifier::LdHandover(_) if !tells_handoffs => {
+            AnyLossClassifier::LdHandover(_) if !reports_handoffs => {
                 return refuse(
                     "ld-handover",
                     "it detects a handoff by a spurious timeout; add frto-2003, frto, frto-ns2 or eifel",

@@ -95,7 +95,7 @@ pub(crate) struct RecoveryInfo {
     /// It maintains its estimate of the data in flight outside fast recovery too.
     pub(crate) always_has_pipe: bool,
     /// It notifies the congestion controller itself when an idle time ends.
-    pub(crate) tells_idle_end: bool,
+    pub(crate) reports_idle_end: bool,
     /// It consults the pacer at the start of each burst, and lets a controller set the window.
     pub(crate) asks_for_bursts: bool,
     /// In fast recovery it checks for losses again when a segment that was expected late is
@@ -118,7 +118,7 @@ impl RecoveryInfo {
             refuses_detectors: None,
             refuses_classifiers: None,
             always_has_pipe: false,
-            tells_idle_end: false,
+            reports_idle_end: false,
             asks_for_bursts: false,
             waits_for_overdue: false,
         }

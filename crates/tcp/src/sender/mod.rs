@@ -163,7 +163,7 @@ impl Sender {
         states.after(self, Trigger::Notice, log);
     }
 
-    /// Time has passed; returns whether the retransmission timer has expired. Actions nothing before the deadline of
+    /// Time has passed; returns whether the retransmission timer has expired. Does nothing before the deadline of
     /// [`Self::poll_timer`].
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.core.patience_is_over(now) {

@@ -376,7 +376,7 @@ impl Linux {
             news.set_timer = head.is_some_and(|head| first < head);
         }
         if let Some(latest) = samples.latest {
-            core.tell_latest_rtt(time(latest), log);
+            core.report_latest_rtt(time(latest), log);
         }
     }
 

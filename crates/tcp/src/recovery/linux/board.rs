@@ -68,7 +68,7 @@ pub(super) struct Board {
     /// Segments marked lost so far.
     pub(super) lost_ever: u64,
     /// Whether a part needs the newly marked lost segments; these segments.
-    pub(super) tells_lost: bool,
+    pub(super) reports_lost: bool,
     pub(super) marked: Vec<Seq>,
     /// No segment below this is lost and not retransmitted.
     hint: Seq,
@@ -90,7 +90,7 @@ impl Default for Board {
             lost_out: 0,
             retrans_out: 0,
             lost_ever: 0,
-            tells_lost: false,
+            reports_lost: false,
             marked: Vec::new(),
             hint: 0,
             fack: 0,
@@ -290,7 +290,7 @@ impl Board {
         }
         self.lost_ever += 1;
         self.touched = self.touched.max(seq + 1);
-        if self.tells_lost {
+        if self.reports_lost {
             self.marked.push(seq);
         }
         self.hint = self.hint.min(seq);

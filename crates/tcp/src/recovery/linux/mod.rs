@@ -221,7 +221,7 @@ impl RecoveryPart for Linux {
             "recovery linux has its own F-RTO, Eifel and DSACK undo; the profiles rfc and ns2 do not",
         ),
         always_has_pipe: true,
-        tells_idle_end: true,
+        reports_idle_end: true,
         asks_for_bursts: true,
         ..RecoveryInfo::with_sack(
             "linux",
@@ -312,7 +312,7 @@ impl LossRecovery for Linux {
 
     fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         match request {
-            RecoveryRequest::Again => self.board.tells_lost = core.hears_losses(),
+            RecoveryRequest::Again => self.board.reports_lost = core.hears_losses(),
             RecoveryRequest::Forget | RecoveryRequest::Count => self.forget(),
             RecoveryRequest::Rewind => self.rewind(),
         }

@@ -60,7 +60,7 @@ pub(super) struct Sending {
     /// The window is what stops the sender.
     limited: bool,
     /// The controller has set the window while segments were sent: the next event reports it.
-    untold: bool,
+    unreported: bool,
 }
 
 impl Sending {
@@ -411,7 +411,7 @@ impl Linux {
             return;
         }
         if core.controls() && self.board.in_flight() == 0 {
-            self.sending.untold = core.restart_control(self.inside(), &mut ());
+            self.sending.unreported = core.restart_control(self.inside(), &mut ());
         }
         core.leave(segments, bytes);
     }
@@ -434,7 +434,7 @@ impl Linux {
             self.sending.was_empty = self.board.packets_out() == 0;
         }
         if self.board.in_flight() == 0 && seq > 1 {
-            core.tell_idle_end();
+            core.report_idle_end();
         }
         if seq == 0 {
             self.syn_sent = Some(core.now);
@@ -696,14 +696,14 @@ impl Linux {
     /// The window that it has set; nothing has been sent since.
     #[inline(always)]
     pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
-        if self.sending.untold || self.usage.shrunk.is_some() {
+        if self.sending.unreported || self.usage.shrunk.is_some() {
             self.report_shrunk(core, log);
         }
     }
 
     #[cold]
     fn report_shrunk(&mut self, core: &mut Core, log: &mut impl Log) {
-        if std::mem::take(&mut self.sending.untold) {
+        if std::mem::take(&mut self.sending.unreported) {
             core.report_window(log);
         }
         if let Some((cwnd, ssthresh)) = self.usage.shrunk.take() {

@@ -208,7 +208,7 @@ impl Linux {
             core.reduce_from_window(true, Author::Timeout, log);
             self.begin_undo();
         } else {
-            core.tell_foreign_timeout();
+            core.report_foreign_timeout();
         }
         let cwnd = self.board.in_flight() + 1;
         core.set_cwnd(cwnd as f64, Author::Timeout, log);

@@ -57,7 +57,7 @@ pub(crate) struct Quic {
     /// The window was.
     is_full: bool,
     /// The controller has set the window at a packet that was sent: the next event reports it.
-    untold: bool,
+    unreported: bool,
     /// Segments detected as lost so far.
     lost_total: u64,
     bucket: Bucket,

@@ -30,7 +30,7 @@ pub(super) struct PathState {
     initial_rtt: Option<Duration>,
     validation: Option<Validation>,
     /// The limit has stopped the sender, and that has been reported.
-    limit_told: bool,
+    limit_reported: bool,
 }
 
 /// A validation in progress.
@@ -84,7 +84,7 @@ impl PathState {
     pub(super) fn count_received(&mut self, bytes: u32) {
         if let Some(validation) = &mut self.validation {
             validation.received += u64::from(bytes.saturating_sub(UDP_HEADERS));
-            self.limit_told = false;
+            self.limit_reported = false;
         }
     }
 
@@ -103,8 +103,8 @@ impl Quic {
     /// Reports that the limit stops the sender, once until the next datagram from the address.
     pub(super) fn report_limit(&mut self, core: &Core, log: &mut impl Log) {
         let has_data = !self.lost.is_empty() || core.may_send_new();
-        if has_data && self.is_blocked() && !self.path.limit_told {
-            self.path.limit_told = true;
+        if has_data && self.is_blocked() && !self.path.limit_reported {
+            self.path.limit_reported = true;
             let event = SenderEvent::Path(PathEvent::AmplificationLimit);
             log.record(core.now, event);
         }
@@ -298,7 +298,7 @@ impl Quic {
             let rtt = core.now.since(sent);
             core.path.rto.restart(rtt * 3);
             (self.path.min_rtt, self.path.latest_rtt) = (Some(rtt), rtt);
-            core.tell_latest_rtt(rtt, log);
+            core.report_latest_rtt(rtt, log);
             core.take_rtt(rtt, sent, log);
         }
     }

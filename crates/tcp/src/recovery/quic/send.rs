@@ -73,9 +73,9 @@ impl Quic {
     /// Records that a packet with a segment is sent.
     pub(super) fn depart(&mut self, core: &mut Core, seq: Seq) {
         if core.books.una() > 0 && self.packets.in_flight() == 0 && seq > 1 {
-            core.tell_idle_end();
+            core.report_idle_end();
             if core.controls() {
-                self.untold = core.restart_control(self.inside(), &mut ());
+                self.unreported = core.restart_control(self.inside(), &mut ());
             }
         }
         self.bucket.take();

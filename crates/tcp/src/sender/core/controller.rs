@@ -111,7 +111,7 @@ impl Core {
 
     /// A timeout without a reduction: only the controller's rate is used.
     #[cold]
-    pub(crate) fn tell_foreign_timeout(&mut self) {
+    pub(crate) fn report_foreign_timeout(&mut self) {
         if self.has_foreign_controller() {
             if let Some(rate) = self.asked(|f, view| f.on_timeout(view)).pacing_rate {
                 self.pace_by_controller(rate);

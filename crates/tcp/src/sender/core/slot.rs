@@ -40,14 +40,14 @@ impl Core {
     }
 
     /// Passes the RTT of the segment sent last to the controller.
-    pub(crate) fn tell_latest_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
+    pub(crate) fn report_latest_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         if !self.path.reno {
             self.report_rtt(rtt, log);
         }
     }
 
     /// A segment is sent while nothing was in flight.
-    pub(crate) fn tell_idle_end(&mut self) {
+    pub(crate) fn report_idle_end(&mut self) {
         if !self.path.reno && !self.path.controls {
             self.path
                 .congestion
@@ -104,7 +104,7 @@ impl Core {
 
     /// Whether the recovery notifies the controller itself when an idle time ends.
     pub(super) fn recovery_reports_idle(&self) -> bool {
-        self.config.recovery.about().tells_idle_end
+        self.config.recovery.about().reports_idle_end
     }
 
     pub(super) fn restarts_by_halves(&self) -> bool {
