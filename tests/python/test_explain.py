@@ -38,7 +38,7 @@ def plan(scheme: str = "enhanced", **sets: str) -> Plan:
     return Plan(MOVE, sets=list(values.items()))
 
 
-def told(steps: Any) -> list[tuple[str, str]]:
+def lines(steps: Any) -> list[tuple[str, str]]:
     return [(f"{step.time_ns / 1e9:.6f}", step.text) for step in steps]
 
 
@@ -107,7 +107,7 @@ def check_chain(history: History, row: Row, steps: list[Step]) -> None:
     assert 1 <= len(steps) <= 12
     assert steps[0].time_ns == row.time_ns
     times = [step.time_ns for step in steps]
-    assert times == sorted(times, reverse=True), told(steps)
+    assert times == sorted(times, reverse=True), lines(steps)
     for step in steps:
         assert step.text
         assert "None" not in step.text
@@ -238,7 +238,7 @@ def test_flows_of_every_kind_can_be_explained(profile: str, recovery: str) -> No
 def test_an_order_is_reported_with_its_author_its_notice_and_its_handoff() -> None:
     found = explain(plan(), at_ns=2_310_000_000, what="rexmit")
     assert found is not None
-    assert told(found.steps) == [
+    assert lines(found.steps) == [
         (
             "2.300000",
             "segment 452 was sent again: a3 ordered to retransmit the first unacknowledged "
@@ -257,7 +257,7 @@ def test_an_order_is_reported_with_its_author_its_notice_and_its_handoff() -> No
 def test_a_timeout_is_reported_with_its_timer_and_what_became_of_the_segment() -> None:
     found = explain(plan(), at_ns=2_000_000_000, what="timeout")
     assert found is not None
-    texts = [text for _, text in told(found.steps)]
+    texts = [text for _, text in lines(found.steps)]
     assert texts[0].startswith("the retransmission timer expired for segment 452 (needed")
     assert (
         "but ACK 452, sent over `wifi` at 0.497621 s, was lost at `wifi`, which was down"
@@ -385,12 +385,24 @@ def test_signals_and_closed_windows_are_reported() -> None:
     one = plan("freeze")
     found = explain(one, at_ns=2_330_000_000, what="ack")
     assert found is not None
-    texts = [text for _, text in told(found.steps)]
+    texts = [text for _, text in lines(found.steps)]
     assert texts[1] == "the mobile node sent ACK 177 as a signal: it was on `lte` now"
     assert texts[2].startswith("the handoff from `wifi` to `lte` began")
     history = History(one)
     opened = next(r for r in history.rows if r.event == "ack" and r.time_ns > 2_300_000_000)
     assert "which opened the window again" in chain(history, opened.index)[0].text
+
+
+def test_an_ack_of_a_timer_is_no_signal() -> None:
+    """Linux's delayed ACK adapts and it compresses SACKs: their timers have no fixed length."""
+    values = {
+        "links": {"cell": {"rate": "20 Mbit/s", "delay": "20 ms", "loss": "uniform 1%"}},
+        "flows": {"download": {"size": "1 MB"}},
+    }
+    history = History(Scenario.from_dict(values).plan())
+    kinds = Counter(row.detail for row in history.rows if row.event == "ack_sent")
+    assert kinds.keys() == {"", "delayed"}
+    assert kinds["delayed"] > 10
 
 
 @pytest.mark.parametrize("what", CHOICES)

@@ -1,8 +1,8 @@
 //! A list of events with their causes: which copy of a segment arrived or was lost, which segment caused an ACK and
 //! when it was sent, when a timer was set.
 //!
-//! In addition to the events of a trace there are `ack_sent` (an ACK leaves the receiver; `delayed` when its timer sent
-//! it, `held` when a signal of the node delayed it, `signal` when it is a signal of the node), `wake` (a deadline of
+//! In addition to the events of a trace there are `ack_sent` (an ACK leaves the receiver; `delayed` when a timer of
+//! it sent it, `held` when a signal of the node delayed it, `signal` when it is a signal of the node), `wake` (a deadline of
 //! the sender has come; the value is how many seconds it was set for), `dupacks` (the new number of duplicate ACKs) and
 //! `srtt`.
 //!
@@ -12,9 +12,10 @@
 
 use std::collections::VecDeque;
 
+use midflight_control::signal::AnyHandoffSignal;
 use midflight_control::Order;
 use midflight_sim::{Event, FlowId, Observer, Payload};
-use midflight_tcp::{Ack, SackBlock, SenderEvent, State};
+use midflight_tcp::{Ack, AckRules, SackBlock, SenderEvent, State};
 use midflight_units::{Duration, Instant, Seq};
 
 use super::trace::{Recorder, TraceRow};
@@ -138,6 +139,10 @@ pub(crate) struct Causes {
     places: Vec<Place>,
     flow: usize,
     delayed_ack: Option<Duration>,
+    /// The receiver has timers of other lengths: Linux's delayed ACK adapts, and it compresses SACKs.
+    has_own_timers: bool,
+    /// When the node may send a signal; none if the scheme has none.
+    signals: Option<Vec<Instant>>,
     /// The flow runs a stack.
     is_of_stack: bool,
     /// The segment that arrived last: its number, when it was sent, and when it arrived.
@@ -164,6 +169,19 @@ pub(crate) struct Causes {
     head: Option<(u64, Instant)>,
 }
 
+/// When a mobile node with this signal sends one: at its warnings, and when it is on the new link.
+fn signal_instants(setup: &Setup, signal: &AnyHandoffSignal) -> Option<Vec<Instant>> {
+    if matches!(signal, AnyHandoffSignal::Silent(_)) {
+        return None;
+    }
+    let warning = signal.warning().unwrap_or_default();
+    let each = setup.path_changes.iter();
+    Some(
+        each.flat_map(|one| [one.at.saturating_sub(warning), one.make])
+            .collect(),
+    )
+}
+
 impl Causes {
     /// Lists the events of the flow with this number.
     pub(crate) fn new(setup: &Setup, flow: usize, keep: Keep) -> Self {
@@ -174,6 +192,8 @@ impl Causes {
             places: Vec::new(),
             flow,
             delayed_ack: profile.receiver.delayed_ack,
+            has_own_timers: matches!(profile.receiver.acks, AckRules::Linux { .. }),
+            signals: signal_instants(setup, &profile.receiver.signal),
             is_of_stack: setup.flows[flow].quic.is_some(),
             last: None,
             held: None,
@@ -276,10 +296,19 @@ impl Causes {
             }
         } else if awaited && self.delayed_ack.is_some_and(|wait| arrived + wait == now) {
             "delayed"
-        } else {
+        } else if self.is_signal(now, awaited) {
             "signal"
+        } else {
+            "delayed"
         };
         self.push_ack(now, ack, segment.map(|(seq, _, _)| seq), kind);
+    }
+
+    /// An ACK that no segment caused now, and no timer of a fixed length, is a signal of the node.
+    fn is_signal(&self, now: Instant, awaited: bool) -> bool {
+        let may_be_timer = awaited && self.has_own_timers;
+        let signals = self.signals.as_ref();
+        signals.is_some_and(|at| !may_be_timer || at.contains(&now))
     }
 
     fn push_ack(&mut self, now: Instant, ack: &Ack, segment: Option<Seq>, kind: &str) {
