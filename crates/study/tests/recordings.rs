@@ -618,3 +618,19 @@ fn leoem_paths_need_a_rate_and_follow_it() {
         .unwrap_or_default();
     assert!(refused.contains("needs a rate"), "{refused}");
 }
+
+#[test]
+fn errors_name_the_line_of_the_file() {
+    for (text, line) in [
+        ("time_s,rate_mbps\n0,1\n1,xx\n", 3),
+        ("time_s,rate_mbps\r\n0,1\r\n1,xx\r\n", 3),
+        ("\n# a drive\n\ntime_s,rate_mbps\n0,1\n\n\n1,xx\n", 8),
+        ("\r\ntime_s,rate_mbps\r\n0,1\r\n\r\n1,2,3\r\n", 5),
+        ("time_s,rate_mbps\r\n1,1\r\n0,1\r\n", 3),
+        ("time_s,rate_mbps\nx,1\n", 2),
+    ] {
+        let found = Recording::read(text, Some(Format::Csv), &BTreeMap::new());
+        let why = found.err().unwrap_or_default();
+        assert!(why.contains(&format!("line {line}")), "{text:?}: {why}");
+    }
+}

@@ -435,7 +435,6 @@ pub(super) fn read(
     let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
     let mut cells: Vec<String> = Vec::new();
     let mut record = StringRecord::new();
-    let mut line = 1;
     let mut has_commas = false;
     loop {
         match reader.read_record(&mut record) {
@@ -443,7 +442,7 @@ pub(super) fn read(
             Ok(false) => break,
             Err(error) => return Err(error.to_string()),
         }
-        line = record.position().map_or(line + 1, csv::Position::line);
+        let line = || line_at(text, record.position().map_or(0, csv::Position::byte));
         if record
             .iter()
             .skip(header.len())
@@ -455,7 +454,8 @@ pub(super) fn read(
                 ""
             };
             return Err(format!(
-                "line {line} has {} cells, and the header {}; expected at most as many{comma}",
+                "line {} has {} cells, and the header {}; expected at most as many{comma}",
+                line(),
                 record.len(),
                 header.len()
             ));
@@ -471,13 +471,16 @@ pub(super) fn read(
         let written = number(field(time));
         let Some(at) = time::read(&written, time.factor, times.last().copied()) else {
             let (name, found) = (&time.name, short(&written));
+            let line = line();
             return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02, or a time of day such as 07:27:02"));
         };
         if time.factor == 1e9 && at > LATEST && time::is_number(&written) {
             let (name, found) = (&time.name, short(&written));
+            let line = line();
             return Err(format!("line {line}: \"{found}\" in column \"{name}\" is too large for seconds; expected the unit in the column's name, as in \"{name} (ms)\", or columns = {{ time = \"{name} ms\" }}"));
         }
         if times.last().is_some_and(|last| at < *last) {
+            let line = line();
             return Err(format!("line {line}: the time {} is before that of the row above; expected times in ascending order", short(&written)));
         }
         times.push(at);
@@ -487,7 +490,7 @@ pub(super) fn read(
                 Quantity::Cell => cells.push(field(column).into()),
                 of => values.push(
                     value(&number(field(column)), column, of)
-                        .map_err(|why| format!("line {line}: {why}"))?,
+                        .map_err(|why| format!("line {}: {why}", line()))?,
                 ),
             }
         }
@@ -498,6 +501,17 @@ pub(super) fn read(
             .push("the commas in its numbers are read as decimal points".into());
     }
     finish(found, &times, &columns, &values, &cells)
+}
+
+/// The number of the line of a record. Its position is that of the end of the row before, whose line ending and empty
+/// lines may follow it.
+fn line_at(text: &str, byte: u64) -> usize {
+    let (before, after) = text.as_bytes().split_at(text.len().min(byte as usize));
+    let ends = after
+        .iter()
+        .take_while(|byte| matches!(byte, b'\n' | b'\r'));
+    let count = |bytes: &mut dyn Iterator<Item = &u8>| bytes.filter(|byte| **byte == b'\n').count();
+    1 + count(&mut before.iter()) + count(&mut ends.into_iter())
 }
 
 /// The first line that is not empty.

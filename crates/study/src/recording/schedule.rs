@@ -307,6 +307,9 @@ impl Recording {
                 let count = recorded.opportunities.len() as f64;
                 8.0 * f64::from(opportunities.bytes()) * count / self.span.as_secs_f64()
             };
+            if cut.outage == Some(OutageKind::Drop) {
+                return Err("packets wait for its next delivery opportunity, so it has no outages that lose them; expected outage = \"hold\", or no outage".into());
+            }
             (Service::Opportunities(opportunities), Some(mean))
         };
         if matches!(service, Service::Own) && delay.is_none() && loss.is_none() {
