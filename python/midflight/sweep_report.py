@@ -146,17 +146,23 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, figure_bytes
 
-    columns: Columns = read_columns(folder, metric)
+    columns = _measured(read_columns(folder, metric), metric)
     several = [key for key, values in asked.axes.items() if len(values) > 1]
     of_chance = [key for key in several if key == "seed"]
     free = [key for key in several if key != asked.compare and key not in of_chance]
-    free.sort(key=lambda key: -len(asked.axes[key]))
+    # Instants are samples of the sweep's intervals, unless there is nothing else.
+    free.sort(key=lambda key: (key.endswith(".at"), -len(asked.axes[key])))
     by = [asked.compare] if asked.compare is not None else []
     if len({*columns["flow"]}) > 1:
         by = ["flow", *by]
-    if _lines(columns, by) > len(SERIES):
-        by = by[:1] if _lines(columns, by[:1]) <= len(SERIES) else []
     of = column_name(metric)
+    if len(by) > 1 and _lines(columns, by) > len(SERIES):
+        # Values that are compared are not pooled: the figures are of one flow.
+        first = str(columns["flow"][0])
+        columns, by = _only(columns, [one == first for one in columns["flow"]]), by[1:]
+        of = f"{of} of {first}"
+    if _lines(columns, by) > len(SERIES):
+        by = []
 
     def image(figure: Any) -> str:
         return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
@@ -186,6 +192,26 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
             yield {"image": image(figure), "caption": f"{words}: medians."}
         if asked.compare is not None and (rest := asked.axes[asked.compare][_MOST_MAPS:]):
             yield {"image": "", "caption": f"No maps are drawn of {', '.join(rest)}."}
+
+
+def _only(columns: Columns, keep: Sequence[bool]) -> Columns:
+    """The rows that are kept."""
+    return {
+        name: [value for value, is_kept in zip(values, keep, strict=True) if is_kept]
+        for name, values in columns.items()
+    }
+
+
+def _measured(columns: Columns, metric: str) -> Columns:
+    """The rows of the mobile node's flows, with the workload of the metric if it has one."""
+    from midflight.sweep_results import WORKLOAD_OF
+
+    workload = WORKLOAD_OF.get(metric)
+    if "moves" in columns:
+        columns = _only(columns, [str(one) == "1" for one in columns["moves"]])
+    if workload is not None and "workload" in columns:
+        columns = _only(columns, [one == workload for one in columns["workload"]])
+    return columns
 
 
 def _lines(columns: Columns, by: Sequence[str]) -> int:

@@ -213,6 +213,24 @@ def test_what_a_map_pools_is_noted(
     assert "pooled" not in capsys.readouterr().err
 
 
+def test_a_report_does_not_pool_what_is_compared(tmp_path: Path) -> None:
+    """Of several flows and schemes the figures show one flow; of a workload's metric its flow."""
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(
+        'end = "8 s"\nlinks.wifi.preset = "wifi"\nlinks.lte.preset = "lte"\n'
+        'handoffs = [{ at = "1 s", to = "lte" }]\nflows.page.workload = "web"\n'
+        'flows.bulk = { size = "1 MB", count = 6 }\n'
+    )
+    folder, out = tmp_path / "out", tmp_path / "sweep.html"
+    words = ["sweep", str(scenario), "--compare", "flows.page.scheme", "--out", str(folder)]
+    words += ["--axis", "flows.page.scheme=sack,enhanced", "--axis", "handoffs.0.gap=0.1s,1s"]
+    assert main(words) == 0
+    assert main(["report", str(folder), "--out", str(out)]) == 0
+    assert "<figcaption>Page load time: medians" in out.read_text()
+    assert main(["report", str(folder), "--metric", "duration_ns", "--out", str(out)]) == 0
+    assert "<figcaption>Transfer time of page: medians" in out.read_text()
+
+
 def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     out = tmp_path / "sweep.html"
     assert main(["report", str(swept), "--out", str(out)]) == 0

@@ -31,7 +31,8 @@ def report(
         typer.Option(
             "--metric",
             metavar="COLUMN",
-            help="For a sweep: the measurement, such as goodput_bps.  [default: the sweep's]",
+            help="For a sweep: the measurement, such as goodput_bps.  [default: that of a sweep "
+            "without --metric]",
         ),
     ] = None,
 ) -> None:
