@@ -34,6 +34,7 @@ Draw = Literal[
     "bars",
     "deadline",
     "full",
+    "broken",
     "early",
     "marked",
 ]

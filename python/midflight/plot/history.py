@@ -287,13 +287,14 @@ class History:
         return self._time[self.lost], self._value[self.lost], why
 
     def at_queues(self) -> dict[str, tuple[Times, list[str]]]:
-        """When packets are lost to a full queue ("full"), dropped early by its discipline
-        ("early"), or marked by it ("marked"), and at which links.
+        """When packets are lost to a full queue ("full") or because the link is down ("broken"),
+        dropped early by its discipline ("early"), or marked by it ("marked"), and at which links.
         """
         rows = self._rows.get("drop", np.empty(0, np.int64))
         causes, links = self._table.numpy("cause"), self._table.numpy("link")
         found = {
             "full": rows[causes[rows] == "queue"],
+            "broken": rows[causes[rows] == "break"],
             "early": rows[causes[rows] == "early"],
             "marked": self._rows.get("mark", np.empty(0, np.int64)),
         }

@@ -57,11 +57,13 @@ _MARKS: Mapping[str, tuple[str, float, str]] = {
     "retransmissions": ("^", 3.6, LIGHT),
     "losses": ("x", 3.2, "black"),
 }
-#: What becomes of packets at queues: marker, size and colour, and the row above the lines.
-_AT_QUEUES: Mapping[str, tuple[str, float, str]] = {
-    "full": ("x", 2.8, "black"),
-    "early": ("v", 2.8, "#b03a2e"),
-    "marked": ("+", 3.4, "#6a3d9a"),
+#: What becomes of packets at queues: marker, size and colour, and the row above the lines. A link
+#: that is down has no full queue.
+_AT_QUEUES: Mapping[str, tuple[str, float, str, int]] = {
+    "full": ("x", 2.8, "black", 0),
+    "broken": ("s", 2.4, "#8a6d1f", 0),
+    "early": ("v", 2.8, "#b03a2e", 1),
+    "marked": ("+", 3.4, "#6a3d9a", 2),
 }
 #: The share of the height of a panel for one of these rows.
 _ROW = 0.085
@@ -334,9 +336,8 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
 
 def _draw_at_queue(axes: Axes, one: Curve) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
-    marker, size, own = _AT_QUEUES[one.draw]
+    marker, size, own, row = _AT_QUEUES[one.draw]
     is_first = one.label not in axes.get_legend_handles_labels()[1]
-    row = list(_AT_QUEUES).index(one.draw)
     # Of several runs each has its colour, and in the legend none.
     colour = own if one.look is None else _look_of(one).colour
     how: Any = {"marker": marker, "ms": size, "mfc": "none", "mew": 0.7, "ls": "none"}
@@ -420,7 +421,7 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
     # Rows of marks stand above the lines, each kind in its own.
-    rows = [place for place, one in enumerate(_AT_QUEUES) if any(c.draw == one for c in lines)]
+    rows = [_AT_QUEUES[one.draw][3] for one in lines if one.draw in _AT_QUEUES]
     above = _ROW * (max(rows, default=-1) + 1)
     axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
 

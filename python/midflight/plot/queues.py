@@ -20,6 +20,7 @@ _FINER = 4
 #: What the legend says of packets at queues.
 _AT_QUEUES: Mapping[Draw, str] = {
     "full": "lost: the queue is full",
+    "broken": "lost: the link is down",
     "early": "dropped early",
     "marked": "marked (ECN)",
 }
