@@ -408,7 +408,10 @@ class Steps:
     def missing(self, row: Row) -> Explained:
         """Describe the fate of the segment that an ACK misses, or which segment arrived twice."""
         history = self.history
-        first = history.has_arrived(-1 if row.segment is None else row.segment, row.time_ns)
+        # A delayed ACK leaves after its segment has arrived.
+        own = history.arrival(row.segment or 0, row.sent_ns or 0)
+        until = row.time_ns if own is None else own.time_ns
+        first = history.has_arrived(-1 if row.segment is None else row.segment, until)
         if first is not None:
             text = f"segment {row.segment} had arrived{self.over(first)} at {when(first.time_ns)}"
             sentence = (row.time_ns, f"{text} before: it came twice", row.index)
