@@ -277,8 +277,10 @@ def test_a_page_needs_the_state_of_a_gateway(tmp_path: Path, profile: str) -> No
 
 @pytest.mark.parametrize("gap", [None, "3 s"])
 def test_a_supervisor_repairs_what_a_queue_has_dropped(lossy: Path, gap: str | None) -> None:
-    """Its segments have new timestamps: with the old ones Linux would discard them (PAWS)."""
-    sets: dict[str, Any] = {"flows.download.size": "1 MB"}
+    """Its segments have new timestamps: with the old ones Linux would discard them (PAWS), and the
+    transfer would never end. With the gap it takes 62.5 s.
+    """
+    sets: dict[str, Any] = {"flows.download.size": "1 MB", "end": "120 s"}
     if gap is None:
         sets["handoffs"] = []
     else:

@@ -61,6 +61,7 @@ linux:
 """,
     "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
     "arch/um/os-Linux/util.c": "\treturn getrandom(buf, len, flags);\n",
+    "arch/x86/um/user-offsets.c": "\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n",
     "arch/arm/mach.c": "not needed\n",
     "drivers/net/Kconfig": "endif # NETDEVICES\n",
     "drivers/net/Makefile": "obj-$(CONFIG_TUN) += tun.o\n",
