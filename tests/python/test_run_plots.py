@@ -306,12 +306,11 @@ def test_points_stand_near_their_number(lines: int, values: int) -> None:
         assert max(off) <= (0.2 if values < 8 else 0), name
     # Whiskers are at their point; bands are where the points are.
     places = {x for line in lines_of(axes).values() for x in line.get_xdata()}
-    bars = [bar for one in axes.containers for bar in one[2][0].get_segments()]
-    assert all(bar[0][0] == bar[1][0] and bar[0][0] in places for bar in bars)
+    bars = (bar for one in axes.containers for bar in one[2][0].get_segments())
+    assert all(bar[0][0] == bar[1][0] in places for bar in bars)
     assert len(axes.containers if values < 8 else axes.collections) == lines
     for band in axes.collections if values >= 8 else []:
-        corners = band.get_paths()[0].vertices[:, 0]
-        assert set(corners) == {1.0 + k for k in range(values)}
+        assert {*band.get_paths()[0].vertices[:, 0]} == {1.0 + k for k in range(values)}
 
 
 def test_points_over_names_stand_side_by_side() -> None:

@@ -1,5 +1,6 @@
-//! A controller that sets the window and the rate itself, such as BBR. It gets a rate sample at each ACK of something new
-//! and hears of each lost packet; the recovery reduces the window only for persistent congestion (RFC 9002 section 7.6).
+//! A controller that sets the window and the rate itself, such as BBR. It gets a rate sample at each ACK of something
+//! new and is called for each lost packet; the recovery reduces the window only for persistent congestion (RFC 9002
+//! section 7.6).
 //! On a new path it begins anew, and what was sent over the old one gives it no samples (RFC 9000 section 9.4).
 
 use midflight_control::congestion::LossPhase;
