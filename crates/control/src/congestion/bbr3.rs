@@ -535,7 +535,7 @@ impl Congestion for Bbr3 {
         true
     }
 
-    fn hears_losses(&self) -> bool {
+    fn reports_losses(&self) -> bool {
         true
     }
 

@@ -165,7 +165,7 @@ pub trait Congestion {
     fn on_loss_state(&mut self, _at: &Standing) {}
 
     /// Whether it is called for each segment that is detected as lost.
-    fn hears_losses(&self) -> bool {
+    fn reports_losses(&self) -> bool {
         false
     }
 

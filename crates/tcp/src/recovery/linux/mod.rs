@@ -312,7 +312,7 @@ impl LossRecovery for Linux {
 
     fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         match request {
-            RecoveryRequest::Again => self.board.reports_lost = core.hears_losses(),
+            RecoveryRequest::Again => self.board.reports_lost = core.reports_losses(),
             RecoveryRequest::Forget | RecoveryRequest::Count => self.forget(),
             RecoveryRequest::Rewind => self.rewind(),
         }

@@ -20,7 +20,7 @@ const PROBES: u32 = 2;
 /// Packets that have just been declared lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
-    pub(super) packets: u64,
+    packets: u64,
     /// Those that count in the window: packets of an old path do not (RFC 9000 section 9.4).
     pub(super) counted: u64,
     /// When the last lost packet that counts in the window was sent.
@@ -87,7 +87,7 @@ impl Quic {
                 losses.counted += 1;
                 losses.last_sent = losses.last_sent.max(Some(packet.sent));
                 self.lost_total += 1;
-                if let Some(seq) = packet.seq.filter(|_| core.hears_losses()) {
+                if let Some(seq) = packet.seq.filter(|_| core.reports_losses()) {
                     core.control_lost(seq, self.inside());
                 }
             }

@@ -265,8 +265,8 @@ impl Core {
     }
 
     /// Whether the controller is called for each segment that is detected as lost.
-    pub(crate) fn hears_losses(&self) -> bool {
-        self.path.controls && self.path.congestion.hears_losses()
+    pub(crate) fn reports_losses(&self) -> bool {
+        self.path.controls && self.path.congestion.reports_losses()
     }
 
     /// A segment is detected as lost.
