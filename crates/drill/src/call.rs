@@ -1,7 +1,7 @@
 //! The system calls of an application: `socket` to `close`, and the options of sockets. Calls for
 //! data and readiness are in `data.rs`.
 
-use midflight_endpoint::Over;
+use midflight_endpoint::{FastOpen, Over};
 use midflight_units::Duration;
 
 use super::runner::{Outcome, Runner};
@@ -64,6 +64,8 @@ const OPTIONS: &[&str] = &[
     "TCP_MAXSEG",
     "TCP_USER_TIMEOUT",
     "TCP_INQ",
+    "TCP_FASTOPEN",
+    "TCP_FASTOPEN_CONNECT",
 ];
 
 /// The result of a call: its value, or the name of its error.
@@ -88,6 +90,11 @@ impl Runner<'_> {
             "listen" => {
                 self.connection_of(line, call)?;
                 self.sockets.listens = true;
+                if self.sockets.fast_open_queue == 0 {
+                    let backlog = self.number(line, call, 1)?;
+                    let queue = self.environment.fast_open.queue(backlog);
+                    self.sockets.fast_open_queue = queue.unwrap_or(0);
+                }
                 Ok(0)
             }
             "accept" | "accept4" => return self.accept(line, call),
@@ -238,6 +245,19 @@ impl Runner<'_> {
         let set = &mut self.sockets.set;
         let connection = self.connection.as_mut();
         match option {
+            "TCP_FASTOPEN" => {
+                if self.sockets.connected.is_some() {
+                    return Ok(Err("EINVAL"));
+                }
+                self.sockets.fast_open_queue = value;
+            }
+            // do_tcp_setsockopt().
+            "TCP_FASTOPEN_CONNECT" => match value {
+                0 | 1 if !self.environment.fast_open.is_client() => return Ok(Err("EOPNOTSUPP")),
+                0 | 1 if self.sockets.connected.is_some() => return Ok(Err("EINVAL")),
+                0 | 1 => self.sockets.connects_fast = value == 1,
+                _ => return Ok(Err("EINVAL")),
+            },
             "TCP_NODELAY" => {
                 set.nagle = value == 0;
                 let nagle = set.nagle;
@@ -472,7 +492,16 @@ impl Runner<'_> {
         }
         let is_own = self.sockets.connected == self.sockets.listening;
         let Some(connection) = self.connection.as_ref().filter(|_| is_own) else {
-            self.open(line)?;
+            if self.sockets.connects_fast && !self.sockets.deferred {
+                if self.connect_fast(line)? {
+                    return Ok(Some(Ok(0)));
+                }
+            } else if self.sockets.deferred {
+                // __inet_stream_connect(): it is under way.
+                return Ok(Some(Err("EALREADY")));
+            } else {
+                self.open(line, FastOpen::default())?;
+            }
             return Ok(if self.sockets.non_blocking {
                 Some(Err("EINPROGRESS"))
             } else {
@@ -492,10 +521,11 @@ impl Runner<'_> {
     }
 
     /// Sends our SYN.
-    pub(super) fn open(&mut self, line: u32) -> Result<(), DrillError> {
+    pub(super) fn open(&mut self, line: u32, fast_open: FastOpen) -> Result<(), DrillError> {
         self.wait_until_now(line)?;
         let now = self.present();
-        let opened = Tested::open(&self.environment, now, None, &self.sockets.set);
+        let set = &self.sockets.set;
+        let opened = Tested::open(&self.environment, now, None, set, fast_open);
         self.connection = Some(self.explain(line, opened)?);
         self.sockets.connected = self.sockets.listening;
         Ok(())

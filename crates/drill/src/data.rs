@@ -87,11 +87,20 @@ impl Runner<'_> {
             "MSG_MORE",
             "MSG_EOR",
             "MSG_ZEROCOPY",
+            "MSG_FASTOPEN",
         ];
         let pieces = self.pieces(line, call)?;
         let flags = self.flags(line, call, Self::flags_at(call), &known)?;
         let has = |flag| flags.contains(&flag);
         let is_connection = self.connection_of(line, call)?;
+        if has("MSG_FASTOPEN") || self.sockets.deferred || self.retrying && self.writes_fast {
+            self.writes_fast = true;
+            let waits = !self.sockets.non_blocking && !has("MSG_DONTWAIT");
+            let uncopied = has("MSG_ZEROCOPY") && self.sockets.set.zero_copy;
+            let bytes = pieces.iter().sum();
+            return self.write_fast(line, call, bytes, uncopied, waits);
+        }
+        self.writes_fast = false;
         if let Some(error) = self.take_error() {
             return Ok(Some(Err(error)));
         }
@@ -229,6 +238,9 @@ impl Runner<'_> {
     /// tcp_poll().
     fn ready(&self, fd: i64) -> Ready {
         let connected = self.sockets.connected == Some(fd);
+        if self.sockets.deferred && self.sockets.listening == Some(fd) {
+            return Ready::OUT;
+        }
         let Some(connection) = self.connection.as_ref() else {
             return Ready::default();
         };

@@ -8,7 +8,9 @@ use midflight_tcp::scheme::Built;
 use midflight_tcp::RecoveryKind;
 use midflight_units::Duration;
 
+use super::fast_open::Server;
 use super::handoff::{self, HandoffEvent};
+use super::sysctls::{Parameter, Sysctl, NO_ADDRESSES, PARAMETERS, SYSCTLS};
 use super::{shorten, DrillError, Note};
 
 /// packetdrill's tolerance.
@@ -48,179 +50,11 @@ pub(super) struct Environment<'a> {
     pub(super) handoff_events: Vec<HandoffEvent>,
     /// The sender's notice of the link that the connection opens on.
     pub(super) start_notice: Option<StartNotice>,
+    /// TCP Fast Open.
+    pub(super) fast_open: Server,
+    /// What earlier connections have left is forgotten (`ip tcp_metrics flush`).
+    pub(super) forgets: bool,
 }
-
-/// The effect of a sysctl.
-#[derive(Clone, Copy)]
-enum Sysctl {
-    /// Sets SACK, timestamps or window scaling.
-    Offer(for<'e, 'a> fn(&'e mut Environment<'a>) -> &'e mut bool),
-    /// Sets a setting of the profile; the unit is appended to its value.
-    Setting(&'static str, &'static str),
-    /// Sets a setting of the profile to on or off, for 1 or 0.
-    Switch(&'static str),
-    /// The sender does not have it: only these values are accepted.
-    Without(&'static [&'static str], &'static str),
-    /// It has no visible effect in a script.
-    NoEffect(&'static str),
-    /// A congestion control.
-    Congestion,
-    /// Explicit congestion notification.
-    Ecn,
-    /// Linux always has it; other senders do not have it, and accept only these values.
-    OfLinux(
-        &'static [&'static str],
-        &'static [&'static str],
-        &'static str,
-    ),
-}
-
-const BUFFERS: &str = "no buffer is limited here";
-const GATHERS: &str = "segments are not gathered for a device here";
-const RATIOS: &str = "a paced sender has 200 % in slow start and 120 % after it";
-const PERSISTS: &str = "the sender never gives up here";
-
-const SYSCTLS: &[(&str, Sysctl)] = &[
-    ("tcp_sack", Sysctl::Offer(|e| &mut e.sack)),
-    ("tcp_timestamps", Sysctl::Offer(|e| &mut e.timestamps)),
-    (
-        "tcp_window_scaling",
-        Sysctl::Offer(|e| &mut e.window_scaling),
-    ),
-    ("tcp_reordering", Sysctl::Setting("dup_threshold", "")),
-    ("tcp_rto_min_us", Sysctl::Setting("min_rto", "us")),
-    ("tcp_rto_max_ms", Sysctl::Setting("max_rto", "ms")),
-    ("tcp_congestion_control", Sysctl::Congestion),
-    (
-        "tcp_early_retrans",
-        Sysctl::OfLinux(&["3", "4"], &["0"], "early retransmit and tail loss probes"),
-    ),
-    ("tcp_recovery", Sysctl::OfLinux(&["1"], &["0"], "RACK")),
-    (
-        "tcp_fack",
-        Sysctl::Without(&["0"], "forward acknowledgement"),
-    ),
-    ("tcp_ecn", Sysctl::Ecn),
-    (
-        "tcp_ecn_fallback",
-        Sysctl::NoEffect("a SYN that is lost asks for ECN once"),
-    ),
-    (
-        "tcp_fastopen",
-        Sysctl::NoEffect("the sender has no TCP Fast Open; what asks for it is refused"),
-    ),
-    ("tcp_mtu_probing", Sysctl::Without(&["0"], "MTU probing")),
-    (
-        "tcp_slow_start_after_idle",
-        Sysctl::Switch("restart_after_idle"),
-    ),
-    (
-        "tcp_thin_linear_timeouts",
-        Sysctl::Without(&["0"], "linear timeouts"),
-    ),
-    (
-        "tcp_frto",
-        Sysctl::NoEffect("F-RTO is a part of schemes here: --scheme frto"),
-    ),
-    (
-        "tcp_dsack",
-        Sysctl::NoEffect("nothing arrives here that could be reported"),
-    ),
-    (
-        "tcp_no_metrics_save",
-        Sysctl::NoEffect("nothing is kept from one connection to another"),
-    ),
-    ("tcp_rmem", Sysctl::NoEffect(BUFFERS)),
-    ("tcp_wmem", Sysctl::NoEffect(BUFFERS)),
-    ("tcp_moderate_rcvbuf", Sysctl::NoEffect(BUFFERS)),
-    ("rmem_max", Sysctl::NoEffect(BUFFERS)),
-    ("wmem_max", Sysctl::NoEffect(BUFFERS)),
-    ("tcp_limit_output_bytes", Sysctl::NoEffect(BUFFERS)),
-    ("tcp_notsent_lowat", Sysctl::NoEffect(BUFFERS)),
-    ("tcp_tso_win_divisor", Sysctl::NoEffect(GATHERS)),
-    ("tcp_min_tso_segs", Sysctl::NoEffect(GATHERS)),
-    ("tcp_autocorking", Sysctl::NoEffect(GATHERS)),
-    ("tcp_pacing_ss_ratio", Sysctl::NoEffect(RATIOS)),
-    ("tcp_pacing_ca_ratio", Sysctl::NoEffect(RATIOS)),
-    ("tcp_syn_retries", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_synack_retries", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_retries2", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_orphan_retries", Sysctl::NoEffect(PERSISTS)),
-    (
-        "tcp_fin_timeout",
-        Sysctl::NoEffect("a connection that is over is not looked at here"),
-    ),
-    ("hystart", Sysctl::Switch("cubic_linux_hystart")),
-    (
-        "tcp_comp_sack_nr",
-        Sysctl::NoEffect("the receiver compresses SACKs as Linux does"),
-    ),
-    (
-        "tcp_fastopen_key",
-        Sysctl::NoEffect("no cookies are handed out here"),
-    ),
-    ("optmem_max", Sysctl::NoEffect(BUFFERS)),
-    (
-        "tcp_pingpong_thresh",
-        Sysctl::NoEffect("an ACK waits for an answer as with 1"),
-    ),
-    (
-        "tcp_invalid_ratelimit",
-        Sysctl::NoEffect("ACKs of what is not taken are not limited here"),
-    ),
-    (
-        "tcp_challenge_ack_limit",
-        Sysctl::NoEffect("ACKs of what is not taken are not limited here"),
-    ),
-    (
-        "tcp_syncookies",
-        Sysctl::NoEffect("one connection fills no queue"),
-    ),
-];
-
-/// The effect of a route's parameter.
-#[derive(Clone, Copy)]
-enum Parameter {
-    /// Sets a setting of the profile.
-    Setting(&'static str),
-    /// Limits our segments.
-    Mtu,
-    /// A congestion control.
-    Congestion,
-    /// The sender does not have it.
-    Without(&'static str),
-    /// It has no visible effect in a script.
-    NoEffect(&'static str),
-}
-
-const NO_ADDRESSES: &str = "there are no addresses, ports and devices here";
-const ONE_ROUTE: &str = "there is one route here";
-
-const PARAMETERS: &[(&str, Parameter)] = &[
-    ("initcwnd", Parameter::Setting("initial_window")),
-    ("rto_min", Parameter::Setting("min_rto")),
-    ("reordering", Parameter::Setting("dup_threshold")),
-    ("mtu", Parameter::Mtu),
-    ("congctl", Parameter::Congestion),
-    ("features", Parameter::Without("the sender has no ECN")),
-    (
-        "initrwnd",
-        Parameter::NoEffect("the simulated sender does not receive"),
-    ),
-    (
-        "quickack",
-        Parameter::NoEffect("nothing arrives that could be acknowledged late"),
-    ),
-    ("via", Parameter::NoEffect(NO_ADDRESSES)),
-    ("dev", Parameter::NoEffect(NO_ADDRESSES)),
-    ("src", Parameter::NoEffect(NO_ADDRESSES)),
-    ("onlink", Parameter::NoEffect(NO_ADDRESSES)),
-    ("proto", Parameter::NoEffect(ONE_ROUTE)),
-    ("scope", Parameter::NoEffect(ONE_ROUTE)),
-    ("table", Parameter::NoEffect(ONE_ROUTE)),
-    ("metric", Parameter::NoEffect(ONE_ROUTE)),
-];
 
 /// Whether `tc` puts the queueing discipline fq on a device.
 fn sets_fq(arguments: &[&str]) -> bool {
@@ -250,6 +84,8 @@ impl<'a> Environment<'a> {
             notes: Vec::new(),
             handoff_events: Vec::new(),
             start_notice: None,
+            fast_open: Server::default(),
+            forgets: false,
             built,
         }
     }
@@ -296,6 +132,7 @@ impl<'a> Environment<'a> {
                 }
                 "mtu" => mtu = whole(65_535)?,
                 "ip_version" if value.as_deref() == Some("ipv6") => self.headers = IPV6_HEADERS,
+                "local_ip" | "remote_ip" if self.fast_open.address(flag, value.as_deref()) => {}
                 "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip"
                 | "bind_port" | "connect_port" | "speed" | "persistent_tun_dev" => {
                     self.note(line, format!("--{flag} has no effect: {NO_ADDRESSES}"));
@@ -389,6 +226,7 @@ impl<'a> Environment<'a> {
                 self.handoff_events.push(event);
             }
             ("defaults.sh", []) => {
+                self.fast_open.as_of_defaults();
                 self.note(
                     line,
                     format!(
@@ -409,11 +247,11 @@ impl<'a> Environment<'a> {
                 }
             }
             ("ip", ["route", words @ ..]) => self.route(line, words)?,
-            ("ip", ["tcp_metrics", ..]) => {
-                self.note(
-                    line,
-                    "ip tcp_metrics has no effect: nothing is kept from one connection to another",
-                );
+            // Of what the kernel keeps from one connection to another, there are the cookies of TCP Fast Open.
+            ("ip", ["tcp_metrics", words @ ..]) => {
+                self.forgets |= words
+                    .iter()
+                    .any(|w| matches!(*w, "flush" | "delete" | "del"));
             }
             // fq_classify() makes TCP set departure times, and fq applies them; pacing inside TCP has the same
             // effect.
@@ -531,6 +369,18 @@ impl<'a> Environment<'a> {
                     }
                     _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
                 };
+            }
+            Sysctl::FastOpen => {
+                if !self.fast_open.set_bits(value) {
+                    let why = "expected a whole number of bits, such as 0x3";
+                    self.refuse(line, what(), why)?;
+                }
+            }
+            Sysctl::FastOpenKey => {
+                if !self.fast_open.set_keys(value) {
+                    let why = "expected one or two keys of four hexadecimal words, such as 1-2-3-4";
+                    self.refuse(line, what(), why)?;
+                }
             }
             Sysctl::Congestion => self.congestion(line, value)?,
         }

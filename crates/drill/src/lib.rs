@@ -11,6 +11,7 @@ mod call;
 mod data;
 mod environment;
 mod expression;
+mod fast_open;
 mod handoff;
 mod lexer;
 mod parser;
@@ -18,6 +19,7 @@ mod report;
 mod runner;
 mod script;
 mod sockets;
+mod sysctls;
 mod tested;
 mod value;
 

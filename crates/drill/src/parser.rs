@@ -439,9 +439,17 @@ impl<'a> Parser<'a, '_> {
                     Some(Token::Word(digits) | Token::Number(digits)) => Some(digits),
                     _ => None,
                 };
-                let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+                let is_cookie = |d: &str| {
+                    let is_hex =
+                        d.bytes().all(|b| b.is_ascii_hexdigit()) && d.len().is_multiple_of(2);
+                    is_hex || matches!(d, "TFO_COOKIE" | "TFO_COOKIE_ZERO")
+                };
+                if digits.is_some_and(|d| !is_cookie(d)) {
+                    return self.unexpected("a cookie of whole bytes, as in FO abcd1234");
+                }
                 self.at += usize::from(digits.is_some());
-                options.cookie = Some(digits.unwrap_or_default().into());
+                let digits = digits.unwrap_or_default();
+                options.cookie = Some((digits.into(), word == "FOEXP"));
             }
             "md5" => {
                 options.signed = true;

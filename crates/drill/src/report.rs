@@ -182,7 +182,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::Options,
         "tcpi_options",
-        "the sum of timestamps 1, SACK 2, window scale 4, ECN 8",
+        "the sum of timestamps 1, SACK 2, window scale 4, ECN 8, and 32 if data of a SYN was accepted",
     ),
     (Field::SegsOut, "tcpi_segs_out", "segments sent"),
     (Field::SegsIn, "tcpi_segs_in", "segments that have arrived"),
@@ -265,6 +265,8 @@ pub(super) fn value_text(field: Field, value: f64) -> String {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
+    /// SYNs sent.
+    pub(super) syns: u32,
     /// The window in the last segment that was sent with an ACK.
     pub(super) window: u64,
     pub(super) data_sent: u64,
@@ -336,6 +338,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
                 (connection.has_sack(), 2),
                 (connection.has_window_scaling(), 4),
                 (connection.has_ecn(), 8),
+                (connection.has_early_data(), 32),
             ];
             f64::from(
                 has.iter()

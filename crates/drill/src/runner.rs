@@ -1,6 +1,7 @@
 //! Runs a script statement by statement: advances time, passes segments and calls to the
 //! connection, and compares its segments with the expected ones.
 
+use midflight_endpoint::FastOpenOption;
 use midflight_tcp::ConfigError;
 use midflight_units::Instant;
 
@@ -8,6 +9,7 @@ use super::call::held_against;
 use super::data::Seen;
 use super::environment::Environment;
 use super::expression::{Check, Step, Variables, Verdict};
+use super::fast_open::{Cache, Client};
 use super::report::{value_text, DrillRun, Failure};
 use super::script::{Action, Call, Ecn, Script, SegmentSpec, Statement, When};
 use super::sockets::Sockets;
@@ -21,6 +23,10 @@ pub(super) struct Runner<'a> {
     pub(super) environment: Environment<'a>,
     pub(super) connection: Option<Tested>,
     pub(super) sockets: Sockets,
+    /// TCP Fast Open, and what was kept for it.
+    pub(super) client: Client,
+    /// The waiting call sends data in our SYN.
+    pub(super) writes_fast: bool,
     /// The current time while there is no connection.
     now: Instant,
     /// The time of the previous event, for relative times.
@@ -60,6 +66,8 @@ impl<'a> Runner<'a> {
             environment,
             connection: None,
             sockets: Sockets::default(),
+            client: Client::default(),
+            writes_fast: false,
             now: Instant::ZERO,
             base: Instant::ZERO,
             waiting: None,
@@ -168,9 +176,13 @@ impl<'a> Runner<'a> {
             Action::Expects(_) => Ok(()),
             Action::Arrives(spec) => self.arrives(statement.line, spec)?,
             Action::Commands(commands) => {
-                let started = self.connection.is_some();
+                let over = |c: &Tested| c.tcp.is_done() || c.tcp.is_reset();
+                let started = self.connection.as_ref().is_some_and(|c| !over(c));
                 self.environment
                     .commands(statement.line, commands, started)?;
+                if std::mem::take(&mut self.environment.forgets) {
+                    self.client.cache = Cache::default();
+                }
                 let events = std::mem::take(&mut self.environment.handoff_events);
                 if let Some(connection) = &mut self.connection {
                     for event in events {
@@ -310,22 +322,36 @@ impl<'a> Runner<'a> {
             if !self.sockets.listens {
                 return self.refuse(line, spec.to_string(), "nobody listens yet");
             }
-            if !spec.syn || spec.dot || spec.from != spec.to {
+            if !spec.syn || spec.dot {
                 return self.refuse(line, spec.to_string(), "the first segment is S 0:0(0)");
             }
             let now = self.present();
-            let opened = Tested::open(&self.environment, now, Some(spec), &self.sockets.set);
+            let queue = self.sockets.fast_open_queue;
+            let answer = self.environment.fast_open.answer(spec, queue);
+            let opened = Tested::open(
+                &self.environment,
+                now,
+                Some(spec),
+                &self.sockets.set,
+                answer,
+            );
             self.connection = Some(self.explain(line, opened)?);
             self.report_without(line);
+            self.settle()?;
             return Ok(Ok(()));
         };
         if connection.is_within(spec) {
             let text = "an edge within a segment stands for that of the segment: the sender counts whole ones";
             self.environment.note(line, text);
         }
+        let was_connecting = connection.tcp.is_connecting();
         let taken = connection.arrives(spec, &self.environment);
+        let is_answered = was_connecting && !connection.tcp.is_connecting();
         if let Err((what, why)) = self.explain(line, taken)? {
             return self.refuse(line, what, why);
+        }
+        if is_answered && spec.dot {
+            self.keep_cookie(spec);
         }
         if spec.syn {
             self.report_without(line);
@@ -515,7 +541,11 @@ impl<'a> Runner<'a> {
                 !options.sack.is_empty(),
                 !sent.sack.is_empty(),
             ),
-            ("a cookie", options.cookie.is_some(), false),
+            (
+                "FO or FOEXP",
+                options.cookie.is_some(),
+                sent.fast_open.is_some(),
+            ),
             ("a signature", options.signed, false),
             ("mss", options.mss.is_some(), is_syn),
         ];
@@ -528,6 +558,10 @@ impl<'a> Runner<'a> {
                 format!("sack {}", blocks.collect::<Vec<_>>().join(" "))
             };
             return Some((written(&options.sack), written(&sent.sack)));
+        }
+        let cookie = self.environment.fast_open.option(spec);
+        if cookie != sent.fast_open {
+            return Some((cookie_text(cookie), cookie_text(sent.fast_open.clone())));
         }
         let largest = connection.tcp.settings().mss;
         if let Some(mss) = options.mss.filter(|&mss| mss != largest) {
@@ -616,6 +650,18 @@ fn joined(first: &Sent, second: &Sent) -> Option<Sent> {
     })
 }
 
+/// An option of TCP Fast Open in the notation of a script.
+fn cookie_text(option: Option<FastOpenOption>) -> String {
+    let option = option.unwrap_or_default();
+    let name = if option.is_experimental {
+        "FOEXP"
+    } else {
+        "FO"
+    };
+    let digits = option.cookie.iter().map(|byte| format!("{byte:02x}"));
+    format!("{name} {}", digits.collect::<String>())
+}
+
 /// Whether the segment is the expected one, or its first part.
 fn fits(spec: &SegmentSpec, sent: &Sent) -> bool {
     spec.syn == (sent.carries == Carries::Syn)
@@ -645,6 +691,7 @@ mod tests {
             cwr: false,
             ect: false,
             sack: Vec::new(),
+            fast_open: None,
         }
     }
 

@@ -96,7 +96,8 @@ pub(super) struct Options {
     /// Edges of the SACK blocks.
     pub(super) sack: Vec<(u64, u64)>,
     /// The cookie of TCP Fast Open (RFC 7413 section 4.1.1); an empty one requests a cookie.
-    pub(super) cookie: Option<String>,
+    /// The second value: the option is the experimental one.
+    pub(super) cookie: Option<(String, bool)>,
     /// There is a signature (RFC 2385).
     pub(super) signed: bool,
 }

@@ -7,6 +7,7 @@ use midflight_units::{Duration, Instant};
 
 /// The application's socket.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Sockets {
     /// The listening socket, or the socket that will connect.
     pub(super) listening: Option<i64>,
@@ -28,6 +29,11 @@ pub(super) struct Sockets {
     pub(super) saw_connected: bool,
     /// The end of the other side's data has been read.
     pub(super) end_read: bool,
+    /// `TCP_FASTOPEN_CONNECT`; and its SYN waits for data.
+    pub(super) connects_fast: bool,
+    pub(super) deferred: bool,
+    /// `TCP_FASTOPEN`: how many connections may wait; 0 if there is no TCP Fast Open.
+    pub(super) fast_open_queue: u64,
 }
 
 /// The options of a socket.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use midflight_control::signal::HandoffMark;
 use midflight_control::PathUpdate;
-use midflight_endpoint::{Arrival, Connection, Departure, Settings};
+use midflight_endpoint::{Arrival, Connection, Departure, FastOpen, FastOpenOption, Settings};
 use midflight_tcp::{AckOption, ConfigError, Log, SegmentOption, SenderEvent};
 use midflight_units::{Duration, Instant};
 
@@ -50,6 +50,8 @@ pub(super) struct Sent {
     pub(super) ect: bool,
     /// Its SACK blocks.
     pub(super) sack: Vec<(u64, u64)>,
+    /// Its option of TCP Fast Open.
+    pub(super) fast_open: Option<FastOpenOption>,
 }
 
 impl fmt::Display for Sent {
@@ -131,6 +133,7 @@ impl Tested {
         now: Instant,
         peer: Option<&SegmentSpec>,
         set: &sockets::Settings,
+        fast_open: FastOpen,
     ) -> Result<Self, ConfigError> {
         let settings = Settings {
             mss: environment.mss,
@@ -143,13 +146,16 @@ impl Tested {
             start_notice: environment.start_notice,
             // Segments that arrive after the end of a connection are not checked.
             time_wait: Duration::ZERO,
+            fast_open,
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();
-        let tcp = match peer {
+        let early = settings.fast_open.bytes;
+        let mut tcp = match peer {
             Some(syn) => Connection::accept(settings, now, &arrival(syn, None), &mut reports)?,
             None => Connection::connect(settings, now, &mut reports)?,
         };
+        tcp.write_before_opening(early);
         let mut tested = Self {
             now,
             tcp,
@@ -207,6 +213,7 @@ impl Tested {
             self.train = Some(mark.number);
         }
         self.counts.sent += 1;
+        self.counts.syns += u32::from(syn);
         self.counts.data_sent += u64::from(to > from);
         self.counts.retransmitted += u64::from(departure.retransmission);
         self.sent.push_back(Sent {
@@ -225,6 +232,7 @@ impl Tested {
             cwr: departure.cwr,
             ect: departure.ect,
             sack: departure.sack.clone(),
+            fast_open: departure.fast_open.clone(),
         });
     }
 
@@ -502,7 +510,11 @@ fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
         congested: spec.ecn == Some(Ecn::Experienced),
         // Numbers of a script count from the SYN, whose own number is arbitrary.
         from: if spec.syn { 0 } else { spec.from },
-        to: if spec.syn { 0 } else { spec.to },
+        to: if spec.syn {
+            spec.to - spec.from
+        } else {
+            spec.to
+        },
         ack: spec.ack,
         window: spec.window.unwrap_or(0),
         mss,

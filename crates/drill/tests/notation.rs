@@ -307,6 +307,52 @@ fn timestamp_values_are_checked_by_their_tick_if_the_script_says_so() {
     assert_eq!(failed("", 100), Ok(Some(false)));
 }
 
+#[test]
+fn cookies_and_the_bits_of_fast_open_are_checked() {
+    let asks = |before: &str, call: &str, syn: &str| {
+        let text = format!(
+            "{before}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
+             0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n0 {call}\n+0 > S 0:0(0) <mss 1460,sackOK,{syn}>"
+        );
+        with(&DrillRequest::default(), &text).map(|r| r.failure.map(|f| (f.expected, f.seen)))
+    };
+    let send = "sendto(3, ..., 9, MSG_FASTOPEN, ..., ...) = -1 EINPROGRESS";
+    let options = "TS val 1 ecr 0,nop,wscale 8";
+    assert_eq!(asks("", send, &format!("{options},FO")), Ok(None));
+    let failed = |outcome: Result<Option<(String, String)>, String>| match outcome {
+        Ok(Some((expected, seen))) => format!("{expected} / {seen}"),
+        other => panic!("{other:?}"),
+    };
+    let said = failed(asks("", send, options));
+    assert!(said.contains("no FO or FOEXP"), "{said}");
+    let said = failed(asks("", send, &format!("{options},FOEXP")));
+    assert!(
+        said.contains("FOEXP") && said.ends_with("with FO "),
+        "{said}"
+    );
+    let said = failed(asks("", send, &format!("{options},FO 0a0b")));
+    assert!(said.contains("FO 0a0b"), "{said}");
+    // Without the bit of the client.
+    let said = failed(asks("`sysctl net.ipv4.tcp_fastopen=2`", send, options));
+    assert!(said.ends_with("returns -1 EOPNOTSUPP"), "{said}");
+    for (before, syn, words) in [
+        ("", "FO 0a0", "a cookie of whole bytes"),
+        (
+            "`sysctl net.ipv4.tcp_fastopen=x`",
+            "FO",
+            "a whole number of bits",
+        ),
+        (
+            "`sysctl net.ipv4.tcp_fastopen_key=1-2`",
+            "FO",
+            "four hexadecimal words",
+        ),
+    ] {
+        let said = asks(before, send, syn).err().unwrap_or_default();
+        assert!(said.contains(words), "{said}");
+    }
+}
+
 /// RFC 7323 section 5.3: it gets a response, and acknowledges nothing.
 #[test]
 fn a_segment_with_an_older_timestamp_is_not_taken() {

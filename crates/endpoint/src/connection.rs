@@ -3,7 +3,9 @@
 //! the receiver are `midflight_tcp`'s. `arrivals.rs` processes arriving segments.
 
 mod arrivals;
+mod fast_open;
 mod handoff;
+mod queries;
 
 use std::collections::VecDeque;
 
@@ -16,6 +18,8 @@ use midflight_tcp::{
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
 
+use self::fast_open::EarlyData;
+pub use self::fast_open::FastOpen;
 use crate::segment::{Arrival, Departure};
 use crate::stream::Stream;
 
@@ -48,6 +52,8 @@ pub struct Settings {
     /// How long data or probes may stay without a response before the connection is aborted (RFC 9293
     /// section 3.8.3, TCP_USER_TIMEOUT); none for unlimited.
     pub user_timeout: Option<Duration>,
+    /// TCP Fast Open (RFC 7413).
+    pub fast_open: FastOpen,
 }
 
 /// The use of explicit congestion notification on a connection.
@@ -77,6 +83,7 @@ impl Settings {
             time_wait: TIME_WAIT,
             ecn: Ecn::Off,
             user_timeout: None,
+            fast_open: FastOpen::default(),
             built,
         }
     }
@@ -132,6 +139,7 @@ pub struct Connection {
     deaf: bool,
     /// An RST in response to a segment of no connection: its sequence number.
     refusal: Option<u64>,
+    early_data: EarlyData,
 }
 
 /// Why a connection ended early.
@@ -194,6 +202,7 @@ impl Connection {
     ) -> Result<Self, ConfigError> {
         let mut connection = Self::new(settings, now, false);
         connection.agree(now, syn, log)?;
+        connection.take_early_data(now, syn);
         connection.limit(now, 0, log);
         Ok(connection)
     }
@@ -234,6 +243,7 @@ impl Connection {
             uncork_at: None,
             deaf: false,
             refusal: None,
+            early_data: EarlyData::default(),
             settings,
         }
     }
@@ -260,11 +270,14 @@ impl Connection {
             .mss
             .min(syn.mss.unwrap_or(536).max(options + 1));
         let options = if self.timestamps { options } else { 0 };
-        let stream = Stream::new(largest.saturating_sub(options), self.stream.nagle);
+        // The data of our SYN that has arrived belongs to it.
+        let arrived = self.early_data_arrived(syn);
+        let size = largest.saturating_sub(options);
+        let stream = Stream::from(1 + arrived, size, self.stream.nagle);
         let before = std::mem::replace(&mut self.stream, stream);
         // Repeats the application's calls so far.
         let fin = u64::from(before.is_closed());
-        self.stream.write(before.end() - 1 - fin, 1);
+        self.stream.write(before.end() - 1 - fin - arrived, 1);
         if before.is_closed() {
             self.stream.close(1);
         }
@@ -374,6 +387,9 @@ impl Connection {
             }
             Some(_) => return None,
         }
+        if let Some(again) = self.response_again() {
+            return Some(again);
+        }
         if let Some(ack) = self.acks.pop_front() {
             return Some(Departure {
                 ack: Some(ack.ack),
@@ -424,6 +440,7 @@ impl Connection {
             (last, last, false)
         };
         let syn = segment.seq == 0 && segment.has_data();
+        let is_first = syn && !self.syn_sent;
         self.syn_sent |= syn;
         if !self.connecting {
             self.receiver.piggyback(now);
@@ -445,19 +462,24 @@ impl Connection {
             let reduced = reports && std::mem::take(&mut self.congestion.reduced);
             (self.congestion.echoes, reduced, reports)
         };
-        Departure {
+        let again = segment.retransmission || self.was_in_syn(from, to);
+        let departure = Departure {
             syn,
             fin,
             ece,
             cwr,
             ect,
-            retransmission: segment.retransmission && segment.has_data(),
+            retransmission: again && segment.has_data(),
             from,
             to,
             ack_option: answer.unwrap_or_default(),
             option: segment.option,
             ..self.bare()
+        };
+        if is_first {
+            return self.with_early_data(now, departure);
         }
+        departure
     }
 
     /// The window of an ACK with this number. Its edge never moves back, and does not move forward in small
@@ -604,6 +626,10 @@ impl Connection {
         if self.over.is_some() {
             return None;
         }
+        if let Some(due) = self.response_timeout() {
+            let of_receiver = self.receiver.poll_timer().map(|(due, _)| due);
+            return of_receiver.into_iter().chain([due]).min();
+        }
         let of_sender = self.sender.poll_timer().map(|(due, _)| due);
         let of_receiver = self.receiver.poll_timer().map(|(due, _)| due);
         let all = [
@@ -654,6 +680,11 @@ impl Connection {
         if self.next_timeout().is_none_or(|due| due > now) {
             return false;
         }
+        if self.response_timeout().is_some() {
+            let of_receiver = self.receiver.on_timer(now);
+            self.acks.extend(of_receiver);
+            return self.respond_again_by(now);
+        }
         self.time_wait_until.take_if(|until| *until <= now);
         if let (Some(since), Some(most)) = (self.unanswered, self.settings.user_timeout) {
             let is_due = self.sender.poll_timer().is_some();
@@ -678,115 +709,5 @@ impl Connection {
         }
         self.limit(now, self.sender.view().snd_una, log);
         expired
-    }
-
-    // ---- queries ----------------------------------------------------------------
-
-    /// The handshake is done.
-    pub fn is_established(&self) -> bool {
-        self.sender.view().snd_una > 0
-    }
-
-    /// The other side has no more to send, and all of its data has arrived.
-    pub fn has_ended(&self) -> bool {
-        self.end.is_some_and(|end| self.receiver.next() > end)
-    }
-
-    /// The connection was reset, by the other side or by this side.
-    pub fn is_reset(&self) -> bool {
-        self.over.is_some()
-    }
-
-    /// Why it ended early, if it did.
-    pub fn over(&self) -> Option<Over> {
-        self.over
-    }
-
-    /// Bytes that have arrived in order and have not been read.
-    pub fn unread(&self) -> u64 {
-        let fin = u64::from(self.has_ended());
-        (self.receiver.next().max(1) - 1 - fin).saturating_sub(self.read)
-    }
-
-    /// Explicit congestion notification was negotiated.
-    pub fn has_ecn(&self) -> bool {
-        self.congestion.agreed
-    }
-
-    /// Both sides have closed, everything is acknowledged, and TIME-WAIT is over; or it was reset.
-    pub fn is_done(&self) -> bool {
-        if let Some(over) = self.over {
-            return over != Over::Aborting && self.refusal.is_none();
-        }
-        let waits = self.time_wait_until.is_some() || !self.acks.is_empty();
-        self.is_closed_both_ways() && !waits
-    }
-
-    fn is_closed_both_ways(&self) -> bool {
-        let all = self.sender.view().snd_una >= self.stream.segments_end();
-        self.stream.is_closed() && all && self.has_ended()
-    }
-
-    /// SACK was negotiated, or is offered.
-    pub fn has_sack(&self) -> bool {
-        self.sack
-    }
-
-    /// Timestamps were negotiated, or are offered.
-    pub fn has_timestamps(&self) -> bool {
-        self.timestamps
-    }
-
-    /// Window scaling was negotiated, or is offered.
-    pub fn has_window_scaling(&self) -> bool {
-        self.window_scaling
-    }
-
-    /// Our SYN has no response yet.
-    pub fn is_connecting(&self) -> bool {
-        self.connecting
-    }
-
-    /// The window that the other side has advertised, in bytes.
-    pub fn window(&self) -> u64 {
-        self.window
-    }
-
-    /// The next expected byte; all bytes before it have arrived.
-    pub fn received(&self) -> u64 {
-        self.receiver.next()
-    }
-
-    /// The other side's last timestamp (TS.Recent); 0 before the first.
-    pub fn recent(&self) -> u64 {
-        self.receiver.ts_recent().as_nanos()
-    }
-
-    /// Bytes that the application has written and that have not been sent.
-    pub fn unsent_bytes(&self) -> u64 {
-        let end = self.stream.end();
-        end - self.stream.byte_of(self.sender.view().snd_max).min(end)
-    }
-
-    /// Bytes that the application has written and that have not been acknowledged.
-    pub fn unacknowledged_bytes(&self) -> u64 {
-        let (stream, una) = (&self.stream, self.sender.view().snd_una);
-        let fin = u64::from(stream.is_closed());
-        (stream.end() - fin).saturating_sub(stream.byte_of(una).max(1))
-    }
-
-    /// Its settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// The sender.
-    pub fn sender(&self) -> &Sender {
-        &self.sender
-    }
-
-    /// The data that the application has written, in segments.
-    pub fn stream(&self) -> &Stream {
-        &self.stream
     }
 }

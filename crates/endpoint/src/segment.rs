@@ -5,6 +5,15 @@ use midflight_control::quick_start::Request;
 use midflight_tcp::{AckOption, SegmentOption};
 use midflight_units::Instant;
 
+/// The option of TCP Fast Open (RFC 7413 section 4.1.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FastOpenOption {
+    /// The cookie; an empty one requests a cookie.
+    pub cookie: Vec<u8>,
+    /// It has the experimental kind 254 (RFC 6994) with the magic number 0xF989.
+    pub is_experimental: bool,
+}
+
 /// A segment of the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
@@ -46,6 +55,8 @@ pub struct Arrival {
     pub option: AckOption,
     /// It requests a rate.
     pub request: Option<Request>,
+    /// The option of TCP Fast Open.
+    pub fast_open: Option<FastOpenOption>,
 }
 
 impl Arrival {
@@ -93,4 +104,6 @@ pub struct Departure {
     pub ack_option: AckOption,
     /// Its content besides data.
     pub option: Option<SegmentOption>,
+    /// The option of TCP Fast Open.
+    pub fast_open: Option<FastOpenOption>,
 }

@@ -13,6 +13,7 @@ pub struct Stream {
     /// Positions at which segments start, from segment `first` on; the last is the end of the data.
     edges: VecDeque<u64>,
     first: Seq,
+    start: u64,
     /// The segment that carries the FIN.
     fin: Option<Seq>,
     /// A short segment waits for the ACK of the previous short one (Nagle's algorithm in Minshall's form, as
@@ -32,9 +33,15 @@ const REMEMBERED: u64 = 1 << 16;
 
 impl Stream {
     pub(crate) fn new(mss: u64, nagle: bool) -> Self {
+        Self::from(1, mss, nagle)
+    }
+
+    /// The data from this byte on: those before it have arrived with the SYN.
+    pub(crate) fn from(first: u64, mss: u64, nagle: bool) -> Self {
         Self {
             mss: mss.max(1),
-            edges: VecDeque::from([1]),
+            edges: VecDeque::from([first]),
+            start: first,
             first: 1,
             fin: None,
             nagle,
@@ -47,6 +54,11 @@ impl Stream {
     /// Bytes of a full-sized segment.
     pub fn mss(&self) -> u64 {
         self.mss
+    }
+
+    /// The first byte of segment 1; earlier ones have arrived with the SYN.
+    pub(crate) fn first_byte(&self) -> u64 {
+        self.start
     }
 
     /// One past the last byte, including the FIN.

@@ -21,10 +21,10 @@ impl Connection {
         arrival: &Arrival,
         log: &mut L,
     ) -> Result<Range<u64>, ConfigError> {
-        let is_asked = !self.connecting || self.syn_sent && answers(arrival);
+        let is_asked = !self.connecting || self.syn_sent && self.answers(arrival);
         if self.over.is_some() || !is_asked {
             // RFC 9293 sections 3.10.7.1 and 3.10.7.3.
-            let is_strange = self.over.is_some() || arrival.ack != Some(1);
+            let is_strange = self.over.is_some() || !self.is_of_syn(arrival.ack);
             self.refusal = arrival.ack.filter(|_| is_strange && !arrival.rst);
             return Ok(0..0);
         }
@@ -47,9 +47,17 @@ impl Connection {
             if let Some(number) = arrival.ack {
                 self.take_ack(now, arrival, number, log);
                 let option = self.answer.take().unwrap_or_default();
-                self.acks.extend(answer.map(|ack| Ack { option, ..ack }));
+                if self.data_follows(number) {
+                    // The data has the ACK (tcp_rcv_synsent_state_process()).
+                    self.receiver.piggyback(now);
+                } else {
+                    self.acks.extend(answer.map(|ack| Ack { option, ..ack }));
+                }
             }
             self.limit(now, self.sender.view().snd_una, log);
+            return Ok(0..0);
+        }
+        if self.asks_again(arrival) {
             return Ok(0..0);
         }
         if !self.is_acceptable(arrival) {
@@ -82,6 +90,7 @@ impl Connection {
         }
         let una = self.sender.view().snd_una;
         self.take_ack(now, arrival, ack, log);
+        self.end_early_open(now, log);
         let is_answered = self.sender.view().snd_una > una || arrival.end() == arrival.from;
         let kept = self.take_data(now, arrival);
         self.note_answers(now, is_answered);
@@ -212,7 +221,7 @@ impl Connection {
         std::mem::replace(&mut self.window, scaled) != scaled
     }
 
-    fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {
+    pub(super) fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {
         let Arrival { from, to, .. } = *arrival;
         let last = self.end.unwrap_or(u64::MAX);
         let kept = to.min(self.receive_edge()).min(last);
@@ -265,13 +274,5 @@ impl Connection {
         let is_mark = arrival.congested && arrival.to > arrival.from;
         self.congestion.echoes |= is_mark;
         arrival.cwr || is_mark && !echoes
-    }
-}
-
-/// Whether a segment may be a response to our SYN (RFC 9293 section 3.10.7.3).
-fn answers(arrival: &Arrival) -> bool {
-    match arrival.ack {
-        Some(ack) => ack == 1 && (arrival.syn || arrival.rst),
-        None => arrival.syn && !arrival.rst,
     }
 }

@@ -43,6 +43,12 @@ pub(crate) trait LossRecovery {
     fn on_gate(&mut self, _core: &mut Core) {}
     /// Segments that were expected late are overdue: check for losses again.
     fn on_patience_over(&mut self, _core: &mut Core) {}
+    /// The SYN counts as acknowledged at once, which gives no RTT sample.
+    fn on_early_open(&mut self) {}
+    /// The handshake ends after data was sent.
+    fn on_early_end(&mut self, core: &mut Core) {
+        core.restart_timer();
+    }
     /// The state of the segments in flight, if this recovery keeps a list of them.
     fn tally(&self) -> Option<Tally> {
         None
@@ -260,6 +266,22 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_patience_over(core),)+
                     Self::$other(r) => r.on_patience_over(core),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_early_open(&mut self) {
+                match self {
+                    $(Self::$variant(r) => r.on_early_open(),)+
+                    Self::$other(r) => r.on_early_open(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_early_end(&mut self, core: &mut Core) {
+                match self {
+                    $(Self::$variant(r) => r.on_early_end(core),)+
+                    Self::$other(r) => r.on_early_end(core),
                 }
             }
 

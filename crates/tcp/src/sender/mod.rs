@@ -11,7 +11,7 @@ pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, Slot
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::{Recovery, Tally};
-use crate::segment::{Ack, AckOption, Segment};
+use crate::segment::{Ack, AckOption, SackBlocks, Segment};
 use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
@@ -88,6 +88,36 @@ impl Sender {
             // Changes made by a notice before the opening.
             self.log_transition(state, Trigger::Notice, log);
         }
+    }
+
+    /// Data may be sent before the handshake has ended (RFC 7413 section 4.2.2, tcp_fastopen_create_child()): the SYN
+    /// counts as acknowledged, which gives no RTT sample. [`Self::end_early_open`] follows.
+    pub fn open_early<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.core.cancel_timing();
+        self.recovery.on_early_open();
+        let ack = Ack {
+            ack: 1,
+            sack: SackBlocks::default(),
+            echo: None,
+            cause_sent: now,
+            offset: 0,
+            option: AckOption::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
+        };
+        self.on_ack(now, &ack, log);
+    }
+
+    /// The handshake has ended: the retransmission timer runs from now on for what was sent before
+    /// (tcp_rcv_synrecv_state_fastopen()). The SYN, if it was sent only at `sent`, gives an RTT sample if there is
+    /// none yet (tcp_synack_rtt_meas()).
+    pub fn end_early_open<L: Log>(&mut self, now: Instant, sent: Option<Instant>, log: &mut L) {
+        self.core.now = now;
+        if let (Some(sent), None) = (sent, self.core.path.rto.srtt()) {
+            self.core.take_rtt(now.since(sent), sent, log);
+        }
+        self.recovery.on_early_end(&mut self.core);
     }
 
     /// An ACK has arrived.

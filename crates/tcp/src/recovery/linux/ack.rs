@@ -324,6 +324,7 @@ impl Linux {
             news.saw(seq, &last);
             if first_seq == 0 {
                 self.undo.first_resent = None;
+                any_resent = self.untimed;
             }
         }
         while self.board.una < ack.ack {

@@ -113,6 +113,8 @@ pub(crate) struct Linux {
     syn_sent: Option<Instant>,
     sending: Sending,
     usage: Usage,
+    /// The SYN gives no RTT sample.
+    untimed: bool,
 }
 
 impl Linux {
@@ -271,6 +273,16 @@ impl LossRecovery for Linux {
         self.queue.leaves_again(seq, 1);
         self.depart(core, seq, 1);
         self.resend(core, seq, false);
+    }
+
+    fn on_early_open(&mut self) {
+        self.untimed = true;
+    }
+
+    /// tcp_rcv_synrecv_state_fastopen().
+    fn on_early_end(&mut self, core: &mut Core) {
+        core.timers.clear_slot();
+        self.rearm(core);
     }
 
     /// tcp_tsq_write().
