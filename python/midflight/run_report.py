@@ -151,10 +151,14 @@ PATH_EVENTS = (
     "established",
     "migrates",
     "migrated",
+    "path_opened",
+    "path_found",
     "path_challenge",
     "amplification_limit",
     "path_validated",
     "path_failed",
+    "path_used",
+    "path_closed",
     "persistent_congestion",
     "closed",
 )
@@ -243,7 +247,7 @@ def word(value: Any) -> str:
 
 def flow_settings(flows: Mapping[str, Any]) -> Cells:
     """The description of the flows."""
-    of_stack = ("cc", "tls", "streams", "idle", "migration", "resume")
+    of_stack = ("cc", "tls", "streams", "idle", "migration", "multipath", "resume")
     of_run = ("direction", "size", "start", "count", "stagger", "on")
     keys = ("workload", "stack", "profile", "scheme", *of_stack, *of_run)
     usual = {"start": "0 s", "count": "1", "stagger": "0 s"}

@@ -115,6 +115,7 @@ class Flow:
     streams: int | None = None
     tls: bool | None = None
     migration: Literal["active", "passive"] | None = None
+    multipath: bool | None = None
     resume: bool | None = None
     direction: Literal["down", "up"] | None = None
     workload: str | None = None

@@ -10,8 +10,8 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 use midflight_quic::foreign::{
-    self, EndConfig, Host, Machine, Message, Outcome, WindowChange, CERTIFICATE, KEY, PROTOCOL,
-    SERVER_NAME,
+    self, EndConfig, Host, Machine, Message, Outcome, Transmit, WindowChange, CERTIFICATE, KEY,
+    PROTOCOL, SERVER_NAME,
 };
 use midflight_sim::{End, TransportEvent};
 use midflight_study::QuicStack;
@@ -257,7 +257,7 @@ impl Machine for PythonMachine {
     fn take(
         &mut self,
         now: Instant,
-        from: SocketAddr,
+        (from, _to): (SocketAddr, SocketAddr),
         _ecn: u8,
         payload: &[u8],
     ) -> Result<(), String> {
@@ -268,11 +268,7 @@ impl Machine for PythonMachine {
         })
     }
 
-    fn transmit(
-        &mut self,
-        now: Instant,
-        buf: &mut Vec<u8>,
-    ) -> Result<Option<(SocketAddr, u8)>, String> {
+    fn transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Result<Option<Transmit>, String> {
         if self.ready.is_empty() && self.is_dirty {
             self.fill(now)?;
         }
@@ -281,7 +277,11 @@ impl Machine for PythonMachine {
                 foreign::packet(true, number, &payload);
             }
             buf.extend(ready.bytes);
-            (ready.to, 0)
+            Transmit {
+                to: ready.to,
+                from: None,
+                ecn: 0,
+            }
         }))
     }
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use midflight_control::Notice;
@@ -25,7 +25,12 @@ pub(crate) struct Driver {
     side: End,
     sends: bool,
     machine: Box<dyn Machine>,
+    /// The address of its node, and those that it has had.
     local: SocketAddrV4,
+    others: Vec<SocketAddrV4>,
+    /// Its connection may have several paths. The one over which data was sent last.
+    is_multipath: bool,
+    in_use: u64,
     migrates: bool,
     /// Whether it uses a notice.
     resumes: bool,
@@ -39,7 +44,7 @@ pub(crate) struct Driver {
     buf: Vec<u8>,
     due: Option<Instant>,
     /// The window reported last.
-    has_window: bool,
+    window: Option<u64>,
     /// When the last recovery began, until something is acknowledged that was sent since.
     recovery: Option<Instant>,
     /// Losses of what was sent up to then belong to a recovery that has begun.
@@ -66,6 +71,9 @@ impl Driver {
             sends: side == flow.sender,
             machine,
             local: flow.address(side),
+            others: Vec::new(),
+            is_multipath: flow.multipath,
+            in_use: 0,
             migrates: flow.migrates,
             resumes: flow.resumes,
             peer: None,
@@ -75,7 +83,7 @@ impl Driver {
             reports: VecDeque::new(),
             buf: Vec::new(),
             due: None,
-            has_window: false,
+            window: None,
             recovery: None,
             recovered: None,
             lost: 0,
@@ -123,30 +131,35 @@ impl Driver {
         self.reports.push_back(Report::Transport(event));
     }
 
-    /// Reports what was observed; what the last packet sent carries.
-    fn tell(&mut self, now: Instant) -> Carries {
-        let mut carries = Carries::Unknown;
+    /// Reports what was observed; what the last packet sent carries, and its path.
+    fn tell(&mut self, now: Instant) -> (Carries, u64) {
+        let (mut carries, mut on) = (Carries::Unknown, 0);
         let mut observed = std::mem::take(&mut self.observed);
         for what in observed.drain(..) {
             match what {
                 Observation::Packet {
                     sent: true,
+                    path,
                     number,
                     frames,
                 } => {
+                    on = path;
                     if frames.contains(&ObservedFrame::PathChallenge) {
                         self.transport(TransportEvent::Challenge);
                     }
                     if self.sends {
-                        carries = self.ledger.sent(number, &frames, now);
-                    } else if frames.iter().any(|f| matches!(f, ObservedFrame::Ack(_))) {
+                        carries = self.ledger.sent((path, number), &frames, now);
+                    } else if frames
+                        .iter()
+                        .any(|f| matches!(f, ObservedFrame::Ack { .. }))
+                    {
                         carries = Carries::Ack;
                     }
                 }
                 Observation::Packet { frames, .. } if self.sends => {
                     for frame in &frames {
-                        if let ObservedFrame::Ack(ranges) = frame {
-                            self.acked(now, ranges);
+                        if let ObservedFrame::Ack { path, ranges } = frame {
+                            self.acked(now, *path, ranges);
                         }
                     }
                 }
@@ -156,12 +169,14 @@ impl Driver {
                     let by = match by {
                         WindowChange::Acked => Author::Controller,
                         WindowChange::Lost => Author::Recovery,
-                        WindowChange::New if self.has_window => Author::Path,
+                        WindowChange::New if self.window.is_some() => Author::Path,
                         WindowChange::New => Author::Handshake,
                     };
-                    self.has_window = true;
-                    let to = bytes as f64 / DATAGRAM_BYTES;
-                    self.sender(SenderEvent::Cwnd { to, by });
+                    // Each path has a window.
+                    let here = self.machine.window(self.in_use);
+                    if here.is_none() || here != self.window {
+                        self.window(here.unwrap_or(bytes), by);
+                    }
                 }
                 Observation::Said(message) => self.said(message),
                 Observation::Secret(line) => self.transport(TransportEvent::Secret(line.into())),
@@ -172,11 +187,28 @@ impl Driver {
         let events = outcome.events.drain(..).map(Report::Transport);
         let read = outcome.read.drain(..).map(Report::Read);
         self.reports.extend(events.chain(read));
-        carries
+        (carries, on)
     }
 
-    fn acked(&mut self, now: Instant, ranges: &[(u64, u64)]) {
-        let Some(acked) = self.ledger.on_ack(ranges) else {
+    fn window(&mut self, bytes: u64, by: Author) {
+        self.window = Some(bytes);
+        let to = bytes as f64 / DATAGRAM_BYTES;
+        self.sender(SenderEvent::Cwnd { to, by });
+    }
+
+    /// Data is sent over a path, on which the client has this address.
+    fn uses(&mut self, path: u64, client: SocketAddrV4) {
+        if std::mem::replace(&mut self.in_use, path) == path {
+            return;
+        }
+        self.transport(TransportEvent::PathUsed(client.to_string().into()));
+        if let Some(bytes) = self.machine.window(path) {
+            self.window(bytes, Author::Path);
+        }
+    }
+
+    fn acked(&mut self, now: Instant, path: u64, ranges: &[(u64, u64)]) {
+        let Some(acked) = self.ledger.on_ack(path, ranges) else {
             return;
         };
         self.reports.push_back(Report::Acked {
@@ -228,6 +260,14 @@ impl Driver {
                     self.transport(TransportEvent::AmplificationLimit);
                 }
             }
+            // The server learns of a path by its first packet.
+            Message::PathAdded => {
+                let found = self.machine.peer().filter(|_| self.side == End::Server);
+                if let Some(address) = found {
+                    self.is_limited = false;
+                    self.transport(TransportEvent::PathFound(address.to_string().into()));
+                }
+            }
             Message::Migration => {
                 self.is_limited = false;
                 let now = self.machine.peer();
@@ -271,7 +311,8 @@ impl Stack for Driver {
             return;
         };
         let from = SocketAddr::V4(received.from);
-        self.call(|machine| machine.take(now, from, received.ecn, received.payload));
+        let ends = (from, SocketAddr::V4(received.to));
+        self.call(|machine| machine.take(now, ends, received.ecn, received.payload));
         if self.side == End::Server && self.peer.is_none() {
             self.peer = Some(from);
         }
@@ -286,14 +327,20 @@ impl Stack for Driver {
         let mut buf = std::mem::take(&mut self.buf);
         buf.clear();
         let sent = self.call(|machine| machine.transmit(now, &mut buf));
-        let carries = self.tell(now);
-        let datagram = if let Some((SocketAddr::V4(to), ecn)) = sent.flatten() {
-            let bytes = encode(self.local, to, ecn, &buf);
-            Some(Outgoing { bytes, carries })
+        let (carries, path) = self.tell(now);
+        let mut datagram = None;
+        if let Some((SocketAddr::V4(to), one)) = sent.flatten().map(|one| (one.to, one)) {
+            let is_it = |other: &&SocketAddrV4| Some(IpAddr::V4(*other.ip())) == one.from;
+            let from = self.others.iter().find(is_it).copied();
+            let from = from.unwrap_or(self.local);
+            if matches!(carries, Carries::Data { .. }) {
+                self.uses(path, if self.side == End::Client { from } else { to });
+            }
+            let bytes = encode(from, to, one.ecn, &buf);
+            datagram = Some(Outgoing { bytes, carries });
         } else {
             self.wake();
-            None
-        };
+        }
         self.buf = buf;
         datagram
     }
@@ -311,6 +358,16 @@ impl Stack for Driver {
             return;
         }
         self.call(|machine| machine.on_timeout(now));
+        self.tell(now);
+    }
+
+    fn on_second_address(&mut self, now: Instant, address: SocketAddrV4) {
+        if !self.is_multipath {
+            return self.on_address(now, address);
+        }
+        self.others.push(self.local);
+        self.local = address;
+        self.call(|machine| machine.on_second_address(now, SocketAddr::V4(address)));
         self.tell(now);
     }
 
@@ -358,6 +415,7 @@ mod tests {
             idle: None,
             streams: 1,
             migrates: true,
+            multipath: false,
             resumes: false,
             sender: End::Server,
             total: None,
@@ -452,6 +510,7 @@ mod tests {
                 nodes: [client, server],
                 ends: [Box::new(faulty), Box::new(driver(End::Server))],
                 addresses: vec![(flow().client, client)],
+                exits: Vec::new(),
                 data: Some(flow().data()),
             }],
             ..WorldConfig::default()

@@ -80,6 +80,14 @@ pub enum Refused {
     /// It keeps its window at a migration.
     #[error("the stack \"{0}\" keeps its window at a migration, so no path begins with another one; expected resume = false")]
     KeepsWindow(&'static str),
+    /// Its connections have one path.
+    #[error(
+        "the stack \"{0}\" has one path at a time; expected multipath = false, or stack = \"noq\""
+    )]
+    OnePath(&'static str),
+    /// A client with several paths knows its addresses.
+    #[error("a client that opens a second path knows its address, and migration is \"passive\"; expected migration = \"active\", or multipath = false")]
+    Unaware,
     /// Its TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Broken(String),
@@ -157,6 +165,14 @@ impl QuicStack {
         match self {
             Self::Quinn | Self::Noq => true,
             Self::Aioquic => false,
+        }
+    }
+
+    /// Whether its connections can have several paths at a time.
+    pub fn has_multipath(self) -> bool {
+        match self {
+            Self::Noq => true,
+            Self::Quinn | Self::Aioquic => false,
         }
     }
 
@@ -248,6 +264,9 @@ pub struct Flow {
     pub streams: u64,
     /// The client knows its new address and migrates; otherwise the server detects it.
     pub migrates: bool,
+    /// Both ends negotiate several paths (draft-ietf-quic-multipath). With a second address the client opens a path, and closes
+    /// the old one when the new one is validated.
+    pub multipath: bool,
     /// After a handoff notice a path begins with half of the link's bandwidth-delay product in the
     /// notice.
     pub resumes: bool,
@@ -275,6 +294,12 @@ impl Flow {
         stack.check()?;
         if stack.always_encrypts() && !self.tls {
             return Err(Refused::AlwaysEncrypts(stack.name()));
+        }
+        if self.multipath && !stack.has_multipath() {
+            return Err(Refused::OnePath(stack.name()));
+        }
+        if self.multipath && !self.migrates {
+            return Err(Refused::Unaware);
         }
         if self.resumes && !stack.starts_afresh() {
             return Err(Refused::KeepsWindow(stack.name()));

@@ -14,7 +14,7 @@ use midflight_units::Instant;
 use crate::driver::Driver;
 use crate::flow::{Flow, QuicStack, Refused};
 use crate::machine::{derive, shares};
-pub use crate::machine::{Machine, Outcome};
+pub use crate::machine::{Machine, Outcome, Transmit};
 use crate::observation::{observe, observe_packet, Observation};
 pub use crate::observation::{Message, WindowChange};
 
@@ -107,7 +107,7 @@ pub(crate) fn end(flow: &Flow, side: End) -> Result<Box<dyn Stack>, Refused> {
 
 /// A packet behind the handshake is sent or has been received; `payload` is not encrypted.
 pub fn packet(sent: bool, number: u64, payload: &[u8]) {
-    observe_packet(sent, number, payload);
+    observe_packet(sent, 0, number, payload);
 }
 
 /// Losses, as reported to the congestion controller: when the newest of the packets was sent.

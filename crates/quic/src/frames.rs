@@ -10,8 +10,8 @@ pub(crate) enum Frame<'a> {
         offset: u64,
         length: u64,
     },
-    /// An acknowledgment.
-    Ack(Ranges<'a>),
+    /// An acknowledgment of packets of a path.
+    Ack(u64, Ranges<'a>),
     /// Something else that is acknowledged.
     Eliciting,
     PathChallenge,
@@ -94,23 +94,26 @@ impl<'a> Frames<'a> {
                 Frame::Other
             }
             0x01 | 0x1e | 0x1f => Frame::Eliciting,
-            0x02 | 0x03 => {
+            // ACK, and PATH_ACK of draft-ietf-quic-multipath section 4.1.
+            0x02 | 0x03 | 0x3e | 0x3f => {
+                let path = if kind < 0x3e { 0 } else { reader.number()? };
                 let largest = reader.number()?;
                 let _delay = reader.number()?;
                 let (left, length) = (reader.number()?, reader.number()?);
                 let rest = reader.0;
                 reader.numbers(usize::try_from(left).ok()?.checked_mul(2)?)?;
-                if kind == 0x03 {
+                if kind & 1 == 1 {
                     reader.numbers(3)?;
                 }
                 let next = Some((largest, length));
-                Frame::Ack(Ranges { next, left, rest })
+                Frame::Ack(path, Ranges { next, left, rest })
             }
             0x04 => {
                 reader.numbers(3)?;
                 Frame::Eliciting
             }
-            0x05 | 0x11 | 0x15 => {
+            // Those of draft-ietf-quic-multipath: PATH_ABANDON, PATH_STATUS_BACKUP, PATH_STATUS_AVAILABLE.
+            0x05 | 0x11 | 0x15 | 0x3e75..=0x3e77 => {
                 reader.numbers(2)?;
                 Frame::Eliciting
             }
@@ -163,6 +166,22 @@ impl<'a> Frames<'a> {
             // ACK_FREQUENCY (draft-ietf-quic-ack-frequency).
             0xaf => {
                 reader.numbers(4)?;
+                Frame::Eliciting
+            }
+            // draft-ietf-quic-multipath: PATH_NEW_CONNECTION_ID.
+            0x3e78 => {
+                reader.numbers(3)?;
+                let length = reader.bytes(1)?[0];
+                reader.bytes(u64::from(length) + 16)?;
+                Frame::Eliciting
+            }
+            // PATH_RETIRE_CONNECTION_ID, MAX_PATH_ID, PATHS_BLOCKED, PATH_CIDS_BLOCKED.
+            0x3e79..=0x3e7c => {
+                reader.numbers(if kind == 0x3e7a || kind == 0x3e7b {
+                    1
+                } else {
+                    2
+                })?;
                 Frame::Eliciting
             }
             // DATAGRAM (RFC 9221).
@@ -228,8 +247,11 @@ mod tests {
         bytes.extend([1; 8]);
         bytes.extend([0x08, 7, 5, 5, 5]);
         let frames: Vec<Frame> = Frames::new(&bytes).collect();
-        assert!(matches!(frames[..], [Frame::Other, Frame::Ack(_), _, _, _]));
-        let Frame::Ack(ranges) = frames[1].clone() else {
+        assert!(matches!(
+            frames[..],
+            [Frame::Other, Frame::Ack(0, _), _, _, _]
+        ));
+        let Frame::Ack(_, ranges) = frames[1].clone() else {
             return;
         };
         assert_eq!(ranges.collect::<Vec<_>>(), [(7, 9), (2, 4)]);
@@ -249,6 +271,23 @@ mod tests {
                 },
             ]
         );
+    }
+
+    #[test]
+    fn frames_of_several_paths_are_read() {
+        // PATH_ACK with ECN counts of path 1, PATH_ABANDON of path 0, PATH_STATUS_BACKUP, PATH_NEW_CONNECTION_ID with one of a
+        // byte, MAX_PATH_ID, PING.
+        let mut bytes = vec![0x3f, 1, 9, 0, 0, 2, 1, 1, 1];
+        bytes.extend([0x7e, 0x75, 0, 0, 0x7e, 0x76, 1, 1, 0x7e, 0x78, 1, 0, 0, 1]);
+        bytes.extend([5; 17]);
+        bytes.extend([0x7e, 0x7a, 3, 0x01]);
+        let frames: Vec<Frame> = Frames::new(&bytes).collect();
+        let ranges = match frames.first().cloned() {
+            Some(Frame::Ack(1, ranges)) => ranges.collect(),
+            _ => Vec::new(),
+        };
+        assert_eq!(ranges, [(7, 9)], "{frames:?}");
+        assert_eq!(frames[1..], [const { Frame::Eliciting }; 5]);
     }
 
     #[test]

@@ -73,17 +73,24 @@ pub(crate) struct Acked {
     pub(crate) rtt_from: Option<Instant>,
 }
 
+/// The packets with data of one path, whose numbers are a series of their own.
+#[derive(Clone, Debug, Default)]
+struct Series {
+    /// Packets by their numbers, from `first` on.
+    packets: VecDeque<Option<Sent>>,
+    first: u64,
+    /// The ranges of the last acknowledgment.
+    last: SmallVec<[(u64, u64); 4]>,
+    largest: Option<u64>,
+}
+
 /// The packets with data of one end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     order: Order,
-    /// Packets by their numbers, from `first` on.
-    packets: VecDeque<Option<Sent>>,
-    first: u64,
+    /// By the number of their path.
+    paths: SmallVec<[Series; 1]>,
     acked: ByteSet,
-    /// The ranges of the last acknowledgment.
-    last: SmallVec<[(u64, u64); 4]>,
-    largest: Option<u64>,
 }
 
 impl Ledger {
@@ -92,8 +99,22 @@ impl Ledger {
         self.acked.below()
     }
 
-    /// A packet is sent; what it carries.
-    pub(crate) fn sent(&mut self, number: u64, frames: &[ObservedFrame], now: Instant) -> Carries {
+    /// The packets of a path.
+    fn path(&mut self, path: u64) -> &mut Series {
+        let path = path as usize;
+        if self.paths.len() <= path {
+            self.paths.resize(path + 1, Series::default());
+        }
+        &mut self.paths[path]
+    }
+
+    /// A packet of a path is sent; what it carries.
+    pub(crate) fn sent(
+        &mut self,
+        (path, number): (u64, u64),
+        frames: &[ObservedFrame],
+        now: Instant,
+    ) -> Carries {
         let mut pieces = Pieces::new();
         let (mut is_ack, mut retransmission) = (false, None);
         for frame in frames {
@@ -102,7 +123,7 @@ impl Ledger {
                     let had = self.order.number(*id, *offset, *length, &mut pieces);
                     retransmission.get_or_insert(had);
                 }
-                ObservedFrame::Ack(_) => is_ack = true,
+                ObservedFrame::Ack { .. } => is_ack = true,
                 _ => {}
             }
         }
@@ -116,13 +137,14 @@ impl Ledger {
         if retransmission == Some(true) {
             self.note_repetition(&pieces);
         }
-        if self.packets.is_empty() {
-            self.first = number;
+        let series = self.path(path);
+        if series.packets.is_empty() {
+            series.first = number;
         }
-        while self.first + (self.packets.len() as u64) < number {
-            self.packets.push_back(None);
+        while series.first + (series.packets.len() as u64) < number {
+            series.packets.push_back(None);
         }
-        self.packets.push_back(Some(Sent {
+        series.packets.push_back(Some(Sent {
             pieces: pieces.clone(),
             at: now,
             repeated: false,
@@ -140,7 +162,8 @@ impl Ledger {
             sent.pieces.iter().any(with)
         };
         // Data that are sent again are those of an old packet.
-        for sent in self.packets.iter_mut().flatten() {
+        let packets = self.paths.iter_mut().flat_map(|path| &mut path.packets);
+        for sent in packets.flatten() {
             if overlaps(sent) {
                 sent.repeated = true;
                 break;
@@ -148,54 +171,56 @@ impl Ledger {
         }
     }
 
-    /// An acknowledgment has come.
-    pub(crate) fn on_ack(&mut self, ranges: &[(u64, u64)]) -> Option<Acked> {
+    /// An acknowledgment of packets of a path has come.
+    pub(crate) fn on_ack(&mut self, path: u64, ranges: &[(u64, u64)]) -> Option<Acked> {
+        let Self { paths, acked, .. } = self;
+        let series = paths.get_mut(usize::try_from(path).ok()?)?;
         let mut newest: Option<u64> = None;
         let (mut cause, mut spurious, mut any) = (Instant::ZERO, 0, false);
-        let last = std::mem::take(&mut self.last);
+        let last = std::mem::take(&mut series.last);
         for &(from, until) in ranges {
-            if until < self.first {
+            if until < series.first {
                 break;
             }
             // What the last one had of this range is known.
             let known = last.iter().find(|range| range.0 == from);
-            let from = known.map_or(from, |range| range.1 + 1).max(self.first);
+            let from = known.map_or(from, |range| range.1 + 1).max(series.first);
             for number in from..=until {
-                let slot = (number - self.first) as usize;
-                let Some(sent) = self.packets.get_mut(slot).and_then(Option::take) else {
+                let slot = (number - series.first) as usize;
+                let Some(sent) = series.packets.get_mut(slot).and_then(Option::take) else {
                     continue;
                 };
                 any = true;
                 newest = newest.max(Some(number));
                 cause = cause.max(sent.at);
-                let is_new = sent.pieces.iter().any(|piece| !self.acked.has(*piece));
+                let is_new = sent.pieces.iter().any(|piece| !acked.has(*piece));
                 spurious += u32::from(sent.repeated && is_new);
                 for piece in sent.pieces {
-                    self.acked.add(piece);
+                    acked.add(piece);
                 }
             }
         }
-        self.last = ranges.into();
+        series.last = ranges.into();
         // What all arrived in other packets explains nothing any more.
         let is_over = |sent: &Option<Sent>, acked: &ByteSet| {
             let all = |sent: &Sent| sent.pieces.iter().all(|piece| acked.has(*piece));
             sent.as_ref().is_none_or(all)
         };
-        while self
+        while series
             .packets
             .front()
-            .is_some_and(|sent| is_over(sent, &self.acked))
+            .is_some_and(|sent| is_over(sent, acked))
         {
-            self.packets.pop_front();
-            self.first += 1;
+            series.packets.pop_front();
+            series.first += 1;
         }
         if !any {
             return None;
         }
-        let rtt_from = (newest > self.largest).then_some(cause);
-        self.largest = self.largest.max(newest);
+        let rtt_from = (newest > series.largest).then_some(cause);
+        series.largest = series.largest.max(newest);
         Some(Acked {
-            below: self.acked.below(),
+            below: acked.below(),
             cause,
             spurious,
             rtt_from,
@@ -222,7 +247,8 @@ mod tests {
             pieces: pieces.into(),
             retransmission,
         };
-        let sent = |ledger: &mut Ledger, n, frames: &[ObservedFrame]| ledger.sent(n, frames, at(n));
+        let sent =
+            |ledger: &mut Ledger, n, frames: &[ObservedFrame]| ledger.sent((0, n), frames, at(n));
         assert_eq!(
             sent(&mut ledger, 5, &[stream(0, 0, 10)]),
             data(&[(0, 10)], false)
@@ -232,7 +258,14 @@ mod tests {
             data(&[(10, 20)], false)
         );
         assert_eq!(
-            sent(&mut ledger, 7, &[ObservedFrame::Ack(SmallVec::new())]),
+            sent(
+                &mut ledger,
+                7,
+                &[ObservedFrame::Ack {
+                    path: 0,
+                    ranges: SmallVec::new()
+                }]
+            ),
             Carries::Ack
         );
         assert_eq!(sent(&mut ledger, 8, &[]), Carries::Unknown);
@@ -246,7 +279,7 @@ mod tests {
             sent(&mut ledger, 10, &[stream(0, 5, 8)]),
             data(&[(5, 10), (20, 23)], true)
         );
-        let acked = ledger.on_ack(&[(5, 5)]);
+        let acked = ledger.on_ack(0, &[(5, 5)]);
         let first = Acked {
             below: 10,
             cause: at(5),
@@ -254,17 +287,37 @@ mod tests {
             rtt_from: Some(at(5)),
         };
         assert_eq!(acked, Some(first));
-        let acked = ledger.on_ack(&[(9, 10), (5, 5)]);
+        let acked = ledger.on_ack(0, &[(9, 10), (5, 5)]);
         assert_eq!(
             acked.map(|acked| (acked.below, acked.spurious)),
             Some((10, 0))
         );
-        assert_eq!(ledger.on_ack(&[(9, 10), (5, 5)]), None);
-        let acked = ledger.on_ack(&[(5, 10)]);
+        assert_eq!(ledger.on_ack(0, &[(9, 10), (5, 5)]), None);
+        let acked = ledger.on_ack(0, &[(5, 10)]);
         assert_eq!(
             acked.map(|acked| (acked.below, acked.rtt_from)),
             Some((30, None))
         );
-        assert!(ledger.packets.is_empty());
+        assert!(ledger.paths[0].packets.is_empty());
+    }
+
+    #[test]
+    fn each_path_has_its_own_numbers() {
+        let mut ledger = Ledger::default();
+        ledger.sent((0, 4), &[stream(0, 0, 10)], at(4));
+        ledger.sent((1, 0), &[stream(0, 10, 10)], at(5));
+        // What was lost on one path is sent again on the other.
+        ledger.sent((1, 1), &[stream(0, 0, 10)], at(6));
+        assert_eq!(ledger.on_ack(2, &[(0, 4)]), None);
+        let acked = ledger.on_ack(1, &[(0, 1)]);
+        assert_eq!(
+            acked.map(|acked| (acked.below, acked.spurious)),
+            Some((20, 0))
+        );
+        let late = ledger.on_ack(0, &[(4, 4)]);
+        assert_eq!(
+            late.map(|acked| (acked.below, acked.rtt_from)),
+            Some((20, Some(at(4))))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What a driver needs of a stack, and the clock of stacks.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 #[cfg(any(feature = "quinn", feature = "noq"))]
 use std::sync::OnceLock;
 #[cfg(any(feature = "quinn", feature = "noq"))]
@@ -19,27 +19,23 @@ pub trait Machine: Send + Sync {
     /// The message of the stack.
     fn connect(&mut self, now: Instant) -> Result<(), String>;
 
-    /// A datagram has arrived, with these bits of ECN.
+    /// A datagram has arrived from one address at another, with these bits of ECN.
     ///
     /// # Errors
     /// The message of the stack.
     fn take(
         &mut self,
         now: Instant,
-        from: SocketAddr,
+        ends: (SocketAddr, SocketAddr),
         ecn: u8,
         payload: &[u8],
     ) -> Result<(), String>;
 
-    /// The next datagram: written to `buf`, where to and with which bits of ECN.
+    /// The next datagram, written to `buf`.
     ///
     /// # Errors
     /// The message of the stack.
-    fn transmit(
-        &mut self,
-        now: Instant,
-        buf: &mut Vec<u8>,
-    ) -> Result<Option<(SocketAddr, u8)>, String>;
+    fn transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Result<Option<Transmit>, String>;
 
     /// Its timer is due.
     ///
@@ -67,13 +63,26 @@ pub trait Machine: Send + Sync {
         migrates: bool,
     ) -> Result<(), String>;
 
+    /// It has this address too. A stack that knows one path at a time migrates to it.
+    ///
+    /// # Errors
+    /// The message of the stack.
+    fn on_second_address(&mut self, now: Instant, address: SocketAddr) -> Result<(), String> {
+        self.on_address(now, address, true)
+    }
+
+    /// The window of a path in bytes, if the stack has several.
+    fn window(&self, _path: u64) -> Option<u64> {
+        None
+    }
+
     /// The next path begins with so many bytes.
     fn resume(&mut self, bytes: u64);
 
     /// Whether there is a connection.
     fn has_connection(&self) -> bool;
 
-    /// The address of the other end on the path in use.
+    /// The address of the other end on the path in use, of several on the newest one.
     fn peer(&self) -> Option<SocketAddr>;
 
     /// How many packets it has taken for lost.
@@ -81,6 +90,17 @@ pub trait Machine: Send + Sync {
 
     /// What there is to report.
     fn outcome(&mut self) -> &mut Outcome;
+}
+
+/// A datagram to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddr,
+    /// Where from, if the stack says so; otherwise from the node's present address.
+    pub from: Option<IpAddr>,
+    /// Its bits of ECN.
+    pub ecn: u8,
 }
 
 /// What comes of calls of a stack, besides its packets.

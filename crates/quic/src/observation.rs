@@ -26,6 +26,8 @@ pub(crate) enum Observation {
     /// A packet behind the handshake is about to be encrypted, or has been decrypted.
     Packet {
         sent: bool,
+        /// The path that its number belongs to.
+        path: u64,
         number: u64,
         frames: SmallVec<[ObservedFrame; 2]>,
     },
@@ -47,17 +49,23 @@ pub(crate) enum ObservedFrame {
         offset: u64,
         length: u64,
     },
-    /// From the highest range down.
-    Ack(SmallVec<[(u64, u64); 4]>),
+    Ack {
+        path: u64,
+        /// From the highest range down.
+        ranges: SmallVec<[(u64, u64); 4]>,
+    },
     PathChallenge,
     PathResponse,
 }
 
 /// Records a packet with the frames of its payload.
-pub(crate) fn observe_packet(sent: bool, number: u64, payload: &[u8]) {
+pub(crate) fn observe_packet(sent: bool, path: u64, number: u64, payload: &[u8]) {
     let known = |frame| match frame {
         Frame::Stream { id, offset, length } => Some(ObservedFrame::Stream { id, offset, length }),
-        Frame::Ack(ranges) => Some(ObservedFrame::Ack(ranges.collect())),
+        Frame::Ack(path, ranges) => Some(ObservedFrame::Ack {
+            path,
+            ranges: ranges.collect(),
+        }),
         Frame::PathChallenge => Some(ObservedFrame::PathChallenge),
         Frame::PathResponse => Some(ObservedFrame::PathResponse),
         Frame::Eliciting | Frame::Other => None,
@@ -65,6 +73,7 @@ pub(crate) fn observe_packet(sent: bool, number: u64, payload: &[u8]) {
     let frames = Frames::new(payload).filter_map(known).collect();
     observe(Observation::Packet {
         sent,
+        path,
         number,
         frames,
     });
@@ -90,6 +99,8 @@ pub enum Message {
     AmplificationLimit,
     /// The other end has another address.
     Migration,
+    /// There is one more path.
+    PathAdded,
     /// The path is validated.
     Validated,
     /// It is not, and the old one is in use again.
@@ -98,10 +109,11 @@ pub enum Message {
 
 impl Message {
     /// Messages by how they begin.
-    const ALL: [(&'static str, Self); 6] = [
+    const ALL: [(&'static str, Self); 7] = [
         ("PTO fired", Self::ProbeTimeout),
         ("blocked by anti-amplification", Self::AmplificationLimit),
         ("migration initiated", Self::Migration),
+        ("path added", Self::PathAdded),
         ("new path validated", Self::Validated),
         ("path validation failed", Self::ValidationFailed),
         ("path migration validation failed", Self::ValidationFailed),

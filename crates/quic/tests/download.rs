@@ -73,6 +73,7 @@ fn flow(stack: QuicStack, congestion: Congestion) -> Flow {
         idle: None,
         streams: 1,
         migrates: true,
+        multipath: false,
         resumes: false,
         sender: End::Server,
         total: Some(BYTES),
@@ -111,6 +112,7 @@ fn run(flow: &Flow, gap: Option<u64>) -> (Digest, Seen) {
             nodes: [CLIENT, SERVER],
             ends: flow.ends().unwrap_or_else(|e| panic!("{e}")),
             addresses: vec![(flow.client, CLIENT), (other, CLIENT)],
+            exits: Vec::new(),
             data: Some(flow.data()),
         }],
         ..WorldConfig::default()

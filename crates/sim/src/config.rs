@@ -108,6 +108,8 @@ pub enum Action {
     Attached(FlowId, u8, Notice),
     /// The client of a datagram flow, or the node of a QUIC receiver, changes to the address with this number.
     Address(FlowId, u16),
+    /// The client of a datagram flow gets the address with this number too: it is on another link, and still on the one before.
+    SecondAddress(FlowId, u16),
     /// Agents at nodes are notified that a mobile node has left its link, or is at a station.
     Attach {
         /// The mobile node.
@@ -134,6 +136,7 @@ impl Action {
             | Self::Foresee(flow, _)
             | Self::Attached(flow, ..)
             | Self::Address(flow, _)
+            | Self::SecondAddress(flow, _)
             | Self::Forge(flow, ..) => Some(flow),
             _ => None,
         }

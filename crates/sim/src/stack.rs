@@ -11,6 +11,7 @@ use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
 use crate::config::NodeId;
+use crate::link::LinkId;
 
 /// One endpoint of a datagram flow, without I/O: the world carries its datagrams and owns time. After every call the
 /// world calls [`Self::poll_datagram`] until it returns none, and then [`Self::next_timeout`].
@@ -51,6 +52,11 @@ pub trait Stack: Debug + Send + Sync {
 
     /// The address of the host, or of a NAT on its path, has changed to this.
     fn on_address(&mut self, _now: Instant, _address: SocketAddrV4) {}
+
+    /// The host has this address too, on another link. The one before still works.
+    fn on_second_address(&mut self, now: Instant, address: SocketAddrV4) {
+        self.on_address(now, address);
+    }
 
     /// A copy in the same state; none if it cannot be copied. The copy of a world fails when it needs an endpoint that
     /// could not be copied.
@@ -130,6 +136,14 @@ pub enum TransportEvent {
         /// Only the port has changed.
         port_only: bool,
     },
+    /// The client opens a path from this address beside the one in use (draft-ietf-quic-multipath).
+    PathOpened(Arc<str>),
+    /// The first packet over it has reached the server: the client's address on it.
+    PathFound(Arc<str>),
+    /// The sender of the data sends over another of several paths: the client's address on it.
+    PathUsed(Arc<str>),
+    /// The client closes the path from this address.
+    PathClosed(Arc<str>),
     /// It has begun to validate a path.
     Challenge,
     /// A path is validated.
@@ -163,6 +177,10 @@ impl TransportEvent {
             Self::Established => "established",
             Self::Migrates => "migrates",
             Self::Migrated { .. } => "migrated",
+            Self::PathOpened(_) => "path_opened",
+            Self::PathFound(_) => "path_found",
+            Self::PathUsed(_) => "path_used",
+            Self::PathClosed(_) => "path_closed",
             Self::Challenge => "path_challenge",
             Self::Validated => "path_validated",
             Self::ValidationFailed => "path_failed",
@@ -187,7 +205,12 @@ impl TransportEvent {
     pub fn detail(&self) -> &str {
         match self {
             Self::Migrated { port_only: true } => "port only",
-            Self::Closed(text) | Self::Secret(text) => text,
+            Self::Closed(text)
+            | Self::Secret(text)
+            | Self::PathOpened(text)
+            | Self::PathFound(text)
+            | Self::PathUsed(text)
+            | Self::PathClosed(text) => text,
             _ => "",
         }
     }
@@ -203,6 +226,9 @@ pub struct StackConfig {
     /// Addresses that the client may have, each with the node where it receives packets to it; the first is the initial
     /// one. Datagrams to other addresses go to their nodes.
     pub addresses: Vec<(SocketAddrV4, NodeId)>,
+    /// The first links of the client's datagrams with these source addresses. Those with other addresses take the route of
+    /// its node.
+    pub exits: Vec<(Ipv4Addr, LinkId)>,
     /// A description of its data, if its stacks report it.
     pub data: Option<DataConfig>,
 }
@@ -228,6 +254,12 @@ impl DataConfig {
             _ => 1 + byte / bytes,
         }
     }
+}
+
+/// The source of an IPv4 datagram.
+pub(crate) fn source(datagram: &[u8]) -> Option<Ipv4Addr> {
+    let octets: [u8; 4] = datagram.get(12..16)?.try_into().ok()?;
+    Some(Ipv4Addr::from(octets))
 }
 
 /// The destination of an IPv4 datagram.

@@ -543,7 +543,9 @@ impl<O: Observer> World<O> {
                 // Segments that waited may be sent now.
                 self.acknowledge(flow, None);
             }
-            Action::Address(flow, number) => self.readdress(flow, number),
+            Action::Address(flow, number) | Action::SecondAddress(flow, number) => {
+                self.readdress(flow, number);
+            }
             Action::Attach { mobile, to } => self.attach(mobile, to),
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);

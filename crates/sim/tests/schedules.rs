@@ -119,6 +119,7 @@ fn world(
             Box::new(Playback(VecDeque::new())),
         ],
         addresses: Vec::new(),
+        exits: Vec::new(),
         data: None,
     };
     let routes = [(FROM, TO, id(0)), (TO, FROM, id(1))];

@@ -155,6 +155,7 @@ fn world(can_be_copied: bool) -> (Watched, FlowId) {
         nodes: [MOBILE, SERVER],
         ends: [Box::new(client), Box::new(server)],
         addresses: Vec::new(),
+        exits: Vec::new(),
         data: None,
     };
     let config = WorldConfig {
@@ -257,6 +258,7 @@ fn an_end_is_woken_from_outside_once() {
         nodes: [MOBILE, SERVER],
         ends: ends.map(|end| Box::new(end) as Box<dyn Stack>),
         addresses: Vec::new(),
+        exits: Vec::new(),
         data: None,
     };
     let config = WorldConfig {
@@ -325,6 +327,7 @@ fn a_stack_may_want_no_other_timeout() {
             nodes: [MOBILE, SERVER],
             ends: [Box::new(Few(client)), Box::new(Few(Vec::new()))],
             addresses: Vec::new(),
+            exits: Vec::new(),
             data: None,
         }],
         ..WorldConfig::default()

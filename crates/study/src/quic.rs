@@ -1,8 +1,8 @@
 //! Flows that run a QUIC stack.
 
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
-use midflight_sim::{End, NodeId, StackConfig};
+use midflight_sim::{End, LinkId, NodeId, StackConfig};
 
 use crate::error::StudyError;
 use crate::setup::FlowSetup;
@@ -13,6 +13,8 @@ pub(crate) struct QuicSetup {
     pub(crate) flow: midflight_quic::Flow,
     /// The client's addresses in order, each with the node where packets to it arrive.
     pub(crate) addresses: Vec<(SocketAddrV4, NodeId)>,
+    /// The first links of its datagrams, by their source address, if that determines them.
+    pub(crate) exits: Vec<(Ipv4Addr, LinkId)>,
 }
 
 /// The receiver's node of a flow with our own QUIC.
@@ -27,7 +29,11 @@ pub(crate) struct Client {
 impl FlowSetup {
     /// The endpoints of a flow that runs a QUIC stack.
     pub(crate) fn stack_config(&self) -> Option<Result<StackConfig, StudyError>> {
-        let QuicSetup { flow, addresses } = self.quic.as_deref()?;
+        let QuicSetup {
+            flow,
+            addresses,
+            exits,
+        } = self.quic.as_deref()?;
         let nodes = if self.up {
             [self.from, self.to]
         } else {
@@ -37,6 +43,7 @@ impl FlowSetup {
             nodes,
             ends,
             addresses: addresses.clone(),
+            exits: exits.clone(),
             data: Some(flow.data()),
         };
         let refused = |why| StudyError::Stack {

@@ -128,7 +128,7 @@ class Steps:
             return self.node_does(row)
         if row.event == "wake":
             return self.wake(row, first=True)
-        if row.event in ("migrates", "migrated"):
+        if row.event in ("migrates", "migrated", "path_opened", "path_found"):
             past = [one for one in self.history.path_changes if one["make_ns"] <= row.time_ns]
             moved = [(one["at_ns"], path_change_text(one), self.mark(one)) for one in past[-1:]]
             return [(row.time_ns, self.what(row), row.index), *moved], None

@@ -61,6 +61,8 @@ _MOST_NAMED = 8
 #: What happens to the path of a flow over QUIC: event, mark, and its words.
 PATH_EVENTS = (
     ("migrated", "v", "another address"),
+    ("path_opened", "v", "another path"),
+    ("path_used", ">", "data on another path"),
     ("path_validated", "^", "path validated"),
     ("path_failed", "X", "path not validated"),
 )

@@ -1,7 +1,7 @@
 //! An endpoint of the stack with one connection, and an application that sends data over it, or takes them.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ use super::session::{Null, ObservedClient, ObservedServer, SeededKey};
 use crate::driver::Driver;
 use crate::flow::Flow;
 use crate::foreign::SERVER_NAME;
-use crate::machine::{derive, from_std, shares, to_std, Machine, Outcome};
+use crate::machine::{derive, from_std, shares, to_std, Machine, Outcome, Transmit};
 
 /// What the application writes at a time.
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
@@ -64,7 +64,12 @@ pub(crate) struct StackEnd {
     /// Of the client.
     to_connect: Option<(ClientConfig, SocketAddr)>,
     connection: Option<(ConnectionHandle, Connection)>,
-    local_ip: IpAddr,
+    /// Its address, and the server's.
+    local: SocketAddr,
+    server: SocketAddr,
+    /// Its connection may have several paths.
+    is_multipath: bool,
+    paths: dialect::Paths,
     sends: bool,
     /// See [`ObservedControllers`].
     notice: Arc<AtomicU64>,
@@ -78,7 +83,7 @@ pub(crate) struct StackEnd {
 
 impl StackEnd {
     /// Passes events between connection and endpoint, and runs the application.
-    fn serve(&mut self) {
+    fn serve(&mut self, now: Instant) {
         let Some((handle, mut connection)) = self.connection.take() else {
             return;
         };
@@ -110,8 +115,13 @@ impl StackEnd {
                         .events
                         .push(TransportEvent::Closed(reason.into()));
                 }
-                _ => {}
+                event => self.paths.on_event(&event),
             }
+        }
+        if self.is_multipath {
+            let events = &mut self.outcome.events;
+            let now = to_std(now);
+            self.paths.settle(&mut connection, now, self.local, events);
         }
         self.connection = Some((handle, connection));
     }
@@ -180,14 +190,15 @@ impl Machine for StackEnd {
 
     fn take(
         &mut self,
-        now: Instant,
-        from: SocketAddr,
+        at: Instant,
+        (from, to): (SocketAddr, SocketAddr),
         ecn: u8,
         payload: &[u8],
     ) -> Result<(), String> {
-        let now = to_std(now);
+        let now = to_std(at);
         let (ecn, mut answer) = (EcnCodepoint::from_bits(ecn), Vec::new());
-        let (bytes, path) = (BytesMut::from(payload), (from, self.local_ip));
+        let to = if self.is_multipath { to } else { self.local };
+        let (bytes, path) = (BytesMut::from(payload), (from, to.ip()));
         let event = dialect::handle(&mut self.endpoint, now, path, ecn, bytes, &mut answer);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
@@ -207,26 +218,26 @@ impl Machine for StackEnd {
             }
             None => {}
         }
-        self.serve();
+        self.serve(at);
         Ok(())
     }
 
-    fn transmit(
-        &mut self,
-        now: Instant,
-        buf: &mut Vec<u8>,
-    ) -> Result<Option<(SocketAddr, u8)>, String> {
+    fn transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Result<Option<Transmit>, String> {
         let connection = self.connection.as_mut();
         let transmit = connection
             .and_then(|(_, connection)| connection.poll_transmit(to_std(now), dialect::ONE, buf));
-        Ok(transmit.map(|one| (one.destination, one.ecn.map_or(0, |ecn| ecn as u8))))
+        Ok(transmit.map(|one| Transmit {
+            to: one.destination,
+            from: one.src_ip.filter(|_| self.is_multipath),
+            ecn: one.ecn.map_or(0, |ecn| ecn as u8),
+        }))
     }
 
     fn on_timeout(&mut self, now: Instant) -> Result<(), String> {
         if let Some((_, connection)) = &mut self.connection {
             connection.handle_timeout(to_std(now));
         }
-        self.serve();
+        self.serve(now);
         Ok(())
     }
 
@@ -251,11 +262,36 @@ impl Machine for StackEnd {
         address: SocketAddr,
         migrates: bool,
     ) -> Result<(), String> {
-        self.local_ip = address.ip();
+        self.local = address;
         if let Some((_, connection)) = self.connection.as_mut().filter(|_| migrates) {
             dialect::migrate(connection, to_std(now));
         }
+        if self.is_multipath {
+            self.serve(now);
+        }
         Ok(())
+    }
+
+    fn on_second_address(&mut self, now: Instant, address: SocketAddr) -> Result<(), String> {
+        let ends = (address, self.server);
+        let connection = self.connection.as_mut().filter(|_| self.is_multipath);
+        let is_open = connection
+            .is_some_and(|(_, connection)| self.paths.open(connection, to_std(now), ends));
+        if is_open {
+            self.local = address;
+            let opened = TransportEvent::PathOpened(address.to_string().into());
+            self.outcome.events.push(opened);
+            return Ok(());
+        }
+        if self.has_connection() {
+            self.outcome.events.push(TransportEvent::Migrates);
+        }
+        self.on_address(now, address, true)
+    }
+
+    fn window(&self, path: u64) -> Option<u64> {
+        let (_, connection) = self.connection.as_ref().filter(|_| self.is_multipath)?;
+        dialect::window(connection, path)
     }
 
     fn resume(&mut self, bytes: u64) {
@@ -288,6 +324,9 @@ fn transport(flow: &Flow, side: End, controllers: ObservedControllers) -> Transp
     transport.mtu_discovery_config(None);
     if let Some(writer) = flow.log.writer().filter(|_| side == flow.sender) {
         dialect::log(&mut transport, writer);
+    }
+    if flow.multipath {
+        dialect::Paths::allow(&mut transport);
     }
     if let Some(idle) = flow.idle {
         let millis = idle.as_nanos().div_ceil(1_000_000);
@@ -336,7 +375,10 @@ pub(crate) fn end(flow: &Flow, side: End) -> Result<Driver, String> {
         endpoint: dialect::endpoint(config, server),
         to_connect,
         connection: None,
-        local_ip: IpAddr::V4(*flow.address(side).ip()),
+        local: SocketAddr::V4(flow.address(side)),
+        server: SocketAddr::V4(flow.server),
+        is_multipath: flow.multipath,
+        paths: dialect::Paths::default(),
         sends,
         notice,
         is_connected: false,

@@ -31,7 +31,7 @@ struct ObservedKey {
 impl ObservedKey {
     fn seal(&self, path: dialect::PathId, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len() - self.inner.tag_len();
-        observe_packet(true, packet, &buf[header_len..end]);
+        observe_packet(true, dialect::number(path), packet, &buf[header_len..end]);
         dialect::encrypt(&*self.inner, path, packet, buf, header_len);
     }
 
@@ -43,7 +43,7 @@ impl ObservedKey {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         dialect::decrypt(&*self.inner, path, packet, header, payload)?;
-        observe_packet(false, packet, payload);
+        observe_packet(false, dialect::number(path), packet, payload);
         Ok(())
     }
 }

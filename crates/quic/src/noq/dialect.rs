@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
+pub(super) use super::paths::{number, Paths};
 pub(super) use super::proto::congestion::Bbr3Config as Bbr;
 use super::proto::crypto::{CryptoError, HandshakeTokenKey, PacketKey};
 pub(super) use super::proto::PathId;
@@ -75,8 +76,14 @@ pub(super) fn migrate(connection: &mut Connection, now: Instant) {
 }
 
 pub(super) fn peer(connection: &Connection) -> Option<SocketAddr> {
-    let path = connection.network_path(PathId::ZERO).ok()?;
+    let path = connection.network_path(*connection.paths().last()?).ok()?;
     Some(path.remote())
+}
+
+pub(super) fn window(connection: &Connection, path: u64) -> Option<u64> {
+    let is_it = |id: &PathId| number(*id) == path;
+    let id = connection.paths().into_iter().find(is_it)?;
+    Some(connection.congestion_state(id)?.window())
 }
 
 pub(super) fn lost(connection: &mut Connection) -> u64 {

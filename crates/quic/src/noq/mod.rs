@@ -2,6 +2,7 @@
 //! are compiled for both, and a dialect has what differs.
 
 mod dialect;
+mod paths;
 
 #[allow(clippy::duplicate_mod, reason = "of other types")]
 #[path = "../family/control.rs"]

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
+use midflight_sim::TransportEvent;
 
 pub(super) use super::proto::congestion::BbrConfig as Bbr;
 use super::proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey, PacketKey};
 use super::proto::{
     Connection, ConnectionId, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, QlogConfig, SendStream, ServerConfig, TransportConfig, TransportError,
+    EndpointConfig, Event, QlogConfig, SendStream, ServerConfig, TransportConfig, TransportError,
     TransportErrorCode, WriteError,
 };
 use super::session::{Open, SeededKey};
@@ -52,6 +53,46 @@ pub(super) fn handle(
     answer: &mut Vec<u8>,
 ) -> Option<DatagramEvent> {
     endpoint.handle(now, from, Some(to), ecn, bytes, answer)
+}
+
+/// The number of a path.
+pub(super) fn number((): PathId) -> u64 {
+    0
+}
+
+/// Several paths of a connection: this stack has not got them, and a flow that asks for them is refused.
+#[derive(Default)]
+pub(super) struct Paths {}
+
+impl Paths {
+    pub(super) fn allow(_config: &mut TransportConfig) {}
+
+    #[allow(clippy::unused_self, reason = "others have a state")]
+    pub(super) fn open(
+        &mut self,
+        _connection: &mut Connection,
+        _now: Instant,
+        _ends: (SocketAddr, SocketAddr),
+    ) -> bool {
+        false
+    }
+
+    #[allow(clippy::unused_self, reason = "others have a state")]
+    pub(super) fn settle(
+        &mut self,
+        _connection: &mut Connection,
+        _now: Instant,
+        _local: SocketAddr,
+        _events: &mut Vec<TransportEvent>,
+    ) {
+    }
+
+    #[allow(clippy::unused_self, reason = "others have a state")]
+    pub(super) fn on_event(&mut self, _event: &Event) {}
+}
+
+pub(super) fn window(_connection: &Connection, _path: u64) -> Option<u64> {
+    None
 }
 
 pub(super) fn migrate(connection: &mut Connection, _now: Instant) {

@@ -73,7 +73,9 @@ impl<O: Observer> World<O> {
         let of_stacks = stacks.iter().flat_map(|stack| {
             let [client, server] = stack.nodes;
             let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
-            std::iter::once((client, server)).chain(others)
+            // Datagrams that leave over two links at a time are those of two users: they overtake each other.
+            let users = if stack.exits.is_empty() { 1 } else { 2 };
+            std::iter::repeat_n((client, server), users).chain(others)
         });
         let ends = flows.iter().flat_map(|flow| {
             let others = flow.addresses.iter().map(|(_, node)| (flow.from, *node));

@@ -1,6 +1,6 @@
 //! Flows of datagrams: the stacks at both ends, and the datagrams that reach and leave them.
 
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use midflight_control::PathUpdate;
 use midflight_tcp::{Ack, AckOption, EcnCodepoint, SackBlocks, SenderEvent, Wake};
@@ -16,8 +16,8 @@ use crate::link::LinkId;
 use crate::moment::Scheduled;
 use crate::packet::Packet;
 use crate::stack::{
-    destination, mark, ByteSet, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack,
-    StackConfig,
+    destination, mark, source, ByteSet, Carries, DataConfig, Datagram, End, Outgoing, Report,
+    Stack, StackConfig,
 };
 
 /// A flow of datagrams.
@@ -31,6 +31,7 @@ pub(super) struct StackFlow {
     /// When the timer of each expires.
     due: [Option<Instant>; 2],
     addresses: Vec<(SocketAddrV4, NodeId)>,
+    exits: Vec<(Ipv4Addr, LinkId)>,
     data: Option<FlowData>,
     /// The application whose data it carries, and the streams that an end has read and that have not been
     /// reported to it.
@@ -102,6 +103,7 @@ impl StackFlow {
             sent: 0,
             due: [None; 2],
             addresses: config.addresses,
+            exits: config.exits,
             data: config.data.map(FlowData::new),
             app: None,
             read: Vec::new(),
@@ -123,6 +125,14 @@ impl StackFlow {
         };
         found.map_or(self.nodes[from.other().place()], |(_, node)| *node)
     }
+
+    /// The first link of a datagram, if its source determines it.
+    fn exit(&self, from: End, bytes: &[u8]) -> Option<LinkId> {
+        let exits = self.exits.iter().filter(|_| from == End::Client);
+        let source = source(bytes)?;
+        let mut links = exits.filter(|(address, _)| *address == source);
+        links.next().map(|(_, link)| *link)
+    }
 }
 
 impl Clone for StackFlow {
@@ -135,6 +145,7 @@ impl Clone for StackFlow {
             sent: self.sent,
             due: self.due,
             addresses: self.addresses.clone(),
+            exits: self.exits.clone(),
             data: self.data.clone(),
             app: self.app,
             read: self.read.clone(),
@@ -210,6 +221,14 @@ impl<O: Observer> World<O> {
                 let addresses = &self.stacks[flow.index() - self.flows.len()].addresses;
                 if let Some(&(address, _)) = addresses.get(usize::from(number)) {
                     self.ask(flow, End::Client, |stack| stack.on_address(now, address));
+                }
+            }
+            Action::SecondAddress(_, number) => {
+                let addresses = &self.stacks[flow.index() - self.flows.len()].addresses;
+                if let Some(&(address, _)) = addresses.get(usize::from(number)) {
+                    self.ask(flow, End::Client, |stack| {
+                        stack.on_second_address(now, address);
+                    });
                 }
             }
             // Unlike in TCP there is no SYN to report and no ACK to forge.
@@ -337,6 +356,7 @@ impl<O: Observer> World<O> {
         };
         stack.sent += 1;
         let to = stack.target(end, &datagram.bytes);
+        let exit = stack.exit(end, &datagram.bytes);
         let from = stack.nodes[end.place()];
         let data = stack.data.as_ref();
         let segment = data.map_or((0, now), |data| {
@@ -361,7 +381,10 @@ impl<O: Observer> World<O> {
             }
             _ => {}
         }
-        self.forward(from, packet);
+        match exit {
+            Some(link) => self.pass(link, packet),
+            None => self.forward(from, packet),
+        }
     }
 
     /// Calls a stack, sends its datagrams and schedules its timer.

@@ -142,6 +142,7 @@ impl<O: Observer> Links<O> {
                 nodes: [client, server].map(NodeId),
                 ends: inboxes.map(|inbox| Box::new(Outside(inbox)) as Box<dyn Stack>),
                 addresses: Vec::new(),
+                exits: Vec::new(),
                 data: None,
             });
         }

@@ -297,6 +297,10 @@ pub struct FlowFile {
     /// For QUIC, including the profile "quic": how the server learns the client's new address. Default: "active".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
+    /// For the QUIC stack "noq": whether both ends negotiate several paths (draft-ietf-quic-multipath). In a make-before-break
+    /// handoff the client opens a path over the new link, and closes the old one when the new one is validated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multipath: Option<bool>,
     /// For a QUIC stack: whether after a handoff notice the new path begins with half of the bandwidth-delay product in
     /// the notice, as the initial window of the stack's controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]

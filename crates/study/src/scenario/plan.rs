@@ -20,7 +20,7 @@ use super::file::{
 };
 use super::many::MOST_ROWS;
 use super::queue::Queue;
-use super::quic::QuicFlow;
+use super::quic::{check_own_settings, QuicFlow};
 use super::size::FlowSize;
 use super::trace::Files;
 use super::workload::{AppRole, FlowApp, PlannedApp};
@@ -484,6 +484,7 @@ impl Plan {
             let why = format!("{} flows are needed for the connections of the applications; at most {MOST_FLOWS} are accepted", flows.len());
             return problem("flows", why);
         }
+        check_own_settings(file, &flows)?;
         // In the simulator's numbering.
         flows.sort_by_key(|flow| flow.quic.is_some());
         let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();

@@ -9,7 +9,7 @@ use midflight_quic::{
 use midflight_sim::{Action, End, NodeId};
 use midflight_units::{Duration, Seq};
 
-use super::file::{Direction, FlowFile, Migration, Rebind};
+use super::file::{Direction, FlowFile, Migration, Rebind, ScenarioFile};
 use super::plan::{problem, Flow, Plan, Problem, PLAIN};
 use super::workload::{is_workload_knob, BULK};
 use super::written::Size;
@@ -32,6 +32,7 @@ pub(super) struct QuicFlow {
     idle: Option<Duration>,
     streams: u64,
     migrates: bool,
+    multipath: bool,
     resumes: bool,
     sends_up: bool,
     total: Option<u64>,
@@ -55,6 +56,35 @@ fn bytes_of(size: Size) -> Option<u64> {
     }
 }
 
+/// Whether a setting is of our own QUIC sender alone.
+fn is_of_own_quic(name: &str) -> bool {
+    name == "window_edge" || name.starts_with("migration")
+}
+
+/// Refuses settings of our own QUIC sender for other senders of the simulator: those of a flow, and those of the scenario if it
+/// has no flow with that sender.
+pub(super) fn check_own_settings(file: &ScenarioFile, flows: &[Flow]) -> Result<(), Problem> {
+    let why = |of: &str, profile: &str| {
+        format!("this is a setting of the simulator's QUIC sender, and the profile of {of} is \"{profile}\"; expected profile = \"quic\", or a scenario without it")
+    };
+    let others = |flow: &&Flow| flow.own_quic.is_none() && flow.quic.is_none();
+    for flow in flows.iter().filter(others) {
+        let entry = &file.flows[&*flow.entry_name];
+        let profile = entry.profile.as_ref().unwrap_or(&file.profile);
+        if let Some(name) = entry.set.keys().find(|name| is_of_own_quic(name)) {
+            let key = format!("flows.{}.set.{name}", flow.entry_name);
+            return problem(key, why("this flow", profile));
+        }
+    }
+    let has_own = flows.iter().any(|flow| flow.own_quic.is_some());
+    match file.set.keys().find(|name| is_of_own_quic(name)) {
+        Some(name) if !has_own => {
+            problem(format!("set.{name}"), why("the scenario", &file.profile))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl QuicFlow {
     /// The QUIC settings of a flow's entry, if it uses QUIC.
     pub(super) fn new(key: &str, flow: &FlowFile, is_own: bool) -> Result<Option<Self>, Problem> {
@@ -66,6 +96,7 @@ impl QuicFlow {
                 ("streams", flow.streams.is_some()),
                 ("tls", flow.tls.is_some()),
                 ("migration", flow.migration.is_some() && !is_own),
+                ("multipath", flow.multipath.is_some()),
                 ("resume", flow.resume.is_some()),
             ];
             return match given.iter().find(|(_, given)| *given) {
@@ -146,6 +177,7 @@ impl QuicFlow {
             idle,
             streams: if is_app { 0 } else { streams },
             migrates: flow.migration.unwrap_or_default() == Migration::Active,
+            multipath: flow.multipath.unwrap_or(false),
             resumes: flow.resume.unwrap_or(false),
             sends_up: flow.direction == Direction::Up,
             total: bytes_of(flow.size.value),
@@ -154,6 +186,7 @@ impl QuicFlow {
         if let Err(refused) = of.config([0; 32], anywhere).check() {
             let part = match refused {
                 Refused::KeepsWindow(_) => "resume",
+                Refused::OnePath(_) | Refused::Unaware => "multipath",
                 _ => "tls",
             };
             return problem(at(part), refused.to_string());
@@ -193,6 +226,7 @@ impl QuicFlow {
             idle: self.idle,
             streams: self.streams,
             migrates: self.migrates,
+            multipath: self.multipath,
             resumes: self.resumes,
             sender: if self.sends_up {
                 End::Client
@@ -296,10 +330,19 @@ impl Plan {
         let flow = &self.flows[number];
         let quic = flow.quic.as_ref()?;
         let addresses = self.addresses(number).all;
+        // A client with several paths sends over the link of the source address.
+        let map = Map::of_links(self.access.len());
+        let links = (0..self.access.len()).filter(|_| quic.multipath && flow.on.is_none());
+        let exit = |link| (self.address_on(number, link).0, map.up(link)[0]);
+        let exits = links.map(exit).collect();
         let text = format!("midflight quic {} {run} {}", self.file.seed, flow.name);
         let seed = *blake3::hash(text.as_bytes()).as_bytes();
         let flow = quic.config(seed, addresses[0].0);
-        Some(Arc::new(QuicSetup { flow, addresses }))
+        Some(Arc::new(QuicSetup {
+            flow,
+            addresses,
+            exits,
+        }))
     }
 
     /// The addresses of the receiver's node of a flow with our own QUIC.
@@ -318,10 +361,18 @@ impl Plan {
 
     /// The new addresses at handoffs: when each handoff is complete, and for which flow.
     pub(super) fn readdress(&self, timeline: &mut Timeline, place: usize) {
-        for (number, _) in self.moving().filter(|(_, flow)| flow.has_address()) {
+        let step = &self.moves[place];
+        let has_both = step.gap.is_none() && step.rebind == Rebind::Address;
+        for (number, flow) in self.moving().filter(|(_, flow)| flow.has_address()) {
             if let Some(address) = self.addresses(number).then[place] {
-                let action = Action::Address(flow_id(number as u32), address);
-                timeline.act(self.moves[place].make(), action);
+                let id = flow_id(number as u32);
+                let is_multipath = flow.quic.as_ref().is_some_and(|quic| quic.multipath);
+                let action = if has_both && is_multipath {
+                    Action::SecondAddress(id, address)
+                } else {
+                    Action::Address(id, address)
+                };
+                timeline.act(step.make(), action);
             }
         }
     }

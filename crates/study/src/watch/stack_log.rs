@@ -58,6 +58,7 @@ pub fn stack_log(
     flows[number].quic = Some(Arc::new(QuicSetup {
         flow: logged,
         addresses: quic.addresses.clone(),
+        exits: quic.exits.clone(),
     }));
     let setup = Setup {
         flows: flows.into(),
