@@ -69,6 +69,11 @@ SENDERS = (
         for cc in ("cubic", "newreno", "bbr")
         if cc in stack["cc"]
     ),
+    Sender(
+        "noq multipath (cubic)",
+        {"stack": "noq", "cc": "cubic", "multipath": True},
+        "stack",
+    ),
     Sender("TCP, Mobile IP", {"profile": "linux"}, "tcp", TCP_BYTES),
     Sender("TCP, reconnecting", {"profile": "linux"}, "tcp", TCP_BYTES, reconnects=True),
 )
