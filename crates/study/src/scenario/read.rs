@@ -103,9 +103,9 @@ impl Document {
         let tracked = serde_path_to_error::Deserializer::new(&*tree, &mut path);
         let read: Result<ScenarioFile, serde_json::Error> = Deserialize::deserialize(tracked);
         let file = read.map_err(|error| {
-            let mut why = in_words(&error.to_string());
             // A position in a list in the notation of paths: handoffs.0.at.
             let key = path.path().to_string().replace('[', ".").replace(']', "");
+            let mut why = in_words(&with_names(&tree, &key, &error.to_string()));
             let key = if key == "." {
                 "the scenario".into()
             } else {
@@ -175,6 +175,28 @@ fn read_at(tree: &Json, path: &str) -> Option<String> {
         Json::Bool(_) | Json::Number(_) => Some(at.to_string()),
         Json::Null | Json::Array(_) | Json::Object(_) => None,
     }
+}
+
+/// The error of a value that is no name where one of several is expected, with these names: serde lists them only for
+/// another name.
+fn with_names(tree: &Json, path: &str, message: &str) -> String {
+    let named = || {
+        let mut tree = tree.clone();
+        let mut at = &mut tree;
+        for part in path.split('.') {
+            at = match (at, part.parse::<usize>()) {
+                (Json::Array(list), Ok(entry)) => list.get_mut(entry)?,
+                (at, _) => at.get_mut(part)?,
+            };
+        }
+        *at = Json::String(at.to_string());
+        let read: Result<ScenarioFile, serde_json::Error> = Deserialize::deserialize(&tree);
+        let message = read.err()?.to_string();
+        message.starts_with("unknown variant").then_some(message)
+    };
+    let is_name = message.ends_with("expected string or map");
+    let message = || message.to_string();
+    is_name.then(named).flatten().unwrap_or_else(message)
 }
 
 /// The JSON Schema of a scenario file.
