@@ -20,11 +20,6 @@ const O_RDWR: u64 = 2;
 const IDLE_OPTIONS: &[&str] = &[
     "SO_REUSEADDR",
     "SO_REUSEPORT",
-    "SO_SNDBUF",
-    "SO_SNDBUFFORCE",
-    "SO_RCVBUF",
-    "SO_RCVBUFFORCE",
-    "SO_SNDTIMEO",
     "SO_MARK",
     "SO_PRIORITY",
     "SO_BUSY_POLL",
@@ -33,12 +28,7 @@ const IDLE_OPTIONS: &[&str] = &[
     "TCP_KEEPIDLE",
     "TCP_KEEPINTVL",
     "TCP_KEEPCNT",
-    "TCP_NOTSENT_LOWAT",
-    "TCP_SYNCNT",
-    "TCP_QUICKACK",
-    "TCP_WINDOW_CLAMP",
     "TCP_LINGER2",
-    "TCP_DEFER_ACCEPT",
     "TCP_SAVE_SYN",
     "IP_TOS",
     "IP_TTL",
@@ -55,6 +45,16 @@ const IDLE_OPTIONS: &[&str] = &[
 /// Socket options with an effect.
 const OPTIONS: &[&str] = &[
     "SO_RCVTIMEO",
+    "SO_SNDTIMEO",
+    "SO_SNDBUF",
+    "SO_SNDBUFFORCE",
+    "SO_RCVBUF",
+    "SO_RCVBUFFORCE",
+    "TCP_NOTSENT_LOWAT",
+    "TCP_SYNCNT",
+    "TCP_QUICKACK",
+    "TCP_DEFER_ACCEPT",
+    "TCP_WINDOW_CLAMP",
     "SO_RCVLOWAT",
     "SO_LINGER",
     "SO_ZEROCOPY",
@@ -100,6 +100,8 @@ impl Runner<'_> {
             "accept" | "accept4" => return self.accept(line, call),
             "connect" => return self.connect(line, call),
             "write" | "send" | "sendto" | "writev" | "sendmsg" => return self.write(line, call),
+            "sendfile" | "splice" => return self.write_file(line, call),
+            "open" | "pipe" | "pipe2" => self.open_file(line, call)?,
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => return self.read(line, call),
             "shutdown" => self.shutdown(line, call)?,
             "close" => self.close(line, call)?,
@@ -113,7 +115,7 @@ impl Runner<'_> {
                     format!("the call {name}"),
                     "known are socket, setsockopt, getsockopt, fcntl, ioctl, bind, listen, accept, \
                      connect, write, writev, send, sendto, sendmsg, read, readv, recv, recvfrom, recvmsg, \
-                     shutdown, close, poll, epoll_create, epoll_ctl and epoll_wait",
+                     open, pipe, sendfile, splice, shutdown, close, poll, epoll_create, epoll_ctl and epoll_wait",
                 )
             }
         };
@@ -172,8 +174,10 @@ impl Runner<'_> {
         self.sockets = Sockets {
             non_blocking: argument(call, 1).ends_with("SOCK_NONBLOCK"),
             epolls: std::mem::take(&mut self.sockets.epolls),
+            files: std::mem::take(&mut self.sockets.files),
             ..Sockets::default()
         };
+        self.sockets.buffer.set_lowat(self.environment.lowat);
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(3);
         self.sockets.listening = Some(fd);
         Ok(Ok(fd))
@@ -233,10 +237,6 @@ impl Runner<'_> {
         if is_idle {
             let text = match option {
                 "SO_REUSEADDR" | "SO_REUSEPORT" => return Ok(Ok(0)),
-                "SO_SNDBUF" | "SO_SNDBUFFORCE" | "SO_RCVBUF" | "SO_RCVBUFFORCE"
-                | "TCP_NOTSENT_LOWAT" | "TCP_WINDOW_CLAMP" => {
-                    format!("{option} has no effect: no buffer is limited here")
-                }
                 _ => format!("{option} has no effect here"),
             };
             self.environment.note(line, text);
@@ -245,6 +245,30 @@ impl Runner<'_> {
         let set = &mut self.sockets.set;
         let connection = self.connection.as_mut();
         match option {
+            "SO_SNDBUF" | "SO_SNDBUFFORCE" => self.sockets.buffer.set_limit(value),
+            "TCP_NOTSENT_LOWAT" => self.sockets.buffer.set_lowat(value),
+            // The kernel doubles the value of SO_RCVBUF, and the window is half of the memory (tcp_win_from_space()).
+            "SO_RCVBUF" | "SO_RCVBUFFORCE" | "TCP_WINDOW_CLAMP" => {
+                set.receive_buffer = Some(set.receive_buffer.unwrap_or(u64::MAX).min(value));
+                if connection.is_some() {
+                    let text = format!("{option} has no effect: the connection has started");
+                    self.environment.note(line, text);
+                }
+            }
+            "TCP_QUICKACK" => {
+                if let Some(connection) = connection.filter(|_| self.environment.is_linux()) {
+                    connection.set_quick_acks(value != 0);
+                } else {
+                    let text = "TCP_QUICKACK has no effect: only a connection of Linux has it";
+                    self.environment.note(line, text);
+                }
+            }
+            "TCP_DEFER_ACCEPT" => self.sockets.set.defers_accept = value > 0,
+            // tcp_sock_set_syncnt().
+            "TCP_SYNCNT" => match u32::try_from(value) {
+                Ok(retries @ 1..=127) => set.syn_retries = Some(retries),
+                _ => return Ok(Err("EINVAL")),
+            },
             "TCP_FASTOPEN" => {
                 if self.sockets.connected.is_some() {
                     return Ok(Err("EINVAL"));
@@ -321,9 +345,11 @@ impl Runner<'_> {
                 let timeout = Duration::from_micros(micros.min(86_400_000_000));
                 self.sockets.set.receive_timeout = (micros > 0).then_some(timeout);
             }
-            _ => self
-                .environment
-                .note(line, format!("{option} has no effect here")),
+            _ => {
+                let micros = first.saturating_mul(1_000_000).saturating_add(second);
+                let timeout = Duration::from_micros(micros.min(86_400_000_000));
+                self.sockets.set.send_timeout = (micros > 0).then_some(timeout);
+            }
         }
         Ok(Ok(0))
     }
@@ -348,6 +374,13 @@ impl Runner<'_> {
                     return self.refuse(line, what, &format!("the script expects {name}"));
                 }
                 return Ok(Ok(0));
+            }
+            "SO_SNDBUF" | "SO_SNDBUFFORCE" if self.sockets.buffer.limit().is_some() => {
+                self.sockets.buffer.limit().map_or(0, |limit| limit as i64)
+            }
+            "SO_RCVBUF" | "SO_RCVBUFFORCE" if self.sockets.kept.contains_key(option) => {
+                // SOCK_MIN_RCVBUF.
+                (2 * self.sockets.kept[option]).max(2304)
             }
             "TCP_NODELAY" => i64::from(!self.sockets.set.nagle),
             "TCP_CORK" => i64::from(self.sockets.set.corked),
@@ -466,11 +499,10 @@ impl Runner<'_> {
             let what = "a second connection".into();
             return self.refuse(line, what, "a script has one connection at a time");
         }
-        let is_done = self
-            .connection
-            .as_ref()
-            .is_some_and(|c| c.tcp.is_established());
-        if !is_done {
+        if !self.may_be_accepted() {
+            if self.patience_over {
+                return Ok(Some(Err("EAGAIN")));
+            }
             return Ok(self.would_block());
         }
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(4);
@@ -478,6 +510,15 @@ impl Runner<'_> {
         // A connection inherits the options of the listening socket, except whether it blocks.
         self.sockets.non_blocking = argument(call, 3).contains("SOCK_NONBLOCK");
         Ok(Some(Ok(fd)))
+    }
+
+    /// Whether the connection has opened, and has data with TCP_DEFER_ACCEPT (tcp_check_req()).
+    pub(super) fn may_be_accepted(&self) -> bool {
+        let deferred = self.sockets.set.defers_accept;
+        self.connection.as_ref().is_some_and(|c| {
+            let is_due = !deferred || c.tcp.received() > 1;
+            c.tcp.is_established() && is_due
+        })
     }
 
     /// The return value of a call that would have to wait.
@@ -516,6 +557,9 @@ impl Runner<'_> {
         if is_established {
             let again = std::mem::replace(&mut self.sockets.saw_connected, true) && !waits;
             return Ok(Some(if again { Err("EISCONN") } else { Ok(0) }));
+        }
+        if waits && self.patience_over {
+            return Ok(Some(Err("EINPROGRESS")));
         }
         Ok((!waits).then_some(Err("EALREADY")))
     }
@@ -564,6 +608,11 @@ impl Runner<'_> {
     fn close(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let first = argument(call, 0);
         let fd = first.parse().unwrap_or(-1);
+        let files = &mut self.sockets.files;
+        if let Some(at) = files.iter().position(|&file| file == fd) {
+            files.remove(at);
+            return Ok(Ok(0));
+        }
         if self.sockets.epolls.remove(&fd).is_some() {
             return Ok(Ok(0));
         }

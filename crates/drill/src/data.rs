@@ -22,6 +22,7 @@ pub(super) struct Seen {
     established: bool,
     over: bool,
     read_shut: bool,
+    writable: bool,
 }
 
 impl Runner<'_> {
@@ -51,6 +52,9 @@ impl Runner<'_> {
                 message.and_then(|m| m.field("msg_iov").cloned())
             }
             "writev" | "readv" => call.values.get(1).cloned().flatten(),
+            // sendfile(out, in, offset, bytes); splice(in, offset, out, offset, bytes, flags).
+            "sendfile" => return Ok(vec![self.number(line, call, 3)?]),
+            "splice" => return Ok(vec![self.number(line, call, 4)?]),
             _ => return Ok(vec![self.number(line, call, 2)?]),
         };
         let sizes = vector.as_ref().map(Value::items).unwrap_or_default();
@@ -114,10 +118,15 @@ impl Runner<'_> {
         }
         if !tcp.is_established() {
             let waits = never && !self.sockets.non_blocking;
-            return Ok((!waits).then_some(Err("EAGAIN")));
+            return Ok((!waits || self.patience_over).then_some(Err("EAGAIN")));
         }
         let bytes: u64 = pieces.iter().sum();
         let uncopied = has("MSG_ZEROCOPY") && self.sockets.set.zero_copy;
+        if self.sockets.buffer.is_limited() && !uncopied {
+            let flags = (has("MSG_MORE"), has("MSG_EOR"));
+            let waits = never && !self.sockets.non_blocking;
+            return self.write_limited(line, call, bytes, flags, waits);
+        }
         // Each piece is a fragment of the packet, and is not copied into the free room of another
         // packet.
         let packets: Vec<u64> = if uncopied {
@@ -247,7 +256,7 @@ impl Runner<'_> {
         let tcp = &connection.tcp;
         if !connected {
             let waits = self.sockets.listens && self.sockets.connected.is_none();
-            let is_there = waits && tcp.is_established();
+            let is_there = waits && self.may_be_accepted();
             return if is_there {
                 Ready::IN
             } else {
@@ -267,6 +276,11 @@ impl Runner<'_> {
             if tcp.unread() >= self.sockets.set.least_read {
                 ready = ready.and(Ready::IN);
             }
+            if self.sockets.buffer.is_writable(connection) {
+                ready = ready.and(Ready::OUT);
+            }
+        }
+        if write_shut {
             ready = ready.and(Ready::OUT);
         }
         if self.has_error() || self.sockets.uncopied.has_notes() {
@@ -288,11 +302,16 @@ impl Runner<'_> {
             established: tcp.is_established(),
             over: tcp.is_reset(),
             read_shut: self.sockets.read_shut,
+            writable: self.sockets.buffer.is_writable(connection),
         };
         let before = std::mem::replace(&mut self.seen, seen);
         let mut news = Ready::default();
         if self.sockets.uncopied.acknowledged(una) {
             news = news.and(Ready::ERROR);
+        }
+        if seen.writable && !before.writable {
+            // sk_stream_write_space().
+            news = news.and(Ready::OUT);
         }
         if seen.received > before.received {
             news = news.and(Ready::IN);
@@ -451,7 +470,9 @@ impl Runner<'_> {
         match call.name.as_str() {
             "poll" => limit(now, number(2)?),
             "epoll_wait" => limit(now, number(3)?),
-            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => {
+            "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" | "splice"
+            | "connect" => self.sockets.set.send_timeout.map(|wait| now + wait),
+            "accept" | "accept4" | "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => {
                 self.sockets.set.receive_timeout.map(|wait| now + wait)
             }
             _ => None,

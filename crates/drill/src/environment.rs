@@ -50,6 +50,10 @@ pub(super) struct Environment<'a> {
     pub(super) handoff_events: Vec<HandoffEvent>,
     /// The sender's notice of the link that the connection opens on.
     pub(super) start_notice: Option<StartNotice>,
+    /// How often a SYN is sent again.
+    pub(super) syn_retries: Option<u32>,
+    /// net.ipv4.tcp_notsent_lowat.
+    pub(super) lowat: u64,
     /// TCP Fast Open.
     pub(super) fast_open: Server,
     /// What earlier connections have left is forgotten (`ip tcp_metrics flush`).
@@ -84,6 +88,8 @@ impl<'a> Environment<'a> {
             notes: Vec::new(),
             handoff_events: Vec::new(),
             start_notice: None,
+            syn_retries: None,
+            lowat: 0,
             fast_open: Server::default(),
             forgets: false,
             built,
@@ -370,6 +376,14 @@ impl<'a> Environment<'a> {
                     _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
                 };
             }
+            Sysctl::SynRetries => match value.parse() {
+                Ok(retries @ 1..=127) => self.syn_retries = Some(retries),
+                _ => self.refuse(line, what(), "expected a whole number from 1 to 127")?,
+            },
+            Sysctl::NotSentLowat => match value.parse() {
+                Ok(bytes) => self.lowat = bytes,
+                Err(_) => self.refuse(line, what(), "expected a whole number of bytes")?,
+            },
             Sysctl::FastOpen => {
                 if !self.fast_open.set_bits(value) {
                     let why = "expected a whole number of bits, such as 0x3";
@@ -434,7 +448,7 @@ impl<'a> Environment<'a> {
     }
 
     /// Whether its recovery is that of Linux.
-    fn is_linux(&self) -> bool {
+    pub(super) fn is_linux(&self) -> bool {
         self.built.profile.sender.recovery == RecoveryKind::Linux
     }
 

@@ -91,6 +91,21 @@ pub(super) const CA_STATES: [(&str, u32); 5] = [
     ("TCP_CA_Loss", 4),
 ];
 
+/// The names of Linux's connection states (include/net/tcp_states.h).
+const STATES: [(&str, u32); 11] = [
+    ("TCP_ESTABLISHED", 1),
+    ("TCP_SYN_SENT", 2),
+    ("TCP_SYN_RECV", 3),
+    ("TCP_FIN_WAIT1", 4),
+    ("TCP_FIN_WAIT2", 5),
+    ("TCP_TIME_WAIT", 6),
+    ("TCP_CLOSE", 7),
+    ("TCP_CLOSE_WAIT", 8),
+    ("TCP_LAST_ACK", 9),
+    ("TCP_LISTEN", 10),
+    ("TCP_CLOSING", 11),
+];
+
 /// The result of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -584,7 +599,8 @@ impl<'a> Reader<'a> {
     }
 
     fn named(&mut self, word: &str) -> Result<Expression, DrillError> {
-        if let Some((_, value)) = CA_STATES.iter().find(|(name, _)| *name == word) {
+        let mut names = CA_STATES.iter().chain(&STATES);
+        if let Some((_, value)) = names.find(|(name, _)| *name == word) {
             return Ok(Expression::Number(f64::from(*value)));
         }
         if let Some((field, ..)) = FIELDS.iter().find(|(_, name, _)| *name == word) {

@@ -7,11 +7,13 @@
 //! states of the sender. There is one connection at a time; unsupported features (urgent data,
 //! ICMP, accurate ECN) are refused with file and line.
 
+mod buffer;
 mod call;
 mod data;
 mod environment;
 mod expression;
 mod fast_open;
+mod files;
 mod handoff;
 mod lexer;
 mod parser;

@@ -90,6 +90,8 @@ pub(super) enum Field {
     LastAckRecv,
     SendWindow,
     ReceiveWindow,
+    State,
+    BusyTime,
 }
 
 /// The fields with their names and descriptions.
@@ -243,6 +245,16 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "tcpi_rcv_wnd",
         "bytes of the window that was advertised last, scaled; of a buffer of 1 MiB with every profile",
     ),
+    (
+        Field::State,
+        "tcpi_state",
+        "the state of RFC 9293: TCP_ESTABLISHED, TCP_SYN_SENT and so on",
+    ),
+    (
+        Field::BusyTime,
+        "tcpi_busy_time",
+        "microseconds in which data waited or was not acknowledged",
+    ),
 ];
 
 /// The fields of `struct tcp_info` that a script may use: name and meaning.
@@ -286,6 +298,9 @@ pub(super) struct Counts {
     pub(super) last_data_sent: Option<Instant>,
     pub(super) last_data_received: Option<Instant>,
     pub(super) last_ack_received: Option<Instant>,
+    /// Since when data waits or is not acknowledged, and for how long it did before.
+    pub(super) busy_since: Option<Instant>,
+    pub(super) busy: Duration,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
@@ -366,6 +381,13 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         Field::LastAckRecv => since(counts.last_ack_received),
         Field::SendWindow => connection.window() as f64,
         Field::ReceiveWindow => counts.window as f64,
+        Field::State => f64::from(connection.state_number()),
+        Field::BusyTime => {
+            let now = counts
+                .busy_since
+                .map_or(Duration::ZERO, |since| now.since(since));
+            micros(counts.busy + now)
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use midflight_units::{Duration, Instant};
 
+use super::buffer::SendBuffer;
+
 /// The application's socket.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
@@ -34,6 +36,9 @@ pub(super) struct Sockets {
     pub(super) deferred: bool,
     /// `TCP_FASTOPEN`: how many connections may wait; 0 if there is no TCP Fast Open.
     pub(super) fast_open_queue: u64,
+    pub(super) buffer: SendBuffer,
+    /// Files and ends of pipes that were opened.
+    pub(super) files: Vec<i64>,
 }
 
 /// The options of a socket.
@@ -50,6 +55,13 @@ pub(super) struct Settings {
     pub(super) reports_queue: bool,
     pub(super) user_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
+    pub(super) send_timeout: Option<Duration>,
+    /// `SO_RCVBUF` and `TCP_WINDOW_CLAMP`: bytes of the window.
+    pub(super) receive_buffer: Option<u64>,
+    /// `TCP_DEFER_ACCEPT`: a connection without data is not accepted.
+    pub(super) defers_accept: bool,
+    /// `TCP_SYNCNT`.
+    pub(super) syn_retries: Option<u32>,
     pub(super) least_read: u64,
     /// `SO_LINGER` with zero time: a close sends an RST.
     pub(super) resets: bool,
@@ -64,6 +76,10 @@ impl Default for Settings {
             reports_queue: false,
             user_timeout: None,
             receive_timeout: None,
+            send_timeout: None,
+            receive_buffer: None,
+            defers_accept: false,
+            syn_retries: None,
             least_read: 1,
             resets: false,
         }

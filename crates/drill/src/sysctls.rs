@@ -17,6 +17,10 @@ pub(super) enum Sysctl {
     NoEffect(&'static str),
     /// A congestion control.
     Congestion,
+    /// How often a SYN is sent again.
+    SynRetries,
+    /// A write takes no more while this many bytes are not sent.
+    NotSentLowat,
     /// The bits and the keys of TCP Fast Open.
     FastOpen,
     FastOpenKey,
@@ -93,13 +97,13 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("rmem_max", Sysctl::NoEffect(BUFFERS)),
     ("wmem_max", Sysctl::NoEffect(BUFFERS)),
     ("tcp_limit_output_bytes", Sysctl::NoEffect(BUFFERS)),
-    ("tcp_notsent_lowat", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_notsent_lowat", Sysctl::NotSentLowat),
     ("tcp_tso_win_divisor", Sysctl::NoEffect(GATHERS)),
     ("tcp_min_tso_segs", Sysctl::NoEffect(GATHERS)),
     ("tcp_autocorking", Sysctl::NoEffect(GATHERS)),
     ("tcp_pacing_ss_ratio", Sysctl::NoEffect(RATIOS)),
     ("tcp_pacing_ca_ratio", Sysctl::NoEffect(RATIOS)),
-    ("tcp_syn_retries", Sysctl::NoEffect(PERSISTS)),
+    ("tcp_syn_retries", Sysctl::SynRetries),
     ("tcp_synack_retries", Sysctl::NoEffect(PERSISTS)),
     ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
     ("tcp_retries2", Sysctl::NoEffect(PERSISTS)),

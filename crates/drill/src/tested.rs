@@ -147,6 +147,11 @@ impl Tested {
             // Segments that arrive after the end of a connection are not checked.
             time_wait: Duration::ZERO,
             fast_open,
+            receive_buffer: set
+                .receive_buffer
+                .unwrap_or(u64::MAX)
+                .clamp(2 * environment.mss, 1 << 20),
+            syn_retries: set.syn_retries.or(environment.syn_retries),
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();
@@ -187,10 +192,24 @@ impl Tested {
         while let Some(departure) = self.tcp.poll_transmit(self.now) {
             self.record(&departure);
         }
+        self.count_busy();
         if self.tcp.sender().is_stuck() {
             let what = format!("a sender that stalled at {}", self.now);
             let why = "it has data to send, but no timer runs: a bug of one of its parts";
             self.reports.fault.get_or_insert((what, why));
+        }
+    }
+
+    /// The time in which data waits or is not acknowledged (tcp_chrono_start(), TCP_CHRONO_BUSY).
+    fn count_busy(&mut self) {
+        let is_busy = self.tcp.unacknowledged_bytes() > 0;
+        match self.counts.busy_since {
+            Some(since) if !is_busy => {
+                self.counts.busy = self.counts.busy + self.now.since(since);
+                self.counts.busy_since = None;
+            }
+            None if is_busy => self.counts.busy_since = Some(self.now),
+            _ => {}
         }
     }
 
@@ -258,6 +277,12 @@ impl Tested {
     /// The application has read.
     pub(super) fn read(&mut self, now: Instant, bytes: u64) {
         self.tcp.consume(now, bytes);
+        self.transmit();
+    }
+
+    /// The application wants ACKs at once or delayed ones.
+    pub(super) fn set_quick_acks(&mut self, quick: bool) {
+        self.tcp.set_quick_acks(self.now, quick);
         self.transmit();
     }
 

@@ -353,6 +353,45 @@ fn cookies_and_the_bits_of_fast_open_are_checked() {
     }
 }
 
+/// RFC 9293 section 3.8.6: data beyond the window is not taken.
+#[test]
+fn a_receive_buffer_limits_the_window() {
+    let script = |option: &str, bytes: u64, ack: u64| {
+        OPENED.replace(
+            "+0 listen",
+            &format!("+0 setsockopt(3, {option}, [4000], 4) = 0\n+0 listen"),
+        ) + &format!(
+            "+0 < . 1:{}({bytes}) ack 1 win 500\n+0~+.5 > . 1:1(0) ack {ack}",
+            bytes + 1
+        )
+    };
+    let run =
+        |text: String| with(&DrillRequest::default(), &text).map(|r| r.failure.map(|f| f.seen));
+    assert_eq!(run(script("SOL_SOCKET, SO_RCVBUF", 9000, 4001)), Ok(None));
+    assert_eq!(
+        run(script("SOL_TCP, TCP_WINDOW_CLAMP", 9000, 4001)),
+        Ok(None)
+    );
+    let said = run(script("SOL_SOCKET, SO_RCVBUF", 9000, 9001));
+    assert!(said.is_ok_and(|seen| seen.is_some_and(|seen| seen.contains("ack 4001"))));
+}
+
+#[test]
+fn a_connection_without_data_is_not_accepted_if_that_is_deferred() {
+    let script = |data: &str| {
+        let before = "+0 setsockopt(3, SOL_TCP, TCP_DEFER_ACCEPT, [3], 4) = 0\n\
+                      +0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n+0 listen";
+        let text = OPENED.replace("+0 listen", before);
+        let after = format!("{data}+0 accept(3, ..., ...) = 4");
+        text.replace("+0 accept(3, ..., ...) = 4", &after)
+    };
+    let run =
+        |text: String| with(&DrillRequest::default(), &text).map(|r| r.failure.map(|f| f.seen));
+    assert_eq!(run(script("+0 < . 1:9(8) ack 1 win 500\n")), Ok(None));
+    let said = run(script(""));
+    assert_eq!(said, Ok(Some("accept returns -1 EAGAIN".into())));
+}
+
 /// RFC 7323 section 5.3: it gets a response, and acknowledges nothing.
 #[test]
 fn a_segment_with_an_older_timestamp_is_not_taken() {
@@ -381,12 +420,20 @@ fn unsupported_features_are_refused_by_name_file_and_line() {
     let sent = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n";
     for (more, words) in [
         (
-            "+0 sendfile(4, 5, [0], 10) = 10",
-            "x.pkt:8: the call sendfile is refused",
+            "+0 tee(4, 5, 10, 0) = 10",
+            "x.pkt:8: the call tee is refused",
         ),
         (
             "+0 read(4, ..., 1000) = 1000",
             "x.pkt:8: read that waits is refused: say when it returns",
+        ),
+        (
+            "+0 sendfile(4, 5, [0], 10) = 10",
+            "x.pkt:8: sendfile from 5 is refused: expected a file or a pipe",
+        ),
+        (
+            "+0 pipe(6) = 0",
+            "pipe with \"6\" is refused: expected the numbers of its two ends",
         ),
         ("+0 send(4, ..., 9, MSG_OOB) = 9", "send with MSG_OOB"),
         (
@@ -533,16 +580,13 @@ fn unsupported_features_are_refused_by_name_file_and_line() {
 #[test]
 fn statements_without_effect_are_noted_with_their_line() {
     let run =
-        passes("+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [9], 4) = 0\n+0 %{ print(tcpi_rto) }%");
+        passes("+0 setsockopt(4, SOL_SOCKET, SO_PRIORITY, [9], 4) = 0\n+0 %{ print(tcpi_rto) }%");
     let notes: Vec<_> = run
         .notes
         .iter()
         .map(|n| (n.line, n.text.as_str()))
         .collect();
-    assert_eq!(
-        notes[1],
-        (8, "SO_SNDBUF has no effect: no buffer is limited here")
-    );
+    assert_eq!(notes[1], (8, "SO_PRIORITY has no effect here"));
     assert_eq!(notes[2], (9, "print prints nothing here"));
 }
 

@@ -52,6 +52,9 @@ pub struct Settings {
     /// How long data or probes may stay without a response before the connection is aborted (RFC 9293
     /// section 3.8.3, TCP_USER_TIMEOUT); none for unlimited.
     pub user_timeout: Option<Duration>,
+    /// How often a SYN is sent again before the connection is given up; none for unlimited. The first four, which Linux
+    /// does not back off, do not count (tcp_write_timeout()).
+    pub syn_retries: Option<u32>,
     /// TCP Fast Open (RFC 7413).
     pub fast_open: FastOpen,
 }
@@ -83,6 +86,7 @@ impl Settings {
             time_wait: TIME_WAIT,
             ecn: Ecn::Off,
             user_timeout: None,
+            syn_retries: None,
             fast_open: FastOpen::default(),
             built,
         }
@@ -606,6 +610,12 @@ impl Connection {
         }
     }
 
+    /// The application wants ACKs at once for some time, or delayed ones (TCP_QUICKACK).
+    pub fn set_quick_acks(&mut self, now: Instant, quick: bool) {
+        let ack = self.receiver.set_quick_acks(now, quick);
+        self.acks.extend(ack);
+    }
+
     fn acknowledge_again(&mut self) {
         if self.receiver.next() > 0 {
             let ack = self.receiver.acknowledge_again();
@@ -648,6 +658,14 @@ impl Connection {
             (Some(since), Some(most)) => due.min(since + most),
             _ => due,
         }
+    }
+
+    /// Whether the SYN has been sent again often enough (tcp_write_timeout(), tcp_syn_linear_timeouts).
+    fn gives_up(&self) -> bool {
+        let is_linux = self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
+        let linear = if is_linux { 4 } else { 0 };
+        let most = self.settings.syn_retries.map(|most| most + linear);
+        most.is_some_and(|most| self.early.len() as u64 >= u64::from(most))
     }
 
     /// Updates since when something waits for an ACK; `is_answered` if there was one now.
@@ -699,6 +717,10 @@ impl Connection {
         let of_receiver = self.receiver.on_timer(now);
         self.acks.extend(of_receiver);
         let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        if self.connecting && is_due && self.gives_up() {
+            self.over = Some(Over::TimedOut);
+            return true;
+        }
         let ssthresh = self.sender.view().ssthresh;
         let expired = self.sender.on_timer(now, log);
         if expired && self.sender.view().ssthresh < ssthresh {

@@ -51,6 +51,24 @@ impl Connection {
         self.stream.is_closed() && all && self.has_ended()
     }
 
+    /// Linux's number of its state (include/net/tcp_states.h; RFC 9293 section 3.3.2).
+    pub fn state_number(&self) -> u8 {
+        let sent_all = self.sender.view().snd_una >= self.stream.segments_end();
+        match (self.stream.is_closed(), self.has_ended()) {
+            _ if self.over.is_some() => 7,
+            _ if self.connecting => 2,
+            (false, _) if !self.is_established() || self.is_open_early() => 3,
+            (false, false) => 1,
+            (false, true) => 8,
+            (true, false) if sent_all => 5,
+            (true, false) => 4,
+            (true, true) if sent_all && self.time_wait_until.is_some() => 6,
+            (true, true) if sent_all => 7,
+            (true, true) if self.closes_first => 11,
+            (true, true) => 9,
+        }
+    }
+
     /// SACK was negotiated, or is offered.
     pub fn has_sack(&self) -> bool {
         self.sack

@@ -308,6 +308,16 @@ impl Receiver {
         ack
     }
 
+    /// The application wants ACKs at once for some time, or delayed ones (TCP_QUICKACK); returns the ACK that is sent now.
+    /// Only Linux receivers have this.
+    pub fn set_quick_acks(&mut self, now: Instant, quick: bool) -> Option<Ack> {
+        let is_due = self.linux.as_deref_mut()?.acks.set_quick(quick);
+        if is_due {
+            return self.on_read(now);
+        }
+        None
+    }
+
     pub(super) fn held(&self) -> Held {
         Held {
             next: self.next,

@@ -6,6 +6,15 @@ use midflight_units::{Instant, Seq};
 use super::{micros, Data, LinuxAcks};
 
 impl LinuxAcks {
+    /// TCP_QUICKACK (__tcp_sock_set_quickack()): ACKs are not delayed until data is sent, or they are. Returns whether an
+    /// ACK that is scheduled is sent now.
+    pub(in crate::receiver) fn set_quick(&mut self, quick: bool) -> bool {
+        self.pingpong = !quick;
+        let is_due = quick && self.scheduled && self.established;
+        self.pushed |= is_due;
+        is_due
+    }
+
     /// tcp_rcv_rtt_measure_ts().
     pub(super) fn measure_echo(&mut self, data: &Data) {
         if data.echo_ms == self.last_echo {
