@@ -416,12 +416,15 @@ impl Runner<'_> {
 
     /// The error with which the connection ended, as a call returns it; only returned once.
     pub(super) fn take_error(&mut self) -> Option<&'static str> {
+        if let Some(error) = self.sockets.icmp_error.take() {
+            return Some(error);
+        }
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
         let error = match over {
             Some(Over::Reset) if self.sockets.end_read => "EPIPE",
             Some(Over::Reset) => "ECONNRESET",
             Some(Over::Refused) => "ECONNREFUSED",
-            Some(Over::TimedOut) => "ETIMEDOUT",
+            Some(Over::TimedOut) => self.sockets.soft_error.unwrap_or("ETIMEDOUT"),
             _ => return None,
         };
         (!std::mem::replace(&mut self.sockets.failed, true)).then_some(error)
@@ -431,7 +434,7 @@ impl Runner<'_> {
     pub(super) fn has_error(&self) -> bool {
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
         let is_error = matches!(over, Some(Over::Reset | Over::Refused | Over::TimedOut));
-        is_error && !self.sockets.failed
+        is_error && !self.sockets.failed || self.sockets.icmp_error.is_some()
     }
 
     /// `ioctl(4, SIOCINQ, [1000]) = 0`: bytes that can be read, or that are not acknowledged or not

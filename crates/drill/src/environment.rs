@@ -453,7 +453,7 @@ impl<'a> Environment<'a> {
     }
 
     /// Bytes of our largest segment without options on a path with this MTU.
-    fn largest(&self, mtu: u64) -> u64 {
+    pub(super) fn largest(&self, mtu: u64) -> u64 {
         mtu.saturating_sub(self.headers).max(1)
     }
 

@@ -5,7 +5,7 @@
 //!
 //! A script specifies arriving packets and the calls of the application, and expects packets and
 //! states of the sender. There is one connection at a time; unsupported features (urgent data,
-//! ICMP, accurate ECN) are refused with file and line.
+//! accurate ECN) are refused with file and line.
 
 mod buffer;
 mod call;
@@ -15,6 +15,7 @@ mod expression;
 mod fast_open;
 mod files;
 mod handoff;
+mod icmp;
 mod lexer;
 mod parser;
 mod report;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use midflight_units::Duration;
 
 use super::expression::read_code;
+use super::icmp::Icmp;
 use super::lexer::{lex, Lexeme, Token};
 use super::script::{Action, Call, Ecn, Options, Script, SegmentSpec, Statement, When};
 use super::value::{self, Value};
@@ -169,8 +170,19 @@ impl<'a> Parser<'a, '_> {
         let action = match self.peek() {
             Some(Token::Symbol(direction @ ('<' | '>'))) => {
                 self.at += 1;
-                let segment = self.segment(direction == '<')?;
-                if direction == '<' {
+                let mut segment = SegmentSpec::default();
+                self.ip_information(&mut segment)?;
+                let is_icmp = self.takes(Token::Word("icmp"));
+                if is_icmp && direction == '>' {
+                    self.at -= 1;
+                    return self.refuse("icmp", "no ICMP is sent here");
+                }
+                if !is_icmp {
+                    self.segment(&mut segment, direction == '<')?;
+                }
+                if is_icmp {
+                    Action::Icmp(self.icmp()?)
+                } else if direction == '<' {
                     Action::Arrives(segment)
                 } else {
                     Action::Expects(segment)
@@ -249,20 +261,52 @@ impl<'a> Parser<'a, '_> {
 
     // ---- segments -----------------------------------------------------------
 
-    fn segment(&mut self, arrives: bool) -> Result<SegmentSpec, DrillError> {
-        let mut segment = SegmentSpec::default();
-        self.ip_information(&mut segment)?;
-        self.flags(&mut segment)?;
-        segment.from = self.whole("the first sequence number of a segment, as in 1:1001(1000)")?;
+    /// The type, the code, the MTU and the segment of an ICMP message, after its name.
+    fn icmp(&mut self) -> Result<Icmp, DrillError> {
+        let name = match self.peek() {
+            Some(Token::Word(name)) => name,
+            _ => return self.unexpected("the type of an ICMP message: unreachable, time_exceeded"),
+        };
+        let message = if name == "unreachable" {
+            self.at += 1;
+            match self.peek() {
+                Some(Token::Word(code)) => (Icmp::of_code(code), Icmp::codes()),
+                _ => (None, Icmp::codes()),
+            }
+        } else {
+            (Icmp::of_type(name), Icmp::types())
+        };
+        let (Some(mut message), _) = message else {
+            return self.unexpected(&message.1);
+        };
+        self.at += 1;
+        if self.takes(Token::Word("mtu")) {
+            message.mtu = Some(self.whole("an MTU in bytes")?);
+        }
+        self.expect('[', "the segment that it is about, as in [1:1001(1000)]")?;
+        message.from = self.range()?.0;
+        self.expect(']', "a closing bracket")?;
+        Ok(message)
+    }
+
+    /// `1:1001(1000)`
+    fn range(&mut self) -> Result<(u64, u64), DrillError> {
+        let from = self.whole("the first sequence number of a segment, as in 1:1001(1000)")?;
         self.expect(':', "a range of sequence numbers, as in 1:1001(1000)")?;
-        segment.to = self.whole("the end of a range of sequence numbers, as in 1:1001(1000)")?;
+        let to = self.whole("the end of a range of sequence numbers, as in 1:1001(1000)")?;
         self.expect('(', "the bytes of a segment, as in 1:1001(1000)")?;
         let bytes = self.whole("the bytes of a segment, as in 1:1001(1000)")?;
-        if segment.from.checked_add(bytes) != Some(segment.to) {
+        if from.checked_add(bytes) != Some(to) {
             self.at -= 1;
             return self.unexpected("as many bytes as the range of sequence numbers has");
         }
         self.expect(')', "a closing parenthesis")?;
+        Ok((from, to))
+    }
+
+    fn segment(&mut self, segment: &mut SegmentSpec, arrives: bool) -> Result<(), DrillError> {
+        self.flags(segment)?;
+        (segment.from, segment.to) = self.range()?;
         if self.takes(Token::Word("ack")) {
             segment.ack = Some(self.whole("an ACK number")?);
         }
@@ -289,7 +333,7 @@ impl<'a> Parser<'a, '_> {
                 "a segment that arrives says its window: win 257",
             );
         }
-        Ok(segment)
+        Ok(())
     }
 
     /// The text before the flags: `[ect0]`, `[ce]`, `[noecn]`, and ignored fields (`tos`, `ttl`,
@@ -298,7 +342,7 @@ impl<'a> Parser<'a, '_> {
         let close = match self.peek() {
             Some(Token::Symbol('[')) => ']',
             Some(Token::Symbol('(')) => ')',
-            Some(Token::Word(what @ ("icmp" | "udp" | "ipv4" | "ipv6" | "gre" | "mpls"))) => {
+            Some(Token::Word(what @ ("udp" | "ipv4" | "ipv6" | "gre" | "mpls"))) => {
                 return self.refuse(what, "there are TCP connections and nothing else");
             }
             _ => return Ok(()),
@@ -652,9 +696,13 @@ mod tests {
             ("\n+0 > SA 0:0(0)", "accurate ECN"),
             ("\n+0 > UP. 1:2(1) ack 1", "urgent"),
             ("\n+0 > [ecx] . 1:1(0) ack 1", "ect0"),
+            ("\n+0 < udp (100)", "TCP connections and nothing else"),
+            ("\n+0 > icmp unreachable", "no ICMP is sent here"),
+            ("\n+0 < icmp teapot [1:1(0)]", "packet_too_big"),
+            ("\n+0 < icmp unreachable x [1:1(0)]", "frag_needed"),
             (
-                "\n+0 < icmp unreachable",
-                "TCP connections and nothing else",
+                "\n+0 < icmp time_exceeded 1:1(0)",
+                "the segment that it is about",
             ),
             ("\n+0 > S 0:0(0) <mss 1460,exp x>", "the option exp"),
             ("\n+0 > S 0:0(0) <wscale 15>", "0 to 14"),

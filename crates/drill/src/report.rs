@@ -375,7 +375,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             let options = if connection.has_timestamps() { 12 } else { 0 };
             connection.settings().mss.saturating_sub(options) as f64
         }
-        Field::Pmtu => (connection.settings().mss + 40) as f64,
+        Field::Pmtu => (connection.path_bytes() + 40) as f64,
         Field::LastDataSent => since(counts.last_data_sent),
         Field::LastDataRecv => since(counts.last_data_received),
         Field::LastAckRecv => since(counts.last_ack_received),

@@ -175,6 +175,7 @@ impl<'a> Runner<'a> {
         let outcome = match &statement.action {
             Action::Expects(_) => Ok(()),
             Action::Arrives(spec) => self.arrives(statement.line, spec)?,
+            Action::Icmp(message) => self.icmp(statement.line, message)?,
             Action::Commands(commands) => {
                 let over = |c: &Tested| c.tcp.is_done() || c.tcp.is_reset();
                 let started = self.connection.as_ref().is_some_and(|c| !over(c));
@@ -290,7 +291,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The state has changed: notifies watches, and attempts the waiting call again.
-    fn settle(&mut self) -> Result<(), DrillError> {
+    pub(super) fn settle(&mut self) -> Result<(), DrillError> {
         self.wake();
         let Some(waiting) = self.waiting.take() else {
             return Ok(());

@@ -5,6 +5,7 @@ use std::fmt;
 use midflight_units::Duration;
 
 use super::expression::Step;
+use super::icmp::Icmp;
 use super::value::Value;
 
 /// A parsed script.
@@ -43,6 +44,8 @@ pub(super) enum When {
 pub(super) enum Action {
     /// A segment arrives.
     Arrives(SegmentSpec),
+    /// An ICMP message arrives.
+    Icmp(Icmp),
     /// A segment is expected to be sent.
     Expects(SegmentSpec),
     /// A system call returns.

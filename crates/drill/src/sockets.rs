@@ -29,6 +29,9 @@ pub(super) struct Sockets {
     pub(super) failed: bool,
     /// A call has reported that the connection is established.
     pub(super) saw_connected: bool,
+    /// An error of an ICMP message that a call returns, and one that replaces ETIMEDOUT (sk_err, sk_err_soft).
+    pub(super) icmp_error: Option<&'static str>,
+    pub(super) soft_error: Option<&'static str>,
     /// The end of the other side's data has been read.
     pub(super) end_read: bool,
     /// `TCP_FASTOPEN_CONNECT`; and its SYN waits for data.

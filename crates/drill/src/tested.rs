@@ -335,6 +335,25 @@ impl Tested {
         true
     }
 
+    /// An ICMP message: the path takes only packets with this many bytes of data and options.
+    ///
+    /// # Errors
+    /// A sender that does not work with the new size.
+    pub(super) fn reduce_path_mtu(&mut self, bytes: u64) -> Result<(), ConfigError> {
+        self.tcp
+            .reduce_path_mtu(self.now, bytes, &mut self.reports)?;
+        self.transmit();
+        Ok(())
+    }
+
+    /// An ICMP message: the path was broken when the timer expired.
+    pub(super) fn revert_back_off(&mut self) {
+        if self.tcp.revert_back_off(self.now, &mut self.reports) {
+            self.counts.timeouts += 1;
+        }
+        self.transmit();
+    }
+
     // ---- handoffs ----------------------------------------------------------------
 
     /// Processes an event around a handoff.

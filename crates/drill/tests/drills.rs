@@ -71,9 +71,9 @@ fn every_drill_passes_for_every_sender_that_it_names() {
 fn the_standards_have_their_drills() {
     let names: Vec<_> = drills().into_iter().map(|(name, _)| name).collect();
     for standard in [
-        "rfc2018", "rfc2883", "rfc3042", "rfc3465", "rfc3522", "rfc3708", "rfc4653", "rfc5681",
-        "rfc5682", "rfc6298", "rfc6582", "rfc6675", "rfc6928", "rfc7323", "rfc7413", "rfc9293",
-        "linux",
+        "rfc1191", "rfc2018", "rfc2883", "rfc3042", "rfc3465", "rfc3522", "rfc3708", "rfc4653",
+        "rfc5681", "rfc5682", "rfc6069", "rfc6298", "rfc6582", "rfc6675", "rfc6928", "rfc7323",
+        "rfc7413", "rfc9293", "linux",
     ] {
         assert!(names.iter().any(|n| n.starts_with(standard)), "{standard}");
     }

@@ -5,6 +5,7 @@
 mod arrivals;
 mod fast_open;
 mod handoff;
+mod path_mtu;
 mod queries;
 
 use std::collections::VecDeque;
@@ -144,6 +145,8 @@ pub struct Connection {
     /// An RST in response to a segment of no connection: its sequence number.
     refusal: Option<u64>,
     early_data: EarlyData,
+    /// Bytes of data and options that the path takes.
+    path_bytes: u64,
 }
 
 /// Why a connection ended early.
@@ -155,6 +158,8 @@ pub enum Over {
     Refused,
     /// Nothing was acknowledged for too long.
     TimedOut,
+    /// An ICMP message says that the other side cannot be reached.
+    Unreachable,
     /// This side aborts it; the RST has not been sent yet.
     Aborting,
     /// This side aborted it.
@@ -248,6 +253,7 @@ impl Connection {
             deaf: false,
             refusal: None,
             early_data: EarlyData::default(),
+            path_bytes: settings.mss,
             settings,
         }
     }
@@ -272,6 +278,7 @@ impl Connection {
         let largest = self
             .settings
             .mss
+            .min(self.path_bytes)
             .min(syn.mss.unwrap_or(536).max(options + 1));
         let options = if self.timestamps { options } else { 0 };
         // The data of our SYN that has arrived belongs to it.
@@ -466,7 +473,7 @@ impl Connection {
             let reduced = reports && std::mem::take(&mut self.congestion.reduced);
             (self.congestion.echoes, reduced, reports)
         };
-        let again = segment.retransmission || self.was_in_syn(from, to);
+        let again = segment.retransmission || self.was_sent(from, to);
         let departure = Departure {
             syn,
             fin,

@@ -176,6 +176,15 @@ impl Stream {
         }
     }
 
+    /// The application has no more to send; the FIN is to be sent, or was acknowledged.
+    pub(crate) fn close_at(&mut self, has_fin: bool) {
+        if has_fin {
+            self.close(1);
+        } else {
+            self.fin = Some(0);
+        }
+    }
+
     /// One past the last segment that fits completely into the receiver's window, which ends below the byte
     /// `edge`.
     pub(crate) fn window_end(&self, edge: u64) -> Seq {

@@ -181,6 +181,12 @@ impl Rto {
         self.update();
     }
 
+    /// Takes back one doubling (RFC 6069, tcp_ld_RTO_revert()).
+    pub fn revert_back_off(&mut self) {
+        self.backoff = (self.backoff / 2).max(1);
+        self.update();
+    }
+
     /// Clears all samples; `initial` applies until the next one.
     pub fn restart(&mut self, initial: Duration) {
         match &mut self.estimator {

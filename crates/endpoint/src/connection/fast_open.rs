@@ -29,6 +29,8 @@ pub struct FastOpen {
 pub(super) struct EarlyData {
     /// Bytes of data that our SYN has carried.
     bytes: u64,
+    /// Data below this byte was sent in segments that were larger.
+    below: u64,
     response: Option<Response>,
     /// Our response must be sent again.
     again: bool,
@@ -48,6 +50,17 @@ struct Response {
 
 /// The longest timeout (`TCP_RTO_MAX`).
 const LONGEST: Duration = Duration::from_secs(120);
+
+impl EarlyData {
+    pub(super) fn is_responding(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// Data below this byte was sent in segments that were larger.
+    pub(super) fn sent_below(&mut self, byte: u64) {
+        self.below = byte;
+    }
+}
 
 impl Connection {
     // ---- our SYN ------------------------------------------------------------------
@@ -105,9 +118,9 @@ impl Connection {
         ack < 1 + self.early_data.bytes || self.settings.fast_open.writes_next
     }
 
-    /// Whether these bytes were already sent, in our SYN.
-    pub(super) fn was_in_syn(&self, from: u64, to: u64) -> bool {
-        to > from && from < 1 + self.early_data.bytes
+    /// Whether these bytes were already sent, in our SYN or in larger segments.
+    pub(super) fn was_sent(&self, from: u64, to: u64) -> bool {
+        to > from && from < self.early_data.below.max(1 + self.early_data.bytes)
     }
 
     /// Bytes of data that our SYN has carried.

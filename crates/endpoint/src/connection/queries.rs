@@ -69,6 +69,11 @@ impl Connection {
         }
     }
 
+    /// Bytes of data and options that the path takes.
+    pub fn path_bytes(&self) -> u64 {
+        self.path_bytes
+    }
+
     /// SACK was negotiated, or is offered.
     pub fn has_sack(&self) -> bool {
         self.sack

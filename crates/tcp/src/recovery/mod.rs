@@ -49,6 +49,10 @@ pub(crate) trait LossRecovery {
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
     }
+    /// An ICMP message says that the path was broken when the timer expired; returns whether the timer expires now.
+    fn on_unreachable(&mut self, _core: &mut Core, _log: &mut impl Log) -> bool {
+        false
+    }
     /// The state of the segments in flight, if this recovery keeps a list of them.
     fn tally(&self) -> Option<Tally> {
         None
@@ -274,6 +278,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_early_open(),)+
                     Self::$other(r) => r.on_early_open(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_unreachable(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
+                match self {
+                    $(Self::$variant(r) => r.on_unreachable(core, log),)+
+                    Self::$other(r) => r.on_unreachable(core, log),
                 }
             }
 

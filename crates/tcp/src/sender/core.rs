@@ -203,6 +203,10 @@ impl Core {
         }
     }
 
+    pub(crate) fn take_policies(&mut self) -> Vec<Policy> {
+        std::mem::take(&mut self.policies)
+    }
+
     /// See [`super::Sender::watch_retransmissions`].
     pub(crate) fn watch_retransmissions(&mut self) {
         self.unneeded = Some(Box::default());

@@ -245,6 +245,12 @@ impl Sender {
             return false;
         }
         log_wake(now, Wake::Retransmission, set, log);
+        self.expire(now, log);
+        true
+    }
+
+    /// The retransmission timer has expired.
+    fn expire<L: Log>(&mut self, now: Instant, log: &mut L) {
         let states = States::before::<L>(self);
         let before = SenderView {
             now,
@@ -254,7 +260,36 @@ impl Sender {
         self.recovery.on_timeout(&mut self.core, log);
         self.core.consult_timeout(&before, log);
         states.after(self, Trigger::Timeout, log);
-        true
+    }
+
+    /// An ICMP message says that the path was broken when the timer last expired (RFC 6069). Returns whether the timer
+    /// expires now, because it would have without the back-off.
+    pub fn on_unreachable<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
+        self.core.now = now;
+        let expires = self.recovery.on_unreachable(&mut self.core, log);
+        if expires {
+            self.expire(now, log);
+        }
+        expires
+    }
+
+    /// The path takes only segments of the size of `config`. Everything outstanding is lost, for another reason than
+    /// congestion: the windows and the RTT stay (tcp_simple_retransmit()). The segments are numbered anew, and segment 1 is
+    /// the first that was not acknowledged. A controller that sets the window itself begins anew.
+    pub fn shrink<L: Log>(
+        &mut self,
+        now: Instant,
+        config: &SenderConfig,
+        parts: &SenderParts,
+        log: &mut L,
+    ) {
+        let mut fresh = Self::new(config, parts, self.core.take_policies());
+        fresh.set_end(1);
+        fresh.open(now, &mut ());
+        while fresh.poll_transmit(now).is_some() {}
+        fresh.open_early(now, &mut ());
+        fresh.core.keep_path_of(&self.core, log);
+        *self = fresh;
     }
 
     /// The next segment to put on the network now, if any. A probe of a closed window repeats an acknowledged

@@ -285,6 +285,10 @@ impl LossRecovery for Linux {
         self.rearm(core);
     }
 
+    fn on_unreachable(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
+        self.revert_back_off(core, log)
+    }
+
     /// tcp_tsq_write().
     fn on_gate(&mut self, core: &mut Core) {
         self.sending.begin_turn();

@@ -114,6 +114,20 @@ impl Linux {
         self.rearm(core);
     }
 
+    /// tcp_ld_RTO_revert(): returns whether the timer expires now.
+    pub(super) fn revert_back_off(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
+        if self.timeouts == 0 || core.path.rto.backoff() == 1 || self.board.packets_out() == 0 {
+            return false;
+        }
+        core.path.rto.revert_back_off();
+        log.record(core.now, SenderEvent::Backoff(core.path.rto.backoff()));
+        let left = self.until_timeout(core);
+        if left > 0 {
+            core.set_slot(SlotKind::Retransmission, time(left as u64));
+        }
+        left <= 0
+    }
+
     /// tcp_retransmit_timer().
     pub(super) fn retransmission_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         if self.board.packets_out() == 0 {

@@ -120,6 +120,19 @@ impl Path {
 }
 
 impl Core {
+    /// Continues with the windows and the RTT of another sender on the same path.
+    pub(crate) fn keep_path_of(&mut self, of: &Self, log: &mut impl Log) {
+        let (cwnd, ssthresh) = (of.cwnd(), of.ssthresh());
+        if self.path.controls {
+            self.path.take_rtt(&of.path);
+        } else {
+            self.path.clone_from(&of.path);
+            self.path.timed = None;
+        }
+        self.set_ssthresh(ssthresh, Author::Recovery, log);
+        self.set_cwnd(cwnd, Author::Recovery, log);
+    }
+
     /// A path with only this RTT known, and a window of this many segments.
     pub(crate) fn fresh_path(&self, rtt: Duration) -> Path {
         let mut config = self.config;
