@@ -263,9 +263,8 @@ impl<'a> Parser<'a, '_> {
 
     /// The type, the code, the MTU and the segment of an ICMP message, after its name.
     fn icmp(&mut self) -> Result<Icmp, DrillError> {
-        let name = match self.peek() {
-            Some(Token::Word(name)) => name,
-            _ => return self.unexpected("the type of an ICMP message: unreachable, time_exceeded"),
+        let Some(Token::Word(name)) = self.peek() else {
+            return self.unexpected("the type of an ICMP message: unreachable, time_exceeded");
         };
         let message = if name == "unreachable" {
             self.at += 1;
