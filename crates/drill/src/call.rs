@@ -16,10 +16,22 @@ const O_NONBLOCK: u64 = 0o4000;
 /// Linux's value of `O_RDWR`.
 const O_RDWR: u64 = 2;
 
+/// The values of IP_MTU_DISCOVER.
+pub(super) const PMTU_VALUES: [&str; 6] = [
+    "IP_PMTUDISC_DONT",
+    "IP_PMTUDISC_WANT",
+    "IP_PMTUDISC_DO",
+    "IP_PMTUDISC_PROBE",
+    "IP_PMTUDISC_INTERFACE",
+    "IP_PMTUDISC_OMIT",
+];
+
 /// Socket options without a visible effect in a script.
 const IDLE_OPTIONS: &[&str] = &[
     "SO_REUSEADDR",
     "SO_REUSEPORT",
+    "SO_BINDTODEVICE",
+    "SO_DONTROUTE",
     "SO_MARK",
     "SO_PRIORITY",
     "SO_BUSY_POLL",
@@ -83,7 +95,7 @@ impl Runner<'_> {
             "getsockopt" => self.get_option(line, call)?,
             "fcntl" => self.fcntl(line, call)?,
             "ioctl" => self.ioctl(line, call)?,
-            "bind" => {
+            "bind" | "getsockname" | "getpeername" => {
                 self.connection_of(line, call)?;
                 Ok(0)
             }
@@ -115,7 +127,7 @@ impl Runner<'_> {
                     format!("the call {name}"),
                     "known are socket, setsockopt, getsockopt, fcntl, ioctl, bind, listen, accept, \
                      connect, write, writev, send, sendto, sendmsg, read, readv, recv, recvfrom, recvmsg, \
-                     open, pipe, sendfile, splice, shutdown, close, poll, epoll_create, epoll_ctl and epoll_wait",
+                     open, pipe, sendfile, splice, getsockname, getpeername, shutdown, close, poll, epoll_create, epoll_ctl and epoll_wait",
                 )
             }
         };
@@ -206,6 +218,10 @@ impl Runner<'_> {
         if let Some(number) = inner.and_then(|number| number.parse().ok()) {
             return Ok(number);
         }
+        let named = inner.and_then(|text| PMTU_VALUES.iter().position(|name| *name == text));
+        if let Some(number) = named.filter(|_| argument(call, 2) == "IP_MTU_DISCOVER") {
+            return Ok(number as u64);
+        }
         let what = format!("\"{text}\" as the value of {}", argument(call, 2));
         self.refuse(line, what, "expected a whole number in brackets: [1]")
     }
@@ -231,6 +247,11 @@ impl Runner<'_> {
         }
         if matches!(option, "SO_RCVTIMEO" | "SO_SNDTIMEO" | "SO_LINGER") {
             return self.set_structure(line, call);
+        }
+        if option == "SO_BINDTODEVICE" {
+            self.environment
+                .note(line, format!("{option} has no effect here"));
+            return Ok(Ok(0));
         }
         let value = self.value(line, call)?;
         self.sockets.kept.insert(option.into(), value as i64);
@@ -382,6 +403,20 @@ impl Runner<'_> {
                 // SOCK_MIN_RCVBUF.
                 (2 * self.sockets.kept[option]).max(2304)
             }
+            "TCP_CONGESTION" => {
+                let own = self.environment.congestion_name();
+                let stated = argument(call, 3).trim_matches(['[', ']', '"']);
+                if stated != own && stated != "..." {
+                    self.differs = Some((format!("{option} is {stated}"), format!("it is {own}")));
+                }
+                return Ok(Ok(0));
+            }
+            // SOCK_STREAM.
+            "SO_TYPE" => 1,
+            "IP_MTU" => {
+                let bytes = connection.map_or(self.environment.mss, |c| c.tcp.path_bytes());
+                self.environment.packet(bytes) as i64
+            }
             "TCP_NODELAY" => i64::from(!self.sockets.set.nagle),
             "TCP_CORK" => i64::from(self.sockets.set.corked),
             "TCP_INQ" => i64::from(self.sockets.set.reports_queue),
@@ -397,7 +432,7 @@ impl Runner<'_> {
             option => {
                 let Some(value) = self.sockets.kept.get(option) else {
                     let what = format!("getsockopt with {option}");
-                    let why = "known are SO_ERROR, TCP_NODELAY, TCP_CORK, TCP_INQ, SO_ZEROCOPY, \
+                    let why = "known are SO_ERROR, SO_TYPE, IP_MTU, TCP_CONGESTION, TCP_NODELAY, TCP_CORK, TCP_INQ, SO_ZEROCOPY, \
                          TCP_MAXSEG, TCP_USER_TIMEOUT and what was set; assertions tell of the sender";
                     return self.refuse(line, what, why);
                 };
@@ -447,12 +482,20 @@ impl Runner<'_> {
         let tcp = &connection.tcp;
         let actual = match argument(call, 1) {
             // After the FIN there is one more byte (tcp_ioctl()).
+            "FIONBIO" => {
+                self.sockets.non_blocking = argument(call, 2) != "[0]";
+                return Ok(Ok(0));
+            }
             "SIOCINQ" | "FIONREAD" => tcp.unread(),
             "SIOCOUTQ" | "TIOCOUTQ" => tcp.unacknowledged_bytes(),
             "SIOCOUTQNSD" => tcp.unsent_bytes(),
             request => {
                 let what = format!("ioctl with {request}");
-                return self.refuse(line, what, "known are SIOCINQ, SIOCOUTQ and SIOCOUTQNSD");
+                return self.refuse(
+                    line,
+                    what,
+                    "known are SIOCINQ, SIOCOUTQ, SIOCOUTQNSD and FIONBIO",
+                );
             }
         } as i64;
         let value = call.values.get(2).cloned().flatten().unwrap_or_default();

@@ -200,6 +200,15 @@ impl<'a> Environment<'a> {
         Ok(())
     }
 
+    /// Whether a command sets only what is set already.
+    fn keeps(&self, line: u32, program: &str, arguments: &[&str]) -> bool {
+        let (mut before, mut after) = (self.clone(), self.clone());
+        let is_done = after.command(line, program, arguments, false).is_ok();
+        before.notes.clear();
+        after.notes.clear();
+        is_done && format!("{before:?}") == format!("{after:?}")
+    }
+
     fn command(
         &mut self,
         line: u32,
@@ -212,7 +221,7 @@ impl<'a> Environment<'a> {
             || (file == "ip" && arguments.first() == Some(&"route"));
         let fq = file == "tc" && self.is_linux() && sets_fq(arguments);
         let settings = settings || file == "echo" || fq;
-        if settings && started {
+        if settings && started && !self.keeps(line, program, arguments) {
             let what = shorten(&format!("{program} {}", arguments.join(" ")));
             return self.refuse(line, what, "settings are made before the connection starts");
         }
@@ -273,7 +282,8 @@ impl<'a> Environment<'a> {
                 );
                 self.set(line, "tc qdisc", "pacing", pacing)?;
             }
-            ("tc" | "ethtool" | "ifconfig", _) => {
+            ("ip", ["link" | "addr" | "address" | "neigh" | "-6" | "-4", ..])
+            | ("tc" | "ethtool" | "ifconfig", _) => {
                 self.note(
                     line,
                     format!("{file} has no effect: there is no device here"),
@@ -452,6 +462,17 @@ impl<'a> Environment<'a> {
         self.built.profile.sender.recovery == RecoveryKind::Linux
     }
 
+    /// The congestion control as Linux calls it.
+    pub(super) fn congestion_name(&self) -> &'static str {
+        let name = self.built.profile.parts.congestion.info().name;
+        name.strip_suffix("-linux").unwrap_or(name)
+    }
+
+    /// Bytes of a packet with so many bytes of data and options.
+    pub(super) fn packet(&self, bytes: u64) -> u64 {
+        bytes + self.headers
+    }
+
     /// Bytes of our largest segment without options on a path with this MTU.
     pub(super) fn largest(&self, mtu: u64) -> u64 {
         mtu.saturating_sub(self.headers).max(1)
@@ -477,7 +498,7 @@ impl<'a> Environment<'a> {
     /// [`DrillError`] if the sender does not have it.
     pub(super) fn congestion(&mut self, line: u32, name: &str) -> Result<(), DrillError> {
         let own = self.built.profile.parts.congestion.info().name;
-        if name == own {
+        if name == own || name == self.congestion_name() {
             return Ok(());
         }
         let known: Vec<_> = CONGESTION_CONTROLLERS.iter().map(|c| c.name).collect();

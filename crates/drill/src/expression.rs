@@ -74,6 +74,8 @@ enum Operator {
     Divide,
     DivideWhole,
     Remainder,
+    BitAnd,
+    BitOr,
 }
 
 /// Maximum nesting of parentheses and signs.
@@ -91,8 +93,9 @@ pub(super) const CA_STATES: [(&str, u32); 5] = [
     ("TCP_CA_Loss", 4),
 ];
 
-/// The names of Linux's connection states (include/net/tcp_states.h).
-const STATES: [(&str, u32); 11] = [
+/// The names of Linux's connection states (include/net/tcp_states.h), of the bits of `tcpi_options`
+/// (include/uapi/linux/tcp.h), and of Python's truth values.
+const STATES: [(&str, u32); 19] = [
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
     ("TCP_SYN_RECV", 3),
@@ -104,6 +107,14 @@ const STATES: [(&str, u32); 11] = [
     ("TCP_LAST_ACK", 9),
     ("TCP_LISTEN", 10),
     ("TCP_CLOSING", 11),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_ECN_SEEN", 16),
+    ("TCPI_OPT_SYN_DATA", 32),
+    ("True", 1),
+    ("False", 0),
 ];
 
 /// The result of an assertion.
@@ -210,6 +221,9 @@ impl Operator {
             Self::DivideWhole => (left / right).floor(),
             // The sign is that of the divisor, as in Python.
             Self::Remainder => left - right * (left / right).floor(),
+            // Of whole numbers from 0 on, as flags are.
+            Self::BitAnd => ((left as u64) & (right as u64)) as f64,
+            Self::BitOr => ((left as u64) | (right as u64)) as f64,
         })
     }
 }
@@ -370,8 +384,8 @@ enum Word<'a> {
     Symbol(&'a str),
 }
 
-const SYMBOLS: [&str; 15] = [
-    "==", "!=", "<=", ">=", "//", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",",
+const SYMBOLS: [&str; 17] = [
+    "==", "!=", "<=", ">=", "//", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",", "&", "|",
 ];
 
 fn words<'a>(name: &str, line: u32, statement: &'a str) -> Result<Vec<Word<'a>>, DrillError> {
@@ -402,7 +416,7 @@ fn words<'a>(name: &str, line: u32, statement: &'a str) -> Result<Vec<Word<'a>>,
                 name,
                 line,
                 format!("\"{first}\" in a code block"),
-                "numbers, fields, and the operators == != < <= > >= + - * / // % and or not",
+                "numbers, fields, and the operators == != < <= > >= + - * / // % & | and or not",
             ));
         };
         rest = rest[taken..].trim_start();
@@ -507,16 +521,35 @@ impl<'a> Reader<'a> {
             ("<", Operator::Less),
             (">", Operator::Greater),
         ];
-        let first = self.sum(depth)?;
+        let first = self.bits(depth)?;
         let mut rest = Vec::new();
         while let Some(operator) = self.one_of(&COMPARISONS) {
-            rest.push((operator, self.sum(depth)?));
+            rest.push((operator, self.bits(depth)?));
         }
         Ok(if rest.is_empty() {
             first
         } else {
             Expression::Compare(Box::new(first), rest)
         })
+    }
+
+    /// `|` and `&`, which bind less than sums.
+    fn bits(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        let mut left = self.common_bits(depth)?;
+        while let Some(operator) = self.one_of(&[("|", Operator::BitOr)]) {
+            let right = self.common_bits(depth)?;
+            left = Expression::Binary(operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn common_bits(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        let mut left = self.sum(depth)?;
+        while let Some(operator) = self.one_of(&[("&", Operator::BitAnd)]) {
+            let right = self.sum(depth)?;
+            left = Expression::Binary(operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
     }
 
     fn one_of(&mut self, operators: &[(&str, Operator)]) -> Option<Operator> {

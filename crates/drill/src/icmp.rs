@@ -127,6 +127,13 @@ impl Runner<'_> {
         }
         match message.effect {
             Effect::Nothing => {}
+            // IP_PMTUDISC_DONT, _INTERFACE and _OMIT (tcp_v4_mtu_reduced(), ip_sk_accept_pmtu()).
+            Effect::TooBig
+                if matches!(self.sockets.kept.get("IP_MTU_DISCOVER"), Some(0 | 4 | 5)) =>
+            {
+                let text = "this message has no effect: IP_MTU_DISCOVER says so";
+                self.environment.note(line, text);
+            }
             Effect::TooBig => {
                 let mtu = message.mtu.unwrap_or(0).max(LEAST_MTU);
                 let bytes = self.environment.largest(mtu);

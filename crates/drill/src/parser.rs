@@ -388,6 +388,10 @@ impl<'a> Parser<'a, '_> {
                 return Ok(());
             }
             Some(Token::Symbol('.')) => "",
+            Some(Token::Number(_)) => {
+                let why = "there are no addresses and ports: a script has one connection";
+                return self.refuse("an address or a number before the flags", why);
+            }
             _ => return self.unexpected(ACCEPTED),
         };
         for letter in letters.chars() {

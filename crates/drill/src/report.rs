@@ -92,6 +92,8 @@ pub(super) enum Field {
     ReceiveWindow,
     State,
     BusyTime,
+    SendScale,
+    TotalRto,
 }
 
 /// The fields with their names and descriptions.
@@ -255,6 +257,16 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "tcpi_busy_time",
         "microseconds in which data waited or was not acknowledged",
     ),
+    (
+        Field::SendScale,
+        "tcpi_snd_wscale",
+        "the window scale of the other side",
+    ),
+    (
+        Field::TotalRto,
+        "tcpi_total_rto",
+        "expiries of the retransmission timer in total",
+    ),
 ];
 
 /// The fields of `struct tcp_info` that a script may use: name and meaning.
@@ -283,8 +295,9 @@ pub(super) struct Counts {
     pub(super) window: u64,
     pub(super) data_sent: u64,
     pub(super) retransmitted: u64,
-    /// Timeouts since the last ACK of new data.
+    /// Timeouts since the last ACK of new data, and in total.
     pub(super) timeouts: u32,
+    pub(super) all_timeouts: u32,
     /// One past the highest segment sent at the last timeout.
     pub(super) loss_point: u64,
     /// Probes of a closed window since the last segment arrived.
@@ -388,6 +401,8 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
                 .map_or(Duration::ZERO, |since| now.since(since));
             micros(counts.busy + now)
         }
+        Field::SendScale => connection.scale() as f64,
+        Field::TotalRto => f64::from(counts.all_timeouts),
     }
 }
 

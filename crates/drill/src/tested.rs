@@ -329,6 +329,7 @@ impl Tested {
         self.counts.probes += u32::from(was_closed);
         if self.tcp.on_timeout(self.now, &mut self.reports) {
             self.counts.timeouts += 1;
+            self.counts.all_timeouts += 1;
             self.counts.loss_point = self.tcp.sender().view().snd_max;
         }
         self.transmit();
@@ -350,6 +351,7 @@ impl Tested {
     pub(super) fn revert_back_off(&mut self) {
         if self.tcp.revert_back_off(self.now, &mut self.reports) {
             self.counts.timeouts += 1;
+            self.counts.all_timeouts += 1;
         }
         self.transmit();
     }

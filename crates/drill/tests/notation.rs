@@ -308,6 +308,26 @@ fn timestamp_values_are_checked_by_their_tick_if_the_script_says_so() {
 }
 
 #[test]
+fn bits_names_and_settings_that_stand_are_accepted() {
+    passes("+0 %{ assert tcpi_options & TCPI_OPT_SACK == 0 and True, tcpi_options }%");
+    passes("+0 %{ assert (tcpi_options | TCPI_OPT_SACK) & 3 == 2 or False }%");
+    passes("+0 %{ assert tcpi_state == TCP_ESTABLISHED and tcpi_snd_wscale == 7 }%");
+    passes("+0 `sysctl -q net.ipv4.tcp_sack=1 && ip link set dev tun0 mtu 1400`");
+    passes("+0 getsockopt(4, SOL_IP, IP_MTU, [1500], [4]) = 0");
+    passes("+0 ioctl(4, FIONBIO, [1]) = 0\n+0 read(4, ..., 9) = -1 EAGAIN");
+    passes(
+        "+0 setsockopt(4, SOL_IP, IP_MTU_DISCOVER, [IP_PMTUDISC_DONT], 4) = 0\n\
+         +0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n\
+         +0 < icmp unreachable frag_needed mtu 600 [1:1001(1000)]\n+0 %{ assert tcpi_pmtu == 1500 }%",
+    );
+    let (at, expected, got) = fails("+0 getsockopt(4, SOL_TCP, TCP_CONGESTION, \"bbr\", [4]) = 0");
+    assert_eq!(
+        (at, expected.as_str(), got.as_str()),
+        (8, "TCP_CONGESTION is bbr", "it is reno")
+    );
+}
+
+#[test]
 fn cookies_and_the_bits_of_fast_open_are_checked() {
     let asks = |before: &str, call: &str, syn: &str| {
         let text = format!(

@@ -69,6 +69,11 @@ impl Connection {
         }
     }
 
+    /// The window scale of the other side; 0 if there is none.
+    pub fn scale(&self) -> u64 {
+        self.shift
+    }
+
     /// Bytes of data and options that the path takes.
     pub fn path_bytes(&self) -> u64 {
         self.path_bytes
