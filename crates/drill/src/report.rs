@@ -92,6 +92,7 @@ pub(super) enum Field {
     ReceiveWindow,
     State,
     BusyTime,
+    WindowLimited,
     SendScale,
     TotalRto,
 }
@@ -258,6 +259,11 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "microseconds in which data waited or was not acknowledged",
     ),
     (
+        Field::WindowLimited,
+        "tcpi_rwnd_limited",
+        "microseconds in which only the window of the other side limited the sender",
+    ),
+    (
         Field::SendScale,
         "tcpi_snd_wscale",
         "the window scale of the other side",
@@ -314,6 +320,9 @@ pub(super) struct Counts {
     /// Since when data waits or is not acknowledged, and for how long it did before.
     pub(super) busy_since: Option<Instant>,
     pub(super) busy: Duration,
+    /// The same for the time in which only the other side's window limits the sender.
+    pub(super) limited_since: Option<Instant>,
+    pub(super) limited: Duration,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
@@ -400,6 +409,11 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
                 .busy_since
                 .map_or(Duration::ZERO, |since| now.since(since));
             micros(counts.busy + now)
+        }
+        Field::WindowLimited => {
+            let since = counts.limited_since;
+            let now = since.map_or(Duration::ZERO, |since| now.since(since));
+            micros(counts.limited + now)
         }
         Field::SendScale => connection.scale() as f64,
         Field::TotalRto => f64::from(counts.all_timeouts),

@@ -200,7 +200,8 @@ impl Tested {
         }
     }
 
-    /// The time in which data waits or is not acknowledged (tcp_chrono_start(), TCP_CHRONO_BUSY).
+    /// The time in which data waits or is not acknowledged, and in which the other side's window limits the sender
+    /// (tcp_chrono_start(), TCP_CHRONO_BUSY and TCP_CHRONO_RWND_LIMITED).
     fn count_busy(&mut self) {
         let is_busy = self.tcp.unacknowledged_bytes() > 0;
         match self.counts.busy_since {
@@ -209,6 +210,15 @@ impl Tested {
                 self.counts.busy_since = None;
             }
             None if is_busy => self.counts.busy_since = Some(self.now),
+            _ => {}
+        }
+        let is_limited = self.tcp.is_limited_by_peer();
+        match self.counts.limited_since {
+            Some(since) if !is_limited => {
+                self.counts.limited = self.counts.limited + self.now.since(since);
+                self.counts.limited_since = None;
+            }
+            None if is_limited => self.counts.limited_since = Some(self.now),
             _ => {}
         }
     }

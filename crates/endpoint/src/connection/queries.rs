@@ -69,6 +69,15 @@ impl Connection {
         }
     }
 
+    /// Only the other side's window keeps data from being sent: the congestion window has room (tcp_write_xmit(),
+    /// is_rwnd_limited).
+    pub fn is_limited_by_peer(&self) -> bool {
+        let view = self.sender.view();
+        let waits = self.is_established() && view.snd_max < self.stream.segments_end();
+        let has_room = (view.flight_size() as f64) < view.cwnd.floor();
+        waits && has_room && self.stream.window_end(self.edge) <= view.snd_max
+    }
+
     /// The window scale of the other side; 0 if there is none.
     pub fn scale(&self) -> u64 {
         self.shift
