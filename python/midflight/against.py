@@ -26,8 +26,14 @@ PATHS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "3 MB",
     ),
 }
-#: quinn's flow control, 1.25 MB of a stream (1,071 packets), and its window less a packet.
-SETTINGS = {"migration": "quinn", "receiver_window": 1071, "window_edge": "below"}
+#: quinn's flow control, 1.25 MB of a stream (1,071 packets), its window less a packet, and the
+#: packet with connection identifiers that its server sends with the handshake.
+SETTINGS = {
+    "migration": "quinn",
+    "receiver_window": 1071,
+    "window_edge": "below",
+    "handshake_ids": "on",
+}
 #: Controllers by quinn's names, with the settings of ours. quinn's CUBIC is that of RFC 8312.
 CONTROLLERS = {
     "cubic": {"congestion": "cubic", "cubic_rules": "rfc8312"},

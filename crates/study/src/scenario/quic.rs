@@ -58,7 +58,7 @@ fn bytes_of(size: Size) -> Option<u64> {
 
 /// Whether a setting is of our own QUIC sender alone.
 fn is_of_own_quic(name: &str) -> bool {
-    name == "window_edge" || name.starts_with("migration")
+    ["window_edge", "handshake_ids"].contains(&name) || name.starts_with("migration")
 }
 
 /// Refuses settings of our own QUIC sender for other senders of the simulator: those of a flow, and those of the scenario if it

@@ -330,6 +330,8 @@ pub struct ReceiverConfig {
     pub delayed_ack: Option<Duration>,
     /// The ACK of the SYN is delayed as well.
     pub delay_syn_ack: bool,
+    /// Of QUIC: a packet with connection identifiers arrives with the handshake and waits for its ACK like one with data.
+    pub handshake_ids: bool,
     /// A duplicate of the last in-order segment is acknowledged like a new segment (ns-2) instead of at once (RFC
     /// 9293 section 3.10.7.4).
     pub delay_last_duplicate: bool,

@@ -155,6 +155,7 @@ impl Profile {
                 .delayed_ack
                 .map_or_else(|| "off".into(), |d| d.to_string()),
             "delay_syn_ack" => switch(rx.delay_syn_ack),
+            "handshake_ids" => switch(rx.handshake_ids),
             "dsack" => switch(rx.dsack),
             "rto_recovery_end" => match tx.rto_recovery_end {
                 RtoRecoveryEnd::NewAck => "new-ack",
@@ -416,6 +417,7 @@ impl Profile {
             "delayed_ack" if value == "off" => rx.delayed_ack = None,
             "delayed_ack" => rx.delayed_ack = Some(positive()?),
             "delay_syn_ack" => rx.delay_syn_ack = switch()?,
+            "handshake_ids" => rx.handshake_ids = switch()?,
             "dsack" => rx.dsack = switch()?,
             "rto_recovery_end" => {
                 tx.rto_recovery_end = match value {

@@ -165,6 +165,14 @@ impl Receiver {
             return None;
         }
         let mut ack = self.acknowledge_as_quic(now, segment.sent);
+        // Behind the handshake in the same datagram quinn-proto's server sends NEW_CONNECTION_ID frames
+        // (`Connection::issue_first_cids`), in a packet of the data's number space. `PendingAcks::packet_received` counts it at the
+        // client, and starts the timer of max_ack_delay.
+        let has_ids = self.config.handshake_ids && segment.seq == 0 && segment.has_data();
+        if let Some(acks) = self.quic.as_deref_mut().filter(|_| has_ids) {
+            acks.waiting = 1;
+            acks.due = self.config.delayed_ack.map(|most| (now + most, now));
+        }
         match (&mut ack.option, answer) {
             (AckOption::From(source), _) if is_challenge => {
                 source.answers = Some(segment.seq as u16);

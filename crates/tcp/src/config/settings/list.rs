@@ -302,6 +302,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "the ACK of the SYN is delayed like that of a data segment",
     },
     Knob {
+        name: "handshake_ids",
+        default: "",
+        accepts: "on, off",
+        summary: "a packet with connection identifiers arrives with the handshake of a QUIC sender, as of quinn 0.11, and counts for the ACK of every second packet",
+    },
+    Knob {
         name: "dsack",
         default: "",
         accepts: "on, off",
