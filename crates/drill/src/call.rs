@@ -78,6 +78,7 @@ const OPTIONS: &[&str] = &[
     "TCP_INQ",
     "TCP_FASTOPEN",
     "TCP_FASTOPEN_CONNECT",
+    "TCP_FASTOPEN_NO_COOKIE",
 ];
 
 /// The result of a call: its value, or the name of its error.
@@ -296,6 +297,10 @@ impl Runner<'_> {
                 }
                 self.sockets.fast_open_queue = value;
             }
+            "TCP_FASTOPEN_NO_COOKIE" => match value {
+                0 | 1 if self.sockets.connected.is_none() => self.sockets.no_cookie = value == 1,
+                _ => return Ok(Err("EINVAL")),
+            },
             // do_tcp_setsockopt().
             "TCP_FASTOPEN_CONNECT" => match value {
                 0 | 1 if !self.environment.fast_open.is_client() => return Ok(Err("EOPNOTSUPP")),

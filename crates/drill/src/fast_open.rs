@@ -122,7 +122,7 @@ impl Server {
     }
 
     /// tcp_try_fastopen(): the response of a listener, whose queue for TCP Fast Open has this length, to a SYN.
-    pub(super) fn answer(&self, syn: &SegmentSpec, queue: u64) -> FastOpen {
+    pub(super) fn answer(&self, syn: &SegmentSpec, queue: u64, no_cookie: bool) -> FastOpen {
         let option = self.option(syn);
         // tcp_parse_fastopen_option(): a cookie of another size is none.
         let fits = |o: &FastOpenOption| o.cookie.is_empty() || SIZES.contains(&o.cookie.len());
@@ -135,7 +135,7 @@ impl Server {
         if self.bits & SERVER == 0 || queue == 0 || !asks {
             return FastOpen::default();
         }
-        if self.bits & SERVER_WITHOUT_COOKIE != 0 {
+        if self.bits & SERVER_WITHOUT_COOKIE != 0 || no_cookie {
             return accepted;
         }
         let Some(FastOpenOption {
@@ -193,10 +193,10 @@ pub(super) struct Client {
 
 impl Cache {
     /// tcp_fastopen_cookie_check(): the option of our SYN, and whether the SYN may carry data.
-    fn check(&self, server: &Server) -> (Option<FastOpenOption>, bool) {
+    fn check(&self, server: &Server, no_cookie: bool) -> (Option<FastOpenOption>, bool) {
         let mut option = self.cookie.clone();
         option.is_experimental |= option.cookie.is_empty() && self.experiment == 1;
-        if server.bits & CLIENT_WITHOUT_COOKIE != 0 {
+        if server.bits & CLIENT_WITHOUT_COOKIE != 0 || no_cookie {
             return (None, true);
         }
         let has_cookie = !option.cookie.is_empty();
@@ -230,7 +230,10 @@ impl Runner<'_> {
     /// Opens the connection with a SYN that requests a cookie, or with data of a call that writes `bytes`
     /// (tcp_send_syn_data()). `waits`: the call waits for the handshake. Returns how many bytes the SYN carries.
     fn open_fast(&mut self, line: u32, bytes: u64, waits: bool) -> Result<u64, DrillError> {
-        let (option, has_cookie) = self.client.cache.check(&self.environment.fast_open);
+        let (option, has_cookie) = self
+            .client
+            .cache
+            .check(&self.environment.fast_open, self.sockets.no_cookie);
         let mss = self.environment.mss;
         let mss = self.client.cache.mss.map_or(mss, |known| mss.min(known));
         let room = mss.saturating_sub(OPTION_SPACE);
@@ -250,7 +253,10 @@ impl Runner<'_> {
     /// connect() with TCP_FASTOPEN_CONNECT: with a cookie the SYN waits for data, without one it requests a cookie
     /// (tcp_fastopen_defer_connect()). Returns whether it waits.
     pub(super) fn connect_fast(&mut self, line: u32) -> Result<bool, DrillError> {
-        let (_, has_cookie) = self.client.cache.check(&self.environment.fast_open);
+        let (_, has_cookie) = self
+            .client
+            .cache
+            .check(&self.environment.fast_open, self.sockets.no_cookie);
         self.sockets.deferred = has_cookie;
         if !has_cookie {
             self.open_fast(line, 0, false)?;
@@ -299,7 +305,7 @@ impl Runner<'_> {
         if let Some(error) = self.take_error() {
             return Ok(Some(Err(error)));
         }
-        let rest = bytes - self.client.carried;
+        let rest = bytes.saturating_sub(self.client.carried);
         let Some(connection) = self.connection.as_mut() else {
             return Ok(None);
         };

@@ -328,7 +328,10 @@ impl<'a> Runner<'a> {
             }
             let now = self.present();
             let queue = self.sockets.fast_open_queue;
-            let answer = self.environment.fast_open.answer(spec, queue);
+            let answer = self
+                .environment
+                .fast_open
+                .answer(spec, queue, self.sockets.no_cookie);
             let opened = Tested::open(
                 &self.environment,
                 now,

@@ -37,6 +37,8 @@ pub(super) struct Sockets {
     /// `TCP_FASTOPEN_CONNECT`; and its SYN waits for data.
     pub(super) connects_fast: bool,
     pub(super) deferred: bool,
+    /// `TCP_FASTOPEN_NO_COOKIE`.
+    pub(super) no_cookie: bool,
     /// `TCP_FASTOPEN`: how many connections may wait; 0 if there is no TCP Fast Open.
     pub(super) fast_open_queue: u64,
     pub(super) buffer: SendBuffer,
