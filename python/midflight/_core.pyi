@@ -170,6 +170,12 @@ class Table:
     @property
     def num_rows(self) -> int:
         """Number of rows."""
+    @property
+    def last_ns(self) -> int:
+        """Of a trace, the instant of the flow's last event, also of one that is not listed."""
+    @property
+    def is_waiting(self) -> bool:
+        """Of a trace, whether the flow is not done: packets are underway, or a video has played."""
     def column(self, name: str) -> list[Any]:
         """A column as a list; None where there is no value.
 
@@ -179,6 +185,12 @@ class Table:
         """A column as a NumPy array of one dimension.
 
         It is of int64, of float64 (nan where there is no value), or of objects for texts.
+        """
+    def codes(self, name: str) -> tuple[list[str], NDArray[Any]]:
+        """A column of texts as its different texts, and a NumPy array with the place of each row's
+        text among them (uint8, or uint32 for more than 256 texts).
+
+        It takes less memory than `numpy`. Raises `MidflightError` for another column.
         """
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas `DataFrame`."""
@@ -804,12 +816,17 @@ class Setup:
         this run.
         """
     def lab_trace(
-        self, record: bytes, *, flow: str | None = None, turns: Mapping[int, bytes] = {}
+        self,
+        record: bytes,
+        *,
+        flow: str | None = None,
+        turns: Mapping[int, bytes] = {},
+        only: Sequence[str] = (),
     ) -> Table:
         """Return every event of a flow of this run as a kernel made it.
 
         The columns are those of `trace`. The events of the kernel's sender have the state that it
-        reported with each packet. `turns` is as for `lab_tables`.
+        reported with each packet. `turns` is as for `lab_tables`, `only` as for `trace`.
         """
     def lab_send(self, flow: int, origin_ns: int) -> None:
         """Run the sender of the flow of this number in a guest, until it is done or the run over.
@@ -911,7 +928,8 @@ class Setup:
     @property
     def outages(self) -> list[tuple[int, int]]:
         """From when to when, in nanoseconds, the recording that the link in use follows has a
-        downward rate of zero.
+        downward rate of zero. For a Mahimahi file these are the times without an opportunity of at
+        least 0.2 s and ten times the mean distance of two.
         """
     def trace(
         self,

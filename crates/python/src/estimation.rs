@@ -144,12 +144,9 @@ fn table(probe: &midflight_study::Probe, runs: &[ProbeRun]) -> PyResult<Table> {
     );
     t.int("sent_ns", ints(&|t| t.sent.as_nanos()));
     let reported = |t: &TrainRow| t.reported.map(|at| at.as_nanos() as i64);
-    t.maybe_int("reported_ns", rows.iter().map(|r| reported(&r.2)).collect());
+    t.maybe_int("reported_ns", rows.iter().map(|r| reported(&r.2)));
     let estimate = |t: &TrainRow| t.estimate.map(|rate| rate.as_bps() as i64);
-    t.maybe_int(
-        "estimate_bps",
-        rows.iter().map(|r| estimate(&r.2)).collect(),
-    );
+    t.maybe_int("estimate_bps", rows.iter().map(|r| estimate(&r.2)));
     t.int("low_bps", ints(&|t| t.low));
     t.int("high_bps", ints(&|t| t.high));
     t.int("capacity_bps", ints(&|_| capacity));
@@ -161,10 +158,7 @@ fn table(probe: &midflight_study::Probe, runs: &[ProbeRun]) -> PyResult<Table> {
         rows.iter().map(|r| runs[r.1].drops as i64).collect(),
     );
     let duration = |run: &ProbeRun| run.duration.map(|d| d.as_nanos() as i64);
-    t.maybe_int(
-        "duration_ns",
-        rows.iter().map(|r| duration(&runs[r.1])).collect(),
-    );
+    t.maybe_int("duration_ns", rows.iter().map(|r| duration(&runs[r.1])));
     t.text(
         "digest",
         rows.iter().map(|r| runs[r.1].digest.to_string()).collect(),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::{Divergence, Explained, Keep, KeptEvents, SenderThen, Stall, TraceRow};
+use midflight_study::{
+    Divergence, Explained, FlowEnd, Keep, KeptEvents, SenderThen, Stall, TraceColumns, TraceRow,
+};
 use midflight_tcp::Author;
 use midflight_units::Instant;
 use pyo3::exceptions::PyIndexError;
@@ -11,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::policy::Failures;
 use crate::table::TableBuilder;
-use crate::{nanos, refuse, trace_columns};
+use crate::{nanos, refuse, trace_table};
 
 /// Events of a flow of a run with their causes.
 #[pyclass(frozen, module = "midflight")]
@@ -345,12 +347,13 @@ pub(crate) fn sender_entry<'py>(
 pub(crate) fn cause_columns(found: &Explained) -> TableBuilder {
     let of = &found.kept.of;
     let at = |at: Option<Instant>| at.map(|at| at.as_nanos() as i64);
-    let sent: Vec<Option<Instant>> = of.iter().map(|b| b.sent).collect();
     let digest = found.digest.as_deref().unwrap_or_default();
-    let mut t = trace_columns(&found.kept.rows, &sent, digest);
-    let segments = of.iter().map(|b| b.segment.map(|s| s as i64));
-    t.maybe_int("segment", segments.collect());
-    t.maybe_int("since_ns", of.iter().map(|b| at(b.since)).collect());
+    let mut columns = TraceColumns::of(&found.kept.rows, FlowEnd::default());
+    let sent = of.iter().map(|b| at(b.sent).unwrap_or(TraceColumns::NONE));
+    columns.sent = sent.collect();
+    let mut t = trace_table(columns, digest);
+    t.maybe_int("segment", of.iter().map(|b| b.segment.map(|s| s as i64)));
+    t.maybe_int("since_ns", of.iter().map(|b| at(b.since)));
     t.text("sack", of.iter().map(|b| b.sack.clone()).collect());
     t
 }

@@ -35,8 +35,8 @@ use midflight_control::{Interests, LinkInfo, Notice};
 use midflight_sim::agent::AGENTS;
 use midflight_sim::Scripted;
 use midflight_study::{
-    run_sweeps, schemes, Capture, Execution, Flows, Handoff, HandoffKind, HandoffRow, Ordered,
-    QuicStack, StudyError, TraceRow, MODEL_VERSION,
+    run_sweeps, schemes, Capture, Execution, Flows, Handoff, HandoffKind, HandoffRow, QuicStack,
+    StudyError, TraceColumns, MODEL_VERSION,
 };
 use midflight_tcp::{profile, State, MIGRATIONS, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -509,7 +509,7 @@ fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResul
     let schemes = sweep.schemes.iter();
     let names = schemes.flat_map(|s| std::iter::repeat_n(s.clone(), of_scheme));
     let mut t = Table::builder();
-    let times = |f: fn(&HandoffRow) -> Option<Duration>| rows.iter().map(|r| nanos(f(r))).collect();
+    let times = |f: fn(&HandoffRow) -> Option<Duration>| rows.iter().map(move |r| nanos(f(r)));
     let count = |f: fn(&HandoffRow) -> i64| rows.iter().map(f).collect();
     let real = |f: fn(&HandoffRow) -> f64| rows.iter().map(f).collect();
     t.text("scheme", names.collect());
@@ -523,8 +523,7 @@ fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResul
     for i in 0..sweep.extra.len() {
         let column = rows
             .iter()
-            .map(|r| nanos(r.t_new_extra.get(i).copied().flatten()))
-            .collect();
+            .map(|r| nanos(r.t_new_extra.get(i).copied().flatten()));
         t.maybe_int(&format!("t_new_extra{i}_ns"), column);
     }
     t.int("nrto", count(|r| r.nrto.into()));
@@ -597,45 +596,31 @@ fn fates(script: Vec<(u64, Fate)>) -> PyResult<Vec<(u64, Scripted)>> {
     script.into_iter().map(fate).collect()
 }
 
-fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {
-    let sent: Vec<Option<Instant>> = rows.iter().map(|row| row.sent).collect();
-    trace_columns(rows, &sent, digest).build()
-}
-
-/// The columns of a trace, to which others may be added.
-fn trace_columns(rows: &[TraceRow], sent: &[Option<Instant>], digest: &str) -> TableBuilder {
+/// The table of a trace, to which other columns may be added.
+fn trace_table(found: TraceColumns, digest: &str) -> TableBuilder {
     let mut t = Table::builder();
-    t.int(
-        "time_ns",
-        rows.iter().map(|r| r.at.as_nanos() as i64).collect(),
+    t.end(found.end);
+    t.digest(digest);
+    t.int("time_ns", found.at);
+    t.texts("event", found.event);
+    t.real("value", found.value);
+    t.texts("detail", found.detail);
+    t.texts("by", found.by);
+    t.texts("link", found.link);
+    t.texts("packet", found.packet);
+    t.texts("cause", found.cause);
+    t.texts("order", found.order);
+    t.texts("reason", found.reason);
+    let sent = found.sent.into_iter();
+    t.maybe_int(
+        "sent_ns",
+        sent.map(|at| (at != TraceColumns::NONE).then_some(at)),
     );
-    t.text("event", rows.iter().map(|r| r.event.into()).collect());
-    t.real("value", rows.iter().map(|r| r.value).collect());
-    t.text("detail", rows.iter().map(|r| r.detail.clone()).collect());
-    let by = |row: &TraceRow| row.by.map_or_else(String::new, |by| by.name().into());
-    t.text("by", rows.iter().map(by).collect());
-    let link = |row: &TraceRow| row.link.as_deref().unwrap_or_default().into();
-    t.text("link", rows.iter().map(link).collect());
-    let packet = |row: &TraceRow| {
-        row.lost
-            .map_or_else(String::new, |l| l.packet.kind().into())
-    };
-    t.text("packet", rows.iter().map(packet).collect());
-    let cause = |row: &TraceRow| row.lost.map_or_else(String::new, |l| l.cause.name().into());
-    t.text("cause", rows.iter().map(cause).collect());
-    let of_order = |text: fn(&Ordered) -> String| {
-        let each = rows.iter().map(|row| row.ordered.as_deref());
-        each.map(|o| o.map_or_else(String::new, text)).collect()
-    };
-    t.text("order", of_order(|o| o.order.to_string()));
-    t.text("reason", of_order(|o| o.reason.clone()));
-    let at = |at: &Option<Instant>| at.map(|at| at.as_nanos() as i64);
-    t.maybe_int("sent_ns", sent.iter().map(at).collect());
+    let bytes = found.bytes.into_iter();
     t.maybe_int(
         "bytes",
-        rows.iter().map(|r| r.bytes.map(i64::from)).collect(),
+        bytes.map(|n| (n != TraceColumns::NO_SIZE).then_some(n.into())),
     );
-    t.digest(digest);
     t
 }
 

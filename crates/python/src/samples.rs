@@ -38,7 +38,7 @@ pub(crate) fn sample_tables(
     senders.int("pipe", ints(rows, |r| r.pipe));
     senders.int("flight", ints(rows, |r| r.flight));
     let srtt = |r: &SenderSample| r.srtt.map(|time| time.as_nanos() as i64);
-    senders.maybe_int("srtt_ns", rows.iter().map(srtt).collect());
+    senders.maybe_int("srtt_ns", rows.iter().map(srtt));
     senders.int("rto_ns", ints(rows, |r| r.rto.as_nanos()));
     senders.digest(digest);
     Ok((links.build()?, senders.build()?))

@@ -297,9 +297,9 @@ fn flow_table(infos: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult
     t.int("moves", integers(rows, |r| of(r).moves.into()));
     t.int("opened_ns", integers(rows, |r| r.of.opened.as_nanos()));
     let finished = |r: &Row<'_, &FlowOutcome>| r.of.finished.map(|at| at.as_nanos() as i64);
-    t.maybe_int("finished_ns", rows.iter().map(finished).collect());
+    t.maybe_int("finished_ns", rows.iter().map(finished));
     let duration = |r: &Row<'_, &FlowOutcome>| nanos(r.of.finished.map(|at| at.since(r.of.opened)));
-    t.maybe_int("duration_ns", rows.iter().map(duration).collect());
+    t.maybe_int("duration_ns", rows.iter().map(duration));
     let goodput = |(r, total): (&Row<'_, &FlowOutcome>, &FlowRow)| {
         let seconds = r.of.until.since(r.of.opened).as_secs_f64();
         let bits = 8.0 * total.acked as f64 * f64::from(of(r).payload_bytes);
@@ -319,7 +319,7 @@ fn flow_table(infos: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult
         let at = r.of.delivery.and_then(|delivery| delivery.at);
         nanos(at.map(|at| at.since(r.of.opened)))
     };
-    t.maybe_int("delivered_ns", rows.iter().map(delivered).collect());
+    t.maybe_int("delivered_ns", rows.iter().map(delivered));
     let of_delivery =
         |count: fn(&Delivery) -> u64| integers(rows, |r| r.of.delivery.as_ref().map_or(0, count));
     t.int("acked_ahead", of_delivery(|delivery| delivery.ahead));
@@ -346,7 +346,7 @@ fn add_workloads(t: &mut TableBuilder, infos: &FlowInfos<'_>, rows: &[Row<'_, &F
             let found = named.find(|(one, _)| one.name == measure.name)?;
             found.1.map(|value| value as i64)
         };
-        t.maybe_int(measure.name, rows.iter().map(value).collect());
+        t.maybe_int(measure.name, rows.iter().map(value));
     }
 }
 
@@ -366,9 +366,9 @@ fn phase_table(infos: &FlowInfos<'_>, rows: &[Row<'_, (usize, &PhaseOutcome)>]) 
         integers(rows, |r| r.of.1.counts.until.as_nanos()),
     );
     let first = rows.iter().map(|r| nanos(r.of.1.first_new));
-    t.maybe_int("first_new_ns", first.collect());
+    t.maybe_int("first_new_ns", first);
     let all = rows.iter().map(|r| nanos(r.of.1.all_new));
-    t.maybe_int("all_new_ns", all.collect());
+    t.maybe_int("all_new_ns", all);
     let counts: Vec<&FlowRow> = rows.iter().map(|r| &r.of.1.counts).collect();
     add_counts(&mut t, &counts);
     t.build()

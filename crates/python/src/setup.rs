@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
-    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Explained, FlowInfo,
-    GoOn, Keep, StudyError,
+    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace_columns, Explained,
+    FlowInfo, GoOn, Keep, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -262,9 +262,9 @@ impl Setup {
     /// Return every event of a flow of this run as a kernel made it.
     ///
     /// The columns are those of `trace`. The events of the kernel's sender have the state that it
-    /// reported with each packet. `turns` is as for `lab_tables`.
-    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new()),
-        text_signature = "(self, record, *, flow=None, turns={})")]
+    /// reported with each packet. `turns` is as for `lab_tables`, `only` as for `trace`.
+    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new(), only = vec![]),
+        text_signature = "(self, record, *, flow=None, turns={}, only=())")]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "arguments of a Python function"
@@ -274,13 +274,14 @@ impl Setup {
         record: &[u8],
         flow: Option<&str>,
         turns: BTreeMap<usize, Vec<u8>>,
+        only: Vec<String>,
     ) -> PyResult<Table> {
         let recorded = Recorded {
             packets: record,
             turns: &turns,
         };
-        let (rows, digest) = lab::replay_trace(&self.setup, recorded, flow).map_err(refuse)?;
-        trace_table(&rows, &digest)
+        let found = lab::replay_trace(&self.setup, recorded, flow, &only).map_err(refuse)?;
+        trace_table(found.0, &found.1).build()
     }
 
     /// Run the sender of the flow of this number in a guest, until it is done or the run over.
@@ -505,7 +506,8 @@ impl Setup {
     }
 
     /// From when to when, in nanoseconds, the recording that the link in use follows has a
-    /// downward rate of zero.
+    /// downward rate of zero. For a Mahimahi file these are the times without an opportunity of at
+    /// least 0.2 s and ten times the mean distance of two.
     #[getter]
     fn outages(&self) -> Vec<(u64, u64)> {
         let found = self.setup.outages().into_iter();
@@ -543,9 +545,9 @@ impl Setup {
     ) -> PyResult<Table> {
         let from = Instant::from_nanos(from_ns);
         let setup = &self.until(until_ns);
-        let (rows, digest) =
-            self.interruptible(py, |go_on| trace(setup, flow, from, &only, go_on))?;
-        trace_table(&rows, &digest)
+        let (found, digest) =
+            self.interruptible(py, |go_on| trace_columns(setup, flow, from, &only, go_on))?;
+        trace_table(found, &digest).build()
     }
 
     /// Return the links and the senders of the run at equal intervals: two tables.

@@ -142,7 +142,7 @@ fn table(startup: &midflight_study::Startup, rows: &[StartupRow]) -> PyResult<Ta
     t.int("resident", count(|r| r.resident.into()));
     t.int("opened_ns", count(|r| r.opened.as_nanos() as i64));
     for (i, packets) in startup.counts.iter().enumerate() {
-        let times = rows.iter().map(|r| nanos(r.times[i])).collect();
+        let times = rows.iter().map(|r| nanos(r.times[i]));
         t.maybe_int(&format!("t_{packets}_ns"), times);
     }
     t.int("drops_data", count(|r| r.drops_data.into()));

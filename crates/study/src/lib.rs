@@ -63,9 +63,10 @@ pub use question::{
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
 pub use setup::{FlowInfo, PathChange, PhaseStart, Setup};
 pub use watch::{
-    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, BacklogSample,
-    Capture, CausePlace, Compared, Divergence, EventCause, Explained, GoOn, Keep, KeptEvents,
-    LinkSample, Lost, Ordered, Samples, SenderBefore, SenderSample, SenderThen, Stall, TraceRow,
+    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, trace_columns,
+    BacklogSample, Capture, CausePlace, Codes, Compared, Divergence, EventCause, Explained,
+    FlowEnd, GoOn, Keep, KeptEvents, LinkSample, Lost, Ordered, Samples, SenderBefore,
+    SenderSample, SenderThen, Stall, Texts, TraceColumns, TraceRow,
 };
 
 /// Changes whenever the digest of a run may change.

@@ -3,7 +3,9 @@
 
 use midflight_control::LinkInfo;
 use midflight_study::scenario::ScenarioRun;
-use midflight_study::{Flows, Handoff, HandoffKind, REFERENCE_FIXED};
+use midflight_study::{
+    trace_columns, Flows, Handoff, HandoffKind, TraceColumns, TraceRow, REFERENCE_FIXED,
+};
 use midflight_units::{Duration, Instant};
 
 use crate::one_run::{capture_scenario, trace, trace_scenario, TraceRun};
@@ -441,4 +443,54 @@ fn captures_do_not_take_a_change_for_a_handoff() {
             capture.place
         );
     }
+}
+
+/// The rows of columns, each as text.
+fn lines(found: &TraceColumns) -> Vec<String> {
+    let texts = [
+        &found.event,
+        &found.detail,
+        &found.by,
+        &found.link,
+        &found.packet,
+        &found.cause,
+        &found.order,
+        &found.reason,
+    ];
+    let mut each: Vec<_> = texts.iter().map(|texts| texts.iter()).collect();
+    (0..found.at.len())
+        .map(|row| {
+            let words: Vec<_> = each.iter_mut().map(|one| one.next()).collect();
+            let (value, sent, bytes) = (found.value[row], found.sent[row], found.bytes[row]);
+            format!("{} {value} {sent} {bytes} {words:?}", found.at[row])
+        })
+        .collect()
+}
+
+/// Columns have what rows have, with judged timeouts and orders, and know the end of the flow whatever they list.
+#[test]
+fn a_trace_as_columns_is_the_trace() {
+    let values = [("flows.bulk.scheme", "enhanced"), ("handoffs.0.gap", "3 s")];
+    let plan = read(PAPER, &values).unwrap_or_else(|e| panic!("{e}"));
+    let setup = plan.setup(0).unwrap_or_else(|e| panic!("{e}"));
+    let columns = |only: &[String]| {
+        trace_columns(&setup, None, Instant::ZERO, only, &mut || true)
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (rows, digest) = trace_scenario(&plan, 0, None, Instant::ZERO, &[], &mut || true)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let (all, same) = columns(&[]);
+    assert_eq!(digest, same);
+    assert_eq!(lines(&all), lines(&TraceColumns::of(&rows, all.end)));
+    let judged = |row: &&TraceRow| row.event == "rto" && !row.detail.is_empty();
+    assert!(rows.iter().filter(judged).count() > 0);
+    assert!(rows.iter().any(|row| row.ordered.is_some()));
+    assert_eq!(
+        all.end.last,
+        rows.last().map_or(Instant::ZERO, |row| row.at)
+    );
+    let (some, _) = columns(&["rto".into()]);
+    assert_eq!(some.end, all.end);
+    let timeouts = rows.iter().filter(|row| row.event == "rto").count();
+    assert_eq!(some.at.len(), timeouts);
 }

@@ -89,9 +89,11 @@ class KernelRun:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.setup, name)
 
-    def trace(self, *, flow: str | None = None) -> Table:
-        """Return every event of a flow, with the columns of `Setup.trace`."""
-        return self.setup.lab_trace(self.packets, flow=flow, turns=self.turns)
+    def trace(self, *, flow: str | None = None, only: Sequence[str] = ()) -> Table:
+        """Return every event of a flow, or those of these names, with the columns of
+        `Setup.trace`.
+        """
+        return self.setup.lab_trace(self.packets, flow=flow, turns=self.turns, only=only)
 
     def samples(self, *, every_ns: int | None = None, **_: Any) -> tuple[Table, Table]:
         """Return the links and the senders, with the columns of `Setup.samples`."""

@@ -24,7 +24,7 @@ use crate::run::Measuring;
 use crate::setup::{link_id, Mark, Setup, Step};
 use crate::watch::{
     Causes, Explained, Keep, Observed, OwnedRecord, Recorder, RunObserver, SenderThen, Stall,
-    TraceRow,
+    TraceColumns,
 };
 
 /// `TCP_CA_Recovery` and `TCP_CA_Loss`.
@@ -670,7 +670,7 @@ pub fn replay_flows(
 }
 
 /// Every event of a flow in such a run (of the first flow if none is named), and the digest, as in
-/// [`crate::trace`] for a simulated run.
+/// [`crate::trace_columns`] for a simulated run.
 ///
 /// # Errors
 /// [`LabError::Record`]; [`LabError::Study`] for an unknown flow, or when there is too much.
@@ -678,13 +678,14 @@ pub fn replay_trace(
     setup: &Setup,
     left: Recorded<'_>,
     flow: Option<&str>,
-) -> Result<(Vec<TraceRow>, String), LabError> {
+    only: &[String],
+) -> Result<(TraceColumns, String), LabError> {
     let flow = setup.flow_of_name(flow)?;
-    let recorder = Recorder::new(setup, flow, Instant::ZERO, &[]);
+    let recorder = Recorder::new(setup, flow, Instant::ZERO, only);
     let mut observed = (Digest::default(), Observed::new(setup, recorder));
     replay(setup, left, &mut observed)?;
     let (digest, observed) = observed;
-    Ok((observed.into_watching().into_rows(), digest.to_string()))
+    Ok((observed.into_watching().into_columns(), digest.to_string()))
 }
 
 /// Every event of a flow in such a run with the sender's state before it, as in [`crate::explain`] for a

@@ -4,6 +4,7 @@
 
 mod capture;
 mod causes;
+mod columns;
 mod compare;
 mod explain;
 mod samples;
@@ -19,6 +20,7 @@ pub(crate) use self::capture::Place;
 pub use self::capture::{capture, Capture};
 pub(crate) use self::causes::Causes;
 pub use self::causes::{EventCause, Keep, KeptEvents, Place as CausePlace, SenderBefore};
+pub use self::columns::{trace_columns, Codes, Texts, TraceColumns};
 pub use self::compare::{compare, Compared, Divergence};
 pub(crate) use self::explain::OwnedRecord;
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
@@ -26,7 +28,7 @@ pub use self::samples::{samples, BacklogSample, LinkSample, Samples, SenderSampl
 pub(crate) use self::samples::{Sampler, Tapping};
 pub use self::stack_log::stack_log;
 pub(crate) use self::trace::Recorder;
-pub use self::trace::{trace, Lost, Ordered, TraceRow};
+pub use self::trace::{trace, FlowEnd, Lost, Ordered, TraceRow};
 use crate::error::StudyError;
 use crate::measure::{AnyMeasure, Measure};
 use crate::setup::{Mark, Setup, Step};

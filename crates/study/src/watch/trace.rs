@@ -62,6 +62,47 @@ pub struct Ordered {
     pub reason: String,
 }
 
+/// How the events of a flow end, of whatever name they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowEnd {
+    /// The last one.
+    pub last: Instant,
+    highest_sent: f64,
+    highest_acked: f64,
+    is_done: bool,
+    plays: bool,
+}
+
+impl Default for FlowEnd {
+    fn default() -> Self {
+        Self {
+            last: Instant::ZERO,
+            highest_sent: -1.0,
+            highest_acked: -1.0,
+            is_done: false,
+            plays: false,
+        }
+    }
+}
+
+impl FlowEnd {
+    fn see(&mut self, at: Instant, event: &str, value: f64) {
+        self.last = at;
+        match event {
+            "send" => self.highest_sent = self.highest_sent.max(value),
+            "ack" => self.highest_acked = self.highest_acked.max(value),
+            "done" => self.is_done = true,
+            "playing" => self.plays = true,
+            _ => {}
+        }
+    }
+
+    /// It is not done: segments are outstanding, or a video has played.
+    pub fn waits(&self) -> bool {
+        !self.is_done && (self.plays || self.highest_sent > self.highest_acked)
+    }
+}
+
 /// Lists the events of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
@@ -78,6 +119,7 @@ pub(crate) struct Recorder {
     timeouts: Vec<usize>,
     /// No more events are listed.
     closed: bool,
+    end: FlowEnd,
 }
 
 impl Recorder {
@@ -92,7 +134,25 @@ impl Recorder {
             opinions: has_opinions(&setup.flows[flow].part.built.profile),
             timeouts: Vec::new(),
             closed: false,
+            end: FlowEnd::default(),
         }
+    }
+
+    /// Whether it lists the events of a flow.
+    pub(super) fn is_of(&self, flow: FlowId) -> bool {
+        flow.index() == self.flow
+    }
+
+    /// How the events of the flow end, listed or not.
+    pub(crate) fn flow_end(&self) -> FlowEnd {
+        self.end
+    }
+
+    /// Calls `each` for all rows, and removes them.
+    pub(super) fn drain(&mut self, mut each: impl FnMut(&TraceRow)) {
+        self.timeouts.clear();
+        self.rows.iter().for_each(&mut each);
+        self.rows.clear();
     }
 
     /// The same, with every sender's classifications of losses and timeouts.
@@ -213,7 +273,11 @@ impl Recorder {
         value: f64,
         detail: impl Into<String>,
     ) -> Option<&mut TraceRow> {
-        if at < self.from || !self.lists(event) {
+        if at < self.from {
+            return None;
+        }
+        self.end.see(at, event, value);
+        if !self.lists(event) {
             return None;
         }
         self.rows.push(TraceRow {
