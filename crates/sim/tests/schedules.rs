@@ -519,3 +519,29 @@ fn what_cannot_be_is_refused() {
     let loss = Some(curve(&[(0, 1.5)], Shape::Step, None));
     assert!(Schedule::new(Service::Own, None, loss, Outage::Hold).is_err());
 }
+
+/// Times without an opportunity, also round the end of the period; shorter ones are none.
+#[test]
+fn pauses_between_opportunities() {
+    let times = [100, 110, 120, 420, 430, 900].map(Duration::from_millis);
+    let found = Opportunities::new(&times, 1500, Duration::from_secs(1));
+    let found = found.unwrap_or_else(|e| panic!("{e}"));
+    let rounded = |until: f64| -> Vec<(u64, u64)> {
+        let pauses = found.pauses(until, 0.2).into_iter();
+        let ms = |seconds: f64| (seconds * 1e3).round() as u64;
+        pauses.map(|(a, b)| (ms(a), ms(b))).collect()
+    };
+    assert_eq!(
+        rounded(2.0),
+        [
+            (120, 420),
+            (430, 900),
+            (900, 1100),
+            (1120, 1420),
+            (1430, 1900),
+            (1900, 2000)
+        ]
+    );
+    assert_eq!(rounded(0.2), [(120, 200)]);
+    assert!((found.mean_distance() - 1.0 / 6.0).abs() < 1e-12);
+}

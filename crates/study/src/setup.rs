@@ -29,6 +29,11 @@ use crate::scenario::Stack;
 use crate::watch::Place;
 use crate::MODEL_VERSION;
 
+/// A time without an opportunity to send counts as an outage if it lasts as long as Linux's minimum RTO, in seconds,
+/// and so many times the mean distance of two opportunities, because on a slow link every distance is long.
+const PAUSE_S: f64 = 0.2;
+const PAUSE_DISTANCES: f64 = 10.0;
+
 /// The simulator's number of a link.
 pub(crate) fn link_id(number: u16) -> LinkId {
     World::<()>::link_id(number)
@@ -232,18 +237,24 @@ impl Setup {
         &self.path_changes
     }
 
-    /// From when to when the recording that the link in use follows has a downward rate of zero.
+    /// From when to when the recording that the link in use follows has a downward rate of zero, or opportunities
+    /// and none for at least Linux's minimum RTO and ten times their mean distance.
     pub fn outages(&self) -> Vec<(Instant, Instant)> {
         let mut found = Vec::new();
         for place in &self.network.places {
             let schedule = self.network.links[place.access[0].index()]
                 .schedule
                 .as_ref();
-            let Some(Service::Rate(rate)) = schedule.map(|of| of.schedule.service()) else {
-                continue;
+            let until = self.end.as_nanos() as f64 / 1e9;
+            let outages = match schedule.map(|of| of.schedule.service()) {
+                Some(Service::Rate(rate)) => rate.outages(until),
+                Some(Service::Opportunities(each)) => {
+                    let least = (PAUSE_DISTANCES * each.mean_distance()).max(PAUSE_S);
+                    each.pauses(until, least)
+                }
+                _ => continue,
             };
             let at = |seconds: f64| Instant::from_nanos((seconds * 1e9).round() as u64);
-            let outages = rate.outages(self.end.as_nanos() as f64 / 1e9);
             for (begins, ends) in self.in_use(place) {
                 let within = outages
                     .iter()

@@ -58,6 +58,30 @@ impl Opportunities {
         })
     }
 
+    /// The mean time between two opportunities, in seconds.
+    pub fn mean_distance(&self) -> f64 {
+        self.period / self.times.len() as f64
+    }
+
+    /// The times up to an instant without an opportunity, if they last at least `least`; in seconds.
+    pub fn pauses(&self, until: f64, least: f64) -> Vec<(f64, f64)> {
+        let mut pauses = Vec::new();
+        let mut before = 0.0;
+        for cycle in 0.. {
+            for time in &self.times {
+                let at = f64::from(cycle) * self.period + time;
+                if at - before >= least && before < until {
+                    pauses.push((before, at.min(until)));
+                }
+                before = at;
+                if at >= until {
+                    return pauses;
+                }
+            }
+        }
+        pauses
+    }
+
     /// Mean rate in bits per second.
     pub fn mean_bps(&self) -> f64 {
         8.0 * f64::from(self.bytes) * self.times.len() as f64 / self.period
