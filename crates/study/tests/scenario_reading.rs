@@ -116,6 +116,52 @@ fn a_value_is_set_once() {
     }
 }
 
+/// `*` in a path stands for each entry of a table or list, and an error has the path as it was written.
+#[test]
+fn a_star_stands_for_each_entry() {
+    let canonical = |sets: &[(&str, &str)]| {
+        read(PAPER, sets)
+            .unwrap_or_else(|e| panic!("{sets:?}: {e}"))
+            .canonical()
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let queue = "17 packets";
+    assert_eq!(
+        canonical(&[("links.*.queue", queue)]),
+        canonical(&[("links.old.queue", queue), ("links.new.queue", queue)])
+    );
+    assert_eq!(
+        canonical(&[
+            ("handoffs.*.gap", "40 ms"),
+            ("handoffs.1.at", "9 s"),
+            ("handoffs.1.to", "old")
+        ]),
+        canonical(&[
+            ("handoffs.0.gap", "40 ms"),
+            ("handoffs.1.at", "9 s"),
+            ("handoffs.1.to", "old")
+        ]),
+        "an entry that comes later is not meant"
+    );
+    for (sets, expected) in [
+        (
+            &[("links.*.rate", "fast")][..],
+            "--set links.*.rate=fast: links.old.rate: ",
+        ),
+        (
+            &[("changes.*.at", "1 s")],
+            "changes.*.at: * stands for each entry of a table or list, and there is none",
+        ),
+        (
+            &[("links.*.queue", queue), ("links.old.queue", "bdp")],
+            "links.old.queue: this is set twice, also by links.*.queue; once is accepted",
+        ),
+    ] {
+        let error = read(PAPER, sets).err().unwrap_or_default();
+        assert!(error.contains(expected), "{sets:?}: {error}");
+    }
+}
+
 /// One run is too large for any number of runs: the error names the cause.
 #[test]
 fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {

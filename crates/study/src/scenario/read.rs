@@ -81,7 +81,7 @@ impl Document {
         policies: &[Arc<dyn ForeignPolicy>],
         files: &dyn Files,
     ) -> Result<Plan, StudyError> {
-        let complain = |problem: Problem, tree: &Json| {
+        let complain = |problem: Problem, tree: &Json, sets: &[Override<'_>]| {
             let Problem { key, why } = problem;
             let place = self.place(sets, &key);
             let value = read_at(tree, &key);
@@ -95,9 +95,25 @@ impl Document {
         // A large scenario without overrides is not copied.
         let mut tree = Cow::Borrowed(&self.tree);
         let mut given = BTreeMap::new();
-        for (path, value) in sets {
-            let done = set(tree.to_mut(), path, value, &mut given);
-            done.map_err(|problem| complain(problem, &tree))?;
+        let mut made = Vec::new();
+        for (written, value) in sets {
+            let paths = each_path(&tree, written).map_err(|problem| {
+                let as_written = Override {
+                    path: written.clone(),
+                    written,
+                    value,
+                };
+                complain(problem, &tree, &[as_written])
+            })?;
+            for path in paths {
+                let found = set(tree.to_mut(), &path, written, value, &mut given);
+                made.push(Override {
+                    path,
+                    written,
+                    value,
+                });
+                found.map_err(|problem| complain(problem, &tree, &made))?;
+            }
         }
         let mut path = serde_path_to_error::Track::new();
         let tracked = serde_path_to_error::Deserializer::new(&*tree, &mut path);
@@ -117,9 +133,9 @@ impl Document {
             if let Some(there) = self.missing_entry(&key) {
                 why = format!("{why}; {there}");
             }
-            complain(Problem { key, why }, &tree)
+            complain(Problem { key, why }, &tree, &made)
         })?;
-        Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree))
+        Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree, &made))
     }
 
     /// The number of entries of a list in the text, if the path is that of an entry beyond them, which was
@@ -140,16 +156,16 @@ impl Document {
     }
 
     /// The origin of the value at a path: an override, or a line of a file.
-    fn place(&self, sets: &[(String, String)], key: &str) -> String {
+    fn place(&self, sets: &[Override<'_>], key: &str) -> String {
         let is_at =
             |path: &str| key == path || key.strip_prefix(path).is_some_and(|k| k.starts_with('.'));
         let made_it = |path: &str| {
             let below = path.strip_prefix(key).is_some_and(|k| k.starts_with('.'));
             below && self.missing_entry(key).is_some()
         };
-        let of_key = |(path, _): &&(String, String)| is_at(path) || made_it(path);
-        if let Some((path, value)) = sets.iter().rev().find(of_key) {
-            return format!("--set {path}={value}: ");
+        let of_key = |one: &&Override<'_>| is_at(&one.path) || made_it(&one.path);
+        if let Some(one) = sets.iter().rev().find(of_key) {
+            return format!("--set {}={}: ", one.written, one.value);
         }
         let Some((name, text)) = &self.toml else {
             return String::new();
@@ -159,6 +175,45 @@ impl Document {
             None => format!("{name}: "),
         }
     }
+}
+
+/// A value that replaces one of the scenario.
+struct Override<'a> {
+    path: String,
+    /// The path as it was written, in which `*` may stand for entries.
+    written: &'a str,
+    value: &'a str,
+}
+
+/// The paths that a path stands for: `*` in it is each entry of a table or list.
+fn each_path(tree: &Json, written: &str) -> Result<Vec<String>, Problem> {
+    let mut found: Vec<(String, Option<&Json>)> = vec![(String::new(), Some(tree))];
+    for part in written.split('.') {
+        let mut next = Vec::new();
+        for (path, at) in found {
+            let names: Vec<String> = match (part, at) {
+                ("*", Some(Json::Object(table))) => table.keys().cloned().collect(),
+                ("*", Some(Json::Array(list))) => (0..list.len()).map(|n| n.to_string()).collect(),
+                ("*", _) => Vec::new(),
+                _ => vec![part.into()],
+            };
+            for name in names {
+                let below = at.and_then(|at| match at {
+                    Json::Array(list) => list.get(name.parse::<usize>().ok()?),
+                    at => at.get(&name),
+                });
+                let dot = if path.is_empty() { "" } else { "." };
+                next.push((format!("{path}{dot}{name}"), below));
+            }
+        }
+        found = next;
+    }
+    if found.is_empty() {
+        let why = "* stands for each entry of a table or list, and there is none; expected for example flows.*.scheme".into();
+        let key = written.into();
+        return Err(Problem { key, why });
+    }
+    Ok(found.into_iter().map(|(path, _)| path).collect())
 }
 
 /// The value at a path as text; none for a table or a list, or if it is missing.
@@ -246,11 +301,12 @@ fn value(text: &str) -> Json {
     }
 }
 
-/// Sets the value at a path. `given` has the earlier overrides, by the parts of their paths: of two values
-/// for one key neither may win silently.
+/// Sets the value at a path. `given` has the earlier overrides as they were written, by the parts of their paths:
+/// of two values for one key neither may win silently.
 fn set<'a>(
     tree: &mut Json,
-    path: &'a str,
+    path: &str,
+    written: &'a str,
     text: &str,
     given: &mut BTreeMap<Vec<String>, &'a str>,
 ) -> Result<(), Problem> {
@@ -325,14 +381,14 @@ fn set<'a>(
     let below = below.filter(|(other, _)| other.starts_with(&place));
     let above = within.filter(|_| is_there);
     if let Some(&other) = above.or(below.map(|(_, other)| other)) {
-        let also = if other == path {
+        let also = if other == written {
             String::new()
         } else {
             format!(", also by {other}")
         };
         return refuse(format!("this is set twice{also}; once is accepted"));
     }
-    given.insert(place, path);
+    given.insert(place, written);
     *at = value(text);
     Ok(())
 }
