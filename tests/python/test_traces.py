@@ -180,6 +180,63 @@ gap = "500 ms"
     assert seconds == [(4, 5), (6, 8), (16, 18)]
 
 
+def test_pauses_of_a_mahimahi_file_are_outages(tmp_path: Path) -> None:
+    """A time without an opportunity counts from 0.2 s and ten mean distances on."""
+    fast = [*range(1, 1001, 2), *range(1400, 2001, 2), *range(2100, 2500, 2)]
+    (tmp_path / "fast.down").write_text("\n".join(map(str, fast)))
+    (tmp_path / "slow.down").write_text("300\n600\n900\n5000\n")
+    for name, expected in (
+        ("fast", [(0.999, 1.4), (3.497, 3.898)]),
+        # Ten times 1.25 s are longer than any of its pauses.
+        ("slow", []),
+    ):
+        link = Link(delay="20 ms", trace=str(tmp_path / f"{name}.down"))
+        scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="4 s")
+        seconds = [(a / 1e9, b / 1e9) for a, b in scenario.plan().setup(0).outages]
+        assert seconds == [(pytest.approx(a), pytest.approx(b)) for a, b in expected]
+
+
+def test_rates_that_are_all_zero_are_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "zero.csv"
+    file.write_text("time_s,rate_mbps,up_rate_mbps\n0,0,1\n1,0,2\n")
+    assert main(["trace", "check", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "all rates of the downlink are 0: nothing can be sent over it" in said
+    assert "uplink are 0" not in said
+
+
+def test_what_to_do_about_a_file_that_is_not_understood(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "log.csv"
+    for content, hint in (
+        (b"when,rate_mbps\n0,1\n", '--columns time="NAME"'),
+        (b"time_s,tput\n0,1\n", '--columns rate="NAME UNIT"'),
+        ("Zeit (s);Länge\n0;1\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
+        ("time_s,rate_mbps\n0,1\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+    ):
+        file.write_bytes(content)
+        assert main(["trace", "check", str(file)]) == 2
+        assert hint in capsys.readouterr().err
+    file.write_text("time_s,tput,delay_ms\n0,1,2\n")
+    assert main(["trace", "check", str(file)]) == 0
+    assert 'not used: tput; if one of them is the rate, name it: --columns rate="NAME UNIT"' in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_recording_is_not_drawn_as_results(
+    drive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mahimahi = drive.with_name("driving.down")
+    mahimahi.write_text("1\n2\n4\n")
+    for file in (drive.with_name("drive.csv"), mahimahi):
+        assert main(["plot", str(file), "--out", str(drive.with_name("x.png"))]) == 2
+        assert f"midflight trace check {file} --out FILE draws it" in capsys.readouterr().err
+
+
 def test_an_outage_of_a_recording_is_shaded() -> None:
     columns = {"time_s": [0, 2, 3], "rate_mbps": [4, 0, 4]}
     link = Link(delay="20 ms", trace={"columns": columns})

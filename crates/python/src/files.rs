@@ -69,7 +69,13 @@ impl Files for Disk {
                 format!("it is larger than {} MB", MOST_BYTES / 1_000_000),
             ));
         }
-        String::from_utf8(bytes).map_err(|_| unreadable(path, "it is not text in UTF-8"))
+        String::from_utf8(bytes).map_err(|wrong| {
+            // A text of another encoding begins with its mark, or is of one byte for each letter.
+            let is_wide = matches!(wrong.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+            let encoding = if is_wide { "UTF-16" } else { "WINDOWS-1252" };
+            let why = format!("it is not text in UTF-8; convert it, for example with iconv -f {encoding} -t UTF-8 OLD > NEW");
+            unreadable(path, why)
+        })
     }
 
     fn kept(&self, key: &str) -> Option<Kept> {

@@ -334,10 +334,15 @@ fn columns(
             _ => unused.push(name.as_str()),
         }
     }
-    if !unused.is_empty() {
-        remarks.push(format!("not used: {}", unused.join(", ")));
-    }
     let has = |of: Quantity| columns.iter().any(|column| column.meaning.of == of);
+    if !unused.is_empty() {
+        let hint = if has(Quantity::Rate) {
+            ""
+        } else {
+            "; if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario"
+        };
+        remarks.push(format!("not used: {}{hint}", unused.join(", ")));
+    }
     if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         return Err(format!(
             "its first line, \"{}\", has numbers; expected the names of columns, {ACCEPTED}",
@@ -346,7 +351,7 @@ fn columns(
     }
     if !has(Quantity::Time) {
         return Err(format!(
-            "no column has times: {}; expected {ACCEPTED}",
+            "no column has times: {}; expected {ACCEPTED}; or name it: --columns time=\"NAME\", or columns.time in a scenario",
             header.join(", ")
         ));
     }
@@ -355,7 +360,7 @@ fn columns(
         .any(has)
     {
         return Err(format!(
-            "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}",
+            "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}; or name one: --columns rate=\"NAME UNIT\", or columns.rate in a scenario",
             header.join(", ")
         ));
     }

@@ -130,7 +130,7 @@ impl Recording {
                 format.name()
             ));
         }
-        match format {
+        let found = match format {
             Format::Csv | Format::GNetTrack => columns::read(text, format, columns),
             Format::Mahimahi => lines::mahimahi(text),
             Format::LeoccDelay => {
@@ -141,7 +141,8 @@ impl Recording {
             Format::Pensieve => lines::pensieve(text),
             Format::LeoEm => leoem::read(text),
             Format::Model => Err("a model is not a file; expected model = \"starlink\"".into()),
-        }
+        }?;
+        Ok(found.with_zeros_noted())
     }
 
     /// The recording of columns from a program, with the same names as in a header.
@@ -149,7 +150,19 @@ impl Recording {
     /// # Errors
     /// As [`Self::read`].
     pub fn of_columns(columns: &BTreeMap<String, Vec<f64>>) -> Result<Self, String> {
-        columns::of_numbers(columns)
+        Ok(columns::of_numbers(columns)?.with_zeros_noted())
+    }
+
+    /// The same with a remark on a direction that can never send.
+    fn with_zeros_noted(mut self) -> Self {
+        for (way, name) in [(&self.down, "downlink"), (&self.up, "uplink")] {
+            if !way.rate.is_empty() && way.rate.iter().all(|point| point.1 == 0.0) {
+                self.remarks.push(format!(
+                    "all rates of the {name} are 0: nothing can be sent over it"
+                ));
+            }
+        }
+        self
     }
 
     /// Whether any quantity was recorded.
