@@ -20,6 +20,8 @@
 //! missing with the knob that does not change the threshold. The timeout of a SYN with a request is
 //! that of any SYN, while section 4.7.2 advises 3 s.
 
+use std::fmt;
+
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::{HandoffPolicy, RateAnswer};
@@ -43,6 +45,33 @@ struct Grant {
     round_trip: Duration,
     /// When it expires.
     until: Instant,
+}
+
+/// Why an approved rate is not used, or not yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Unused {
+    /// It was approved too long ago.
+    Expired,
+    /// It waits for this.
+    Waits(&'static str),
+    /// Its window, in segments, is not above this.
+    Small(u64, String),
+}
+
+impl fmt::Display for Unused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired => write!(f, "it is not used: it is too old"),
+            Self::Waits(what) => write!(
+                f,
+                "it is not used before {what}, and not at all after a round trip"
+            ),
+            Self::Small(segments, than) => write!(
+                f,
+                "it is not used: its window of {segments} is not above {than}"
+            ),
+        }
+    }
 }
 
 /// A window sent at an approved rate.
@@ -185,33 +214,54 @@ impl QuickStart {
         orders
     }
 
-    /// Uses the approved window as soon as it can be paced: not in a fast recovery, nor while
-    /// duplicate ACKs may indicate a loss. After a timeout retransmissions are paced first, unless
-    /// set otherwise: an approved rate applies to the present path. It must be used within a round
-    /// trip, or not at all (RFC 4782 section 4.4).
+    /// Whether an approved window can be paced: not in a fast recovery, nor while duplicate ACKs may
+    /// indicate a loss. After a timeout retransmissions are paced first, unless set otherwise: an
+    /// approved rate applies to the present path. It must be used within a round trip, or not at all,
+    /// and is ignored unless it is larger than the window (RFC 4782 section 4.4).
+    fn usable(&self, grant: &Grant, view: &SenderView) -> Result<u64, Unused> {
+        if view.now > grant.until {
+            return Err(Unused::Expired);
+        }
+        if !view.may_pace {
+            return Err(Unused::Waits("the end of the fast recovery"));
+        }
+        if view.dupacks > 0 {
+            return Err(Unused::Waits("the end of the duplicate ACKs"));
+        }
+        if self.new_only && (view.in_rto_recovery || view.snd_nxt < view.snd_max) {
+            return Err(Unused::Waits("the end of the retransmissions"));
+        }
+        let segments = window(grant.rate, grant.round_trip, view.segment_bytes);
+        // After a timeout, segments sent before it and not retransmitted are not in flight.
+        let flight = view.snd_nxt - view.snd_una;
+        if segments as f64 <= view.cwnd {
+            return Err(Unused::Small(segments, format!("cwnd {:.1}", view.cwnd)));
+        }
+        if segments <= flight {
+            return Err(Unused::Small(segments, format!("the flight of {flight}")));
+        }
+        Ok(segments)
+    }
+
+    /// Uses the approved window as soon as it can be paced.
     fn use_grant(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
         let Some(grant) = self.grant else {
             return orders;
         };
-        if view.now > grant.until {
-            self.grant = None;
-            return orders;
-        }
-        let resends = view.in_rto_recovery || view.snd_nxt < view.snd_max;
-        if !view.may_pace || view.dupacks > 0 || resends && self.new_only {
-            return orders;
-        }
+        let segments = match self.usable(&grant, view) {
+            Ok(segments) => segments,
+            Err(why) => {
+                if !matches!(why, Unused::Waits(_)) {
+                    self.grant = None;
+                }
+                return orders;
+            }
+        };
         self.grant = None;
         let Grant {
             rate, round_trip, ..
         } = grant;
-        let segments = window(rate, round_trip, view.segment_bytes);
-        // After a timeout, segments sent before it and not retransmitted are not in flight.
         let flight = view.snd_nxt - view.snd_una;
-        // It is ignored unless it is larger than the window (RFC 4782 section 4.4).
-        if segments as f64 <= view.cwnd || segments <= flight {
-            return orders;
-        }
         let why = format!("{rate} for {round_trip}");
         orders.push(Order::SetCwnd(segments as f64), why);
         if !self.keep_ssthresh {
@@ -316,7 +366,10 @@ impl HandoffPolicy for QuickStart {
             round_trip: answer.round_trip,
             until: view.now + answer.round_trip.min(LONGEST_WAIT),
         });
-        let orders = Orders::none().with(Order::ReportRate(code), "RFC 4782 section 4.4");
+        let unused = self.grant.and_then(|grant| self.usable(&grant, view).err());
+        let why = unused.map_or(String::new(), |why| format!("; {why}"));
+        let why = format!("RFC 4782 section 4.4{why}");
+        let orders = Orders::none().with(Order::ReportRate(code), why);
         self.use_grant(orders, view)
     }
 
@@ -446,6 +499,14 @@ mod tests {
         };
         let orders = policy.on_rate(&approved(), &ample);
         assert_eq!(orders.iter().count(), 1, "but it is reported");
+        let reason = |orders: &Orders| {
+            orders
+                .iter()
+                .map(|(_, why)| why.to_string())
+                .collect::<String>()
+        };
+        let why = "RFC 4782 section 4.4; it is not used: its window of 242 is not above cwnd 242.0";
+        assert_eq!(reason(&orders), why);
         let duplicates = SenderView {
             dupacks: 1,
             ..opened()
@@ -453,6 +514,7 @@ mod tests {
         let mut waits = policy;
         let orders = waits.on_rate(&approved(), &duplicates);
         assert_eq!(orders.iter().count(), 1, "it could not be paced");
+        assert!(reason(&orders).contains("not used before the end of the duplicate ACKs"));
         assert!(
             waits.on_ack(&duplicate(100), &duplicates).is_empty()
                 && waits.interests().includes(Interests::ACKS)
