@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,9 @@ def test_the_first_run_of_every_figure_can_be_traced(study: str) -> None:
 def test_the_commands_take_a_figure(tmp_path: Path) -> None:
     of = ["--study", "daniel-kojo-2008", "--figure", "8"]
     run = CliRunner().invoke
-    listed = run(app, ["explain", *of, "--job", "all"]).stdout.splitlines()
+    *listed, terms = run(app, ["explain", *of, "--job", "all"]).stdout.splitlines()
     assert [line.partition(":")[0] for line in listed] == ["0", "1"]
+    assert terms == "(links: kbit/s / one-way delay in ms; MBB: make-before-break)"
     found = json.loads(run(app, ["explain", *of, "--what", "rto", "--json"]).stdout)
     assert [row["detail"] for row in found["events"]] == ["spurious", "spurious"]
     parted = run(app, ["diff", *of, "--a", "scheme=sack", "--b", "scheme=enhanced"])
@@ -84,6 +86,25 @@ def test_the_commands_take_a_figure(tmp_path: Path) -> None:
         out = tmp_path / name
         assert run(app, ["plot", *of, "--scheme", "a1", "--out", str(out)]).exit_code == 0
         assert out.stat().st_size > 10_000
+
+
+def test_an_event_is_searched_in_the_other_runs() -> None:
+    """The note, and the command below the list, name the first run that has it."""
+    of = ["explain", "--study", "daniel-kojo-2008", "--figure", "8", "--what"]
+    run = CliRunner().invoke
+    # Only the second job has orders.
+    found = run(app, [*of, "order"])
+    assert found.exit_code == 0
+    assert "this is the next one with it, --job 1" in found.stderr
+    last = found.stdout.splitlines()[-1].partition(": midflight ")[2]
+    assert "--job 1" in last
+    again = run(app, shlex.split(last))
+    assert again.exit_code == 0
+    assert "order" in again.stdout
+    none = str(run(app, [*of, "order", "--job", "0"]).exception)
+    assert none == "there is no order of flow-0 in this run"
+    none = str(run(app, [*of, "window_probe"]).exception)
+    assert none == "there is no window_probe of flow-0 in this run and none of the later ones"
 
 
 def test_files_of_a_figures_run_are_written(tmp_path: Path) -> None:

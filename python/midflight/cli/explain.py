@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from midflight.cli.input import read, read_whole
 from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
-from midflight.cli.output import UserError, note
+from midflight.cli.output import QUIET_S, UserError, note, progress_display
 from midflight.cli.run import with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
@@ -21,8 +22,8 @@ from midflight.cli.source import (
     OptionalFile,
     StudyOption,
     is_figure,
+    next_runs,
     one_run,
-    other_runs,
     read_asked,
     source_words,
 )
@@ -109,7 +110,8 @@ def explain(
     asked = read_asked(file, sets, policies, **of_figure)
     setup = one_run(asked, run_number)
     words = again(source_words(file, **of_figure), sets, policies, flow, run)
-    answer(setup, question, flow, words, others=other_runs(asked), as_json=as_json)
+    others = next_runs(asked, run_number, sets, one_job=job is not None)
+    answer(setup, question, flow, words, others=others, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -147,10 +149,13 @@ def answer(
     flow: str | None,
     words: list[str],
     *,
-    others: str = "",
+    others: Iterable[tuple[Sequence[str], Setup]] = (),
     as_json: bool,
 ) -> None:
-    """Explain or list events of a run; `words` are the command for another event of it."""
+    """Explain or list events of a run; `words` are the command for another event of it.
+
+    Of a list without an event it searches the `others`, runs with the options that name them.
+    """
     from midflight.explain import ALIASES, STALL, explain_stall
     from midflight.explain import explain as tell
     from midflight.explain.events import listed
@@ -164,7 +169,14 @@ def answer(
         of = flow if flow is not None else setup.flows[0]["name"]
         rows, digest = listed(setup, name, flow=flow)
         if not rows and not as_json:
-            raise UserError(f"there is no {name} of {of} in this run{others}")
+            options, rows, digest = first_listed(others, name, flow)
+            if not rows:
+                more = "" if options is None else " and none of the later ones"
+                raise UserError(f"there is no {name} of {of} in this run{more}")
+            named = shlex.join(options or ())
+            note(f"there is no {name} of {of} in this run; this is the next one with it, {named}")
+            # The options of the last one count.
+            words = with_options(words, options or ())
         print_list(of, (rows, digest), name, words, as_json=as_json)
         return
     else:
@@ -179,6 +191,35 @@ def answer(
         print()
     else:
         print(text(found))
+
+
+def first_listed(
+    runs: Iterable[tuple[Sequence[str], Setup]], name: str, flow: str | None
+) -> tuple[Sequence[str] | None, list[Row], str]:
+    """Return the options, events and digest of the first run with events of a kind.
+
+    Without one there are no events; without any run there are no options either.
+    """
+    from midflight.explain.events import listed
+
+    options: Sequence[str] | None = None
+    with progress_display(quiet_s=QUIET_S) as progress:
+        for place, (options, setup) in enumerate(runs):
+            progress(f"searching {shlex.join(options)}", place, place + 1)
+            rows, digest = listed(setup, name, flow=flow)
+            if rows:
+                return options, rows, digest
+    return options, [], ""
+
+
+def with_options(words: list[str], options: Sequence[str]) -> list[str]:
+    """Return the words of a command with more options, in place of those of the same names."""
+    names = {*options[::2]}
+    pairs = zip(words, ["", *words], strict=False)
+    kept = [word for word, before in pairs if not {word, before} & names]
+    # Options after the name of a question belong to the question.
+    is_question = any(word in DEFINITIONS for word in words)
+    return [*kept[:2], *options, *kept[2:]] if is_question else [*kept, *options]
 
 
 def again(
@@ -219,10 +260,7 @@ def print_list(
     # Of the events with the same printed instant, the last one is explained.
     first = clock(found[0].time_ns)
     together = sum(clock(row.time_ns) == first for row in found)
-    own = ["--at", first.replace(" ", ""), "--what", name]
-    # Options after the name of a question belong to the question.
-    is_question = any(word in DEFINITIONS for word in words)
-    words = [*words[:2], *own, *words[2:]] if is_question else [*words, *own]
+    words = with_options(words, ["--at", first.replace(" ", ""), "--what", name])
     which = "first one" if together == 1 else f"last of the {together} at {first}"
     print(f"\nWhy the {which}: {shlex.join(words)}")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,8 +32,8 @@ __all__ = [
     "OptionalFile",
     "StudyOption",
     "is_figure",
+    "next_runs",
     "one_run",
-    "other_runs",
     "question_of",
     "read_asked",
     "read_figure_run",
@@ -87,8 +89,10 @@ def is_figure(study: str | None, figure: str | None, job: str | None, file: str 
     if figure is None:
         raise UserError("--study needs --figure; `midflight list studies` has all")
     if job == "all":
-        for one in jobs_of(study, figure):
-            print(job_text(one))
+        found = jobs_of(study, figure)
+        print("\n".join(map(job_text, found)))
+        if terms := job_terms(found):
+            print(f"({terms})")
         raise typer.Exit
     return True
 
@@ -108,13 +112,25 @@ def job_text(one: FigureRun) -> str:
     return f"{one.number}: {one.job}, {'1 run' if one.runs == 1 else f'{one.runs} runs'}"
 
 
+def job_terms(jobs: Sequence[FigureRun]) -> str:
+    """Return what the short words in the names of jobs mean; "" if there are none."""
+    names = " ".join(str(one.job) for one in jobs)
+    terms = {
+        r"\d+/\d+": "links: kbit/s / one-way delay in ms",
+        r"\bMBB\b": "MBB: make-before-break",
+        r"\bBBM\b": "BBM: break-before-make",
+    }
+    return "; ".join(text for pattern, text in terms.items() if re.search(pattern, names))
+
+
 def read_figure_run(study: str, figure: str, job: str | None) -> FigureRun:
     """Return the runs of a job of a figure, by default the first."""
     found = jobs_of(study, figure)
     if job is None and len(found) > 1:
+        terms = job_terms(found[:1])
         note(
-            f"figure {figure} has {len(found)} jobs; this is {job_text(found[0])}; "
-            "--job all lists them"
+            f"figure {figure} has {len(found)} jobs; this is {job_text(found[0])}"
+            f"{f' ({terms})' if terms else ''}; --job all lists them"
         )
     return found[read_whole("--job", job if job is not None else "0", 0, len(found) - 1)]
 
@@ -140,8 +156,6 @@ def read_asked(
 
     Of a study or a question `sets` are `scheme`, `profile` and `set.NAME`.
     """
-    from dataclasses import replace
-
     own = own_policies(policies)
     if is_figure(study, figure, job, file):
         found = replace(read_figure_run(str(study), str(figure), job), policies=own)
@@ -179,16 +193,24 @@ def one_run(found: Plan | FigureRun | Question, run: int) -> Setup:
     return found.setup(run)
 
 
-def other_runs(found: Plan | FigureRun | Question) -> str:
-    """Return which other runs there are, as the end of a sentence; "" if there are none."""
+def next_runs(
+    found: Plan | FigureRun | Question, run: int, sets: Sequence[str] | None, *, one_job: bool
+) -> Iterator[tuple[list[str], Setup]]:
+    """Yield the runs after one of those that a command uses, each with the options that name it:
+    the later ones of its job and, unless that was chosen (`one_job`), those of later jobs.
+    """
     from midflight import Plan
     from midflight.studies.figure_runs import FigureRun
 
     runs = json.loads(found.canonical)["runs"] if isinstance(found, Plan) else found.runs
-    jobs = len(jobs_of(found.study, found.figure)) if isinstance(found, FigureRun) else 1
-    options = (("--job", jobs), ("--run", runs))
-    ways = [f"{option} 0 to {count - 1}" for option, count in options if count > 1]
-    return f"; try others: {', '.join(ways)}" if ways else ""
+    for number in range(run + 1, runs):
+        yield ["--run", str(number)], found.setup(number)
+    if isinstance(found, FigureRun) and not one_job:
+        for job in jobs_of(found.study, found.figure)[found.number + 1 :]:
+            job = replace(job, policies=found.policies).but(read_pairs(sets or []))
+            for number in range(job.runs):
+                more = ["--run", str(number)] if job.runs > 1 else []
+                yield ["--job", str(job.number), *more], job.setup(number)
 
 
 def source_words(
