@@ -6,7 +6,6 @@ The file holds everything it shows (figures as SVG data) and loads nothing from 
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +72,8 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
 
     `command` is the command in the report that repeats them.
     """
+    from midflight.scenario import title_of
+
     scenario = json.loads(outcome.plan.canonical)
     manifest = outcome.manifest(command)
     summary = RunSummary.of(outcome)
@@ -104,13 +105,6 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
     )
 
 
-def title_of(scenario: Mapping[str, Any], command: str) -> str:
-    """The title of a scenario; without one the file that was read, if the command names it."""
-    words = shlex.split(command)
-    name = words[2] if len(words) > 2 and not words[2].startswith("-") else ""
-    return scenario.get("title") or name or "Scenario without a title"
-
-
 def headed(cells: Cells) -> Cells:
     """Results with the heads of their columns in full."""
     return [[_HEADS.get(one, one) for one in cells[0]], *cells[1:]] if cells else []
@@ -122,10 +116,11 @@ def over_time(outcome: Outcome, names: Sequence[str]) -> str:
     from midflight.plot.style import SERIES, figure_bytes
     from midflight.plot.watched import watch
 
-    runs = watch(outcome.plan, flows=names[: len(SERIES)])
+    kinds = ("throughput", "queue")
+    runs = watch(outcome.plan, flows=names[: len(SERIES)], kinds=kinds)
     if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
         return ""
-    window, panels = shown_panels(runs, ("throughput", "queue"))
+    window, panels = shown_panels(runs, kinds)
     figure = over_time_figure(runs, panels, window)
     return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 

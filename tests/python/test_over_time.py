@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from midflight.plot.history import histories
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
 from midflight.plot.run import run_figure
 from midflight.plot.style import COLUMN_IN, STYLES, chosen_style
-from midflight.plot.watched import nice, watch
+from midflight.plot.watched import OVER_TIME, nice, panels_of, watch
 
 NS = 1_000_000_000
 
@@ -287,8 +287,9 @@ def test_a_flow_that_gives_no_window_is_no_error() -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self.setup, name)
 
-        def trace(self, *, flow: str | None = None) -> Any:
-            return self.setup.trace(flow=flow, only=["send", "rcv", "drop", "break", "make"])
+        def trace(self, *, flow: str | None = None, only: Sequence[str] = ()) -> Any:
+            told = ["send", "rcv", "drop", "break", "make"]
+            return self.setup.trace(flow=flow, only=[one for one in told if one in (only or told)])
 
         def samples(self) -> Any:
             links, senders = self.setup.samples()
@@ -652,3 +653,55 @@ def test_the_window_has_the_name_of_its_line() -> None:
     (rate,), (pipe,) = (axes.collections for axes in figure.axes[1:])
     # One is a hatched area, the other a grey one.
     assert (rate.get_hatch(), pipe.get_hatch()) == (None, "//////")
+
+
+def test_the_events_of_other_kinds_are_not_needed() -> None:
+    """A figure of some kinds records only their events, and shows the same."""
+    for name in ("starlink-to-lte", "video-tunnel", "call-handoff", "web-page"):
+        whole = watch(name)
+        names = [flow.flow for flow in whole[0].flows]
+        for kind in OVER_TIME:
+            (few,) = watch(name, kinds=[kind], flows=names)
+            assert [one.end_ns for one in few.flows] == [one.end_ns for one in whole[0].flows]
+            how: Any = {"window": (0.0, 8.0), "interval_s": 0.1, "may_lack": True}
+            found = [panels_of(runs, [kind], **how) for runs in (whole, [few])]
+            first, second = (list(panel_rows(panels)) for panels in found)
+            assert first == second, (name, kind)
+
+
+def test_progress_is_that_of_the_runs() -> None:
+    seen: list[tuple[int, int]] = []
+    watch(
+        moving(),
+        kinds=["throughput"],
+        schemes=["sack", "freeze"],
+        progress=lambda done, of: seen.append((done, of)),
+    )
+    # For each scheme its flow and the links.
+    assert seen == [(0, 4), (1, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_the_axis_of_values_has_the_requested_scale(tmp_path: Path) -> None:
+    runs = watch("wifi-to-3g", kinds=["throughput", "rtt"])
+    window, panels = shown_panels(runs, ["throughput", "rtt"])
+    for scale in ("linear", "log"):
+        axes = over_time_figure(runs, panels, window, yscale=scale).axes[1:]
+        assert [one.get_yscale() for one in axes] == [scale] * 2
+    usual = over_time_figure(runs, panels, window).axes[1]
+    # 6 of 150 Mbit/s for most of the time: the axis begins a decade below.
+    assert usual.get_yscale() == "log"
+    assert usual.get_ylim()[0] == pytest.approx(0.6, rel=0.1)
+    words = ["plot", "wifi-to-3g", "--out", str(tmp_path / "x.png"), "--yscale"]
+    assert main([*words, "log", "--kind", "cwnd"]) == 2
+    assert main([*words, "lin", "--kind", "rtt"]) == 2
+    assert main([*words, "linear", "--kind", "throughput"]) == 0
+
+
+def test_the_legend_explains_names_beside_segments() -> None:
+    def named(**how: Any) -> list[str]:
+        figure = run_figure(histories("bufferbloat", schemes=["sack"]), **how)
+        return [text.get_text() for text in figure.legends[0].get_texts()]
+
+    assert "fast retransmit" in named()
+    assert "fast retransmit" not in named(kind="window")
+    assert "fast retransmit" not in named(until_s=0.1)

@@ -6,7 +6,8 @@ import csv
 import json
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ import typer
 
 from midflight.cli.input import own_policies, read, read_whole
 from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
-from midflight.cli.output import UserError, note, open_result
+from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.result_files import destination
 from midflight.cli.run import idle_notes, with_shorthands
 from midflight.cli.source import (
@@ -104,6 +105,14 @@ def plot(
         typer.Option(
             metavar="TIME",
             help="Averaging interval of a throughput over time, such as 100ms.",
+        ),
+    ] = None,
+    yscale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCALE",
+            help="For throughput, delay and rtt over time: linear or log.  [default: log where a "
+            "linear axis would hide a part]",
         ),
     ] = None,
     x: Annotated[
@@ -213,6 +222,7 @@ def plot(
         "--until": until,
         "--segments": segments,
         "--interval": interval,
+        "--yscale": yscale,
     }
     of_results = {
         "--x": x,
@@ -228,6 +238,7 @@ def plot(
         "--title": title,
         "--size": size,
         "--interval": interval,
+        "--yscale": yscale,
         "--style": look,
         "--font": font,
         "--csv": csv_file,
@@ -248,6 +259,8 @@ def plot(
     is_table = is_table and (is_folder or place.suffix in (".csv", ".parquet"))
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if is_table:
+        if not asks_results and place.is_file():
+            check_is_no_recording(place)
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
         with chosen_style(look, font):
@@ -285,6 +298,8 @@ def plot(
         raise UserError("--segments is for the kinds time-sequence and both")
     if not over_time and interval is not None:
         raise UserError(f"--interval is for panels over time: --kind {', '.join(OVER_TIME)}")
+    if yscale is not None:
+        check_yscale(yscale, kinds)
     if not (over_time or is_cdf) and len(flows) > 1:
         what = "a page" if suffix == PAGE else f"a figure of the kind {kinds[0]}"
         raise UserError(
@@ -339,6 +354,7 @@ def plot(
                     kinds,
                     flows=flows,
                     interval_s=mean_of,
+                    yscale=yscale,
                     csv_to=csv_file,
                     **of_all,
                 )
@@ -374,6 +390,16 @@ def kinds_of(words: Sequence[str]) -> list[str]:
     return found
 
 
+def check_yscale(yscale: str, kinds: Sequence[str]) -> None:
+    """Refuse a scale that does not exist, and one for panels that have only one."""
+    from midflight.plot.panels import SCALED, SCALES
+
+    if yscale not in SCALES:
+        raise UserError(f'--yscale "{yscale}" is not accepted; expected {" or ".join(SCALES)}')
+    if {*kinds}.isdisjoint(SCALED):
+        raise UserError(f"--yscale is for panels over time: --kind {', '.join(SCALED)}")
+
+
 def write_panels(
     plan: Any,
     out: str,
@@ -399,7 +425,8 @@ def write_panels(
     if interval_s is not None and interval_s <= 0:
         raise UserError("--interval is 0 s; give a time above that, such as 100ms")
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
-    runs = watch(plan, flows=flows, kinds=kinds, **how_run)
+    with watching() as progress:
+        runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
     window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s)
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
@@ -407,6 +434,13 @@ def write_panels(
         write_rows(table, HEAD, panel_rows(panels))
     for why in (why for panel in panels for why in panel.lacks):
         note(why)
+
+
+@contextmanager
+def watching() -> Iterator[Callable[[int, int], None]]:
+    """Show how many of the runs of a figure are done."""
+    with progress_display(quiet_s=QUIET_S) as progress:
+        yield lambda done, of: progress("simulating", done, of)
 
 
 def write_delay_cdf(
@@ -429,7 +463,9 @@ def write_delay_cdf(
     from midflight.plot.watched import watch
 
     suffix = check_format(Path(out))
-    runs = watch(plan, flows=flows, run=run, schemes=schemes, policies=policies)
+    how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
+    with watching() as progress:
+        runs = watch(plan, flows=flows, kinds=("delay",), progress=progress, **how_run)
     data = delay_spread(runs, from_s, until_s)
     figure = spread_figure(data, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
@@ -536,7 +572,7 @@ def plot_results(
         columns = read_columns(source, measured)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
-    flows = list(dict.fromkeys(str(one) for one in columns.get("flow", ())))
+    flows = measured_flows(columns, measured, kept)
     kept_apart = {"flow", "scheme"} & {*by, *kept}
     if (by or kind == "heatmap") and len(flows) > 1 and not kept_apart:
         note(
@@ -554,11 +590,25 @@ def plot_results(
         file.write(figure_bytes(figure, check_format(Path(out))))
         head, *rest = rows
         write_rows(table, [str(one) for one in head], rest)
-    pooled = pooled_axes(columns, measured, {x, *by, *({y} if kind == "heatmap" else ())}, kept)
+    # A map says itself what it pools.
+    pooled = [] if kind == "heatmap" else pooled_axes(columns, measured, {x, *by}, kept)
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     note(f"written to {out}")
+
+
+def measured_flows(
+    columns: Mapping[str, Sequence[Any]], measured: str, kept: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the flows whose measurement a figure of results shows."""
+    from midflight.plot.axis import kept_rows, measured_rows
+
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    rows = measured_rows(columns, rows, measured)
+    return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
 
 
 def refuse(options: dict[str, Any], why: str, what: str) -> None:
@@ -568,10 +618,25 @@ def refuse(options: dict[str, Any], why: str, what: str) -> None:
             raise UserError(f"{why}, and {option} {what}")
 
 
+def check_is_no_recording(place: Path) -> None:
+    """Refuse a recording, which a scenario can follow."""
+    from midflight import MidflightError, _core
+
+    try:
+        _core.read_recording(str(place))
+    except MidflightError:
+        return
+    raise UserError(
+        f'"{place}" is a recording of a path; midflight trace check {place} --out FILE draws it, '
+        "and --set links.NAME.trace=FILE makes a link of a scenario follow it"
+    )
+
+
 def check_is_scenario(place: Path) -> None:
     """Refuse a file that is none of what can be drawn, such as a figure."""
     if place.suffix == ".toml" or not place.is_file():
         return
+    check_is_no_recording(place)
     try:
         tomllib.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -348,13 +348,16 @@ def pooled_axes(
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
 ) -> list[tuple[str, int]]:
-    """Return the axes that a figure pools, and their numbers of values.
+    """Return the axes that a figure pools, and their numbers of values at one of its points.
 
-    As in the summary of a sweep, instants and seeds are not named.
+    As in the summary of a sweep, instants and seeds are not named. An axis that has one value at
+    each point, such as one that changes with a shown one, is not pooled.
     """
     if any(name not in columns for name in (measured, *kept)):
         return []
     rows = kept_rows(columns, len(columns[measured]), kept)
+    rows = measured_rows(columns, rows, measured)
+    points = [tuple(str(columns[name][row]) for name in columns if name in shown) for row in rows]
     # Beside an axis stand its numbers, as handoffs.0.gap_ns.
     shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
     found = []
@@ -368,7 +371,10 @@ def pooled_axes(
             or name in shown
         ):
             continue
-        count = len({str(column[row]) for row in rows})
+        values: dict[tuple[str, ...], set[str]] = {}
+        for point, row in zip(points, rows, strict=True):
+            values.setdefault(point, set()).add(str(column[row]))
+        count = max(map(len, values.values()), default=0)
         if count > 1:
             found.append((name, count))
     return found

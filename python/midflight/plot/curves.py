@@ -37,6 +37,8 @@ Draw = Literal[
     "broken",
     "early",
     "marked",
+    "timeout",
+    "spurious",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,7 +50,8 @@ def plot_delay_cdf(
     for a file that cannot be written.
     """
     check_format(Path(path))
-    found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
+    how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
+    found = watch(source, kinds=("delay",), **how)
     data = delay_spread(found, from_s, until_s)
 
     def draw() -> Figure:

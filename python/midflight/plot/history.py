@@ -155,7 +155,8 @@ class History:
         alone: bool = True,
         senders: Callable[[], Table] | None = None,
     ) -> None:
-        """Take the whole of a `Plan.trace` table; `moments` are those of its scenario.
+        """Take a table of `Setup.trace`; `moments` are those of its scenario. Values of events that
+        the table does not list are missing.
 
         `flow` is the flow's name, `alone` whether it is the scenario's only flow. `senders` returns
         the states of the senders at intervals (`Setup.samples`), if needed.
@@ -165,14 +166,13 @@ class History:
         self.digest = table.digest
         self._time: Times = table.numpy("time_ns")
         self._value: Values = table.numpy("value")
-        self._detail = table.numpy("detail")
         self._table = table
-        events = table.numpy("event")
         #: The rows of each event.
         self._rows: dict[str, NDArray[np.int64]] = {}
-        names, code = np.unique(events.astype(str), return_inverse=True)
+        names, codes = table.codes("event")
         for number, name in enumerate(names):
-            self._rows[str(name)] = np.flatnonzero(code == number)
+            if len(rows := np.flatnonzero(codes == number)):
+                self._rows[name] = rows
         self._moments, self._senders = moments, senders
 
     def __len__(self) -> int:
@@ -181,6 +181,8 @@ class History:
     def rows(self, *events: str) -> NDArray[np.int64]:
         """The places of these events in the trace, in the order of time."""
         none = np.empty(0, np.int64)
+        if len(events) == 1:
+            return self._rows.get(events[0], none)
         return np.sort(np.concatenate([none, *(self._rows.get(one, none) for one in events)]))
 
     def times(self, *events: str) -> Times:
@@ -193,7 +195,19 @@ class History:
 
     def details(self, *events: str) -> list[str]:
         """Their details."""
-        return [str(one) for one in self._detail[self.rows(*events)]]
+        return self._texts("detail", self.rows(*events))
+
+    def _texts(self, name: str, rows: NDArray[np.int64]) -> list[str]:
+        """The values of a column of texts in some rows."""
+        words, codes = self._table.codes(name)
+        return [words[one] for one in codes[rows].tolist()]
+
+    def _with(self, name: str, text: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of these in which a column has a text."""
+        words, codes = self._table.codes(name)
+        number = words.index(text) if text in words else -1
+        found: NDArray[np.int64] = rows[codes[rows] == number]
+        return found
 
     def column(self, name: str, *events: str) -> NDArray[Any]:
         """The values of a column of the trace for these events."""
@@ -224,10 +238,8 @@ class History:
         """When the flow is done; the end of the run if something is outstanding to the last, or a
         video plays.
         """
-        flies = len(self.flight.value) > 0 and self.flight.value[-1] > 0
-        waits = "done" not in self._rows and (flies or "playing" in self._rows)
-        last = int(self._time[-1]) if len(self) else 0
-        return max(last, self._moments.end_ns) if waits else last
+        last = self._table.last_ns
+        return max(last, self._moments.end_ns) if self._table.is_waiting else last
 
     @cached_property
     def flight(self) -> Steps:
@@ -272,13 +284,12 @@ class History:
     def lost(self) -> NDArray[np.int64]:
         """The places of lost data segments in the trace."""
         rows = self._rows.get("drop", np.empty(0, np.int64))
-        found: NDArray[np.int64] = rows[self._table.numpy("packet")[rows] == "data"]
-        return found
+        return self._with("packet", "data", rows)
 
     def lost_acks(self) -> tuple[Times, Values, list[str]]:
         """When ACKs are lost, their numbers, and where and why (`lte queue`)."""
         rows = self._rows.get("drop", np.empty(0, np.int64))
-        lost = rows[self._table.numpy("packet")[rows] == "ack"]
+        lost = self._with("packet", "ack", rows)
         return self._time[lost], self._value[lost], self._where_and_why(lost)
 
     def lost_segments(self) -> tuple[Times, Values, list[str]]:
@@ -291,20 +302,19 @@ class History:
         dropped early by its discipline ("early"), or marked by it ("marked"), and at which links.
         """
         rows = self._rows.get("drop", np.empty(0, np.int64))
-        causes, links = self._table.numpy("cause"), self._table.numpy("link")
         found = {
-            "full": rows[causes[rows] == "queue"],
-            "broken": rows[causes[rows] == "break"],
-            "early": rows[causes[rows] == "early"],
+            "full": self._with("cause", "queue", rows),
+            "broken": self._with("cause", "break", rows),
+            "early": self._with("cause", "early", rows),
             "marked": self._rows.get("mark", np.empty(0, np.int64)),
         }
         return {
-            what: (self._time[places], [str(one) for one in links[places]])
+            what: (self._time[places], self._texts("link", places))
             for what, places in found.items()
         }
 
     def _where_and_why(self, lost: NDArray[np.int64]) -> list[str]:
-        links, causes = self._table.numpy("link")[lost], self._table.numpy("cause")[lost]
+        links, causes = self._texts("link", lost), self._texts("cause", lost)
         return [f"{link} {cause}" for link, cause in zip(links, causes, strict=True)]
 
     @cached_property
@@ -327,9 +337,9 @@ class History:
     def orders(self) -> list[Order]:
         """What policies ordered."""
         rows = self.rows("order")
-        columns = (self._table.numpy(name)[rows] for name in ("by", "order", "reason"))
-        each = zip(self._time[rows], *columns, strict=True)
-        return [Order(int(at), str(by), str(order), str(why)) for at, by, order, why in each]
+        columns = (self._texts(name, rows) for name in ("by", "order", "reason"))
+        each = zip(self._time[rows].tolist(), *columns, strict=True)
+        return [Order(*one) for one in each]
 
 
 def plan_of(

@@ -35,6 +35,7 @@ from midflight.plot.style import (
     wrapped,
 )
 from midflight.plot.watched import Stretch, WatchedRun, longest, panels_of, watch
+from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,15 @@ if TYPE_CHECKING:
 
     from midflight.policy import Policies
 
-__all__ = ["HEAD", "over_time_figure", "panel_rows", "plot_over_time", "shown_panels"]
+__all__ = [
+    "HEAD",
+    "SCALED",
+    "SCALES",
+    "over_time_figure",
+    "panel_rows",
+    "plot_over_time",
+    "shown_panels",
+]
 
 #: Heights in inches: of a panel, of the band of links, and of what stands around them.
 _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
@@ -57,22 +66,29 @@ _MARKS: Mapping[str, tuple[str, float, str]] = {
     "retransmissions": ("^", 3.6, LIGHT),
     "losses": ("x", 3.2, "black"),
 }
-#: What becomes of packets at queues: marker, size and colour, and the row above the lines. A link
-#: that is down has no full queue.
-_AT_QUEUES: Mapping[str, tuple[str, float, str, int]] = {
+#: What becomes of packets at queues, and timeouts: marker, size and colour, and the row above the
+#: lines. A link that is down has no full queue.
+_IN_ROWS: Mapping[str, tuple[str, float, str, int]] = {
     "full": ("x", 2.8, "black", 0),
     "broken": ("s", 2.4, "#8a6d1f", 0),
     "early": ("v", 2.8, "#b03a2e", 1),
     "marked": ("+", 3.4, "#6a3d9a", 2),
+    "timeout": ("v", 3.4, "black", 0),
+    "spurious": ("v", 3.4, "black", 0),
 }
 #: The share of the height of a panel for one of these rows.
 _ROW = 0.085
 #: A mark in a legend whose colour says nothing.
 _GREY: Any = {"mfc": "0.6"}
+#: What the legend calls a thin line above a median.
+_MOST = "maximum of each interval"
 #: Kinds of curves that extend from one instant to another.
 _SPANS = ("stalls", "bars")
 #: If the ratio of rates is larger, the axis is logarithmic.
 _WIDE = 12
+#: The scales of an axis of values, and the panels that may have either.
+SCALES = ("linear", "log")
+SCALED = ("throughput", "delay", "rtt")
 
 
 def plot_over_time(
@@ -87,6 +103,7 @@ def plot_over_time(
     from_s: float | None = None,
     until_s: float | None = None,
     interval_s: float | None = None,
+    yscale: str | None = None,
     title: str | None = None,
     size: Size | None = None,
     look: str | None = None,
@@ -106,8 +123,10 @@ def plot_over_time(
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
     next round number above a 90th of the time shown, or the step of a recording that the link
-    follows if that is shorter. `look` is "plain" or "paper", `font` "sans", "serif" or "latex".
-    `csv` is a file for the data of the figure. The other arguments are those of `plot_run`.
+    follows if that is shorter. `yscale` is "linear" or "log", for throughputs, delays and RTTs; the
+    default is logarithmic where a linear axis would hide a part. `look` is "plain" or "paper",
+    `font` "sans", "serif" or "latex". `csv` is a file for the data of the figure. The other
+    arguments are those of `plot_run`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -117,7 +136,7 @@ def plot_over_time(
     window, panels = shown_panels(found, kinds, from_s, until_s, interval_s)
 
     def draw() -> Figure:
-        return over_time_figure(found, panels, window, title=title, size=size)
+        return over_time_figure(found, panels, window, yscale=yscale, title=title, size=size)
 
     table = chain([HEAD], panel_rows(panels))
     return write_figure(path, draw, table, look=look, font=font, csv=csv)
@@ -153,10 +172,19 @@ def over_time_figure(
     panels: Sequence[Panel],
     window: tuple[float, float],
     *,
+    yscale: str | None = None,
     title: str | None = None,
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_over_time`."""
+    if yscale not in (None, *SCALES):
+        accepted = " or ".join(SCALES)
+        raise refusal(
+            f'yscale "{yscale}" is not accepted; expected {accepted}',
+            name="yscale",
+            value=yscale,
+            accepted=accepted,
+        )
     stretches = longest(runs).stretches
     has_band = any(one.link for one in stretches)
     # Of a panel without values stands above the others why there are none.
@@ -191,7 +219,7 @@ def over_time_figure(
             _outages(axes, stretches, room)
             draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
-            _scale_of(axes, panel)
+            _scale_of(axes, panel, yscale)
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
@@ -201,7 +229,7 @@ def over_time_figure(
         grid[-1].set_xlabel("Time (s)")
         figure.align_ylabels(grid[has_band:])
         # The lines come first, then what their marks are.
-        marks = {OUTAGE, *(one.quantity for panel in panels for one in panel.curves)}
+        marks = {OUTAGE, _MOST, *(one.quantity for panel in panels for one in panel.curves)}
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         finish_panels(figure, entries, title)
     return figure
@@ -236,8 +264,8 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         )
         axes.fill_between(time, value, step="post", linewidth=0, label=one.label, zorder=1, **fill)
         return
-    if one.draw in _AT_QUEUES:
-        _draw_at_queue(axes, one)
+    if one.draw in _IN_ROWS:
+        _draw_in_row(axes, one)
         return
     if one.draw in _MARKS:
         marker, size, own = _MARKS[one.draw]
@@ -298,7 +326,7 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
             zorder=2.5,
             drawstyle="steps-mid",
         )
-        axes.plot([], [], color="0.5", linewidth=0.5, label="maximum of each interval")
+        axes.plot([], [], color="0.5", linewidth=0.5, label=_MOST)
         # A value without neighbours is not part of a line.
         ends = np.isnan(np.concatenate([[np.nan], value, [np.nan]]))
         alone = ends[:-2] & ends[2:] & ~ends[1:-1]
@@ -334,13 +362,15 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
     )
 
 
-def _draw_at_queue(axes: Axes, one: Curve) -> None:
+def _draw_in_row(axes: Axes, one: Curve) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
-    marker, size, own, row = _AT_QUEUES[one.draw]
+    marker, size, own, row = _IN_ROWS[one.draw]
     is_first = one.label not in axes.get_legend_handles_labels()[1]
     # Of several runs each has its colour, and in the legend none.
     colour = own if one.look is None else _look_of(one).colour
     how: Any = {"marker": marker, "ms": size, "mfc": "none", "mew": 0.7, "ls": "none"}
+    if one.draw == "timeout":
+        how["mfc"] = colour
     axes.plot(
         one.time_s,
         np.full(len(one.time_s), 1 - _ROW * (row + 0.5)),
@@ -351,7 +381,9 @@ def _draw_at_queue(axes: Axes, one: Curve) -> None:
         **how,
     )
     if is_first:
-        axes.plot([], [], label=one.label, mec=own if one.look is None else "0.3", **how)
+        grey = own if one.look is None else "0.3"
+        fill = "none" if how["mfc"] == "none" else grey
+        axes.plot([], [], label=one.label, mec=grey, **how | {"mfc": fill})
 
 
 def _lighter(colour: str) -> tuple[float, ...]:
@@ -383,7 +415,7 @@ def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
     return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, _PANEL_IN)
 
 
-def _scale_of(axes: Axes, panel: Panel) -> None:
+def _scale_of(axes: Axes, panel: Panel, yscale: str | None) -> None:
     """The axis of values begins at zero, and ends with what counts: a window that was never limited
     has a threshold far above it, a path that is faster than its flows a rate.
     """
@@ -407,30 +439,34 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
         # The first one above, as a browser's tools draw it.
         axes.set_ylim(most + 0.7, -0.7)
         return
+    # Rows of marks stand above the lines, each kind in its own.
+    rows = [_IN_ROWS[one.draw][3] for one in lines if one.draw in _IN_ROWS]
+    above = _ROW * (max(rows, default=-1) + 1)
     if panel.kind == "sequence":
         low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
-        axes.set_ylim(low - 0.04 * (most - low or 1.0), most + 0.04 * (most - low or 1.0))
+        height = most - low or 1.0
+        axes.set_ylim(low - 0.04 * height, low + 1.04 * height / (1 - above))
         return
-    least = _least_rate(behind) if panel.kind == "throughput" else None
-    if panel.kind in ("delay", "rtt"):
-        least = _least_time(lines, most)
+    least = None
+    if panel.kind in SCALED and yscale != "linear":
+        least = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
+    if least is None and panel.kind in SCALED and yscale == "log" and most > 0:
+        values = np.concatenate([one.value for one in (behind if top(behind) > 0 else lines)])
+        least = float(values[values > 0].min()) / (10 if behind else 1.3)
     if least is not None:
         # Beside large values the usual ones would not be visible.
         plain_log(axes.yaxis)
         axes.set_ylim(least, 1.3 * most)
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
-    # Rows of marks stand above the lines, each kind in its own.
-    rows = [_AT_QUEUES[one.draw][3] for one in lines if one.draw in _AT_QUEUES]
-    above = _ROW * (max(rows, default=-1) + 1)
     axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
 
 
-def _least_rate(behind: Sequence[Curve]) -> float | None:
+def _least_rate(curves: Sequence[Curve]) -> float | None:
     """Where the axis of rates begins that has to be logarithmic, as the path is for a good part of
     the time far slower than at its best; none otherwise.
     """
-    for one in behind:
+    for one in (one for one in curves if one.draw == "area"):
         lasts, rates = np.diff(one.time_s), one.value[:-1]
         there = rates > 0
         lasts, rates = lasts[there], rates[there]
@@ -439,14 +475,15 @@ def _least_rate(behind: Sequence[Curve]) -> float | None:
     return None
 
 
-def _least_time(lines: Sequence[Curve], most: float) -> float | None:
+def _least_time(curves: Sequence[Curve]) -> float | None:
     """The beginning of a logarithmic axis of times, which is needed if most times are far below the
     longest; otherwise None.
     """
-    values = np.concatenate([one.value for one in lines])
-    least = [one.value if one.low is None else one.low for one in lines]
-    known = np.concatenate(least)
+    values = np.concatenate([one.value for one in curves])
+    known = np.concatenate([one.value if one.low is None else one.low for one in curves])
     known = known[known > 0]
+    tops = (one.value if one.most is None else one.most for one in curves)
+    most = max(float(np.nanmax(one)) for one in tops)
     if not known.size or most <= _WIDE * float(np.nanmedian(values)):
         return None
     return float(np.nanmin(known)) / 1.3

@@ -194,7 +194,8 @@ def draw_outages(axes: Axes, outages: Sequence[tuple[int, int]], room: Room) -> 
             b,
             facecolor="#f2e3c8",
             edgecolor="white",
-            hatch="////",
+            # The hatching of a pipe goes the other way.
+            hatch="\\\\\\\\",
             linewidth=0,
             zorder=0.1,
             label=OUTAGE if number == 0 else None,

@@ -56,6 +56,23 @@ OVER_TIME = (
     *OF_APPLICATIONS,
 )
 
+#: The events that panels of a kind show; others are not recorded. Samples of the RTT are for the
+#: interval of means.
+_EVENTS: Mapping[str, Sequence[str]] = {
+    "throughput": ("rcv",),
+    "rates": ("pacing_rate", "delivery_rate"),
+    "queue": ("drop", "mark"),
+    "delay": ("rcv",),
+    "rtt": (),
+    "cwnd": ("cwnd", "ssthresh", "rto"),
+    "pipe": ("rto",),
+    "sequence": ("ack", "rexmit", "drop", "rto"),
+    "buffer": ("request", "buffer", "playing", "stalled", "done"),
+    "frames": ("frame", "late_frame", "done"),
+    "objects": ("request", "object"),
+}
+_OF_INTERVALS = "rtt_sample"
+
 #: A rate that changes so often follows a recording; its intervals are no more than so many.
 _MANY_CHANGES = 20
 _MOST_INTERVALS = 1000
@@ -75,16 +92,18 @@ def watch(
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
     kinds: Sequence[str] = (),
+    progress: Callable[[int, int], object] | None = None,
 ) -> list[WatchedRun]:
     """Return one run, or one for each of the `schemes`, which replace that of the first flow.
 
     `flows` are names of flows. The default is all flows of one run; for several runs it is the flow
-    with the replaced scheme. If all `kinds` of panels are for applications, the flows are those
-    with such an application. Raises `MidflightError` for invalid arguments, and for more lines than
-    a reader can distinguish.
+    with the replaced scheme. If `kinds` of panels are given, only their events are recorded; if all
+    of them are for applications, the flows are those with such an application. `progress` is called
+    with the numbers of runs that are done and of all. Raises `MidflightError` for invalid
+    arguments, and for more lines than a reader can distinguish.
     """
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
-    found = list(watched_runs(source, flows=flows, **how))
+    found = list(watched_runs(source, flows=flows, progress=progress, **how))
     lines = sum(len(one.flows) for one in found)
     if lines > len(SERIES):
         accepted = f"1 to {len(SERIES)}"
@@ -117,10 +136,14 @@ def watched_runs(
     policies: Policies | None = None,
     most_flows: int | None = None,
     kinds: Sequence[str] = (),
+    progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
     deadlines = deadlines_of(source, policies)
-    for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
+    listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
+    of = max(1, len(dict.fromkeys(schemes)))
+    setups = setups_of(source, flows[0] if flows else None, run, schemes, policies)
+    for done, (scheme, setup) in enumerate(setups):
         described = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(described)
         of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
@@ -130,10 +153,15 @@ def watched_runs(
         if not flows and len(dict.fromkeys(schemes)) > 1:
             names = names[:1]
         one = WatchedRun(scheme, setup, [], deadlines=deadlines)
-        for name in names[:most_flows]:
+        names = names[:most_flows]
+        # A run is simulated for each flow, and once more for the links.
+        steps = len(names) + 1
+        for place, name in enumerate(names):
+            if progress:
+                progress(done * steps + place, of * steps)
             how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
             # The core refuses a name that is no flow's.
-            trace = setup.trace(flow=name)
+            trace = setup.trace(flow=name, only=[*dict.fromkeys(listed)])
             history = History(described[name], trace, one.moments, **how)
             if not of_applications or has_events(history):
                 one.flows.append(history)
@@ -141,6 +169,11 @@ def watched_runs(
             one.flows.append(history)
         # Until there are names for them all.
         one.labels, one.looks = [history.label for history in one.flows], range(len(one.flows))
+        if progress:
+            progress(done * steps + len(names), of * steps)
+            # They are made when they are first used.
+            _ = one.samples
+            progress((done + 1) * steps, of * steps)
         yield one
 
 
@@ -444,10 +477,34 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
     return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves)
 
 
+def _timeouts(flow: History, line: Curve, *, alone: bool) -> list[Curve]:
+    """The timeouts of a flow while its line is shown, with the value of the line then; a single
+    line needs no colour to tell whose they are.
+    """
+    if not len(line.time_s):
+        return []
+    found = []
+    at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
+    shown = (at >= line.time_s[0]) & (at <= line.time_s[-1])
+    kinds: Mapping[Draw, str] = {"timeout": "timeout", "spurious": "spurious timeout"}
+    for draw, label in kinds.items():
+        time = at[shown & ((details == "spurious") == (draw == "spurious"))]
+        if len(time):
+            value = line.value[np.searchsorted(line.time_s, time, side="right") - 1]
+            look = None if alone else line.look
+            how: Any = {"flow": line.flow, "scheme": line.scheme, "quantity": label}
+            found.append(Curve(label, draw, time, value, look, **how))
+    return found
+
+
+def _is_alone(runs: Sequence[WatchedRun]) -> bool:
+    return sum(len(one.flows) for one in runs) == 1
+
+
 def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     del interval
     curves, behind = [], []
-    alone = sum(len(one.flows) for one in runs) == 1
+    alone = _is_alone(runs)
     for _, flow, how in each_line(runs):
         if alone:
             time, pipe = flow.pipe.time_ns / NS_PER_S, flow.pipe.value
@@ -460,6 +517,7 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
         steps_of = flow.steps("cwnd")
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+        behind += _timeouts(flow, curves[-1], alone=alone)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
     return Panel("cwnd", "cwnd (segments)", "segments", shown)
 
@@ -470,6 +528,7 @@ def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
     for _, flow, how in each_line(runs):
         steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+        curves += _timeouts(flow, curves[-1], alone=_is_alone(runs))
     return Panel("pipe", "Pipe (segments)", "segments", curves)
 
 
@@ -481,7 +540,8 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
         acked = np.maximum.accumulate(acked) if len(acked) else acked
         new = np.concatenate([[True], np.diff(acked) > 0]) if len(acked) else slice(0)
         steps = _held(time[new], acked[new], window, flow.end_ns / NS_PER_S)
-        curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+        line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
+        curves += [line, *_timeouts(flow, line, alone=_is_alone(runs))]
         aux = {**how, "label": ""}
         again = flow.times("rexmit") / NS_PER_S, flow.values("rexmit")
         lost_at, lost, _ = flow.lost_segments()
