@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -500,6 +502,12 @@ def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> lis
     `words` has the scenario's own title and description.
     """
     paths = {path for path, _ in sets}
+    new = changed_words(words, _listed(sets)) if sets else {}
+    return [*sets, *((key, _quoted(one)) for key, one in new.items() if key not in paths)]
+
+
+def _listed(sets: Sequence[tuple[str, str]]) -> str:
+    """Return values by their paths as the end of a title; "" if a title does not name them."""
     # The tables of a run have its profile, seed, number and senders in any case.
     listed = [
         f"{path}={value}"
@@ -508,8 +516,24 @@ def with_words(words: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> lis
     ]
     some = ", ".join(listed[:_MOST_LISTED])
     more = f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
-    new = changed_words(words, f"but with {some}{more}" if listed else "") if sets else {}
-    return [*sets, *((key, _quoted(one)) for key, one in new.items() if key not in paths)]
+    return f"but with {some}{more}" if listed else ""
+
+
+def title_of(scenario: Mapping[str, Any], command: str, name: str = "") -> str:
+    """Return the title of a scenario; without one the name of its file, and the values that a
+    command sets in it.
+
+    The file is the first argument of the command, if it has one, or else `name`.
+    """
+    if title := scenario.get("title"):
+        return str(title)
+    words = shlex.split(command)
+    if len(words) > 2 and not words[2].startswith("-"):
+        name = words[2]
+    pairs = [word.partition("=") for option, word in pairwise(words) if option == "--set"]
+    change = _listed([(path, value) for path, _, value in pairs])
+    name = Path(name).name or "Scenario without a title"
+    return f"{name}, {change}" if change else name
 
 
 def changed_words(words: Mapping[str, Any], change: str) -> dict[str, str]:

@@ -103,20 +103,17 @@ def test_copies_that_were_not_under_way_together_are_distinguished() -> None:
 
     class Log(History):
         def __init__(self) -> None:
-            rows = [
-                (t, "send", s, "") for t, s in zip(times["sent"], times["segment"], strict=True)
-            ]
+            rows = [(t, "send", s) for t, s in zip(times["sent"], times["segment"], strict=True)]
             numbers = [1, 2, 1, 1]
-            rows += [(t, "rcv", s, "x") for t, s in zip(times["rcv"], numbers, strict=True)]
+            rows += [(t, "rcv", s) for t, s in zip(times["rcv"], numbers, strict=True)]
             rows.sort()
             self._time = np.array([row[0] for row in rows])
             self._value = np.array([float(row[2]) for row in rows])
-            self._detail = np.array([row[3] for row in rows], dtype=object)
             self._rows = {
                 name: np.flatnonzero([row[1] == name for row in rows]) for name in ("send", "rcv")
             }
             # Nothing is lost.
-            texts: Any = SimpleNamespace(numpy=lambda _: np.full(len(rows), "", dtype=object))
+            texts: Any = SimpleNamespace(codes=lambda _: ([""], np.zeros(len(rows), np.uint8)))
             self._table = texts
 
     found = page._fates(Log())
@@ -333,7 +330,7 @@ def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
         for instant in (10_000_000, 150_000_000, 400_000_000, 1_500_000_000):
             assert opened.run(f"midflight.flightAt({number}, {instant})") == one.flight.at(instant)
     drawn = opened.drawn()
-    assert set(drawn) == {*SCHEMES, "moments"}
+    assert set(drawn) == {*SCHEMES, "moments", "outages"}
     assert sorted(drawn["moments"]) == ["notice", "to lte", "wifi lost"]
     assert drawn["sack"]["segments"] == len(runs[0].rows("send"))
     assert drawn["sack"]["retransmissions"] == len(runs[0].rows("rexmit"))
@@ -345,10 +342,10 @@ def test_schemes_are_toggled(opened: Page) -> None:
     assert opened.run(pressed) == ["true"] * 3
     opened.click("#runs button:nth-child(2)")
     assert opened.run(pressed) == ["true", "false", "true"]
-    assert set(opened.drawn()) == {"sack", "freeze", "moments"}
+    assert set(opened.drawn()) == {"sack", "freeze", "moments", "outages"}
     assert opened.run("document.getElementById('status').textContent") == "enhanced is hidden."
     opened.click("#runs button:nth-child(2)")
-    assert set(opened.drawn()) == {*SCHEMES, "moments"}
+    assert set(opened.drawn()) == {*SCHEMES, "moments", "outages"}
 
 
 def test_zoom_move_and_reset(opened: Page) -> None:
@@ -748,3 +745,48 @@ def test_mistakes_are_one_sentence(
     assert expected in said.err
     assert said.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_heading_names_the_scenario_and_what_was_set(tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.toml", tmp_path / "mine.html"
+    file.write_text('links.lte.preset = "lte"\nflows.download.size = "50 kB"\n')
+    words = ["plot", str(file), "--out", str(out)]
+    for sets, title in (
+        ([], "mine.toml"),
+        (["links.lte.loss=uniform 1%"], "mine.toml, but with links.lte.loss=uniform 1%"),
+    ):
+        assert main([*words, *(one for pair in sets for one in ("--set", pair))]) == 0
+        assert f"<h1>{title}</h1>" in out.read_text()
+    # Without a command the source has a name.
+    plot_page(file, out)
+    assert "<h1>mine.toml</h1>" in out.read_text()
+    plot_page(Scenario.read(file), out)
+    assert "<h1>Scenario without a title</h1>" in out.read_text()
+
+
+def test_outages_of_a_recording_are_shaded(browser: Browser, tmp_path: Path) -> None:
+    columns = {"time_s": [0, 1, 2, 3], "rate_mbps": [4, 0, 4, 4]}
+    one = Scenario(
+        links={"cell": Link(delay="20 ms", trace={"columns": columns})},
+        flows={"download": Flow()},
+        end="4 s",
+    )
+    page = Page(browser, plot_page(one, tmp_path / "outage.html"))
+    assert page.drawn()["outages"] == [[1_000_000_000, 2_000_000_000]]
+    assert "outage: the recording has a rate of 0" in legend(page)[0]
+    pixel = "[...document.getElementById('graph').getContext('2d').getImageData"
+    scale = page.run("window.devicePixelRatio")
+
+    def shade(seconds: float) -> set[tuple[int, ...]]:
+        """The colours of a part of a line across the upper panel."""
+        x, y = page.run(
+            f"(({{t0, t1}}, a) => [a.left + ({seconds * 1e9} - t0) / (t1 - t0) * a.w, a.top + 6])"
+            "(midflight.view(), midflight.area)"
+        )
+        found = page.run(f"{pixel}({x * scale}, {y * scale}, 20, 1).data]")
+        return {tuple(found[place : place + 3]) for place in range(0, len(found), 4)}
+
+    # The colour of a time without a link, and hatching over it.
+    assert (0xF2, 0xE3, 0xC8) in shade(1.4)
+    assert len(shade(1.4)) > len(shade(2.6))
+    assert (0xF2, 0xE3, 0xC8) not in shade(2.6)

@@ -118,7 +118,7 @@ def page_html(
     import midflight
     from midflight.report import environment
 
-    title, description, seed = headings(source, policies)
+    title, description, seed = headings(source, policies, command)
     watched = list(
         watched_runs(
             source,
@@ -176,13 +176,18 @@ def page_html(
     )
 
 
-def headings(source: RunSource, policies: Policies | None) -> tuple[str, str, int | None]:
+def headings(
+    source: RunSource, policies: Policies | None, command: str
+) -> tuple[str, str, int | None]:
     """Return title, description and seed of the scenario or question."""
+    from midflight.scenario import title_of
+
     if isinstance(source, SetupSource):
         return source.headings
     scenario = json.loads(plan_of(source, policies=policies).canonical)
     description = " ".join((scenario.get("description") or "").split())
-    return scenario.get("title") or "A run", description, scenario["seed"]
+    name = str(source) if isinstance(source, (str, Path)) else ""
+    return title_of(scenario, command, name), description, scenario["seed"]
 
 
 def _facts(one: History) -> dict[str, Any]:
@@ -358,6 +363,7 @@ def _run(one: History, every: int = 1) -> dict[str, Any]:
         ),
         "orders": [list(order) for order in one.orders],
         "moments": [list(moment) for moment in one.moments],
+        "outages": [list(outage) for outage in one.outages],
     }
 
 

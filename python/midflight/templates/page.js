@@ -11,7 +11,7 @@ const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 
 const runs = data.runs.map((raw, number) => {
   const run = { number, label: raw.label, end: raw.end, shown: true, ends: raw.ends, said: raw.said, ackSaid: raw.ackSaid,
-    ackLost: raw.ackLost, notes: raw.notes, orders: raw.orders, moments: raw.moments };
+    ackLost: raw.ackLost, notes: raw.notes, orders: raw.orders, moments: raw.moments, outages: raw.outages };
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked"]) run[key] = unpack(raw[key]);
   for (const key of ["cwnd", "ssthresh", "rto", "rtt", "throughput", "rate", "queue", "queueMost"]) run[key] = steps(raw[key]);
   run.every = raw.every;
@@ -412,6 +412,15 @@ function orders() {
 }
 const orderY = run => area.y2 - 4 - 8 * shown().indexOf(run) % 20;
 
+/** Shades and hatches the times at which the recording of the link in use has a rate of zero. */
+function outages(band) {
+  const spans = new Map(shown().flatMap(run => run.outages.map(span => [span.join(), span])));
+  const seen = drawn.outages = [...spans.values()].filter(([from, to]) => to > view.t0 && from < view.t1);
+  seen.forEach(span => band(...span)); g.strokeStyle = css.soft; g.lineWidth = .5; g.setLineDash([]);
+  const parts = seen.map(([from, to]) => [Math.max(X(from), area.left), Math.min(X(to), area.left + area.w)]);
+  for (const [a, b] of parts) for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) Shapes.hatch(g, a, y, b - a, h);
+}
+
 function path() {
   const found = moments();
   let broken = null;
@@ -425,6 +434,7 @@ function path() {
     if (m.kind === "make" && broken !== null) { band(broken, m.time); broken = null; }
   }
   if (broken !== null) band(broken, whole.t1);
+  outages(band);
   const levels = [[], []];
   drawn.moments = [];
   g.textBaseline = "bottom"; g.textAlign = "center"; g.strokeStyle = css.soft; g.fillStyle = css.ink;

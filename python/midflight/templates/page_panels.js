@@ -183,9 +183,9 @@ function line(dash, width, stroke) {
   return `<svg width="26" height="14" aria-hidden="true"><path d="M1 7h24" fill="none" stroke="${stroke}" stroke-width="${width}" stroke-dasharray="${dash}"/></svg>`;
 }
 /** A sample of an area for the legend. */
-function swatch(fill, stroke) {
+function swatch(fill, stroke, opacity = stroke ? .2 : 1) {
   const hatch = stroke ? `<path d="M0 13L13 0M8 13L21 0M16 13L26 3" stroke="${stroke}" stroke-width="1"/>` : "";
-  return `<svg width="26" height="14" aria-hidden="true"><rect width="26" height="14" fill="${fill}" fill-opacity="${stroke ? .2 : 1}"/>${hatch}</svg>`;
+  return `<svg width="26" height="14" aria-hidden="true"><rect width="26" height="14" fill="${fill}" fill-opacity="${opacity}"/>${hatch}</svg>`;
 }
 
 /** What the mark of a legend looks like. */
@@ -194,6 +194,7 @@ function sample(mark, icon, shape) {
     made: ["", 1.6], broken: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
   if (mark === "gap") return swatch("var(--gap)");
+  if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
   const hollow = mark === "again" || mark === "down";
@@ -206,7 +207,8 @@ function legend(runs, below, icon, shape, interval) {
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
   const above = [["shape", several ? "segment sent (its shape and colour: the scheme)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
     ["dash", "ACK"], ["cross", "lost", some(run => run.lost.length || run.ackLost.length)],
-    ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", moment("break")], ["noticed", "notice to the sender", moment("notice")]];
+    ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", moment("break")],
+    ["outage", "outage: the recording has a rate of 0", some(run => run.outages.length)], ["noticed", "notice to the sender", moment("notice")]];
   const lines = { window: [["line", "cwnd"], ["dashes", "ssthresh"], ["dots", "flight"]],
     timer: [["line", "RTO"], ["shape", "RTT sample"], ["down", "timeout", some(run => run.timeouts.length)]],
     throughput: [["line", `arrivals, means of ${interval} s`], ["dashes", "rate of the link in use"]],

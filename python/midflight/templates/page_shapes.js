@@ -34,6 +34,14 @@ function trace(g, kind, x, y, r) {
   }
 }
 
+/** Hatches a rectangle with the stroke of the context; the lines of neighbours continue each other. */
+function hatch(g, x, y, w, h) {
+  if (w <= 0) return;
+  g.save(); g.beginPath(); g.rect(x, y, w, h); g.clip(); g.beginPath();
+  for (let at = Math.floor((x - h) / 7) * 7; at < x + w; at += 7) { g.moveTo(at, y + h); g.lineTo(at + h, y); }
+  g.stroke(); g.restore();
+}
+
 /** The same as SVG, for the legend. */
 function icon(kind, fill, stroke) {
   const paths = { circle: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z", square: "M3.5 3.5h7v7h-7z", diamond: "M7 2l5 5-5 5-5-5z",
@@ -43,5 +51,5 @@ function icon(kind, fill, stroke) {
   return `<svg width="14" height="14" aria-hidden="true"><path d="${paths[kind]}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
 }
 
-return { ofSchemes, trace, icon };
+return { ofSchemes, trace, hatch, icon };
 })();
