@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -171,7 +172,9 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     lines = [one for one in by if one != x]
     if x not in ("flow",):
         data = axis_data(columns, x=x, y=metric, by=lines)
-        yield {"image": image(axis_figure(data)), "caption": f"{of}: medians and quartiles."}
+        is_single = _most_runs(columns, [x, *lines]) == 1
+        caption = f"{of}." if is_single else f"{of}: medians and quartiles."
+        yield {"image": image(axis_figure(data)), "caption": caption}
     shares = spread_of(columns, "cdf", value=metric, by=by)
     caption = f"{of}: the share of runs with at most that value."
     yield {"image": image(spread_figure(shares)), "caption": caption}
@@ -189,7 +192,8 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
         for value, one in zip(compared, maps, strict=True):
             words = of if value is None else f"{of}, {value}"
             figure = spread_figure(replace(one, limits=limits))
-            yield {"image": image(figure), "caption": f"{words}: medians."}
+            caption = f"{words}: medians." if "medians" in one.value_title else f"{words}."
+            yield {"image": image(figure), "caption": caption}
         if asked.compare is not None and (rest := asked.axes[asked.compare][_MOST_MAPS:]):
             yield {"image": "", "caption": f"No maps are drawn of {', '.join(rest)}."}
 
@@ -212,6 +216,12 @@ def _measured(columns: Columns, metric: str) -> Columns:
     if workload is not None and "workload" in columns:
         columns = _only(columns, [one == workload for one in columns["workload"]])
     return columns
+
+
+def _most_runs(columns: Columns, names: Sequence[str]) -> int:
+    """The most runs that have the same values of these columns."""
+    each = Counter(zip(*(map(str, columns[name]) for name in names), strict=True))
+    return max(each.values(), default=0)
 
 
 def _lines(columns: Columns, by: Sequence[str]) -> int:

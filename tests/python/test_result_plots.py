@@ -13,9 +13,9 @@ import pytest
 
 import midflight
 from midflight.cli import main
-from midflight.plot.axis import axis_data, read_columns
+from midflight.plot.axis import axis_data, pooled_axes, read_columns
 from midflight.plot.names import column_name
-from midflight.plot.spread import plot_spread, spread_figure, spread_of
+from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
 
@@ -199,18 +199,35 @@ def test_mistakes_with_results(
     assert not out.exists()
 
 
-def test_what_a_map_pools_is_noted(
+def test_what_is_pooled_is_said_once(
     swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["plot", str(swept), "--kind", "heatmap", "--y", "seed", "--value", "duration_ns"]
-    words += ["--out", str(tmp_path / "map.png")]
-    pooled = "note: pooled: {} (2 values); --where {}=VALUE keeps one"
+    """A map says itself what it pools; of other figures a note does, unless nothing is pooled."""
+    words = ["plot", str(swept), "--out", str(tmp_path / "some.png"), "--y"]
+    of_map = [*words, "seed", "--kind", "heatmap", "--value", "duration_ns", "--x"]
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
-    for axis, other in ((gap, scheme), (scheme, gap), ("handoffs.0.gap_ns", scheme)):
-        assert main([*words, "--x", axis]) == 0
-        assert pooled.format(other, other) in capsys.readouterr().err
-    assert main([*words, "--x", gap, "--where", f"{scheme}=sack"]) == 0
-    assert "pooled" not in capsys.readouterr().err
+    columns = read_columns(swept, "duration_ns")
+    for axis, other in ((gap, "Scheme"), (scheme, "Gap"), (f"{gap}_ns", "Scheme")):
+        assert main([*of_map, axis]) == 0
+        assert "note: pooled" not in capsys.readouterr().err
+        shown = spread_of(columns, "heatmap", value="duration_ns", x=axis, y="seed")
+        assert re.search(rf"{other}.*: 2 values together", shown.remark)
+    assert main([*words, "duration_ns", "--x", gap]) == 0
+    note = f"note: pooled: {scheme} (2 values); --where {scheme}=VALUE keeps one"
+    assert note in capsys.readouterr().err
+    assert main([*words, "duration_ns", "--x", gap, "--by", scheme]) == 0
+    assert "note: pooled" not in capsys.readouterr().err
+
+
+def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:
+    columns = {
+        "handoffs.0.gap": ["1 s", "1 s", "2 s", "2 s"],
+        "links.a.rate": ["5 Mbit/s", "5 Mbit/s", "9 Mbit/s", "9 Mbit/s"],
+        "links.b.rate": ["1 Mbit/s", "2 Mbit/s", "1 Mbit/s", "2 Mbit/s"],
+        "duration_ns": [1, 2, 3, 4],
+    }
+    found = pooled_axes(columns, "duration_ns", {"handoffs.0.gap"}, {})
+    assert found == [("links.b.rate", 2)]
 
 
 def test_a_report_does_not_pool_what_is_compared(tmp_path: Path) -> None:
@@ -226,9 +243,10 @@ def test_a_report_does_not_pool_what_is_compared(tmp_path: Path) -> None:
     words += ["--axis", "flows.page.scheme=sack,enhanced", "--axis", "handoffs.0.gap=0.1s,1s"]
     assert main(words) == 0
     assert main(["report", str(folder), "--out", str(out)]) == 0
-    assert "<figcaption>Page load time: medians" in out.read_text()
+    # One run in each cell has no median.
+    assert "<figcaption>Page load time.</figcaption>" in out.read_text()
     assert main(["report", str(folder), "--metric", "duration_ns", "--out", str(out)]) == 0
-    assert "<figcaption>Transfer time of page: medians" in out.read_text()
+    assert "<figcaption>Transfer time of page.</figcaption>" in out.read_text()
 
 
 def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
@@ -265,3 +283,30 @@ def test_mistakes_with_reports(
     assert main(["report", *words, "--out", str(out)]) == 2
     assert said in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimals"),
+    [
+        ([4.731, 12.3, 5.0], 2),
+        ([0.123, 120.0], 1),
+        ([3.0, 120.0], 0),
+        ([123.4, 245.6], 0),
+        ([0.0], 0),
+        ([-0.0512, 0.25], 4),
+    ],
+)
+def test_the_numbers_of_a_map_have_as_many_decimals(cells: list[float], decimals: int) -> None:
+    assert _decimals(np.array(cells)) == decimals
+
+
+def test_a_map_of_single_runs_has_no_medians() -> None:
+    columns = {
+        "a.x": ["1", "1", "2", "2"],
+        "b.y": ["1", "2", "1", "2"],
+        "duration_ns": [1, 2, 3, 4],
+    }
+    how: Any = {"value": "duration_ns", "x": "a.x", "y": "b.y"}
+    assert spread_of(columns, "heatmap", **how).value_title == "Transfer time (s)"
+    twice = {name: [*values, *values] for name, values in columns.items()}
+    assert spread_of(twice, "heatmap", **how).value_title == "Transfer time (s), medians"

@@ -182,6 +182,8 @@ def run_figure(
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
+        if len(sequence):
+            entries |= _name_entries(runs, room, segments)
         finish_panels(figure, entries, title)
         for axes, one in zip(sequence, runs, strict=False):
             _named_events(axes, one, room, segments)
@@ -257,22 +259,43 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
     axes.grid(not is_paper(), axis="x")
 
 
-def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int] | None) -> None:
-    """Write timeouts and fast retransmits beside their segments while there are few of them.
-
-    The first of several that leave no room for each other has its name.
-    """
+def _names(
+    one: History, room: Room, segments: tuple[int, int] | None
+) -> list[tuple[float, float, str]]:
+    """The timeouts and fast retransmits with names, if there are few: time, segment, name."""
     named = []
     for event, text in (("rto", "RTO"), ("fast_retransmit", "FR")):
         time, value = one.times(event), one.values(event)
         for at, segment in zip(time, value, strict=True):
             if room.shows(int(at)) and (segments is None or segments[0] <= segment <= segments[1]):
                 named.append((at / NS_PER_S, segment, text))
-    if len(named) > _MOST_NAMED:
-        return
+    return sorted(named) if len(named) <= _MOST_NAMED else []
+
+
+def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int] | None) -> None:
+    """Write timeouts and fast retransmits beside their segments.
+
+    The first of several that leave no room for each other has its name.
+    """
     names = EventNames(axes)
-    for at, segment, text in sorted(named):
+    for at, segment, text in _names(one, room, segments):
         names.write(at, segment, text)
+
+
+def _name_entries(
+    runs: Sequence[History], room: Room, segments: tuple[int, int] | None
+) -> dict[str, Any]:
+    """The entries of the legend for names that are written beside segments."""
+    from matplotlib.lines import Line2D
+
+    written = {text for one in runs for _, _, text in _names(one, room, segments)}
+    words = {"RTO": "retransmission timeout", "FR": "fast retransmit"}
+    how: Any = {"ls": "none", "mfc": "black", "mew": 0}
+    return {
+        words[text]: Line2D([], [], marker=rf"$\mathrm{{{text}}}$", ms=4.5 * len(text), **how)
+        for text in words
+        if text in written
+    }
 
 
 def _window_panel(axes: Axes, one: History, room: Room) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.axis import (
     Columns,
@@ -339,13 +340,16 @@ def _heatmap(
                 group.values.append(cell)
         groups.append(group)
     title = with_unit(column_name(value), unit_of(value)[0])
+    # A cell of one run has its value.
+    if any(len(cell) > 1 for group in groups for cell in group.values):
+        title += ", medians"
     return Spread(
         "heatmap",
         x_title,
         y_title,
         groups,
         x_names,
-        value_title=f"{title}, medians",
+        value_title=title,
         rows=y_names,
         is_time=value.endswith("_ns"),
         axes=[x_axis, y_axis],
@@ -573,6 +577,17 @@ def _pad(axes: Axes, data: Spread) -> None:
         axes.set_xlim(min(places) - 0.6 * step, max(places) + 0.6 * step)
 
 
+def _decimals(values: NDArray[np.float64]) -> int:
+    """The decimals of all numbers of a map: three digits of the least, or four of the greatest."""
+    sizes = np.abs(values[values != 0])
+    if not sizes.size:
+        return 0
+    least, most = (math.floor(math.log10(one)) for one in (sizes.min(), sizes.max()))
+    if least >= 2 or bool((values == np.round(values)).all()):
+        return 0
+    return max(0, min(2 - least, 3 - most))
+
+
 def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
     """Cells with lighter colours for larger values; their numbers are written if they fit."""
     from matplotlib.colors import Normalize, TwoSlopeNorm
@@ -613,12 +628,13 @@ def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
     bar.set_label(data.value_title, parse_math=False)
     if cells.size > _MOST_WRITTEN or across > 16:
         return
+    decimals = _decimals(finite)
     for (line, column), value in np.ndenumerate(cells):
         if math.isnan(value):
             continue
         red, green, blue, _ = image.cmap(norm(value)) if math.isfinite(value) else (1, 1, 1, 1)
         is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-        text = f"{value:.3g}" if math.isfinite(value) else "never"
+        text = f"{value:.{decimals}f}" if math.isfinite(value) else "never"
         axes.text(
             column,
             line,
