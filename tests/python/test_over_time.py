@@ -705,3 +705,18 @@ def test_the_legend_explains_names_beside_segments() -> None:
     assert "fast retransmit" in named()
     assert "fast retransmit" not in named(kind="window")
     assert "fast retransmit" not in named(until_s=0.1)
+
+
+def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:
+    times = list(range(600))
+    trace = {"time_s": times, "rate_mbps": [1 + (7 * one) % 5 for one in times]}
+    scenario = Scenario(
+        links={"cell": Link(delay="20 ms", trace={"columns": trace})},
+        flows={"download": Flow(scheme="sack")},
+        end="600 s",
+    )
+    one = watch(scenario, kinds=["throughput"])
+    two = watch(scenario, kinds=["throughput"], schemes=["sack", "bbr-linux"])
+    for runs, size, expected in ((one, "double", 1), (one, "single", 2), (two, "single", 5)):
+        (panel,) = shown_panels(runs, ["throughput"], size=size)[1]
+        assert panel.detail == f"means of {expected} s"

@@ -95,7 +95,7 @@ fn as_dict(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
         .map(|one| (one.0.as_nanos(), one.1.as_nanos()));
     dict.set_item("outages", outages.collect::<Vec<_>>())?;
     dict.set_item("drops", found.drops)?;
-    dict.set_item("remarks", found.remarks)?;
+    dict.set_item("remarks", [found.remarks, found.details].concat())?;
     Ok(dict)
 }
 

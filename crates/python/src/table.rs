@@ -38,8 +38,9 @@ impl Column {
             Self::Texts(texts) => Some(Cow::Borrowed(texts)),
             Self::Array(array) if *array.data_type() == DataType::Utf8 => {
                 let mut texts = Texts::default();
-                let each = array.as_string::<i32>().iter();
-                each.for_each(|one| texts.push(one.unwrap_or_default()));
+                for text in array.as_string::<i32>() {
+                    texts.push(text.unwrap_or_default());
+                }
                 Some(Cow::Owned(texts))
             }
             Self::Array(_) => None,

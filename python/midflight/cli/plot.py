@@ -427,7 +427,7 @@ def write_panels(
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
     with watching() as progress:
         runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
-    window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s)
+    window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s, size=how["size"])
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))

@@ -29,6 +29,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    chosen_style,
     size_in,
     style,
     text_width,
@@ -133,7 +134,8 @@ def plot_over_time(
     check_format(Path(path))
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=kinds, **how)
-    window, panels = shown_panels(found, kinds, from_s, until_s, interval_s)
+    with chosen_style(look, font):
+        window, panels = shown_panels(found, kinds, from_s, until_s, interval_s, size=size)
 
     def draw() -> Figure:
         return over_time_figure(found, panels, window, yscale=yscale, title=title, size=size)
@@ -148,10 +150,15 @@ def shown_panels(
     from_s: float | None = None,
     until_s: float | None = None,
     interval_s: float | None = None,
+    *,
+    size: Size | None = None,
 ) -> tuple[tuple[float, float], list[Panel]]:
-    """Return the time that is shown, in seconds, and the panels of these kinds."""
+    """Return the time that is shown, in seconds, and the panels of these kinds for a figure of a
+    size.
+    """
     window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
-    return window, panels_of(runs, kinds, window, interval_s)
+    width, _ = size_in(size, (PAGE_IN, 1.0))
+    return window, panels_of(runs, kinds, window, interval_s, width_in=width)
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:

@@ -32,7 +32,7 @@ from midflight.plot.history import (
     setups_of,
 )
 from midflight.plot.queues import INTERVALS, queue_panel
-from midflight.plot.style import SERIES
+from midflight.plot.style import PAGE_IN, SERIES
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -73,9 +73,10 @@ _EVENTS: Mapping[str, Sequence[str]] = {
 }
 _OF_INTERVALS = "rtt_sample"
 
-#: A rate that changes so often follows a recording; its intervals are no more than so many.
+#: A rate that changes so often follows a recording; an inch of a panel has no more than so many of
+#: its intervals, with several lines so many in all.
 _MANY_CHANGES = 20
-_MOST_INTERVALS = 1000
+_MOST_PER_IN = 150
 #: However long a round trip is, a figure has so many intervals.
 _LEAST_INTERVALS = 20
 #: Slopes that differ by less than this share are the same.
@@ -184,14 +185,17 @@ def panels_of(
     interval_s: float | None = None,
     *,
     may_lack: bool = False,
+    width_in: float = PAGE_IN,
 ) -> list[Panel]:
     """Return the panels of these kinds, with their values in a window of time in seconds.
 
-    `interval_s` is the length of the intervals of mean throughputs and, if given, of quantiles. A
-    panel has no curves if the runs have no values for it, and the reason in `lacks`. Raises
-    `MidflightError` if no panel has curves, unless they `may_lack` them.
+    `interval_s` is the length of the intervals of mean throughputs and, if given, of quantiles. The
+    usual one depends on the width of the figure. A panel has no curves if the runs have no values
+    for it, and the reason in `lacks`. Raises `MidflightError` if no panel has curves, unless they
+    `may_lack` them.
     """
-    interval = interval_s or _usual_interval(longest(runs), window)
+    lines = max(1, sum(len(one.flows) for one in runs))
+    interval = interval_s or _usual_interval(longest(runs), window, _MOST_PER_IN * width_in / lines)
     found = []
     for kind in dict.fromkeys(kinds):
         panel = _KINDS[kind](runs, window, interval)
@@ -211,9 +215,10 @@ def panels_of(
     return found
 
 
-def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
+def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -> float:
     """The interval of means, in seconds. If the rate of the link in use changes all the time, as
-    with a recording, it is the interval of these changes, if that is shorter than the usual one.
+    with a recording, it is the interval of these changes, if that is shorter than the usual one and
+    there are no more than `most`.
 
     A rate with an even slope changes where the slope ends. Means of less than a round trip show the
     bursts of a window, and no throughput.
@@ -230,7 +235,7 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float]) -> float:
         return usual
     # A change is known from the next sample on.
     step = float(np.median(np.diff(at))) - between
-    return min(usual, nice(max(step, trip, shown / _MOST_INTERVALS)))
+    return min(usual, nice(max(step, trip, shown / most)))
 
 
 def _corners(time_s: Values, value: Values, near_s: float) -> Values:

@@ -285,7 +285,7 @@ fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
 fn columns(
     header: &[String],
     named: &BTreeMap<String, String>,
-    remarks: &mut Vec<String>,
+    found: &mut Recording,
 ) -> Result<Vec<Column>, String> {
     let mut columns: Vec<Column> = Vec::new();
     for (key, text) in named {
@@ -311,13 +311,15 @@ fn columns(
         if columns.iter().any(|column| column.place == place) {
             continue;
         }
-        let found = meaning(name);
         let is_new = |of: &Meaning| columns.iter().all(|column| column.meaning != *of);
-        match found {
+        match meaning(name) {
             Some((meaning, plain, unit)) if is_new(&meaning) => {
                 let factor = factor(name, meaning.of, unit.as_deref())?;
                 if MEASURED.contains(&plain.as_str()) {
-                    remarks.push(goodput_remark(&format!("\"{name}\"")));
+                    found.remarks.push(goodput_remark(&format!("\"{name}\"")));
+                }
+                if plain == "latency" {
+                    found.remarks.push(format!("\"{name}\" is read as the one-way delay; the latency of a ping is a round trip, twice as much"));
                 }
                 columns.push(Column {
                     place,
@@ -336,12 +338,12 @@ fn columns(
     }
     let has = |of: Quantity| columns.iter().any(|column| column.meaning.of == of);
     if !unused.is_empty() {
-        let hint = if has(Quantity::Rate) {
-            ""
+        let unused = format!("not used: {}", unused.join(", "));
+        if has(Quantity::Rate) {
+            found.details.push(unused);
         } else {
-            "; if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario"
-        };
-        remarks.push(format!("not used: {}{hint}", unused.join(", ")));
+            found.remarks.push(format!("{unused}; if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario"));
+        }
     }
     if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         return Err(format!(
@@ -426,9 +428,9 @@ pub(super) fn read(
         found
             .remarks
             .push(goodput_remark("the bit rate of G-NetTrack, once a second,"));
-        columns(&header, &of_g_net_track(named), &mut found.remarks)?
+        columns(&header, &of_g_net_track(named), &mut found)?
     } else {
-        columns(&header, named, &mut found.remarks)?
+        columns(&header, named, &mut found)?
     };
     let time = columns
         .iter()
@@ -477,7 +479,7 @@ pub(super) fn read(
         let Some(at) = time::read(&written, time.factor, times.last().copied()) else {
             let (name, found) = (&time.name, short(&written));
             let line = line();
-            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02, or a time of day such as 07:27:02"));
+            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02 or 31.01.2024 07:27:02, or a time of day such as 07:27:02"));
         };
         if time.factor == 1e9 && at > LATEST && time::is_number(&written) {
             let (name, found) = (&time.name, short(&written));
@@ -502,7 +504,7 @@ pub(super) fn read(
     }
     if has_commas {
         found
-            .remarks
+            .details
             .push("the commas in its numbers are read as decimal points".into());
     }
     finish(found, &times, &columns, &values, &cells)
@@ -563,7 +565,7 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
 pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording, String> {
     let mut found = Recording::new(Format::Csv);
     let header: Vec<String> = given.keys().cloned().collect();
-    let columns = columns(&header, &BTreeMap::new(), &mut found.remarks)?;
+    let columns = columns(&header, &BTreeMap::new(), &mut found)?;
     let lengths: Vec<usize> = given.values().map(Vec::len).collect();
     if let Some([a, b]) = lengths.windows(2).find(|pair| pair[0] != pair[1]) {
         return Err(format!(
@@ -595,6 +597,65 @@ pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording
     finish(found, &times, &columns, &values, &[])
 }
 
+/// Rows without a value.
+struct Missing {
+    /// How many, the most in succession, and when these begin.
+    rows: (usize, usize, Duration),
+    /// The columns that lack them.
+    names: Vec<String>,
+    /// One of them is a rate.
+    has_rate: bool,
+}
+
+impl Missing {
+    /// Adds the missing rows of a column.
+    fn add(all: &mut Vec<Self>, column: &Column, values: &[Option<f64>], times: &[Duration]) {
+        let without = values.iter().filter(|value| value.is_none()).count();
+        if without == 0 || without == values.len() {
+            return;
+        }
+        let (mut most, mut since, mut run) = (0, Duration::ZERO, 0);
+        for (row, value) in values.iter().enumerate() {
+            run = if value.is_none() { run + 1 } else { 0 };
+            if run > most {
+                (most, since) = (run, times[row + 1 - run]);
+            }
+        }
+        let rows = (without, most, since);
+        let name = format!("\"{}\"", column.name);
+        let has_rate = column.meaning.of == Quantity::Rate;
+        if let Some(same) = all.iter_mut().find(|one| one.rows == rows) {
+            same.names.push(name);
+            same.has_rate |= has_rate;
+        } else {
+            let names = vec![name];
+            all.push(Self {
+                rows,
+                names,
+                has_rate,
+            });
+        }
+    }
+
+    /// The remark on them, of so many rows in all.
+    fn remark(&self, of: usize) -> String {
+        let (without, most, since) = self.rows;
+        let have = if without == 1 { "has" } else { "have" };
+        let most = match most {
+            1 => String::new(),
+            _ => format!(" ({most} in succession from {since} on)"),
+        };
+        let hint = match self.has_rate {
+            true => "; write 0 for a rate where nothing can be sent",
+            false => "",
+        };
+        let names = self.names.join(", ");
+        format!(
+            "{without} of {of} rows {have} no value in {names}{most}: the one before goes on{hint}"
+        )
+    }
+}
+
 /// Converts rows to series that start at the first one.
 fn finish(
     mut found: Recording,
@@ -617,6 +678,7 @@ fn finish(
             "{twice} {rows} the time of the row above; of such rows the last one counts"
         ));
     }
+    let mut missing = Vec::new();
     for (column, values) in columns.iter().zip(values) {
         let way = if column.meaning.up {
             &mut found.up
@@ -624,15 +686,7 @@ fn finish(
             &mut found.down
         };
         let series = series(&times, values);
-        let without = values.iter().filter(|value| value.is_none()).count();
-        if without > 0 && without < values.len() {
-            let have = if without == 1 { "has" } else { "have" };
-            found.remarks.push(format!(
-                "{without} of {} rows {have} no value in \"{}\": the one before goes on; write 0 for a rate where nothing can be sent",
-                values.len(),
-                column.name
-            ));
-        }
+        Missing::add(&mut missing, column, values, &times);
         match column.meaning.of {
             Quantity::Rate => way.rate = series,
             Quantity::Delay => way.delay = series,
@@ -640,6 +694,8 @@ fn finish(
             Quantity::Time | Quantity::Cell => {}
         }
     }
+    let remarks = missing.iter().map(|one| one.remark(times.len()));
+    found.remarks.extend(remarks);
     let changes = cells
         .windows(2)
         .zip(&times[1..])

@@ -90,8 +90,10 @@ pub struct Recording {
     pub outages: Vec<(Duration, Duration)>,
     /// Whether packets are lost in an outage, if the format specifies that.
     pub drops: bool,
-    /// Notes for the user, one sentence each.
+    /// What a user of its values should know, one sentence each.
     pub remarks: Vec<String>,
+    /// How it was read, for a user who looks at it, one sentence each.
+    pub details: Vec<String>,
 }
 
 impl Recording {
@@ -105,6 +107,7 @@ impl Recording {
             outages: Vec::new(),
             drops: false,
             remarks: Vec::new(),
+            details: Vec::new(),
         }
     }
 

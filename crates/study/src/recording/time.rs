@@ -2,8 +2,8 @@
 
 use midflight_units::Duration;
 
-/// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5Z` and similar
-/// formats.
+/// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5Z`, `31.01.2024 07:27:02` and
+/// similar formats. With slashes, `03/04/2024`, day and month are not known.
 fn of_clock(text: &str) -> Option<i128> {
     let mut numbers = Vec::new();
     let text = text.trim().trim_end_matches('Z');
@@ -11,7 +11,13 @@ fn of_clock(text: &str) -> Option<i128> {
         let is_number = !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
         numbers.push(part.parse::<i128>().ok().filter(|_| is_number)?);
     }
-    let (&[year, month, day, hour, minute, second], fraction) = numbers.split_first_chunk()?;
+    let (&[first, month, third, hour, minute, second], fraction) = numbers.split_first_chunk()?;
+    let is_day_first = third >= 1900 && text.split([' ', 'T', '_']).next()?.contains('.');
+    let (year, day) = if is_day_first {
+        (third, first)
+    } else {
+        (first, third)
+    };
     let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && year >= 1900;
     if !in_range || hour > 23 || minute > 59 || second > 60 || fraction.len() > 1 {
         return None;
@@ -126,6 +132,8 @@ mod tests {
             at("2024-03-01T00:00:00Z") - at("2024-02-28 23:59:59.25"),
             86_400_750_000_000
         );
+        assert_eq!(at("14.03.2026 09:12:03"), at("2026-03-14T09:12:03"));
+        assert_eq!(of_clock("03/14/2026 09:12:03"), None);
         assert_eq!(of_clock("2024-13-01T00:00:00"), None);
         assert_eq!(of_clock("1,5"), None);
         assert_eq!(read("0.1", 1e9, None), Some(100_000_000));

@@ -167,7 +167,9 @@ impl TraceColumns {
             end,
             ..Self::default()
         };
-        rows.iter().for_each(|row| found.push(row));
+        for row in rows {
+            found.push(row);
+        }
         found
     }
 
@@ -267,8 +269,8 @@ pub fn trace_columns(
         found: TraceColumns::default(),
         timeouts: Vec::new(),
     };
-    let (recorded, digest) = play(setup, recorder, go_on)?;
-    let mut found = recorded.found;
-    found.end = recorded.recorder.flow_end();
+    let (done, digest) = play(setup, recorder, go_on)?;
+    let mut found = done.found;
+    found.end = done.recorder.flow_end();
     Ok((found, digest))
 }

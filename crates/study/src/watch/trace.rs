@@ -151,7 +151,9 @@ impl Recorder {
     /// Calls `each` for all rows, and removes them.
     pub(super) fn drain(&mut self, mut each: impl FnMut(&TraceRow)) {
         self.timeouts.clear();
-        self.rows.iter().for_each(&mut each);
+        for row in &self.rows {
+            each(row);
+        }
         self.rows.clear();
     }
 
