@@ -1063,6 +1063,8 @@ class Document:
     """
 
     def __new__(cls, text: str) -> Document: ...
+    def paths(self, path: str) -> list[str]:
+        """Return the paths that a path stands for: `*` in it is each entry of a table or list."""
     def plan(
         self,
         sets: Sequence[tuple[str, str]],

@@ -280,8 +280,10 @@ class Sweep:
     @cached_property
     def paths(self) -> dict[str, list[str]]:
         """The paths that each axis represents."""
-        values = json.loads(self.scenario)
-        return {key: list(_paths(values, key.split("."))) for key in self.axes}
+        from midflight import _core
+
+        document = _core.Document(self.scenario)
+        return {key: document.paths(key) for key in self.axes}
 
     @cached_property
     def numbers(self) -> dict[str, list[int | float]]:
@@ -649,26 +651,6 @@ def _sum(table: bytes) -> str:
 
 def _host() -> str:
     return "".join(c if c.isalnum() else "-" for c in socket.gethostname())
-
-
-def _inside(values: Any) -> dict[str, Any]:
-    """Return the element of a table or a list with this name or number."""
-    if isinstance(values, list):
-        return {str(number): value for number, value in enumerate(values)}
-    return dict(values) if isinstance(values, Mapping) else {}
-
-
-def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that a path with * represents."""
-    if "*" not in parts:
-        yield ".".join(parts)
-        return
-    place = parts.index("*")
-    inner = values
-    for part in parts[:place]:
-        inner = _inside(inner).get(part)
-    for name in _inside(inner):
-        yield from _paths(values, [*parts[:place], name, *parts[place + 1 :]])
 
 
 def _is_running(pid: int) -> bool:

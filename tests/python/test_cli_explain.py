@@ -48,20 +48,6 @@ def test_events_are_listed(move: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert len(json.loads(capsys.readouterr().out)["events"]) == 1
 
 
-def test_a_figure_without_such_an_event_says_which_runs_there_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    asked = ["explain", "--study", "daniel-kojo-2008", "--figure", "17a", "--what", "window_probe"]
-    assert main(asked) == 2
-    jobs, runs = re.findall(
-        r"try others: --job 0 to (\d+), --run 0 to (\d+)\n", capsys.readouterr().err
-    )[0]
-    assert main([*asked[:5], "--job", "all"]) == 0
-    listed = capsys.readouterr().out.splitlines()
-    assert len(listed) == int(jobs) + 1
-    assert listed[0].endswith(f", {int(runs) + 1} runs")
-
-
 def test_an_instant_as_it_is_printed_selects_the_last_event_printed_with_it(
     move: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -258,7 +244,7 @@ def test_diff_of_equal_runs_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
         ),
         (
             ["explain", "wifi-to-lte", "--what", "window_probe", "--set", "runs=5"],
-            "there is no window_probe of download in this run; try others: --run 0 to 4",
+            "there is no window_probe of download in this run and none of the later ones",
         ),
         (
             ["explain", "wifi-to-lte", "--at", "1s", "--flow", "dwnload"],

@@ -45,6 +45,11 @@ impl Document {
         Ok(Self { document })
     }
 
+    /// Return the paths that a path stands for: `*` in it is each entry of a table or list.
+    fn paths(&self, path: &str) -> Vec<String> {
+        self.document.paths(path)
+    }
+
     /// Return the plan with these values set, as `Plan` with a text in JSON does.
     #[pyo3(signature = (sets, policies = None))]
     #[allow(

@@ -149,12 +149,13 @@ def answer(
     flow: str | None,
     words: list[str],
     *,
-    others: Iterable[tuple[Sequence[str], Setup]] = (),
+    others: tuple[int, Iterable[tuple[Sequence[str], Setup]]] = (0, ()),
     as_json: bool,
 ) -> None:
     """Explain or list events of a run; `words` are the command for another event of it.
 
-    Of a list without an event it searches the `others`, runs with the options that name them.
+    Of a list without an event it searches the `others`: their number, and the runs with the options
+    that name them.
     """
     from midflight.explain import ALIASES, STALL, explain_stall
     from midflight.explain import explain as tell
@@ -194,7 +195,7 @@ def answer(
 
 
 def first_listed(
-    runs: Iterable[tuple[Sequence[str], Setup]], name: str, flow: str | None
+    others: tuple[int, Iterable[tuple[Sequence[str], Setup]]], name: str, flow: str | None
 ) -> tuple[Sequence[str] | None, list[Row], str]:
     """Return the options, events and digest of the first run with events of a kind.
 
@@ -203,9 +204,10 @@ def first_listed(
     from midflight.explain.events import listed
 
     options: Sequence[str] | None = None
+    count, runs = others
     with progress_display(quiet_s=QUIET_S) as progress:
         for place, (options, setup) in enumerate(runs):
-            progress(f"searching {shlex.join(options)}", place, place + 1)
+            progress("searching", place, count)
             rows, digest = listed(setup, name, flow=flow)
             if rows:
                 return options, rows, digest

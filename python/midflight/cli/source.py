@@ -195,22 +195,30 @@ def one_run(found: Plan | FigureRun | Question, run: int) -> Setup:
 
 def next_runs(
     found: Plan | FigureRun | Question, run: int, sets: Sequence[str] | None, *, one_job: bool
-) -> Iterator[tuple[list[str], Setup]]:
-    """Yield the runs after one of those that a command uses, each with the options that name it:
-    the later ones of its job and, unless that was chosen (`one_job`), those of later jobs.
+) -> tuple[int, Iterator[tuple[list[str], Setup]]]:
+    """Return the number of the runs after one of those that a command uses, and these, each with
+    the options that name it: the later ones of its job and, unless that was chosen (`one_job`),
+    those of later jobs.
     """
     from midflight import Plan
     from midflight.studies.figure_runs import FigureRun
 
     runs = json.loads(found.canonical)["runs"] if isinstance(found, Plan) else found.runs
-    for number in range(run + 1, runs):
-        yield ["--run", str(number)], found.setup(number)
+    jobs: list[FigureRun] = []
     if isinstance(found, FigureRun) and not one_job:
-        for job in jobs_of(found.study, found.figure)[found.number + 1 :]:
-            job = replace(job, policies=found.policies).but(read_pairs(sets or []))
-            for number in range(job.runs):
-                more = ["--run", str(number)] if job.runs > 1 else []
-                yield ["--job", str(job.number), *more], job.setup(number)
+        jobs = jobs_of(found.study, found.figure)[found.number + 1 :]
+
+    def each() -> Iterator[tuple[list[str], Setup]]:
+        for number in range(run + 1, runs):
+            yield ["--run", str(number)], found.setup(number)
+        for job in jobs:
+            own = replace(job, policies=getattr(found, "policies", None))
+            own = own.but(read_pairs(sets or []))
+            for number in range(own.runs):
+                more = ["--run", str(number)] if own.runs > 1 else []
+                yield ["--job", str(own.number), *more], own.setup(number)
+
+    return max(0, runs - run - 1) + sum(job.runs for job in jobs), each()
 
 
 def source_words(

@@ -71,6 +71,11 @@ impl Document {
         Ok(Self { tree, toml })
     }
 
+    /// The paths that a path stands for: `*` in it is each entry of a table or list.
+    pub fn paths(&self, written: &str) -> Vec<String> {
+        each_path(&self.tree, written)
+    }
+
     /// Its plan, with overrides by path; recordings may be `files`.
     ///
     /// # Errors
@@ -97,14 +102,18 @@ impl Document {
         let mut given = BTreeMap::new();
         let mut made = Vec::new();
         for (written, value) in sets {
-            let paths = each_path(&tree, written).map_err(|problem| {
-                let as_written = Override {
-                    path: written.clone(),
+            let paths = each_path(&tree, written);
+            if paths.is_empty() {
+                let key = written.clone();
+                let why = "* stands for each entry of a table or list, and there is none; expected for example flows.*.scheme".into();
+                let path = written.clone();
+                let one = Override {
+                    path,
                     written,
                     value,
                 };
-                complain(problem, &tree, &[as_written])
-            })?;
+                return Err(complain(Problem { key, why }, &tree, &[one]));
+            }
             for path in paths {
                 let found = set(tree.to_mut(), &path, written, value, &mut given);
                 made.push(Override {
@@ -186,7 +195,7 @@ struct Override<'a> {
 }
 
 /// The paths that a path stands for: `*` in it is each entry of a table or list.
-fn each_path(tree: &Json, written: &str) -> Result<Vec<String>, Problem> {
+fn each_path(tree: &Json, written: &str) -> Vec<String> {
     let mut found: Vec<(String, Option<&Json>)> = vec![(String::new(), Some(tree))];
     for part in written.split('.') {
         let mut next = Vec::new();
@@ -208,12 +217,7 @@ fn each_path(tree: &Json, written: &str) -> Result<Vec<String>, Problem> {
         }
         found = next;
     }
-    if found.is_empty() {
-        let why = "* stands for each entry of a table or list, and there is none; expected for example flows.*.scheme".into();
-        let key = written.into();
-        return Err(Problem { key, why });
-    }
-    Ok(found.into_iter().map(|(path, _)| path).collect())
+    found.into_iter().map(|(path, _)| path).collect()
 }
 
 /// The value at a path as text; none for a table or a list, or if it is missing.
