@@ -645,9 +645,10 @@ impl Missing {
             1 => String::new(),
             _ => format!(" ({most} in succession from {since} on)"),
         };
-        let hint = match self.has_rate {
-            true => "; write 0 for a rate where nothing can be sent",
-            false => "",
+        let hint = if self.has_rate {
+            "; write 0 for a rate where nothing can be sent"
+        } else {
+            ""
         };
         let names = self.names.join(", ");
         format!(
