@@ -337,7 +337,7 @@ impl Receiver {
         if let Some(linux) = self.linux.as_deref_mut() {
             linux.at = now;
             linux.acks.refresh(now);
-            linux.acks.establish(now);
+            linux.acks.establish(now, 0);
         }
         self.on_empty(seq, sent);
     }

@@ -175,7 +175,7 @@ impl Receiver {
             self.last_cause = segment.sent;
             return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
         }
-        acks.establish(now);
+        acks.establish(now, segment.echo_ms);
         if !segment.has_data() {
             self.on_empty(left, segment.sent);
             let acks = &mut self.linux.as_deref_mut()?.acks;
@@ -291,7 +291,7 @@ impl Receiver {
             self.linux.as_deref_mut()?.acks.on_syn(now);
             return Some(self.acknowledge_as_linux());
         }
-        self.linux.as_deref_mut()?.acks.establish(now);
+        self.linux.as_deref_mut()?.acks.establish(now, 0);
         let data = Data {
             block,
             len: block.right - block.left,

@@ -269,14 +269,15 @@ impl LinuxAcks {
         self.established
     }
 
-    /// The SYN-ACK is acknowledged, by an ACK or by data (tcp_rcv_state_process(), tcp_init_buffer_space()).
-    pub(super) fn establish(&mut self, now: Instant) {
+    /// The SYN-ACK is acknowledged, by an ACK or by data that echoes this timestamp, 0 for none
+    /// (tcp_rcv_state_process(), tcp_init_buffer_space()).
+    pub(super) fn establish(&mut self, now: Instant, echo_ms: u32) {
         if std::mem::replace(&mut self.established, true) {
             return;
         }
         self.request = None;
-        if let (Some(sent), 1) = (self.syn_acked, self.syn_acks) {
-            self.srtt_x8 = (micros(sent, now) * 8).max(1);
+        if let Some(rtt) = self.handshake_rtt(now, echo_ms) {
+            self.srtt_x8 = (rtt * 8).max(1);
             self.srtt_ticks = self.clock.of_micros(self.srtt_x8 / 8);
         }
         let most = self.to_window(self.buffer);

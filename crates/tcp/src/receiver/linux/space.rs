@@ -15,6 +15,17 @@ impl LinuxAcks {
         is_due
     }
 
+    /// The RTT of the SYN-ACK in microseconds; of one that was sent again, by its timestamp (tcp_synack_rtt_meas(),
+    /// tcp_rtt_tsopt_us()).
+    pub(super) fn handshake_rtt(&self, now: Instant, echo_ms: u32) -> Option<u64> {
+        match self.syn_acks {
+            0 => None,
+            1 => self.syn_acked.map(|sent| micros(sent, now)),
+            _ if echo_ms == 0 => None,
+            _ => Some(u64::from(self.stamp().wrapping_sub(echo_ms)).max(1) * 1000),
+        }
+    }
+
     /// tcp_rcv_rtt_measure_ts().
     pub(super) fn measure_echo(&mut self, data: &Data) {
         if data.echo_ms == self.last_echo {
