@@ -410,8 +410,12 @@ impl Linux {
             // A SYN.
             return;
         }
-        if core.controls() && self.board.in_flight() == 0 {
-            self.sending.unreported = core.restart_control(self.inside(), &mut ());
+        if self.board.in_flight() == 0 {
+            // CA_EVENT_TX_START, also of a retransmission.
+            core.report_idle_end();
+            if core.controls() {
+                self.sending.unreported = core.restart_control(self.inside(), &mut ());
+            }
         }
         core.leave(segments, bytes);
     }
@@ -432,9 +436,6 @@ impl Linux {
         let seq = self.board.nxt();
         if self.sending.sent == 0 {
             self.sending.was_empty = self.board.packets_out() == 0;
-        }
-        if self.board.in_flight() == 0 && seq > 1 {
-            core.report_idle_end();
         }
         if seq == 0 {
             self.syn_sent = Some(core.now);
