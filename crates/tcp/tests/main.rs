@@ -9,6 +9,7 @@ mod expect_reordering;
 mod frto;
 mod handoff;
 mod linux_kernel;
+mod linux_receiver;
 mod pacing;
 mod quic;
 mod rapid;

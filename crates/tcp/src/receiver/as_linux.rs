@@ -230,7 +230,6 @@ impl Receiver {
         ack: &mut Option<Ack>,
     ) -> (bool, bool) {
         let (block, next) = (data.block, self.next);
-        let again = block.left > next && self.has_all(block);
         let Some(linux) = self.linux.as_deref_mut() else {
             return (false, false);
         };
@@ -242,9 +241,9 @@ impl Receiver {
         } else if acks.is_beyond(block.left, next) {
             Place::Beyond
         } else if block.left > next {
-            acks.dsack = again.then_some(block);
+            let kept = acks.queue_above(data);
             let flushed = acks.flushes(block);
-            Place::Above { again, flushed }
+            Place::Above { kept, flushed }
         } else {
             Place::InOrder { ends_gaps: false }
         };

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
-use super::memory::{self, Unread, Waiting};
+use super::memory::{self, Kept, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
 use crate::config::ReceiveBuffer;
@@ -67,9 +67,8 @@ pub(super) enum Place {
     InOrder { ends_gaps: bool },
     /// It has arrived before.
     Old,
-    /// Above a gap. `again`: all of it has arrived before. `flushed`: a compressed ACK for earlier segments was
-    /// sent first.
-    Above { again: bool, flushed: bool },
+    /// Above a gap. `flushed`: a compressed ACK for earlier segments was sent first.
+    Above { kept: Kept, flushed: bool },
     /// Beyond the window, or the window is closed.
     Beyond,
 }
@@ -445,10 +444,9 @@ impl LinuxAcks {
                 let earlier = std::mem::take(&mut self.unread).size;
                 self.unread.size = earlier + memory::truesize(data.len);
                 self.on_data(now, data, held.next);
-                let end = data.block.right;
-                self.unread = self
-                    .waiting
-                    .release(data.block.left, end, data.len, held.next);
+                let SackBlock { left, right } = data.block;
+                let released = self.waiting.release(left, right, data.len, held.next);
+                (self.unread, self.dsack) = released;
                 self.unread.size += earlier;
                 self.must |= ends_gaps;
                 self.forget_blocks(held);
@@ -458,25 +456,32 @@ impl LinuxAcks {
                 self.enter_quick(MOST_QUICK);
             }
             Place::Beyond => self.enter_quick(MOST_QUICK),
-            Place::Above { again, .. } => {
-                self.check_mark(data.ecn);
-                self.measure_mss(data);
+            Place::Above { kept, .. } => {
                 self.note_block(data.block);
-                if !again {
-                    let before = self.waiting.size();
-                    let (left, right) = (data.block.left, data.block.right);
-                    let taken = if self.waiting.keep(left, right, data.len) {
-                        self.waiting.size()
-                    } else {
-                        before
-                    };
-                    self.grow_window(data.len, taken);
+                if let Kept::Queued { size } = kept {
+                    self.grow_window(data.len, self.waiting.size());
+                    self.waiting.charge(size);
                 }
             }
         }
         // The ACK sent by tcp_sack_compress_send_ack() also covers this segment: no ACK is scheduled any more.
         self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
         self.scheduled && self.decide(now, held)
+    }
+
+    /// Queues a segment above a gap; its block is not noted yet (tcp_data_queue_ofo()).
+    pub(super) fn queue_above(&mut self, data: &Data) -> Kept {
+        self.measure_echo(data);
+        self.scheduled = true;
+        self.check_mark(data.ecn);
+        self.measure_mss(data);
+        let SackBlock { left, right } = data.block;
+        let (kept, again) = self.waiting.keep(left, right, data.len);
+        self.dsack = again;
+        if kept == Kept::Merged {
+            self.grow_window(data.len, self.waiting.size());
+        }
+        kept
     }
 
     /// Whether the next segment expected, with this many bytes of data, is one of many alike: nothing waits to be read
@@ -548,34 +553,6 @@ impl LinuxAcks {
         if data.len >= 128 {
             self.grow_window(data.len, self.unread.size + self.waiting.size());
         }
-    }
-
-    /// tcp_measure_rcv_mss().
-    fn measure_mss(&mut self, data: &Data) {
-        let last = std::mem::take(&mut self.last_size);
-        if data.len >= self.mss {
-            if data.len != self.mss {
-                let ratio = ((data.len << RATIO_SHIFT) / memory::truesize(data.len)).max(1);
-                if ratio != self.ratio {
-                    self.ratio = ratio;
-                    self.clamp = self.to_window(self.buffer);
-                    self.space = self.space.min(self.clamp);
-                }
-            }
-            self.mss = data.len.min(self.advmss);
-            self.pushed |= data.push;
-            return;
-        }
-        // Two equal small segments of at least TCP_MSS_DEFAULT make the estimate smaller.
-        if data.len >= MSS_GUESS || (data.len >= 88 && !data.push) {
-            self.last_size = data.len;
-            if data.len == last {
-                self.mss = data.len;
-                return;
-            }
-        }
-        self.pushed_twice |= self.pushed;
-        self.pushed = true;
     }
 
     fn more_quick(&mut self, most: u64) {

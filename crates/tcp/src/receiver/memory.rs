@@ -2,9 +2,12 @@
 //! page or of as many pages as it needs, as from many network drivers. A packet that continues another is
 //! merged into it if there is room, and its structures are freed (tcp_try_coalesce()).
 
-use std::collections::VecDeque;
+mod tree;
 
 use midflight_units::Seq;
+
+use self::tree::{Place, Side, Tree};
+use crate::segment::SackBlock;
 
 /// Bytes of struct sk_buff and of struct skb_shared_info, each rounded up to cache lines.
 const HEAD: u64 = 256;
@@ -65,10 +68,24 @@ impl Packet {
     }
 }
 
-/// The packets above a gap, in order (out_of_order_queue).
+/// What happened to a segment above a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// All of it was there: it is dropped.
+    Known,
+    /// Merged into the packet before it.
+    Merged,
+    /// Queued as a packet of this size, which is not counted before [`Waiting::charge`].
+    Queued { size: u64 },
+}
+
+/// The packets above a gap, in order (out_of_order_queue). Packets of which the kernel does not notice that they overlap
+/// are there more than once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
-    packets: VecDeque<Packet>,
+    packets: Tree<Packet>,
+    /// The last packet (ooo_last_skb).
+    last: Option<Place>,
     size: u64,
 }
 
@@ -79,49 +96,152 @@ impl Waiting {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.last.is_none()
     }
 
-    /// Queues a segment above a gap (tcp_data_queue_ofo()); returns whether it was merged into the packet
-    /// before it.
-    pub(super) fn keep(&mut self, seq: Seq, end: Seq, len: u64) -> bool {
+    /// Counts the memory of a queued packet (skb_set_owner_r()).
+    pub(super) fn charge(&mut self, size: u64) {
+        self.size += size;
+    }
+
+    /// Queues a segment above a gap; also returns what of it has arrived before, as far as the kernel notices it: it
+    /// examines only the packets on the way to the segment's place, and those after it (tcp_data_queue_ofo()).
+    pub(super) fn keep(&mut self, seq: Seq, end: Seq, len: u64) -> (Kept, Option<SackBlock>) {
         let packet = Packet::new(seq, end, len);
-        let at = self.packets.partition_point(|p| p.first < seq);
-        if let Some(before) = at.checked_sub(1).and_then(|i| self.packets.get_mut(i)) {
-            let size = before.size;
-            if before.takes(&packet) {
-                self.size += before.size - size;
-                return true;
+        let Some(last) = self.last else {
+            self.last = Some(self.packets.insert(None, packet));
+            return (Kept::Queued { size: packet.size }, None);
+        };
+        if self.merge(last, &packet) {
+            return (Kept::Merged, None);
+        }
+        let mut again = None;
+        let mut below = Some((last, Side::Right));
+        if seq < self.packets.get(last).end {
+            below = None;
+            let mut at = self.packets.root();
+            while let Some(place) = at {
+                let found = *self.packets.get(place);
+                let mut side = Side::Right;
+                if seq < found.first {
+                    side = Side::Left;
+                } else if seq < found.end {
+                    if end <= found.end {
+                        return (Kept::Known, Some(block(seq, end)));
+                    }
+                    if seq == found.first {
+                        self.size -= found.size;
+                        *self.packets.get_mut(place) = packet;
+                        widen(&mut again, block(found.first, found.end));
+                        return self.drop_covered(place, again);
+                    }
+                    again = Some(block(seq, found.end));
+                } else if self.merge(place, &packet) {
+                    return (Kept::Merged, again);
+                }
+                below = Some((place, side));
+                at = self.packets.child(place, side);
             }
         }
-        self.size += packet.size;
-        self.packets.insert(at, packet);
-        false
+        let at = self.packets.insert(below, packet);
+        self.drop_covered(at, again)
+    }
+
+    /// skb_try_coalesce() of a new packet with one that waits.
+    fn merge(&mut self, at: Place, packet: &Packet) -> bool {
+        let before = self.packets.get_mut(at);
+        let size = before.size;
+        let is_merged = before.takes(packet);
+        self.size += before.size - size;
+        is_merged
+    }
+
+    /// Drops the packets after this one that it covers.
+    fn drop_covered(
+        &mut self,
+        at: Place,
+        mut again: Option<SackBlock>,
+    ) -> (Kept, Option<SackBlock>) {
+        let &Packet { end, size, .. } = self.packets.get(at);
+        loop {
+            let Some(next) = self.packets.next(at) else {
+                self.last = Some(at);
+                break;
+            };
+            let found = *self.packets.get(next);
+            if end <= found.first {
+                break;
+            }
+            widen(&mut again, block(found.first, end.min(found.end)));
+            if end < found.end {
+                break;
+            }
+            self.packets.remove(next);
+            self.size -= found.size;
+        }
+        (Kept::Queued { size }, again)
     }
 
     /// An in-order segment fills a gap: the packets that follow it up to `next` go to the application with
-    /// it (tcp_ofo_queue()).
-    pub(super) fn release(&mut self, seq: Seq, end: Seq, len: u64, next: Seq) -> Unread {
-        if self.packets.is_empty() {
+    /// it (tcp_ofo_queue()). Also returns what of them is in the segment.
+    pub(super) fn release(
+        &mut self,
+        seq: Seq,
+        end: Seq,
+        len: u64,
+        next: Seq,
+    ) -> (Unread, Option<SackBlock>) {
+        if self.is_empty() {
             let size = truesize(len);
-            return Unread { size, first: end };
+            return (Unread { size, first: end }, None);
         }
         let mut last = Packet::new(seq, end, len);
-        let mut first = None;
-        let mut size = 0;
-        while let Some(&packet) = self.packets.front().filter(|p| p.first < next) {
-            self.packets.pop_front();
+        let (mut first, mut again) = (None, None);
+        let (mut size, mut reached) = (0, end);
+        while let Some(at) = self.packets.first() {
+            let packet = *self.packets.get(at);
+            if packet.first >= next {
+                break;
+            }
+            if packet.first < end {
+                widen(&mut again, block(packet.first, packet.end.min(end)));
+            }
+            self.packets.remove(at);
             self.size -= packet.size;
+            if packet.end <= reached {
+                continue;
+            }
+            reached = packet.end;
             if !last.takes(&packet) {
                 first = first.or(Some(last.end));
                 size += last.size;
                 last = packet;
             }
         }
-        Unread {
+        if self.packets.root().is_none() {
+            self.last = None;
+        }
+        let unread = Unread {
             size: size + last.size,
             first: first.unwrap_or(last.end),
+        };
+        (unread, again)
+    }
+}
+
+fn block(left: Seq, right: Seq) -> SackBlock {
+    SackBlock { left, right }
+}
+
+/// tcp_dsack_extend(): widens the block of a duplicate if the other one touches it.
+fn widen(again: &mut Option<SackBlock>, other: SackBlock) {
+    match again {
+        None => *again = Some(other),
+        Some(known) if other.left <= known.right && known.left <= other.right => {
+            known.left = known.left.min(other.left);
+            known.right = known.right.max(other.right);
         }
+        Some(_) => {}
     }
 }
 
@@ -132,4 +252,60 @@ pub(super) struct Unread {
     pub(super) size: u64,
     /// Where the first packet ends.
     pub(super) first: Seq,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    fn keep(waiting: &mut Waiting, segment: u64) -> (Kept, Option<SackBlock>) {
+        let left = segment * MSS;
+        let kept = waiting.keep(left, left + MSS, MSS);
+        if let Kept::Queued { size } = kept.0 {
+            waiting.charge(size);
+        }
+        kept
+    }
+
+    const QUEUED: (Kept, Option<SackBlock>) = (Kept::Queued { size: 2304 }, None);
+
+    #[test]
+    fn a_duplicate_is_known_where_it_is_found() {
+        let mut waiting = Waiting::default();
+        assert_eq!(keep(&mut waiting, 5), QUEUED);
+        assert_eq!(keep(&mut waiting, 11), QUEUED);
+        let again = Some(block(11 * MSS, 12 * MSS));
+        assert_eq!(keep(&mut waiting, 11), (Kept::Known, again));
+        assert_eq!(waiting.size(), 2 * 2304);
+    }
+
+    /// Segment 10 rotates to the root, above 11: a second segment 11 is appended to it before that is examined.
+    #[test]
+    fn a_duplicate_is_unknown_if_the_packet_before_it_is_met_first() {
+        let mut waiting = Waiting::default();
+        for segment in [8, 11, 10] {
+            assert_eq!(keep(&mut waiting, segment), QUEUED);
+        }
+        assert_eq!(keep(&mut waiting, 11), (Kept::Merged, None));
+        let (unread, again) = waiting.release(7 * MSS, 8 * MSS, MSS, 9 * MSS);
+        assert_eq!((unread.first, again), (9 * MSS, None));
+        // The copy is dropped.
+        let (unread, again) = waiting.release(9 * MSS, 10 * MSS, MSS, 12 * MSS);
+        assert!(waiting.is_empty() && again.is_none());
+        assert_eq!((waiting.size(), unread.first), (0, 12 * MSS));
+    }
+
+    #[test]
+    fn a_packet_that_covers_others_replaces_them() {
+        let mut waiting = Waiting::default();
+        for segment in [12, 11, 5] {
+            keep(&mut waiting, segment);
+        }
+        let (kept, again) = waiting.keep(11 * MSS, 14 * MSS, 3 * MSS);
+        assert!(matches!(kept, Kept::Queued { .. }));
+        assert_eq!(again, Some(block(11 * MSS, 13 * MSS)));
+        assert_eq!(waiting.size(), 2304);
+    }
 }
