@@ -150,10 +150,17 @@ impl Core {
         leaves
     }
 
-    /// When the next burst may be sent, or when the last one was sent.
+    /// When the next burst may be sent, or when the last one or an ACK was sent (tcp_wstamp_ns).
     pub(crate) fn departure_of_burst(&self) -> Instant {
-        let last = self.books.last_sent();
+        let last = self.books.last_sent().max(self.peer.acked_at());
         self.pacer.map_or(last, |pacer| pacer.departure)
+    }
+
+    /// An ACK without data is sent now: no burst counts as sent before it (__tcp_transmit_skb()).
+    pub(super) fn hold_departure(&mut self) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.departure = pacer.departure.max(self.now);
+        }
     }
 
     /// The send time of a segment that is sent now.

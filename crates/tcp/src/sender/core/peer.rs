@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use midflight_control::signal::WHOLE_WINDOW;
-use midflight_units::Seq;
+use midflight_units::{Instant, Seq};
 
 use super::Core;
 use crate::answers::Answers;
@@ -26,6 +26,8 @@ pub(super) struct Peer {
     /// An ACK must be sent; the ACK of its SYN has been sent.
     owes_ack: bool,
     has_acked: bool,
+    /// When an ACK without data was last sent.
+    acked_at: Instant,
     /// Responses to ACKs out of order.
     answers: Answers,
     /// The next segment must have PSH.
@@ -39,6 +41,10 @@ impl Peer {
 
     pub(super) fn stamp_ms(&self) -> u32 {
         self.stamp_ms
+    }
+
+    pub(super) fn acked_at(&self) -> Instant {
+        self.acked_at
     }
 }
 
@@ -133,6 +139,8 @@ impl Core {
             return None;
         }
         self.hold();
+        self.peer.acked_at = self.now;
+        self.hold_departure();
         Some(Segment {
             seq: self.books.max(),
             bytes: self.config.bare_bytes(),
