@@ -40,11 +40,15 @@ fn acked_after_a_gap(syns: u64, echoes: bool) -> [bool; 2] {
         }
     }
     let begin = 1000 * syns + 20;
-    // After the quick ACKs of the beginning.
-    let segments = 60;
-    for seq in 1..=segments {
-        let now = begin + seq;
-        receiver.on_segment(at(now), &data(seq, now, echo_ms));
+    // After the quick ACKs of the beginning and of a growing window, up to a segment that is acknowledged.
+    let mut segments = 0;
+    let mut is_acked = false;
+    while segments < 1000 || !is_acked {
+        segments += 1;
+        let segment = data(segments, begin + segments, echo_ms);
+        is_acked = receiver
+            .on_segment(at(begin + segments), &segment)
+            .is_some();
     }
     [1, 2].map(|more| {
         let now = begin + segments + 400 + more;
