@@ -460,7 +460,7 @@ fn lines(found: &TraceColumns) -> Vec<String> {
     let mut each: Vec<_> = texts.iter().map(|texts| texts.iter()).collect();
     (0..found.at.len())
         .map(|row| {
-            let words: Vec<_> = each.iter_mut().map(|one| one.next()).collect();
+            let words: Vec<_> = each.iter_mut().map(Iterator::next).collect();
             let (value, sent, bytes) = (found.value[row], found.sent[row], found.bytes[row]);
             format!("{} {value} {sent} {bytes} {words:?}", found.at[row])
         })
@@ -489,8 +489,8 @@ fn a_trace_as_columns_is_the_trace() {
         all.end.last,
         rows.last().map_or(Instant::ZERO, |row| row.at)
     );
-    let (some, _) = columns(&["rto".into()]);
-    assert_eq!(some.end, all.end);
+    let (listed, _) = columns(&["rto".into()]);
+    assert_eq!(listed.end, all.end);
     let timeouts = rows.iter().filter(|row| row.event == "rto").count();
-    assert_eq!(some.at.len(), timeouts);
+    assert_eq!(listed.at.len(), timeouts);
 }
