@@ -138,3 +138,16 @@ def test_explain_and_report_show_the_paths(
     assert f"on which the client is {NEW}" in capsys.readouterr().out
     page = report_run(plan(), tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(word in page for word in ("path_opened", "path_used", "path_closed", NEW))
+
+
+@pytest.mark.parametrize("ms", [3025, 3030, 3040, 3045])
+def test_a_handoff_within_the_handshake_leaves_the_old_link(ms: int) -> None:
+    """No path can be opened yet, so the connection migrates as one with a single path does."""
+    early = {"flows.download.start": "3 s", "handoffs.0.at": f"{ms} ms"}
+
+    def duration(*, multipath: bool) -> float:
+        one = plan(**early, **{"flows.download.multipath": multipath})
+        flows, _ = midflight._core.run_plans([one])
+        return float(flows.column("duration_ns")[0])
+
+    assert duration(multipath=True) < 1.2 * duration(multipath=False)

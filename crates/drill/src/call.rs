@@ -271,7 +271,11 @@ impl Runner<'_> {
             "TCP_NOTSENT_LOWAT" => self.sockets.buffer.set_lowat(value),
             // The kernel doubles the value of SO_RCVBUF, and the window is half of the memory (tcp_win_from_space()).
             "SO_RCVBUF" | "SO_RCVBUFFORCE" | "TCP_WINDOW_CLAMP" => {
-                set.receive_buffer = Some(set.receive_buffer.unwrap_or(u64::MAX).min(value));
+                if option == "TCP_WINDOW_CLAMP" {
+                    set.window_clamp = Some(value).filter(|&clamp| clamp > 0);
+                } else {
+                    set.receive_buffer = Some(value);
+                }
                 if connection.is_some() {
                     let text = format!("{option} has no effect: the connection has started");
                     self.environment.note(line, text);
@@ -406,7 +410,7 @@ impl Runner<'_> {
             }
             "SO_RCVBUF" | "SO_RCVBUFFORCE" if self.sockets.kept.contains_key(option) => {
                 // SOCK_MIN_RCVBUF.
-                (2 * self.sockets.kept[option]).max(2304)
+                self.sockets.kept[option].saturating_mul(2).max(2304)
             }
             "TCP_CONGESTION" => {
                 let own = self.environment.congestion_name();

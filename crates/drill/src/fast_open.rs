@@ -310,7 +310,14 @@ impl Runner<'_> {
             return Ok(None);
         };
         if !connection.tcp.is_established() {
-            return Ok(None);
+            // SO_SNDTIMEO (__inet_stream_connect(), tcp_sendmsg_locked()).
+            let carried = self.client.carried as i64;
+            let late = if carried > 0 {
+                Ok(carried)
+            } else {
+                Err("EINPROGRESS")
+            };
+            return Ok(self.patience_over.then_some(late));
         }
         if rest > 0 && !connection.write(&[rest], false, false) {
             let what = format!("{} of {bytes} bytes", call.name);

@@ -36,17 +36,17 @@ impl Runner<'_> {
     /// `sendfile(4, 5, [0], 10) = 10`, and `splice(5, NULL, 7, NULL, 10, 0) = 10` between files, pipes and the socket. Data for
     /// the socket is written to it.
     pub(super) fn write_file(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
-        let (from, to) = if call.name == "sendfile" {
-            (1, 0)
+        let (from, to, count) = if call.name == "sendfile" {
+            (1, 0, 3)
         } else {
-            (0, 2)
+            (0, 2, 4)
         };
         let (is_from_file, is_to_file) = (
             self.is_file(line, call, from)?,
             self.is_file(line, call, to)?,
         );
         if is_from_file && is_to_file {
-            let bytes = self.number(line, call, 4)?.min(PIPE);
+            let bytes = self.number(line, call, count)?.min(PIPE);
             return Ok(Some(Ok(bytes as i64)));
         }
         if !is_from_file {

@@ -293,15 +293,19 @@ impl<'a> Runner<'a> {
     /// The state has changed: notifies watches, and attempts the waiting call again.
     pub(super) fn settle(&mut self) -> Result<(), DrillError> {
         self.wake();
-        let Some(waiting) = self.waiting.take() else {
+        let Some(mut waiting) = self.waiting.take() else {
             return Ok(());
         };
         let line = waiting.statement.line;
         self.retrying = true;
         self.patience_over = waiting.until.is_some_and(|until| until <= self.present());
         let reply = self.attempt(line, waiting.call)?;
+        let is_over = self.patience_over;
         (self.retrying, self.patience_over) = (false, false);
         let Some(returned) = reply else {
+            if is_over {
+                waiting.until = None;
+            }
             self.waiting = Some(waiting);
             return Ok(());
         };

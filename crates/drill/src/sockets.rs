@@ -63,6 +63,7 @@ pub(super) struct Settings {
     pub(super) send_timeout: Option<Duration>,
     /// `SO_RCVBUF` and `TCP_WINDOW_CLAMP`: bytes of the window.
     pub(super) receive_buffer: Option<u64>,
+    pub(super) window_clamp: Option<u64>,
     /// `TCP_DEFER_ACCEPT`: a connection without data is not accepted.
     pub(super) defers_accept: bool,
     /// `TCP_SYNCNT`.
@@ -83,6 +84,7 @@ impl Default for Settings {
             receive_timeout: None,
             send_timeout: None,
             receive_buffer: None,
+            window_clamp: None,
             defers_accept: false,
             syn_retries: None,
             least_read: 1,

@@ -150,6 +150,7 @@ impl Tested {
             receive_buffer: set
                 .receive_buffer
                 .unwrap_or(u64::MAX)
+                .min(set.window_clamp.unwrap_or(u64::MAX))
                 .clamp(2 * environment.mss, 1 << 20),
             syn_retries: set.syn_retries.or(environment.syn_retries),
             ..Settings::new(environment.built.clone())

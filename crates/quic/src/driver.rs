@@ -365,9 +365,11 @@ impl Stack for Driver {
         if !self.is_multipath {
             return self.on_address(now, address);
         }
-        self.others.push(self.local);
+        let opened = self.call(|machine| machine.on_second_address(now, SocketAddr::V4(address)));
+        if opened == Some(true) {
+            self.others.push(self.local);
+        }
         self.local = address;
-        self.call(|machine| machine.on_second_address(now, SocketAddr::V4(address)));
         self.tell(now);
     }
 

@@ -63,12 +63,14 @@ pub trait Machine: Send + Sync {
         migrates: bool,
     ) -> Result<(), String>;
 
-    /// It has this address too. A stack that knows one path at a time migrates to it.
+    /// It has this address too. A stack that knows one path at a time migrates to it. Returns whether a path from it is
+    /// opened beside the others.
     ///
     /// # Errors
     /// The message of the stack.
-    fn on_second_address(&mut self, now: Instant, address: SocketAddr) -> Result<(), String> {
-        self.on_address(now, address, true)
+    fn on_second_address(&mut self, now: Instant, address: SocketAddr) -> Result<bool, String> {
+        self.on_address(now, address, true)?;
+        Ok(false)
     }
 
     /// The window of a path in bytes, if the stack has several.

@@ -215,8 +215,7 @@ def next_runs(
             own = replace(job, policies=getattr(found, "policies", None))
             own = own.but(read_pairs(sets or []))
             for number in range(own.runs):
-                more = ["--run", str(number)] if own.runs > 1 else []
-                yield ["--job", str(own.number), *more], own.setup(number)
+                yield ["--job", str(own.number), "--run", str(number)], own.setup(number)
 
     return max(0, runs - run - 1) + sum(job.runs for job in jobs), each()
 

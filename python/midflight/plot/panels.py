@@ -358,7 +358,7 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         time,
         value,
         color=look.colour,
-        # Over the teeth of a queue dashes cannot be seen.
+        # Over the sawtooth of a queue dashes cannot be seen.
         linestyle="-" if one.draw == "queue" else look.line,
         linewidth=0.8 if one.draw == "queue" else 1.1,
         drawstyle="steps-post" if one.draw == "steps" else "default",

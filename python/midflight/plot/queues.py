@@ -83,7 +83,7 @@ def _backlogs(
 def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     """The packets at the access links in the direction of the data, and what became of packets."""
     means = interval
-    # The teeth of one queue can be seen, those of several cover each other.
+    # The sawtooth of one queue can be seen, those of several cover each other.
     finer = _FINER if len(runs) == 1 else 1
     interval = max(interval, (window[1] - window[0]) / INTERVALS) / finer
     curves = []

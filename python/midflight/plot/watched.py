@@ -103,6 +103,8 @@ def watch(
     with the numbers of runs that are done and of all. Raises `MidflightError` for invalid
     arguments, and for more lines than a reader can distinguish.
     """
+    if unknown := [kind for kind in kinds if kind not in _EVENTS]:
+        raise refusal(f'there is no kind "{unknown[0]}"; expected {", ".join(_EVENTS)}')
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
     found = list(watched_runs(source, flows=flows, progress=progress, **how))
     lines = sum(len(one.flows) for one in found)

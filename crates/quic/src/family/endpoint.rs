@@ -272,7 +272,7 @@ impl Machine for StackEnd {
         Ok(())
     }
 
-    fn on_second_address(&mut self, now: Instant, address: SocketAddr) -> Result<(), String> {
+    fn on_second_address(&mut self, now: Instant, address: SocketAddr) -> Result<bool, String> {
         let ends = (address, self.server);
         let connection = self.connection.as_mut().filter(|_| self.is_multipath);
         let is_open = connection
@@ -281,12 +281,13 @@ impl Machine for StackEnd {
             self.local = address;
             let opened = TransportEvent::PathOpened(address.to_string().into());
             self.outcome.events.push(opened);
-            return Ok(());
+            return Ok(true);
         }
         if self.has_connection() {
             self.outcome.events.push(TransportEvent::Migrates);
         }
-        self.on_address(now, address, true)
+        self.on_address(now, address, true)?;
+        Ok(false)
     }
 
     fn window(&self, path: u64) -> Option<u64> {

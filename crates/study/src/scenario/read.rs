@@ -105,7 +105,7 @@ impl Document {
             let paths = each_path(&tree, written);
             if paths.is_empty() {
                 let key = written.clone();
-                let why = "* stands for each entry of a table or list, and there is none; expected for example flows.*.scheme".into();
+                let why = "* stands for each entry of a table or list in the scenario, and there is none here; expected for example flows.*.scheme".into();
                 let path = written.clone();
                 let one = Override {
                     path,
@@ -196,6 +196,10 @@ struct Override<'a> {
 
 /// The paths that a path stands for: `*` in it is each entry of a table or list.
 fn each_path(tree: &Json, written: &str) -> Vec<String> {
+    if written.starts_with('*') {
+        // The keys of a scenario have nothing in common.
+        return Vec::new();
+    }
     let mut found: Vec<(String, Option<&Json>)> = vec![(String::new(), Some(tree))];
     for part in written.split('.') {
         let mut next = Vec::new();
