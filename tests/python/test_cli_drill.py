@@ -25,7 +25,7 @@ GOOD = """\
 +0 > S. 0:0(0) ack 1 <...>
 +.1 < . 1:1(0) ack 1 win 9000
 +0 accept(3, ..., ...) = 4
-+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [9000], 4) = 0
++0 setsockopt(4, SOL_SOCKET, SO_PRIORITY, [6], 4) = 0
 +0 write(4, ..., 1000) = 1000
 +0 > P. 1:1001(1000) ack 1
 +1 > . 1:1001(1000) ack 1
@@ -45,7 +45,7 @@ def test_a_script_that_passes(good: Path, capsys: pytest.CaptureFixture[str]) ->
     assert captured.out == f"ok    {good}  [sack rfc]\n"
     assert captured.err == ""
     assert main(["drill", str(good), "-v"]) == 0
-    note = f"      note: {good}:9: SO_SNDBUF has no effect: no buffer is limited here\n"
+    note = f"      note: {good}:9: SO_PRIORITY has no effect here\n"
     assert note in capsys.readouterr().out
 
 
@@ -123,7 +123,9 @@ def test_the_drills_of_the_repository(capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"(\d+) passed, 0 failed", lines[-1])
     assert len(lines) > 100
-    assert {Path(line.split()[1]) for line in lines[:-1]} == set(DRILLS.rglob("*.pkt"))
+    # A line may have a note below it.
+    passed = {Path(line.split()[1]) for line in lines[:-1] if line.startswith("ok")}
+    assert passed == set(DRILLS.rglob("*.pkt"))
 
 
 MISTAKES = {

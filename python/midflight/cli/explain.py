@@ -217,11 +217,13 @@ def first_listed(
 def with_options(words: list[str], options: Sequence[str]) -> list[str]:
     """Return the words of a command with more options, in place of those of the same names."""
     names = {*options[::2]}
-    pairs = zip(words, ["", *words], strict=False)
-    kept = [word for word, before in pairs if not {word, before} & names]
     # Options after the name of a question belong to the question.
-    is_question = any(word in DEFINITIONS for word in words)
-    return [*kept[:2], *options, *kept[2:]] if is_question else [*kept, *options]
+    end = next((at for at, word in enumerate(words) if word in DEFINITIONS), len(words))
+    pairs = zip(words[:end], ["", *words], strict=False)
+    kept = [word for word, before in pairs if not {word, before} & names]
+    if end < len(words):
+        return [*kept[:2], *options, *kept[2:], *words[end:]]
+    return [*kept, *options]
 
 
 def again(

@@ -196,6 +196,9 @@ struct Override<'a> {
 
 /// The paths that a path stands for: `*` in it is each entry of a table or list.
 fn each_path(tree: &Json, written: &str) -> Vec<String> {
+    if !written.contains('*') {
+        return vec![written.into()];
+    }
     if written.starts_with('*') {
         // The keys of a scenario have nothing in common.
         return Vec::new();
