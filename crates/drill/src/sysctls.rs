@@ -34,7 +34,7 @@ pub(super) enum Sysctl {
     ),
 }
 
-pub(super) const BUFFERS: &str = "no buffer is limited here";
+pub(super) const BUFFERS: &str = "only options of a socket limit its buffers here";
 pub(super) const GATHERS: &str = "segments are not gathered for a device here";
 pub(super) const RATIOS: &str = "a paced sender has 200 % in slow start and 120 % after it";
 pub(super) const PERSISTS: &str = "the sender never gives up here";
@@ -89,7 +89,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ),
     (
         "tcp_no_metrics_save",
-        Sysctl::NoEffect("nothing is kept from one connection to another"),
+        Sysctl::NoEffect("only what TCP Fast Open needs is kept from one connection to another"),
     ),
     ("tcp_rmem", Sysctl::NoEffect(BUFFERS)),
     ("tcp_wmem", Sysctl::NoEffect(BUFFERS)),

@@ -7,6 +7,8 @@ use midflight_tcp::{
 };
 use midflight_units::{Duration, Instant};
 
+use crate::common::segment;
+
 fn linux() -> Profile {
     let mut profile = profile("linux").unwrap_or_else(|e| panic!("{e}"));
     profile.set("ecn", "on").unwrap_or_else(|e| panic!("{e}"));
@@ -20,17 +22,9 @@ fn at(ms: u64) -> Instant {
 
 fn data(seq: u64, ms: u64, ecn: EcnCodepoint, cwr: bool) -> Segment {
     Segment {
-        seq,
-        bytes: if seq == 0 { 60 } else { 1500 },
-        retransmission: false,
-        sent: at(ms),
-        content: Content::Data,
-        push: false,
         ecn,
         cwr,
-        echo_ms: 0,
-        offset: 0,
-        option: None,
+        ..segment(seq, at(ms))
     }
 }
 

@@ -2,8 +2,10 @@
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_tcp::{profile, Content, EcnCodepoint, Receiver, Segment};
+use midflight_tcp::{profile, Receiver, Segment};
 use midflight_units::Instant;
+
+use crate::common::segment;
 
 fn at(ms: u64) -> Instant {
     Instant::from_nanos(1_000_000 * ms)
@@ -11,17 +13,8 @@ fn at(ms: u64) -> Instant {
 
 fn data(seq: u64, ms: u64, echo_ms: u32) -> Segment {
     Segment {
-        seq,
-        bytes: if seq == 0 { 60 } else { 1500 },
-        retransmission: false,
-        sent: at(ms),
-        content: Content::Data,
-        push: false,
-        ecn: EcnCodepoint::NotCapable,
-        cwr: false,
         echo_ms,
-        offset: 0,
-        option: None,
+        ..segment(seq, at(ms))
     }
 }
 

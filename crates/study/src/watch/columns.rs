@@ -48,12 +48,7 @@ impl Texts {
     pub fn push(&mut self, text: &str) {
         let code = self.code(text);
         match &mut self.codes {
-            Codes::Narrow(codes) if code < 256 => codes.push(code as u8),
-            Codes::Narrow(codes) => {
-                let mut wide: Vec<u32> = codes.iter().map(|&one| one.into()).collect();
-                wide.push(code);
-                self.codes = Codes::Wide(wide);
-            }
+            Codes::Narrow(codes) => codes.push(code as u8),
             Codes::Wide(codes) => codes.push(code),
         }
     }
@@ -62,16 +57,12 @@ impl Texts {
     fn set(&mut self, row: usize, text: &str) {
         let code = self.code(text);
         match &mut self.codes {
-            Codes::Narrow(codes) if code < 256 => codes[row] = code as u8,
-            Codes::Narrow(codes) => {
-                let mut wide: Vec<u32> = codes.iter().map(|&one| one.into()).collect();
-                wide[row] = code;
-                self.codes = Codes::Wide(wide);
-            }
+            Codes::Narrow(codes) => codes[row] = code as u8,
             Codes::Wide(codes) => codes[row] = code,
         }
     }
 
+    /// The number of a text. After it the codes have room for that number.
     fn code(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;
@@ -83,6 +74,9 @@ impl Texts {
                 let new = self.words.len() as u32;
                 self.words.push(text.into());
                 self.numbers.insert(text.into(), new);
+                if let (256, Codes::Narrow(codes)) = (new, &self.codes) {
+                    self.codes = Codes::Wide(codes.iter().map(|&one| one.into()).collect());
+                }
                 new
             };
         }

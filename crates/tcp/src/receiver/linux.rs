@@ -3,7 +3,7 @@
 //!
 //! Sequence numbers count bytes, also in simulated flows.
 
-mod blocks;
+pub(super) mod blocks;
 mod space;
 
 use std::num::NonZeroU32;

@@ -7,6 +7,7 @@ mod tree;
 use midflight_units::Seq;
 
 use self::tree::{Place, Side, Tree};
+use super::linux::blocks::{join, touch};
 use crate::segment::SackBlock;
 
 /// Bytes of struct sk_buff and of struct skb_shared_info, each rounded up to cache lines.
@@ -237,10 +238,7 @@ fn block(left: Seq, right: Seq) -> SackBlock {
 fn widen(again: &mut Option<SackBlock>, other: SackBlock) {
     match again {
         None => *again = Some(other),
-        Some(known) if other.left <= known.right && known.left <= other.right => {
-            known.left = known.left.min(other.left);
-            known.right = known.right.max(other.right);
-        }
+        Some(known) if touch(*known, other) => *known = join(*known, other),
         Some(_) => {}
     }
 }

@@ -80,11 +80,11 @@ impl LinuxAcks {
 }
 
 /// Whether the blocks overlap or are adjacent.
-fn touch(a: SackBlock, b: SackBlock) -> bool {
+pub(in crate::receiver) fn touch(a: SackBlock, b: SackBlock) -> bool {
     a.left <= b.right && b.left <= a.right
 }
 
-fn join(a: SackBlock, b: SackBlock) -> SackBlock {
+pub(in crate::receiver) fn join(a: SackBlock, b: SackBlock) -> SackBlock {
     SackBlock {
         left: a.left.min(b.left),
         right: a.right.max(b.right),
