@@ -105,7 +105,7 @@ impl Document {
             let paths = each_path(&tree, written);
             if paths.is_empty() {
                 let key = written.clone();
-                let why = "* stands for each entry of a table or list in the scenario, and there is none here; expected for example flows.*.scheme".into();
+                let why = "* stands for each entry of a table or list, and there is none; expected for example flows.*.scheme".into();
                 let path = written.clone();
                 let one = Override {
                     path,
