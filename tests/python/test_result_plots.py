@@ -13,9 +13,10 @@ import pytest
 
 import midflight
 from midflight.cli import main
-from midflight.plot.axis import axis_data, pooled_axes, read_columns
+from midflight.plot.axis import axis_data, axis_figure, pooled_axes, read_columns
 from midflight.plot.names import column_name
 from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of
+from midflight.plot.style import SERIES, looks_of
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
 
@@ -147,6 +148,46 @@ def test_a_cdf_of_values_far_apart_is_logarithmic() -> None:
     assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "A (s, log)")
     columns = {"a_ns": [1e9 * one for one in (1, 1.1, 1.2, 1.3, 4)]}
     assert spread_figure(spread_of(columns, "cdf", value="a_ns")).axes[0].get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("names", "looks"),
+    [
+        # Of schemes each has its own, whatever stands beside it.
+        (["sack", "enhanced", "freeze"], [0, 1, 2]),
+        (["freeze", "sack"], [2, 0]),
+        (["download, freeze", "backup, bbr-linux"], [2, 4]),
+        # The first of two has it, and the other one takes none that a third scheme has.
+        (["cubic", "cubic-linux", "vho-qs"], [5, 7, 6]),
+        (["mine", "sack", "1 s"], [1, 0, 2]),
+        (["0.5 s", "1 s", "2 s"], [0, 1, 2]),
+        ([str(one) for one in range(11)], [*range(9), 0, 1]),
+        ([], []),
+    ],
+)
+def test_looks_of_lines(names: list[str], looks: list[int]) -> None:
+    assert looks_of(names) == looks
+
+
+def test_a_scheme_has_one_look_in_every_figure() -> None:
+    """Each scheme of the catalogue has a look of its own place, alone or joined by +."""
+    for one in midflight.schemes():
+        assert looks_of([one["name"]]) == looks_of(["1 s", one["name"]])[1:]
+    assert looks_of(["freeze+westwood"]) == looks_of(["westwood+freeze"])
+    columns: dict[str, list[Any]] = {
+        "flows.download.scheme": ["freeze", "sack"] * 4,
+        "handoffs.0.gap": ["1 s", "1 s", "2 s", "2 s"] * 2,
+        "duration_ns": [one * 1e9 for one in (1, 2, 2, 3, 2, 3, 3, 4)],
+    }
+    colours = {SERIES[2].colour: "freeze", SERIES[0].colour: "sack"}
+    how: Any = {"x": "handoffs.0.gap", "by": ["flows.download.scheme"]}
+    figures = [axis_figure(axis_data(columns, y="duration_ns", **how))]
+    for kind in ("box", "interval"):
+        figures.append(spread_figure(spread_of(columns, kind, value="duration_ns", **how)))
+    for figure in figures:
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        drawn = {one.get_color(): label for one, label in zip(handles, labels, strict=True)}
+        assert drawn == colours
 
 
 def test_names_of_columns_are_words() -> None:

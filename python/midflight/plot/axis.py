@@ -27,6 +27,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    looks_of,
     size_in,
     style,
     text_width,
@@ -505,7 +506,8 @@ def axis_figure(
         values = max((len(line.x) for line in data.lines), default=0)
         bands = data.categories is None and values >= _LEAST_FOR_BANDS
         step = _dodge(data, width)
-        for number, (line, look) in enumerate(zip(data.lines, SERIES, strict=False)):
+        looks = [SERIES[one] for one in looks_of([line.label for line in data.lines])]
+        for number, (line, look) in enumerate(zip(data.lines, looks, strict=True)):
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
             x = np.array(line.x)
             is_joined = data.categories is None

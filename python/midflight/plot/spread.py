@@ -41,6 +41,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    looks_of,
     size_in,
     style,
 )
@@ -447,7 +448,7 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
     margin = 0.04 * (high - low or high or 1.0)
     # What lies before the first value and behind the last one.
     edges = (low / 1.15, high * 1.15) if data.is_wide else (low - margin, high + margin)
-    for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
+    for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         values = group.values[0] if group.values else []
         known = np.sort(np.array(_known(values)))
         counted = len(values) if data.is_time else len(known)
@@ -474,6 +475,10 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
         plain_log(axes.xaxis)
     axes.set_xlim(*edges)
     axes.set_ylim(0, 1.02)
+
+
+def _looks(data: Spread) -> list[Look]:
+    return [SERIES[one] for one in looks_of([group.label for group in data.groups])]
 
 
 def _line_style(look: Look) -> dict[str, Any]:
@@ -505,7 +510,7 @@ def _draw_boxes(axes: Axes, data: Spread) -> None:
     width = 0.62 * _step(data) / max(1, len(data.groups))
     every = [one for group in data.groups for values in group.values for one in _known(values)]
     top = 1.04 * max(every, default=1.0)
-    for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
+    for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         x = np.array(group.x) + _dodged(data, place)
         points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, 1.02 * top)
@@ -543,7 +548,7 @@ def _draw_boxes(axes: Axes, data: Spread) -> None:
 def _draw_intervals(axes: Axes, data: Spread) -> None:
     several = data.categories is None
     has_negative = False
-    for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
+    for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         x = np.array(group.x) + _dodged(data, place) * (0.25 if several else 0.8)
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T

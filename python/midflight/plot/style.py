@@ -39,6 +39,7 @@ __all__ = [
     "figure_bytes",
     "is_paper",
     "legend",
+    "looks_of",
     "save",
     "size_in",
     "style",
@@ -206,6 +207,64 @@ SERIES: Sequence[Look] = (
     Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), "<", True, 4.4),
     Look("#663311", (0, (1.0, 3.0)), ">", False, 4.4),
 )
+
+#: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.
+#: Those that are often compared differ.
+_PREFERRED: Mapping[str, int] = {
+    **{"sack": 0, "enhanced": 1, "freeze": 2, "vho": 3, "vho-qs": 6, "careful-resume": 7},
+    **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 8, "westwood": 8},
+    **{"bbr": 4, "cubic": 5, "reno": 7, "newreno": 7},
+    **{"midflight": 0, "quic": 0, "quinn": 1, "noq": 2, "aioquic": 3, "linux": 5},
+}
+
+
+def looks_of(names: Sequence[str]) -> list[int]:
+    """Return for the name of each line the place of its look in `SERIES`.
+
+    A scheme, congestion controller, stack or profile has one look in all figures: common ones by a
+    fixed table, other schemes by their place in the catalogue (`midflight.schemes`), and schemes
+    joined by + by the sum of these places. A name may have parts separated by ", ", such as flow
+    and scheme; the last part that is a scheme counts. If two names of a figure prefer the same
+    look, the first one has it, and the other one takes the next free look. Names without a scheme,
+    such as gaps, take free looks in the order of `SERIES`. Beyond `len(SERIES)` names the looks
+    repeat.
+    """
+    wanted = [_preferred(name) for name in names]
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for place, look in enumerate(wanted):
+        if look is not None and look not in taken:
+            found[place] = look
+            taken.add(look)
+    # Schemes whose look another one has choose before names without a scheme.
+    others = (place for place in range(len(names)) if place not in found)
+    for place in sorted(others, key=lambda place: wanted[place] is None):
+        if len(taken) == len(SERIES):
+            taken.clear()
+        first = wanted[place] or 0
+        turns = (one % len(SERIES) for one in range(first, first + len(SERIES)))
+        found[place] = next(one for one in turns if one not in taken)
+        taken.add(found[place])
+    return [found[place] for place in range(len(names))]
+
+
+def _preferred(name: str) -> int | None:
+    """The place of the look of a scheme; None for other names."""
+    catalogue = _catalogue()
+    for part in reversed(name.split(", ")):
+        if part in _PREFERRED:
+            return _PREFERRED[part]
+        schemes = part.split("+")
+        if all(one in catalogue for one in schemes):
+            return sum(catalogue[one] for one in schemes) % len(SERIES)
+    return None
+
+
+@cache
+def _catalogue() -> Mapping[str, int]:
+    from midflight import _core
+
+    return {one["name"]: place for place, one in enumerate(_core.schemes())}
 
 
 @dataclass(frozen=True)
