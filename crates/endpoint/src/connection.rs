@@ -5,8 +5,10 @@
 mod arrivals;
 mod fast_open;
 mod handoff;
+mod keepalive;
 mod path_mtu;
 mod queries;
+mod validity;
 
 use std::collections::VecDeque;
 
@@ -21,11 +23,17 @@ use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
 
 use self::fast_open::EarlyData;
 pub use self::fast_open::FastOpen;
+pub use self::keepalive::Keepalive;
+pub use self::validity::Refusal;
+use self::validity::Validity;
 use crate::segment::{Arrival, Departure};
 use crate::stream::Stream;
 
 /// Twice the maximum segment lifetime (RFC 9293 section 3.4.2).
 const TIME_WAIT: Duration = Duration::from_secs(240);
+
+/// The retransmission timeout of a connection whose SYN was lost (TCP_TIMEOUT_FALLBACK).
+const SYN_LOST_RTO: Duration = Duration::from_secs(3);
 
 /// The settings of a connection.
 #[derive(Clone, Debug)]
@@ -58,6 +66,17 @@ pub struct Settings {
     pub syn_retries: Option<u32>,
     /// TCP Fast Open (RFC 7413).
     pub fast_open: FastOpen,
+    /// With Linux's rules: how long an answer to a segment that is not taken keeps others from being sent
+    /// (`tcp_invalid_ratelimit`).
+    pub answer_pause: Duration,
+    /// With Linux's rules: how often the response to a SYN is due again before an ACK without data ends the handshake
+    /// (TCP_DEFER_ACCEPT, `rskq_defer_accept`).
+    pub deferred_timeouts: u32,
+    /// With Linux's rules: how long the connection stays half closed after the application has closed it (TCP_LINGER2);
+    /// none for 60 s.
+    pub fin_timeout: Option<Duration>,
+    /// The connection is probed while nothing arrives (RFC 9293 section 3.8.4).
+    pub keepalive: Option<Keepalive>,
 }
 
 /// The use of explicit congestion notification on a connection.
@@ -89,6 +108,10 @@ impl Settings {
             user_timeout: None,
             syn_retries: None,
             fast_open: FastOpen::default(),
+            answer_pause: Duration::from_millis(500),
+            deferred_timeouts: 0,
+            fin_timeout: None,
+            keepalive: None,
             built,
         }
     }
@@ -142,8 +165,14 @@ pub struct Connection {
     uncork_at: Option<Instant>,
     /// The application does not read any more data.
     deaf: bool,
-    /// An RST in response to a segment of no connection: its sequence number.
-    refusal: Option<u64>,
+    /// An RST in response to a segment of no connection.
+    refusal: Option<Refusal>,
+    /// The response to the other side's SYN must be sent again.
+    again: bool,
+    /// ACKs of TIME-WAIT that are due, which have no SACK blocks.
+    plain_acks: u32,
+    validity: Validity,
+    probing: keepalive::Probing,
     early_data: EarlyData,
     /// Bytes of data and options that the path takes.
     path_bytes: u64,
@@ -252,6 +281,10 @@ impl Connection {
             uncork_at: None,
             deaf: false,
             refusal: None,
+            again: false,
+            plain_acks: 0,
+            validity: Validity::default(),
+            probing: keepalive::Probing::new(now),
             early_data: EarlyData::default(),
             path_bytes: settings.mss,
             settings,
@@ -330,6 +363,9 @@ impl Connection {
         let policies = self.settings.built.policies.iter().cloned();
         let mut sender = Sender::new(&profile.sender, &profile.parts, policies);
         sender.set_end(1);
+        if !self.connecting && !self.syn_sent {
+            sender.answer_syn();
+        }
         if let Some(notice) = &self.settings.start_notice {
             sender.on_start_notice(self.opened, notice, log);
         }
@@ -353,6 +389,10 @@ impl Connection {
         }
         if !self.timestamps {
             sender.rtt_sampling = RttSampling::OnePerWindow;
+            if sender.recovery == RecoveryKind::Linux {
+                // A SYN that was sent again gives no RTT sample: RFC 6298 section 5.7 (tcp_init_metrics()).
+                sender.rto_after_syn_timeout = Some(SYN_LOST_RTO);
+            }
         }
         // Byte-based rules count a full segment at its size on the wire (RFC 6928).
         let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
@@ -381,13 +421,8 @@ impl Connection {
 
     /// The next segment to put on the network now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure> {
-        if let Some(from) = self.refusal.take() {
-            return Some(Departure {
-                rst: true,
-                from,
-                to: from,
-                ..Departure::default()
-            });
+        if let Some(refusal) = self.refusal.take() {
+            return Some(refusal.departure());
         }
         match self.over {
             None => {}
@@ -400,6 +435,13 @@ impl Connection {
         }
         if let Some(again) = self.response_again() {
             return Some(again);
+        }
+        if let Some(probe) = self.keepalive_probe() {
+            return Some(probe);
+        }
+        if self.plain_acks > 0 {
+            self.plain_acks -= 1;
+            return Some(self.bare());
         }
         if let Some(ack) = self.acks.pop_front() {
             return Some(Departure {
@@ -496,6 +538,7 @@ impl Connection {
     /// The window of an ACK with this number. Its edge never moves back, and does not move forward in small
     /// steps (RFC 9293 section 3.8.6.2.2).
     fn advertise(&mut self, ack: u64) -> u64 {
+        self.validity.acknowledged = ack;
         let edge = self.receive_edge();
         if edge - self.advertised >= self.step() {
             self.advertised = edge;
@@ -654,6 +697,7 @@ impl Connection {
             of_receiver,
             self.time_wait_until,
             self.uncork_at,
+            self.probing.due(),
         ];
         all.into_iter().flatten().min()
     }
@@ -723,6 +767,9 @@ impl Connection {
         }
         let of_receiver = self.receiver.on_timer(now);
         self.acks.extend(of_receiver);
+        if self.probe_by(now) {
+            return false;
+        }
         let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
         if self.connecting && is_due && self.gives_up() {
             self.over = Some(Over::TimedOut);
@@ -735,6 +782,9 @@ impl Connection {
         }
         if self.connecting && is_due {
             self.early.push(now);
+        } else if is_due && self.defers_response() {
+            // The response is only counted as sent.
+            while self.sender.poll_transmit(now).is_some() {}
         }
         self.limit(now, self.sender.view().snd_una, log);
         expired

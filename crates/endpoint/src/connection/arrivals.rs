@@ -6,7 +6,7 @@ use std::ops::Range;
 use midflight_tcp::{Ack, AckOption, AckRules, ConfigError, Log, SackBlock, SackBlocks};
 use midflight_units::{Duration, Instant};
 
-use super::{Connection, Notification, Over};
+use super::{Connection, Notification, Over, Refusal};
 use crate::segment::Arrival;
 
 impl Connection {
@@ -25,7 +25,8 @@ impl Connection {
         if self.over.is_some() || !is_asked {
             // RFC 9293 sections 3.10.7.1 and 3.10.7.3.
             let is_strange = self.over.is_some() || !self.is_of_syn(arrival.ack);
-            self.refusal = arrival.ack.filter(|_| is_strange && !arrival.rst);
+            let is_answered = is_strange && (arrival.ack.is_some() || self.over.is_some());
+            self.refusal = Refusal::of(arrival).filter(|_| is_answered);
             return Ok(0..0);
         }
         if self.connecting {
@@ -41,10 +42,12 @@ impl Connection {
                 // 3.5).
                 (agreed.opened, agreed.syn_sent) = (now, false);
                 agreed.early.clear();
+                agreed.note_crossed();
             }
             let answer = agreed.agree(now, arrival, log)?;
             *self = agreed;
             if let Some(number) = arrival.ack {
+                self.note_heard(now);
                 self.take_ack(now, arrival, number, log);
                 let option = self.answer.take().unwrap_or_default();
                 if self.data_follows(number) {
@@ -57,19 +60,24 @@ impl Connection {
             self.limit(now, self.sender.view().snd_una, log);
             return Ok(0..0);
         }
-        if self.asks_again(arrival) {
+        if self.asks_again(arrival)
+            || self.check_request(now, arrival)
+            || self.check_end(now, arrival)
+        {
             return Ok(0..0);
         }
+        let uncrossed = self.uncrossed(arrival);
+        let arrival = uncrossed.as_ref().unwrap_or(arrival);
         if !self.is_acceptable(arrival) {
             self.reject(now, arrival);
             return Ok(0..0);
         }
         if arrival.rst {
             // RFC 5961 section 3.2.
-            if arrival.from == self.receiver.next() {
+            if arrival.from == self.receiver.next() || self.is_exact_reset(arrival.from) {
                 self.over = Some(Over::Reset);
             } else {
-                self.acknowledge_again();
+                self.challenge(now, arrival);
             }
             return Ok(0..0);
         }
@@ -77,30 +85,59 @@ impl Connection {
         let Some(ack) = arrival.ack.filter(|&ack| !arrival.syn && ack <= sent) else {
             // RFC 5961 section 4.2 for a SYN, RFC 9293 section 3.10.7.4 for an ACK of data that was
             // never sent. A segment without an ACK is dropped.
-            if arrival.syn || arrival.ack.is_some() {
-                self.acknowledge_again();
+            if arrival.syn || arrival.ack.is_some() && !self.ignores_future() {
+                self.challenge(now, arrival);
             }
             return Ok(0..0);
         };
         if self.deaf && arrival.to > self.receiver.next().max(arrival.from) {
             // RFC 1122 section 4.2.2.13: data has arrived that the application will not read.
             self.over = Some(Over::Aborted);
-            self.refusal = arrival.ack;
+            self.refusal = Refusal::of(arrival);
             return Ok(0..0);
         }
         let una = self.sender.view().snd_una;
+        self.note_heard(now);
         self.take_ack(now, arrival, ack, log);
         self.end_early_open(now, log);
         let is_answered = self.sender.view().snd_una > una || arrival.end() == arrival.from;
         let kept = self.take_data(now, arrival);
+        if uncrossed.is_some() {
+            self.report_syn();
+        }
         self.note_answers(now, is_answered);
         self.stream.forget_before(self.sender.view().snd_una);
         self.limit(now, self.sender.view().snd_una, log);
-        if self.closes_first && self.is_closed_both_ways() {
+        let first = self.closes_first && self.is_closed_both_ways();
+        if first {
             self.closes_first = false;
             self.time_wait(now);
         }
+        self.note_end(now, first);
         Ok(kept)
+    }
+
+    /// tcp_reset_check() and tcp_validate_incoming(): an RST counts also with the number of a FIN that arrived before, and
+    /// with that of the end of what arrived last.
+    fn is_exact_reset(&self, from: u64) -> bool {
+        let after_fin = self.has_ended() && from + 1 == self.receiver.next();
+        let above = self.receiver.highest();
+        let is_above = self.sack && above > self.receiver.next() && from == above;
+        self.is_of_linux() && (after_fin || is_above)
+    }
+
+    /// tcp_ack() and tcp_rcv_established(): an open connection ignores an ACK of what was never sent.
+    fn ignores_future(&self) -> bool {
+        self.is_of_linux() && !self.stream.is_closed()
+    }
+
+    /// The SYN of the other side has arrived twice (tcp_data_queue()).
+    fn report_syn(&mut self) {
+        let mut ack = self.receiver.acknowledge_again();
+        if self.sack {
+            ack.sack.push(ack.ack, SackBlock { left: 0, right: 1 });
+        }
+        self.acks.push_back(ack);
     }
 
     /// Whether a segment of an open connection is in the window (RFC 9293 section 3.10.7.4) and is not
@@ -111,6 +148,7 @@ impl Connection {
         let (from, end) = (arrival.from, arrival.end());
         let is_current = match arrival.timestamp {
             _ if !self.timestamps || arrival.rst => true,
+            Some(_) if self.is_of_linux() => !self.is_old(arrival),
             Some(_) => arrival.stamp() >= self.receiver.ts_recent(),
             // RFC 7323 section 3.2 requires to drop it; Linux accepts it.
             None => self.is_of_linux(),
@@ -118,15 +156,44 @@ impl Connection {
         let in_window = if end > from {
             from == next || from < edge && end > next
         } else {
-            (next..=edge).contains(&from)
+            // tcp_sequence() counts from what has been acknowledged.
+            let first = if self.is_of_linux() {
+                self.validity.acknowledged.clamp(1, next)
+            } else {
+                next
+            };
+            (first..=edge).contains(&from)
         };
         in_window && is_current
+    }
+
+    /// tcp_paws_discard(): a timestamp may be lower by one, and that of a duplicate ACK by little more than a timeout
+    /// (tcp_disordered_ack()).
+    fn is_old(&self, arrival: &Arrival) -> bool {
+        let (stamp, recent) = (
+            arrival.stamp().as_nanos(),
+            self.receiver.ts_recent().as_nanos(),
+        );
+        let behind = recent.saturating_sub(stamp);
+        let next = self.receiver.next();
+        let is_bare = arrival.from == next && arrival.end() == next;
+        let una = self.stream.byte_of(self.sender.view().snd_una);
+        let scaled = arrival.window << self.shift;
+        let is_duplicate = is_bare && arrival.ack == Some(una) && scaled <= self.window;
+        let patience = self.sender.view().rto.as_nanos() / 1_000_000 * 6 / 5;
+        behind > 1 && !(is_duplicate && behind <= patience)
     }
 
     /// Responds to an unacceptable segment with an ACK, which reports a duplicate.
     fn reject(&mut self, now: Instant, arrival: &Arrival) {
         let (left, right) = (arrival.from, arrival.end());
         if arrival.rst || self.timestamps && arrival.timestamp.is_none() && !self.is_of_linux() {
+            return;
+        }
+        if arrival.syn && self.is_of_linux() {
+            return self.challenge(now, arrival);
+        }
+        if !self.may_answer(now, arrival, false) {
             return;
         }
         if right > left && right <= self.receiver.next() && left > 0 {
@@ -150,7 +217,7 @@ impl Connection {
     }
 
     /// Whether its ACKs follow the Linux rules.
-    fn is_of_linux(&self) -> bool {
+    pub(super) fn is_of_linux(&self) -> bool {
         let acks = self.settings.built.profile.receiver.acks;
         matches!(acks, AckRules::Linux { .. })
     }
@@ -252,6 +319,11 @@ impl Connection {
                 None
             }
         };
+        // tcp_fin(): after our FIN the other one is acknowledged at once.
+        let is_last = ack.is_none() && self.has_ended() && self.stream.is_closed();
+        if is_last && arrival.end() > from && self.is_of_linux() {
+            self.acknowledge_again();
+        }
         self.acks.extend(ack.map(|ack| Ack {
             option: response.map_or(ack.option, AckOption::Approved),
             ..ack

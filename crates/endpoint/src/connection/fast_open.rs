@@ -182,12 +182,14 @@ impl Connection {
     }
 
     pub(super) fn response_again(&mut self) -> Option<Departure> {
-        let is_due = std::mem::take(&mut self.early_data.again) && self.over != Some(Over::Aborted);
+        let again = std::mem::take(&mut self.early_data.again) || std::mem::take(&mut self.again);
+        let is_due = again && self.over != Some(Over::Aborted);
         is_due.then(|| Departure {
             syn: true,
             retransmission: true,
             from: 0,
             to: 0,
+            ece: self.congestion.agreed && !self.is_open_early(),
             ..self.bare()
         })
     }

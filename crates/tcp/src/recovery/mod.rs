@@ -45,6 +45,8 @@ pub(crate) trait LossRecovery {
     fn on_patience_over(&mut self, _core: &mut Core) {}
     /// The SYN counts as acknowledged at once, which gives no RTT sample.
     fn on_early_open(&mut self) {}
+    /// The SYN answers another one.
+    fn on_passive_open(&mut self) {}
     /// The handshake ends after data was sent.
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
@@ -278,6 +280,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_early_open(),)+
                     Self::$other(r) => r.on_early_open(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_passive_open(&mut self) {
+                match self {
+                    $(Self::$variant(r) => r.on_passive_open(),)+
+                    Self::$other(r) => r.on_passive_open(),
                 }
             }
 

@@ -90,6 +90,12 @@ impl Sender {
         }
     }
 
+    /// The SYN answers that of the other side: with the recovery of Linux each of its timeouts backs off, also the first
+    /// ones (reqsk_timeout()).
+    pub fn answer_syn(&mut self) {
+        self.recovery.on_passive_open();
+    }
+
     /// Data may be sent before the handshake has ended (RFC 7413 section 4.2.2, tcp_fastopen_create_child()): the SYN
     /// counts as acknowledged, which gives no RTT sample. [`Self::end_early_open`] follows.
     pub fn open_early<L: Log>(&mut self, now: Instant, log: &mut L) {

@@ -115,6 +115,8 @@ pub(crate) struct Linux {
     usage: Usage,
     /// The SYN gives no RTT sample.
     untimed: bool,
+    /// The SYN answers another one: all of its timeouts back off (reqsk_timeout()).
+    answers_syn: bool,
 }
 
 impl Linux {
@@ -277,6 +279,10 @@ impl LossRecovery for Linux {
 
     fn on_early_open(&mut self) {
         self.untimed = true;
+    }
+
+    fn on_passive_open(&mut self) {
+        self.answers_syn = true;
     }
 
     /// tcp_rcv_synrecv_state_fastopen().

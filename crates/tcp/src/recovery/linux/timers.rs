@@ -138,7 +138,7 @@ impl Linux {
         self.sending.drop_lost();
         self.sending.once = Some((self.board.una, false));
         // The first retransmitted SYNs do not back off (tcp_syn_linear_timeouts).
-        if self.board.una > 0 || self.timeouts > LINEAR_SYNS {
+        if self.board.una > 0 || self.answers_syn || self.timeouts > LINEAR_SYNS {
             core.path.rto.back_off();
         }
         log.record(core.now, SenderEvent::Backoff(core.path.rto.backoff()));
