@@ -118,7 +118,7 @@ impl Runner<'_> {
         call: &Call,
         bytes: u64,
         flags: (bool, bool),
-        waits: bool,
+        (waits, stamps): (bool, i64),
     ) -> Result<Reply, DrillError> {
         let (more, ends) = flags;
         let is_linux = self.environment.is_linux();
@@ -152,7 +152,8 @@ impl Runner<'_> {
                 buffer.pieces.pop_back();
             }
             buffer.pieces.push_back(fill.end + taken);
-            if !connection.write(&[taken], corked, ends && is_last) {
+            let stamps = if is_last { stamps } else { 0 };
+            if !connection.write(&[taken], (corked, ends && is_last), stamps) {
                 let what = format!("{} of {bytes} bytes", call.name);
                 return self.refuse(line, what, "expected at most 100000 segments in all");
             }
@@ -162,6 +163,9 @@ impl Runner<'_> {
             copied += taken;
         }
         buffer.written = copied;
+        if copied < bytes {
+            connection.note_room(true, copied > 0);
+        }
         let is_over = !waits || self.patience_over;
         Ok(match copied {
             copied if copied == bytes => Some(Ok(copied as i64)),

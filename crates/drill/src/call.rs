@@ -2,84 +2,17 @@
 //! data and readiness are in `data.rs`.
 
 use midflight_endpoint::{FastOpen, Over};
-use midflight_units::Duration;
 
 use super::runner::{Outcome, Runner};
 use super::script::Call;
 use super::sockets::Sockets;
 use super::tested::Tested;
-use super::value::Value;
 use super::DrillError;
 
 /// Linux's value of `O_NONBLOCK`.
 const O_NONBLOCK: u64 = 0o4000;
 /// Linux's value of `O_RDWR`.
 const O_RDWR: u64 = 2;
-
-/// The values of IP_MTU_DISCOVER.
-pub(super) const PMTU_VALUES: [&str; 6] = [
-    "IP_PMTUDISC_DONT",
-    "IP_PMTUDISC_WANT",
-    "IP_PMTUDISC_DO",
-    "IP_PMTUDISC_PROBE",
-    "IP_PMTUDISC_INTERFACE",
-    "IP_PMTUDISC_OMIT",
-];
-
-/// Socket options without a visible effect in a script.
-const IDLE_OPTIONS: &[&str] = &[
-    "SO_REUSEADDR",
-    "SO_REUSEPORT",
-    "SO_BINDTODEVICE",
-    "SO_DONTROUTE",
-    "SO_MARK",
-    "SO_PRIORITY",
-    "SO_BUSY_POLL",
-    "SO_INCOMING_CPU",
-    "SO_KEEPALIVE",
-    "TCP_KEEPIDLE",
-    "TCP_KEEPINTVL",
-    "TCP_KEEPCNT",
-    "TCP_LINGER2",
-    "TCP_SAVE_SYN",
-    "IP_TOS",
-    "IP_TTL",
-    "IP_MTU_DISCOVER",
-    "IP_RECVERR",
-    "IP_BIND_ADDRESS_NO_PORT",
-    "IP_FREEBIND",
-    "IPV6_TCLASS",
-    "IPV6_UNICAST_HOPS",
-    "IPV6_V6ONLY",
-    "IPV6_RECVERR",
-];
-
-/// Socket options with an effect.
-const OPTIONS: &[&str] = &[
-    "SO_RCVTIMEO",
-    "SO_SNDTIMEO",
-    "SO_SNDBUF",
-    "SO_SNDBUFFORCE",
-    "SO_RCVBUF",
-    "SO_RCVBUFFORCE",
-    "TCP_NOTSENT_LOWAT",
-    "TCP_SYNCNT",
-    "TCP_QUICKACK",
-    "TCP_DEFER_ACCEPT",
-    "TCP_WINDOW_CLAMP",
-    "SO_RCVLOWAT",
-    "SO_LINGER",
-    "SO_ZEROCOPY",
-    "TCP_NODELAY",
-    "TCP_CORK",
-    "TCP_CONGESTION",
-    "TCP_MAXSEG",
-    "TCP_USER_TIMEOUT",
-    "TCP_INQ",
-    "TCP_FASTOPEN",
-    "TCP_FASTOPEN_CONNECT",
-    "TCP_FASTOPEN_NO_COOKIE",
-];
 
 /// The result of a call: its value, or the name of its error.
 pub(super) type Returned = Result<i64, &'static str>;
@@ -90,6 +23,9 @@ pub(super) type Reply = Option<Returned>;
 impl Runner<'_> {
     /// Attempts a call; a waiting call is attempted again after each event.
     pub(super) fn attempt(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        if self.is_closed_socket(call) {
+            return Ok(Some(Err("EBADF")));
+        }
         let returned = match call.name.as_str() {
             "socket" => self.socket(line, call)?,
             "setsockopt" => self.set_option(line, call)?,
@@ -114,6 +50,12 @@ impl Runner<'_> {
             "connect" => return self.connect(line, call),
             "write" | "send" | "sendto" | "writev" | "sendmsg" => return self.write(line, call),
             "sendfile" | "splice" => return self.write_file(line, call),
+            // Capabilities are those of a process, which there is none of.
+            "cap_set" => {
+                self.environment
+                    .note(line, "cap_set has no effect: there is no process here");
+                Ok(0)
+            }
             "open" | "pipe" | "pipe2" => self.open_file(line, call)?,
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => return self.read(line, call),
             "shutdown" => self.shutdown(line, call)?,
@@ -133,6 +75,18 @@ impl Runner<'_> {
             }
         };
         Ok(Some(returned))
+    }
+
+    /// Whether the first argument of a call is a descriptor that was closed, and the script expects an error.
+    fn is_closed_socket(&self, call: &Call) -> bool {
+        let first = argument(call, 0).parse::<i64>().ok();
+        let is_known = |fd: &i64| {
+            let sockets = &self.sockets;
+            [sockets.listening, sockets.connected].contains(&Some(*fd))
+                || sockets.files.contains(fd)
+                || sockets.epolls.contains_key(fd)
+        };
+        call.error.as_deref() == Some("EBADF") && first.is_some_and(|fd| !is_known(&fd))
     }
 
     /// Checks the socket of a call; returns whether it is the connection's.
@@ -196,268 +150,6 @@ impl Runner<'_> {
         Ok(Ok(fd))
     }
 
-    /// Checks that an option is used with its own level.
-    fn level_fits(&self, line: u32, call: &Call) -> Result<(), DrillError> {
-        let (level, option) = (argument(call, 1), argument(call, 2));
-        let accepted: &[&str] = match option.split_once('_') {
-            Some(("SO", _)) => &["SOL_SOCKET"],
-            Some(("IP", _)) => &["SOL_IP", "IPPROTO_IP"],
-            Some(("IPV6", _)) => &["SOL_IPV6", "IPPROTO_IPV6"],
-            _ => &["SOL_TCP", "IPPROTO_TCP"],
-        };
-        if accepted.contains(&level) {
-            return Ok(());
-        }
-        let what = format!("{option} with the level \"{level}\"");
-        self.refuse(line, what, &format!("expected {}", accepted.join(" or ")))
-    }
-
-    /// The value of an option, an integer in brackets.
-    fn value(&self, line: u32, call: &Call) -> Result<u64, DrillError> {
-        let text = argument(call, 3);
-        let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-        if let Some(number) = inner.and_then(|number| number.parse().ok()) {
-            return Ok(number);
-        }
-        let named = inner.and_then(|text| PMTU_VALUES.iter().position(|name| *name == text));
-        if let Some(number) = named.filter(|_| argument(call, 2) == "IP_MTU_DISCOVER") {
-            return Ok(number as u64);
-        }
-        let what = format!("\"{text}\" as the value of {}", argument(call, 2));
-        self.refuse(line, what, "expected a whole number in brackets: [1]")
-    }
-
-    fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        self.connection_of(line, call)?;
-        let option = argument(call, 2);
-        let is_idle = IDLE_OPTIONS.contains(&option);
-        if !is_idle && !OPTIONS.contains(&option) {
-            let why = format!(
-                "known are {}, {}",
-                OPTIONS.join(", "),
-                IDLE_OPTIONS.join(", ")
-            );
-            return self.refuse(line, format!("the option {option}"), &why);
-        }
-        self.level_fits(line, call)?;
-        self.number(line, call, 4)?;
-        if option == "TCP_CONGESTION" {
-            let name = argument(call, 3).trim_matches(['[', ']', '"']);
-            self.environment.congestion(line, name)?;
-            return Ok(Ok(0));
-        }
-        if matches!(option, "SO_RCVTIMEO" | "SO_SNDTIMEO" | "SO_LINGER") {
-            return self.set_structure(line, call);
-        }
-        if option == "SO_BINDTODEVICE" {
-            self.environment
-                .note(line, format!("{option} has no effect here"));
-            return Ok(Ok(0));
-        }
-        let value = self.value(line, call)?;
-        self.sockets.kept.insert(option.into(), value as i64);
-        if is_idle {
-            let text = match option {
-                "SO_REUSEADDR" | "SO_REUSEPORT" => return Ok(Ok(0)),
-                _ => format!("{option} has no effect here"),
-            };
-            self.environment.note(line, text);
-            return Ok(Ok(0));
-        }
-        let set = &mut self.sockets.set;
-        let connection = self.connection.as_mut();
-        match option {
-            "SO_SNDBUF" | "SO_SNDBUFFORCE" => self.sockets.buffer.set_limit(value),
-            "TCP_NOTSENT_LOWAT" => self.sockets.buffer.set_lowat(value),
-            // The kernel doubles the value of SO_RCVBUF, and the window is half of the memory (tcp_win_from_space()).
-            "SO_RCVBUF" | "SO_RCVBUFFORCE" | "TCP_WINDOW_CLAMP" => {
-                if option == "TCP_WINDOW_CLAMP" {
-                    set.window_clamp = Some(value).filter(|&clamp| clamp > 0);
-                } else {
-                    set.receive_buffer = Some(value);
-                }
-                if connection.is_some() {
-                    let text = format!("{option} has no effect: the connection has started");
-                    self.environment.note(line, text);
-                }
-            }
-            "TCP_QUICKACK" => {
-                if let Some(connection) = connection.filter(|_| self.environment.is_linux()) {
-                    connection.set_quick_acks(value != 0);
-                } else {
-                    let text = "TCP_QUICKACK has no effect: only a connection of Linux has it";
-                    self.environment.note(line, text);
-                }
-            }
-            "TCP_DEFER_ACCEPT" => self.sockets.set.defers_accept = value > 0,
-            // tcp_sock_set_syncnt().
-            "TCP_SYNCNT" => match u32::try_from(value) {
-                Ok(retries @ 1..=127) => set.syn_retries = Some(retries),
-                _ => return Ok(Err("EINVAL")),
-            },
-            "TCP_FASTOPEN" => {
-                if self.sockets.connected.is_some() {
-                    return Ok(Err("EINVAL"));
-                }
-                self.sockets.fast_open_queue = value;
-            }
-            "TCP_FASTOPEN_NO_COOKIE" => match value {
-                0 | 1 if self.sockets.connected.is_none() => self.sockets.no_cookie = value == 1,
-                _ => return Ok(Err("EINVAL")),
-            },
-            // do_tcp_setsockopt().
-            "TCP_FASTOPEN_CONNECT" => match value {
-                0 | 1 if !self.environment.fast_open.is_client() => return Ok(Err("EOPNOTSUPP")),
-                0 | 1 if self.sockets.connected.is_some() => return Ok(Err("EINVAL")),
-                0 | 1 => self.sockets.connects_fast = value == 1,
-                _ => return Ok(Err("EINVAL")),
-            },
-            "TCP_NODELAY" => {
-                set.nagle = value == 0;
-                let nagle = set.nagle;
-                if let Some(connection) = connection {
-                    connection.set_nagle(nagle);
-                }
-            }
-            "TCP_CORK" => {
-                set.corked = value != 0;
-                let corked = set.corked;
-                if let Some(connection) = connection {
-                    connection.set_corked(corked);
-                }
-            }
-            "TCP_USER_TIMEOUT" => {
-                let most = (value > 0).then(|| Duration::from_millis(value));
-                set.user_timeout = most;
-                if let Some(connection) = connection {
-                    connection.tcp.set_user_timeout(most);
-                }
-            }
-            "SO_ZEROCOPY" => set.zero_copy = value != 0,
-            "TCP_INQ" => set.reports_queue = value != 0,
-            "SO_RCVLOWAT" => set.least_read = value.max(1),
-            "TCP_MAXSEG" if connection.is_none() => {
-                self.environment.mss = self.environment.mss.min(value.max(1));
-            }
-            option => {
-                let what = format!("the option {option}");
-                return self.refuse(line, what, "it is set before the connection starts");
-            }
-        }
-        Ok(Ok(0))
-    }
-
-    /// `{onoff=1, linger=0}` and `{tv_sec=1, tv_usec=0}`.
-    fn set_structure(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        let option = argument(call, 2);
-        let value = call.values.get(3).cloned().flatten().unwrap_or_default();
-        let field = |names: [&str; 2], at| {
-            let named = names.iter().find_map(|name| value.field(name));
-            let number = named.or_else(|| value.at(at)).and_then(Value::number);
-            number.and_then(|n| u64::try_from(n).ok())
-        };
-        let fields = if option == "SO_LINGER" {
-            (
-                field(["l_onoff", "onoff"], 0),
-                field(["l_linger", "linger"], 1),
-            )
-        } else {
-            (field(["tv_sec", "sec"], 0), field(["tv_usec", "usec"], 1))
-        };
-        let (Some(first), Some(second)) = fields else {
-            let what = format!("\"{}\" as the value of {option}", argument(call, 3));
-            return self.refuse(line, what, "expected two whole numbers: {1, 0}");
-        };
-        match option {
-            "SO_LINGER" => self.sockets.set.resets = first != 0 && second == 0,
-            "SO_RCVTIMEO" => {
-                let micros = first.saturating_mul(1_000_000).saturating_add(second);
-                let timeout = Duration::from_micros(micros.min(86_400_000_000));
-                self.sockets.set.receive_timeout = (micros > 0).then_some(timeout);
-            }
-            _ => {
-                let micros = first.saturating_mul(1_000_000).saturating_add(second);
-                let timeout = Duration::from_micros(micros.min(86_400_000_000));
-                self.sockets.set.send_timeout = (micros > 0).then_some(timeout);
-            }
-        }
-        Ok(Ok(0))
-    }
-
-    /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0`: the value is compared with the
-    /// script's.
-    fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        let is_connection = self.connection_of(line, call)?;
-        let option = argument(call, 2);
-        self.level_fits(line, call)?;
-        let connection = self.connection.as_ref().filter(|_| is_connection);
-        let actual = match option {
-            "SO_ERROR" => {
-                let error = self.take_error();
-                let name = argument(call, 3).trim_matches(['[', ']']);
-                let expected = match name {
-                    "0" => None,
-                    name => Some(name),
-                };
-                if error != expected && name != "..." {
-                    let what = format!("the error {}", error.unwrap_or("0"));
-                    return self.refuse(line, what, &format!("the script expects {name}"));
-                }
-                return Ok(Ok(0));
-            }
-            "SO_SNDBUF" | "SO_SNDBUFFORCE" if self.sockets.buffer.limit().is_some() => {
-                self.sockets.buffer.limit().map_or(0, |limit| limit as i64)
-            }
-            "SO_RCVBUF" | "SO_RCVBUFFORCE" if self.sockets.kept.contains_key(option) => {
-                // SOCK_MIN_RCVBUF.
-                self.sockets.kept[option].saturating_mul(2).max(2304)
-            }
-            "TCP_CONGESTION" => {
-                let own = self.environment.congestion_name();
-                let stated = argument(call, 3).trim_matches(['[', ']', '"']);
-                if stated != own && stated != "..." {
-                    self.differs = Some((format!("{option} is {stated}"), format!("it is {own}")));
-                }
-                return Ok(Ok(0));
-            }
-            // SOCK_STREAM.
-            "SO_TYPE" => 1,
-            "IP_MTU" => {
-                let bytes = connection.map_or(self.environment.mss, |c| c.tcp.path_bytes());
-                self.environment.packet(bytes) as i64
-            }
-            "TCP_NODELAY" => i64::from(!self.sockets.set.nagle),
-            "TCP_CORK" => i64::from(self.sockets.set.corked),
-            "TCP_INQ" => i64::from(self.sockets.set.reports_queue),
-            "SO_ZEROCOPY" => i64::from(self.sockets.set.zero_copy),
-            "TCP_MAXSEG" => {
-                let mss = connection.map_or(self.environment.mss, |c| c.tcp.stream().mss());
-                mss as i64
-            }
-            "TCP_USER_TIMEOUT" => {
-                let most = self.sockets.set.user_timeout;
-                most.map_or(0, |most| (most.as_nanos() / 1_000_000) as i64)
-            }
-            option => {
-                let Some(value) = self.sockets.kept.get(option) else {
-                    let what = format!("getsockopt with {option}");
-                    let why = "known are SO_ERROR, SO_TYPE, IP_MTU, TCP_CONGESTION, TCP_NODELAY, TCP_CORK, TCP_INQ, SO_ZEROCOPY, \
-                         TCP_MAXSEG, TCP_USER_TIMEOUT and what was set; assertions tell of the sender";
-                    return self.refuse(line, what, why);
-                };
-                *value
-            }
-        };
-        let value = call.values.get(3).cloned().flatten().unwrap_or_default();
-        match value.number() {
-            Some(expected) if expected != actual => {
-                self.differs = Some((format!("{option} is {expected}"), format!("it is {actual}")));
-            }
-            _ => {}
-        }
-        Ok(Ok(0))
-    }
-
     /// The error with which the connection ended, as a call returns it; only returned once.
     pub(super) fn take_error(&mut self) -> Option<&'static str> {
         if let Some(error) = self.sockets.icmp_error.take() {
@@ -465,13 +157,20 @@ impl Runner<'_> {
         }
         let over = self.connection.as_ref().and_then(|c| c.tcp.over());
         let error = match over {
-            Some(Over::Reset) if self.sockets.end_read => "EPIPE",
+            // tcp_reset() in CLOSE_WAIT.
+            Some(Over::Reset) if self.was_half_closed() => "EPIPE",
             Some(Over::Reset) => "ECONNRESET",
             Some(Over::Refused) => "ECONNREFUSED",
             Some(Over::TimedOut) => self.sockets.soft_error.unwrap_or("ETIMEDOUT"),
             _ => return None,
         };
         (!std::mem::replace(&mut self.sockets.failed, true)).then_some(error)
+    }
+
+    /// The other side has closed, and this side has not.
+    fn was_half_closed(&self) -> bool {
+        let tcp = self.connection.as_ref().map(|c| &c.tcp);
+        tcp.is_some_and(|tcp| tcp.has_ended() && !tcp.stream().is_closed())
     }
 
     /// Whether there is an error that no call has returned yet.
@@ -548,7 +247,8 @@ impl Runner<'_> {
 
     fn accept(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         if self.connection_of(line, call)? || !self.sockets.listens {
-            return self.refuse(line, "accept".into(), "the socket does not listen");
+            // inet_csk_accept().
+            return Ok(Some(Err("EINVAL")));
         }
         if self.sockets.connected.is_some() {
             let what = "a second connection".into();
@@ -569,7 +269,8 @@ impl Runner<'_> {
 
     /// Whether the connection has opened, and has data with TCP_DEFER_ACCEPT (tcp_check_req()).
     pub(super) fn may_be_accepted(&self) -> bool {
-        let deferred = self.sockets.set.defers_accept;
+        // Only Linux has TCP_DEFER_ACCEPT, whose time ends with the handshake.
+        let deferred = self.sockets.set.defers_accept > 0 && !self.environment.is_linux();
         self.connection.as_ref().is_some_and(|c| {
             let is_due = !deferred || c.tcp.received() > 1;
             c.tcp.is_established() && is_due
@@ -584,7 +285,8 @@ impl Runner<'_> {
     fn connect(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         self.connection_of(line, call)?;
         if self.sockets.listens {
-            return self.refuse(line, "connect".into(), "the socket listens");
+            // __inet_stream_connect().
+            return Ok(Some(Err("EISCONN")));
         }
         let is_own = self.sockets.connected == self.sockets.listening;
         let Some(connection) = self.connection.as_ref().filter(|_| is_own) else {
@@ -686,6 +388,9 @@ impl Runner<'_> {
         let resets = self.sockets.set.resets;
         if let Some(connection) = &mut self.connection {
             let tcp = &connection.tcp;
+            if tcp.is_reset() {
+                return Ok(Ok(0));
+            }
             if tcp.unread() > 0 || resets || !tcp.is_established() {
                 connection.abort();
             } else {

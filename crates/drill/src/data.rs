@@ -105,6 +105,9 @@ impl Runner<'_> {
             return self.write_fast(line, call, bytes, uncopied, waits);
         }
         self.writes_fast = false;
+        let Ok(stamps) = self.stamps_of(line, call)? else {
+            return Ok(Some(Err("EINVAL")));
+        };
         if let Some(error) = self.take_error() {
             return Ok(Some(Err(error)));
         }
@@ -125,7 +128,7 @@ impl Runner<'_> {
         if self.sockets.buffer.is_limited() && !uncopied {
             let flags = (has("MSG_MORE"), has("MSG_EOR"));
             let waits = never && !self.sockets.non_blocking;
-            return self.write_limited(line, call, bytes, flags, waits);
+            return self.write_limited(line, call, bytes, flags, (waits, stamps));
         }
         // Each piece is a fragment of the packet, and is not copied into the free room of another
         // packet.
@@ -135,7 +138,7 @@ impl Runner<'_> {
             vec![bytes]
         };
         let corked = self.sockets.set.corked || has("MSG_MORE");
-        if !connection.write(&packets, corked, has("MSG_EOR")) {
+        if !connection.write(&packets, (corked, has("MSG_EOR")), stamps) {
             let what = format!("{} of {bytes} bytes", call.name);
             return self.refuse(line, what, "expected at most 100000 segments in all");
         }
@@ -149,22 +152,38 @@ impl Runner<'_> {
     // ---- reading ----------------------------------------------------------------------
 
     pub(super) fn read(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
-        let known = ["MSG_DONTWAIT", "MSG_PEEK", "MSG_ERRQUEUE", "MSG_TRUNC"];
+        let known = [
+            "MSG_DONTWAIT",
+            "MSG_PEEK",
+            "MSG_ERRQUEUE",
+            "MSG_TRUNC",
+            "MSG_WAITALL",
+            "MSG_NOSIGNAL",
+            "MSG_CMSG_CLOEXEC",
+        ];
         let wanted: u64 = self.pieces(line, call)?.iter().sum();
         let flags = self.flags(line, call, Self::flags_at(call), &known)?;
         let has = |flag| flags.contains(&flag);
         let is_connection = self.connection_of(line, call)?;
         if has("MSG_ERRQUEUE") {
-            return Ok(Some(self.read_note(call)));
+            let stamp = self.read_stamp(call, wanted);
+            return Ok(Some(stamp.unwrap_or_else(|| self.read_note(call))));
         }
-        let least = self.sockets.set.least_read.min(wanted.max(1));
+        // sock_rcvlowat().
+        let least = if has("MSG_WAITALL") {
+            wanted
+        } else {
+            self.sockets.set.least_read.min(wanted)
+        };
+        let least = least.max(1);
         let now = self.present();
         let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
             return Ok(Some(Err("ENOTCONN")));
         };
         let (unread, ended) = (connection.tcp.unread(), connection.tcp.has_ended());
         let is_over = connection.tcp.is_reset();
-        if unread >= least || unread > 0 && (ended || is_over || self.patience_over) {
+        let may_wait = !self.patience_over && !has("MSG_DONTWAIT") && !self.sockets.non_blocking;
+        if unread >= least || unread > 0 && (ended || is_over || !may_wait) {
             let taken = unread.min(wanted);
             if !has("MSG_PEEK") {
                 connection.read(now, taken);
@@ -283,7 +302,8 @@ impl Runner<'_> {
         if write_shut {
             ready = ready.and(Ready::OUT);
         }
-        if self.has_error() || self.sockets.uncopied.has_notes() {
+        let has_notes = self.sockets.uncopied.has_notes() || connection.stamps.has_notes();
+        if self.has_error() || has_notes {
             ready = ready.and(Ready::ERROR);
         }
         ready
@@ -305,6 +325,11 @@ impl Runner<'_> {
             writable: self.sockets.buffer.is_writable(connection),
         };
         let before = std::mem::replace(&mut self.seen, seen);
+        if seen.writable {
+            if let Some(connection) = self.connection.as_mut() {
+                connection.note_room(false, false);
+            }
+        }
         let mut news = Ready::default();
         if self.sockets.uncopied.acknowledged(una) {
             news = news.and(Ready::ERROR);

@@ -52,6 +52,9 @@ pub(super) struct Environment<'a> {
     pub(super) start_notice: Option<StartNotice>,
     /// How often a SYN is sent again.
     pub(super) syn_retries: Option<u32>,
+    /// net.ipv4.tcp_invalid_ratelimit and net.ipv4.tcp_fin_timeout.
+    pub(super) answer_pause: Duration,
+    pub(super) fin_timeout: Option<Duration>,
     /// net.ipv4.tcp_notsent_lowat.
     pub(super) lowat: u64,
     /// TCP Fast Open.
@@ -89,6 +92,8 @@ impl<'a> Environment<'a> {
             handoff_events: Vec::new(),
             start_notice: None,
             syn_retries: None,
+            answer_pause: Duration::from_millis(500),
+            fin_timeout: None,
             lowat: 0,
             fast_open: Server::default(),
             forgets: false,
@@ -389,6 +394,14 @@ impl<'a> Environment<'a> {
             Sysctl::SynRetries => match value.parse() {
                 Ok(retries @ 1..=127) => self.syn_retries = Some(retries),
                 _ => self.refuse(line, what(), "expected a whole number from 1 to 127")?,
+            },
+            Sysctl::AnswerPause => match value.parse() {
+                Ok(pause @ 0..=86_400_000) => self.answer_pause = Duration::from_millis(pause),
+                _ => self.refuse(line, what(), "expected a whole number of milliseconds")?,
+            },
+            Sysctl::FinTimeout => match value.parse() {
+                Ok(seconds @ 1..=120) => self.fin_timeout = Some(Duration::from_secs(seconds)),
+                _ => self.refuse(line, what(), "expected a whole number from 1 to 120")?,
             },
             Sysctl::NotSentLowat => match value.parse() {
                 Ok(bytes) => self.lowat = bytes,

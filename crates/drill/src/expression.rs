@@ -756,8 +756,8 @@ mod tests {
             read.map_or_else(|e| e.to_string(), |_| String::new())
         };
         assert!(said("import os").contains("x.pkt:9: the code \"import os\""));
-        assert!(said("assert tcpi_fackets == 0").contains("tcpi_fackets"));
-        assert!(said("assert tcpi_fackets == 0").contains("tcpi_snd_cwnd"));
+        assert!(said("assert tcpi_rcv_rtt == 0").contains("tcpi_rcv_rtt"));
+        assert!(said("assert tcpi_rcv_rtt == 0").contains("tcpi_snd_cwnd"));
         assert!(said("assert (1").contains("closing parenthesis"));
         assert!(said("assert 1 == 1 2").contains("\"2\""));
         assert!(said(&format!("assert {}1", "(".repeat(99))).contains("too deeply"));

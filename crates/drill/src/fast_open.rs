@@ -319,7 +319,7 @@ impl Runner<'_> {
             };
             return Ok(self.patience_over.then_some(late));
         }
-        if rest > 0 && !connection.write(&[rest], false, false) {
+        if rest > 0 && !connection.write(&[rest], (false, false), 0) {
             let what = format!("{} of {bytes} bytes", call.name);
             return self.refuse(line, what, "expected at most 100000 segments in all");
         }

@@ -17,6 +17,7 @@ mod files;
 mod handoff;
 mod icmp;
 mod lexer;
+mod options;
 mod parser;
 mod report;
 mod runner;
@@ -24,6 +25,7 @@ mod script;
 mod sockets;
 mod sysctls;
 mod tested;
+mod timestamps;
 mod value;
 
 use midflight_tcp::scheme::{Knobs, Scheme, SchemeError};

@@ -95,6 +95,10 @@ pub(super) enum Field {
     WindowLimited,
     SendScale,
     TotalRto,
+    BufferLimited,
+    OutOfOrder,
+    LastAckSent,
+    Fackets,
 }
 
 /// The fields with their names and descriptions.
@@ -273,6 +277,26 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "tcpi_total_rto",
         "expiries of the retransmission timer in total",
     ),
+    (
+        Field::BufferLimited,
+        "tcpi_sndbuf_limited",
+        "microseconds in which only the send buffer limited the sender",
+    ),
+    (
+        Field::OutOfOrder,
+        "tcpi_rcv_ooopack",
+        "segments that have arrived out of order",
+    ),
+    (
+        Field::LastAckSent,
+        "tcpi_last_ack_sent",
+        "0, as in Linux, which does not count it",
+    ),
+    (
+        Field::Fackets,
+        "tcpi_fackets",
+        "0, as in Linux, which does not count it any more",
+    ),
 ];
 
 /// The fields of `struct tcp_info` that a script may use: name and meaning.
@@ -323,6 +347,13 @@ pub(super) struct Counts {
     /// The same for the time in which only the other side's window limits the sender.
     pub(super) limited_since: Option<Instant>,
     pub(super) limited: Duration,
+    /// The same for the time in which only the send buffer limits the sender; and a write has found no room since there
+    /// was any (SOCK_NOSPACE).
+    pub(super) no_room: bool,
+    pub(super) buffer_since: Option<Instant>,
+    pub(super) buffer_limited: Duration,
+    /// Segments that have arrived out of order.
+    pub(super) out_of_order: u64,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
@@ -417,6 +448,13 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         }
         Field::SendScale => connection.scale() as f64,
         Field::TotalRto => f64::from(counts.all_timeouts),
+        Field::BufferLimited => {
+            let since = counts.buffer_since;
+            let now = since.map_or(Duration::ZERO, |since| now.since(since));
+            micros(counts.buffer_limited + now)
+        }
+        Field::LastAckSent | Field::Fackets => 0.0,
+        Field::OutOfOrder => counts.out_of_order as f64,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Runs a script statement by statement: advances time, passes segments and calls to the
 //! connection, and compares its segments with the expected ones.
 
-use midflight_endpoint::FastOpenOption;
+use std::collections::VecDeque;
+
+use midflight_endpoint::{FastOpenOption, Refusal};
 use midflight_tcp::ConfigError;
 use midflight_units::Instant;
 
@@ -13,7 +15,7 @@ use super::fast_open::{Cache, Client};
 use super::report::{value_text, DrillRun, Failure};
 use super::script::{Action, Call, Ecn, Script, SegmentSpec, Statement, When};
 use super::sockets::Sockets;
-use super::tested::{Carries, Sent, Tested};
+use super::tested::{arrival, Carries, Sent, Tested};
 use super::DrillError;
 
 /// A running script.
@@ -42,6 +44,8 @@ pub(super) struct Runner<'a> {
     /// The observed state of the connection.
     pub(super) seen: Seen,
     variables: Variables,
+    /// RSTs that answer segments of no connection.
+    strays: VecDeque<Sent>,
     /// The result of the blocked call, if it differs from the script's.
     late: Option<Failure>,
 }
@@ -77,6 +81,7 @@ impl<'a> Runner<'a> {
             patience_over: false,
             seen: Seen::default(),
             variables: Variables::new(),
+            strays: VecDeque::new(),
             late: None,
         }
     }
@@ -100,7 +105,7 @@ impl<'a> Runner<'a> {
         if run.failure.is_none() {
             run.failure = self.overdue(true);
         }
-        let unseen = self.connection.as_ref().map_or(0, |c| c.sent.len());
+        let unseen = self.strays.len() + self.connection.as_ref().map_or(0, |c| c.sent.len());
         if let (None, Some(last), 1..) = (&run.failure, script.statements.last(), unseen) {
             let sent = if unseen == 1 {
                 "1 segment that was".into()
@@ -327,8 +332,11 @@ impl<'a> Runner<'a> {
             if !self.sockets.listens {
                 return self.refuse(line, spec.to_string(), "nobody listens yet");
             }
-            if !spec.syn || spec.dot {
-                return self.refuse(line, spec.to_string(), "the first segment is S 0:0(0)");
+            if !spec.syn || spec.dot || spec.rst {
+                // A listener answers a segment of no connection (tcp_v4_send_reset()).
+                let answer = Refusal::of(&arrival(spec, None));
+                self.strays.extend(answer.map(|a| stray(self.now, a)));
+                return Ok(Ok(()));
             }
             let now = self.present();
             let queue = self.sockets.fast_open_queue;
@@ -499,7 +507,8 @@ impl<'a> Runner<'a> {
 
     fn next_sent(&mut self, line: u32, latest: Instant) -> Result<Option<Sent>, DrillError> {
         loop {
-            let sent = self.connection.as_mut().and_then(|c| c.sent.pop_front());
+            let stray = self.strays.pop_front();
+            let sent = stray.or_else(|| self.connection.as_mut()?.sent.pop_front());
             if sent.is_some() || !self.next_event(line, latest)? {
                 return Ok(sent);
             }
@@ -641,6 +650,24 @@ impl<'a> Runner<'a> {
     pub(super) fn wait_until_now(&mut self, line: u32) -> Result<(), DrillError> {
         let now = self.now;
         self.advance(line, now)
+    }
+}
+
+/// An RST that is sent now.
+fn stray(at: Instant, refusal: Refusal) -> Sent {
+    Sent {
+        at,
+        carries: Carries::Reset,
+        from: refusal.from,
+        to: refusal.from,
+        ack: refusal.ack,
+        echo: None,
+        sack_permitted: false,
+        ece: false,
+        cwr: false,
+        ect: false,
+        sack: Vec::new(),
+        fast_open: None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use midflight_endpoint::Keepalive;
 use midflight_units::{Duration, Instant};
 
 use super::buffer::SendBuffer;
@@ -42,6 +43,8 @@ pub(super) struct Sockets {
     /// `TCP_FASTOPEN`: how many connections may wait; 0 if there is no TCP Fast Open.
     pub(super) fast_open_queue: u64,
     pub(super) buffer: SendBuffer,
+    /// The byte from which timestamps count (sk_tskey).
+    pub(super) first_stamp: u64,
     /// Files and ends of pipes that were opened.
     pub(super) files: Vec<i64>,
 }
@@ -55,6 +58,8 @@ pub(super) struct Sockets {
 pub(super) struct Settings {
     pub(super) nagle: bool,
     pub(super) corked: bool,
+    /// The flags of `SO_TIMESTAMPING`.
+    pub(super) timestamping: i64,
     /// `SO_ZEROCOPY`, `TCP_INQ`.
     pub(super) zero_copy: bool,
     pub(super) reports_queue: bool,
@@ -64,8 +69,13 @@ pub(super) struct Settings {
     /// `SO_RCVBUF` and `TCP_WINDOW_CLAMP`: bytes of the window.
     pub(super) receive_buffer: Option<u64>,
     pub(super) window_clamp: Option<u64>,
-    /// `TCP_DEFER_ACCEPT`: a connection without data is not accepted.
-    pub(super) defers_accept: bool,
+    /// `TCP_DEFER_ACCEPT`: for how many seconds a connection without data is not accepted.
+    pub(super) defers_accept: u64,
+    /// `TCP_LINGER2`: how long the connection stays half closed.
+    pub(super) linger: Option<Duration>,
+    /// `SO_KEEPALIVE`, `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT`.
+    pub(super) keeps_alive: bool,
+    pub(super) keepalive: Keepalive,
     /// `TCP_SYNCNT`.
     pub(super) syn_retries: Option<u32>,
     pub(super) least_read: u64,
@@ -78,6 +88,7 @@ impl Default for Settings {
         Self {
             nagle: true,
             corked: false,
+            timestamping: 0,
             zero_copy: false,
             reports_queue: false,
             user_timeout: None,
@@ -85,11 +96,27 @@ impl Default for Settings {
             send_timeout: None,
             receive_buffer: None,
             window_clamp: None,
-            defers_accept: false,
+            defers_accept: 0,
+            linger: None,
+            keeps_alive: false,
+            keepalive: Keepalive::default(),
             syn_retries: None,
             least_read: 1,
             resets: false,
         }
+    }
+}
+
+impl Settings {
+    /// How often the response to a SYN is due again in the time of `TCP_DEFER_ACCEPT` (secs_to_retrans()).
+    pub(super) fn deferred_timeouts(&self) -> u32 {
+        let (mut timeouts, mut passed, mut timeout) = (0, 0, 1);
+        while passed < self.defers_accept && timeouts < 255 {
+            passed += timeout;
+            timeout = (timeout * 2).min(120);
+            timeouts += 1;
+        }
+        timeouts
     }
 }
 

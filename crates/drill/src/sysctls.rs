@@ -19,6 +19,10 @@ pub(super) enum Sysctl {
     Congestion,
     /// How often a SYN is sent again.
     SynRetries,
+    /// How long an answer to a segment that is not taken keeps others from being sent, and how long a connection stays
+    /// half closed after the application has closed it.
+    AnswerPause,
+    FinTimeout,
     /// A write takes no more while this many bytes are not sent.
     NotSentLowat,
     /// The bits and the keys of TCP Fast Open.
@@ -108,10 +112,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
     ("tcp_retries2", Sysctl::NoEffect(PERSISTS)),
     ("tcp_orphan_retries", Sysctl::NoEffect(PERSISTS)),
-    (
-        "tcp_fin_timeout",
-        Sysctl::NoEffect("a connection that is over is not looked at here"),
-    ),
+    ("tcp_fin_timeout", Sysctl::FinTimeout),
     ("hystart", Sysctl::Switch("cubic_linux_hystart")),
     (
         "tcp_comp_sack_nr",
@@ -122,13 +123,10 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
         "tcp_pingpong_thresh",
         Sysctl::NoEffect("an ACK waits for an answer as with 1"),
     ),
-    (
-        "tcp_invalid_ratelimit",
-        Sysctl::NoEffect("ACKs of what is not taken are not limited here"),
-    ),
+    ("tcp_invalid_ratelimit", Sysctl::AnswerPause),
     (
         "tcp_challenge_ack_limit",
-        Sysctl::NoEffect("ACKs of what is not taken are not limited here"),
+        Sysctl::NoEffect("only ACKs of a connection are limited, not those of a host"),
     ),
     (
         "tcp_syncookies",

@@ -6,7 +6,9 @@ use std::fmt;
 
 use midflight_control::signal::HandoffMark;
 use midflight_control::PathUpdate;
-use midflight_endpoint::{Arrival, Connection, Departure, FastOpen, FastOpenOption, Settings};
+use midflight_endpoint::{
+    Arrival, Connection, Departure, FastOpen, FastOpenOption, Keepalive, Settings,
+};
 use midflight_tcp::{AckOption, ConfigError, Log, SegmentOption, SenderEvent};
 use midflight_units::{Duration, Instant};
 
@@ -15,6 +17,7 @@ use super::handoff::HandoffEvent;
 use super::report::{self, Counts, Field};
 use super::script::{Ecn, Options, SegmentSpec};
 use super::sockets;
+use super::timestamps::{statistics, Stamps};
 
 /// Maximum number of timer expiries in a script.
 const MOST_TIMEOUTS: u64 = 100_000;
@@ -119,8 +122,10 @@ pub(super) struct Tested {
     /// The number of the last train that the other side measures, and the report that its next ACK carries.
     train: Option<u16>,
     report: Option<AckOption>,
+    /// Timestamps of what is sent.
+    pub(super) stamps: Stamps,
     /// Send times of segments by their timestamps in the script.
-    stamps: BTreeMap<u64, Instant>,
+    sent_stamps: BTreeMap<u64, Instant>,
 }
 
 impl Tested {
@@ -153,6 +158,10 @@ impl Tested {
                 .min(set.window_clamp.unwrap_or(u64::MAX))
                 .clamp(2 * environment.mss, 1 << 20),
             syn_retries: set.syn_retries.or(environment.syn_retries),
+            answer_pause: environment.answer_pause,
+            deferred_timeouts: set.deferred_timeouts(),
+            fin_timeout: set.linger.or(environment.fin_timeout),
+            keepalive: set.keeps_alive.then_some(set.keepalive),
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();
@@ -173,7 +182,8 @@ impl Tested {
             marks: 0,
             train: None,
             report: None,
-            stamps: BTreeMap::new(),
+            stamps: Stamps::default(),
+            sent_stamps: BTreeMap::new(),
         };
         tested.transmit();
         Ok(tested)
@@ -190,10 +200,12 @@ impl Tested {
 
     /// Sends all segments that may be sent.
     fn transmit(&mut self) {
+        let before = self.counts.data_sent;
         while let Some(departure) = self.tcp.poll_transmit(self.now) {
             self.record(&departure);
         }
         self.count_busy();
+        self.count_buffer(self.counts.data_sent > before);
         if self.tcp.sender().is_stuck() {
             let what = format!("a sender that stalled at {}", self.now);
             let why = "it has data to send, but no timer runs: a bug of one of its parts";
@@ -224,6 +236,29 @@ impl Tested {
         }
     }
 
+    /// A write has found no room for all of its data, or there is room again (tcp_check_space()).
+    pub(super) fn note_room(&mut self, is_full: bool, has_pushed: bool) {
+        self.counts.no_room = is_full;
+        self.count_buffer(has_pushed);
+    }
+
+    /// The time in which only the send buffer keeps data from being sent (tcp_cwnd_validate(),
+    /// TCP_CHRONO_SNDBUF_LIMITED).
+    fn count_buffer(&mut self, has_sent: bool) {
+        let view = self.tcp.sender().view();
+        let has_room = (view.flight_size() as f64) < view.cwnd.floor();
+        let begins = has_sent && self.tcp.unsent_bytes() == 0 && has_room;
+        let is_limited = self.counts.no_room && (self.counts.buffer_since.is_some() || begins);
+        match self.counts.buffer_since {
+            Some(since) if !is_limited => {
+                self.counts.buffer_limited = self.counts.buffer_limited + self.now.since(since);
+                self.counts.buffer_since = None;
+            }
+            None if is_limited => self.counts.buffer_since = Some(self.now),
+            _ => {}
+        }
+    }
+
     fn record(&mut self, departure: &Departure) {
         let &Departure {
             syn, rst, from, to, ..
@@ -243,9 +278,13 @@ impl Tested {
             self.train = Some(mark.number);
         }
         self.counts.sent += 1;
-        self.counts.syns += u32::from(syn);
         self.counts.data_sent += u64::from(to > from);
         self.counts.retransmitted += u64::from(departure.retransmission);
+        if !self.stamps.is_idle() && to > from {
+            let (values, queued) = self.statistics();
+            self.stamps.sent(now, (from, to), &values, queued);
+        }
+        self.counts.syns += u32::from(syn);
         self.sent.push_back(Sent {
             at: self.now,
             carries: match (syn, rst) {
@@ -268,7 +307,12 @@ impl Tested {
 
     /// The application writes packets. Only the last may take more data; with `more` it is held back,
     /// with `ends` it also ends. Returns false if that exceeds the limits of a script.
-    pub(super) fn write(&mut self, packets: &[u64], more: bool, ends: bool) -> bool {
+    pub(super) fn write(
+        &mut self,
+        packets: &[u64],
+        (more, ends): (bool, bool),
+        stamps: i64,
+    ) -> bool {
         let stream = self.tcp.stream();
         let bytes: u64 = packets.iter().sum();
         if bytes / stream.mss() + stream.segments_end() > MOST_SEGMENTS {
@@ -281,8 +325,21 @@ impl Tested {
                 self.tcp.end_record();
             }
         }
+        let sent = self.sent_bytes();
+        self.stamps.write(self.tcp.stream().end(), sent, stamps);
         self.transmit();
         true
+    }
+
+    /// One past the last byte that has been sent.
+    fn sent_bytes(&self) -> u64 {
+        self.tcp.stream().byte_of(self.tcp.sender().view().snd_max)
+    }
+
+    /// The values in a note of a timestamp, and the bytes that are not acknowledged.
+    fn statistics(&self) -> (Vec<f64>, u64) {
+        let values = statistics().map(|field| self.value(field));
+        (values.collect(), self.tcp.unacknowledged_bytes())
     }
 
     /// The application has read.
@@ -294,6 +351,12 @@ impl Tested {
     /// The application wants ACKs at once or delayed ones.
     pub(super) fn set_quick_acks(&mut self, quick: bool) {
         self.tcp.set_quick_acks(self.now, quick);
+        self.transmit();
+    }
+
+    /// When the connection is probed while nothing arrives.
+    pub(super) fn set_keepalive(&mut self, keepalive: Option<Keepalive>) {
+        self.tcp.set_keepalive(self.now, keepalive);
         self.transmit();
     }
 
@@ -454,6 +517,7 @@ impl Tested {
         if spec.to > spec.from && !spec.syn {
             self.counts.data_received += 1;
             self.counts.last_data_received = Some(self.now);
+            self.counts.out_of_order += u64::from(spec.from > self.tcp.received());
         }
         if spec.dot {
             self.counts.last_ack_received = Some(self.now);
@@ -463,8 +527,21 @@ impl Tested {
         if segment.ack.is_some() && !segment.syn {
             segment.option = self.report.take().unwrap_or_default();
         }
+        let before = (!self.stamps.is_idle()).then(|| self.statistics().0);
         self.tcp.on_segment(self.now, &segment, &mut self.reports)?;
         self.last = Some(segment);
+        if let Some(mut values) = before {
+            // tcp_clean_rtx_queue() makes the notes before it takes the RTT and grows the window.
+            let acknowledged = self.tcp.sender().view().snd_una;
+            let una = self.tcp.stream().byte_of(acknowledged);
+            for (value, field) in values.iter_mut().zip(statistics()) {
+                if field == Field::Delivered || field == Field::BusyTime {
+                    *value = self.value(field);
+                }
+            }
+            let queued = self.tcp.unacknowledged_bytes();
+            self.stamps.acknowledged(self.now, una, &values, queued);
+        }
         if self.reports.undone {
             self.counts.loss_point = 0;
         }
@@ -487,10 +564,10 @@ impl Tested {
     /// The send time of the segment whose timestamp has this value in the script: from the script's
     /// lines, or computed by the tick from the first of them.
     fn sent_at(&self, value: u64, tick: Duration) -> Option<Instant> {
-        if let Some(&at) = self.stamps.get(&value) {
+        if let Some(&at) = self.sent_stamps.get(&value) {
             return Some(at);
         }
-        let (&first, &at) = self.stamps.first_key_value()?;
+        let (&first, &at) = self.sent_stamps.first_key_value()?;
         let later = at + tick * value.checked_sub(first)?;
         (later <= self.now).then_some(later)
     }
@@ -505,7 +582,7 @@ impl Tested {
     ) -> Result<(), String> {
         let off = |a: Instant, b: Instant| a.since(b).max(b.since(a)) > environment.tolerance;
         if environment.timestamps_compared {
-            let known = self.stamps.first_key_value();
+            let known = self.sent_stamps.first_key_value();
             if let Some((&first, &start)) = known {
                 let ticks = at.since(start).as_nanos() / environment.timestamp_tick.as_nanos();
                 let should = start + environment.timestamp_tick * value.saturating_sub(first);
@@ -514,12 +591,12 @@ impl Tested {
                 }
             }
         }
-        match self.stamps.get(&value) {
+        match self.sent_stamps.get(&value) {
             Some(&other) if off(other, at) => Err(format!(
                 "another value, as TS val {value} was that of a segment sent at {other}"
             )),
             _ => {
-                self.stamps.insert(value, at);
+                self.sent_stamps.insert(value, at);
                 Ok(())
             }
         }
@@ -548,7 +625,7 @@ impl Tested {
 }
 
 /// A segment of the script, which echoes the timestamp of the segment sent at `echo`.
-fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
+pub(super) fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
     let Options {
         mss,
         window_scale,
