@@ -12,7 +12,7 @@ the other axes are the sample.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -27,7 +27,19 @@ from midflight.percentiles import PERCENTILES, percentile_rows
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
 from midflight.run_tables import measures_of, plain_text
 
-__all__ = ["METRICS", "Comparison", "Group", "Tails", "compare", "groups", "read_flows"]
+__all__ = [
+    "METRICS",
+    "SEED",
+    "Chance",
+    "Comparison",
+    "Group",
+    "Tails",
+    "compare",
+    "groups",
+    "read_flows",
+    "sample_places",
+    "unit_means",
+]
 
 #: The axis with values that select different random numbers, like different runs.
 SEED = "seed"
@@ -182,7 +194,6 @@ def groups(
     rest = [axis for axis in axes if axis not in by]
     workload = WORKLOAD_OF.get(metric)
     chance = Chance(axes)
-    drawn_by = [*(i for i, axis in enumerate(rest) if axis == SEED), len(rest)]
     for row in percentile_rows(rows, metric) if metric in PERCENTILES else rows:
         if row["moves"] != "1" or (workload and row.get("workload") != workload):
             continue
@@ -195,9 +206,18 @@ def groups(
         chance.note(row)
     for group in found.values():
         group.by_chance = chance.is_there
-        places = range(len(rest) + 1)
-        group.sample = tuple(i for i in places if (i in drawn_by) == chance.is_there)
+        group.sample = sample_places(rest, by_chance=chance.is_there)
     return list(found.values())
+
+
+def sample_places(rest: Sequence[str], *, by_chance: bool) -> tuple[int, ...]:
+    """Return the places in `(*rest, run)` of what tells independent samples apart.
+
+    `rest` are the axes that are pooled. If runs differ `by_chance`, samples are runs: the seed and
+    the number of the run. Otherwise they are the values of the other axes.
+    """
+    drawn_by = {*(i for i, axis in enumerate(rest) if axis == SEED), len(rest)}
+    return tuple(i for i in range(len(rest) + 1) if (i in drawn_by) == by_chance)
 
 
 class Chance:
@@ -205,13 +225,23 @@ class Chance:
 
     def __init__(self, axes: Sequence[str]) -> None:
         self.axes = [axis for axis in axes if axis != SEED]
-        self.first: dict[tuple[str, ...], str] = {}
+        self.first: dict[tuple[str, ...], Hashable] = {}
         self.is_there = False
 
     def note(self, row: Mapping[str, str]) -> None:
-        if not self.is_there:
-            same = tuple(row[axis] for axis in self.axes)
-            self.is_there = self.first.setdefault(same, row["digest"]) != row["digest"]
+        """Note a row of a run; without a digest all its columns tell whether it differs."""
+        if self.is_there:
+            return
+        same = tuple(row[axis] for axis in self.axes)
+        what: Hashable = row.get("digest")
+        if what is None:
+            same = (*same, row.get("flow", ""), row.get("phase", ""))
+            what = tuple(cell for name, cell in row.items() if name not in _NUMBERS)
+        self.is_there = self.first.setdefault(same, what) != what
+
+
+#: Columns that number the runs.
+_NUMBERS = ("cell", "run", SEED)
 
 
 def compare(
@@ -243,7 +273,8 @@ def compare(
         early = group.early | against.early
         met = {key: pair for key, pair in pairs.items() if key not in early}
         whole = {key: pair for key, pair in met.items() if np.isfinite(pair).all()}
-        mine, theirs = unit_means(group, whole)
+        keyed = ((tuple(key[i] for i in group.sample), pair) for key, pair in whole.items())
+        mine, theirs = unit_means(keyed).reshape(-1, 2).T
         difference = difference_ci(mine, theirs)
         ratio = ratio_ci(mine, theirs)
         found.append(
@@ -268,14 +299,15 @@ def compare(
 
 
 def unit_means(
-    group: Group, pairs: Mapping[tuple[str, ...], tuple[float, float]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the means of both sides over the pairs of each independent sample."""
-    units: dict[tuple[str, ...], list[tuple[float, float]]] = {}
-    for key, pair in pairs.items():
-        units.setdefault(tuple(key[i] for i in group.sample), []).append(pair)
-    means = np.array([np.mean(one, axis=0) for one in units.values()]).reshape(-1, 2)
-    return means[:, 0], means[:, 1]
+    keyed: Iterable[tuple[Hashable, float | tuple[float, float]]],
+) -> NDArray[np.float64]:
+    """Return the mean of the values, or of both sides of the pairs, of each independent sample,
+    which the keys identify.
+    """
+    units: dict[Hashable, list[float | tuple[float, float]]] = {}
+    for key, value in keyed:
+        units.setdefault(key, []).append(value)
+    return np.array([np.mean(one, axis=0) for one in units.values()], dtype=float)
 
 
 def main_metrics(rows: Iterator[dict[str, str]]) -> list[str]:

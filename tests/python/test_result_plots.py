@@ -15,7 +15,7 @@ import midflight
 from midflight.cli import main
 from midflight.plot.axis import axis_data, axis_figure, pooled_axes, read_columns
 from midflight.plot.names import column_name
-from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of
+from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.style import SERIES, looks_of
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
@@ -109,10 +109,85 @@ def test_comparisons_have_intervals_of_their_own(swept: Path) -> None:
         found = float(row["high"])
         assert found == pytest.approx(high / 1e9)
 
+    assert {(row["over"], row["samples"], row["pairs"]) for row in rows} == {("runs", "3", "3")}
+
+
+def instants_of_runs(runs: int) -> dict[str, list[Any]]:
+    """Runs with values 0, 1, 2, ... at three instants, which add tens; and their digests."""
+    each = [(run, at) for run in range(runs) for at in range(3)]
+    return {
+        "handoffs.0.at": [f"{at} s" for _, at in each],
+        "a.x": ["1"] * len(each),
+        "run": [run for run, _ in each],
+        "sent": [float(10 * at + run) for run, at in each],
+        "digest": [str(each_one) for each_one in each],
+    }
+
+
+def interval_of(columns: Any, **how: Any) -> tuple[Any, list[dict[Any, Any]]]:
+    data = spread_of(columns, "interval", value="sent", x="a.x", **how)
+    head, *rows = spread_rows(data)
+    return data, [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_the_instants_of_a_run_are_one_sample() -> None:
+    """As in a comparison: they share the run's random numbers."""
+    columns = instants_of_runs(4)
+    data, (row,) = interval_of(columns)
+    mean, half = mean_ci([10.0, 11.0, 12.0, 13.0])
+    assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
+    assert (row["over"], row["samples"], row["values"]) == ("runs", 4, 12)
+    assert data.detail == "means and their 95 % confidence intervals over 4 runs"
+    said = [one.get_text() for one in spread_figure(data).axes[0].texts]
+    assert said == [data.detail]
+    # So it is in a table without digests, such as phases.csv, and by seeds.
+    without = {name: column for name, column in columns.items() if name != "digest"}
+    by_seed = {("seed" if name == "run" else name): column for name, column in without.items()}
+    for other in (without, by_seed):
+        assert interval_of(other)[1] == [row]
+    # Instants that are told apart are not averaged.
+    apart = interval_of(columns, by=["handoffs.0.at"])[1]
+    assert [(one["samples"], one["values"]) for one in apart] == [(4, 4)] * 3
+
+
+def test_without_chance_an_interval_is_over_the_other_axes() -> None:
+    columns = instants_of_runs(1)
+    data, (row,) = interval_of(columns)
+    mean, half = mean_ci([0.0, 10.0, 20.0])
+    assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
+    assert (row["over"], row["samples"]) == ("axes", 3)
+    assert data.detail.endswith("over 3 values of instant of the handoff, not over chance")
+    # Runs that are all the same are no evidence.
+    twice = {name: [*column, *column] for name, column in columns.items()}
+    twice["run"] = [0, 0, 0, 1, 1, 1]
+    assert interval_of(twice)[1][0]["samples"] == 3
+
+
+def test_one_sample_has_no_interval_and_the_figure_says_why() -> None:
+    columns = instants_of_runs(2)
+    data, rows = interval_of(columns, by=["run"])
+    # Each run is a line, and its instants are a sample of instants.
+    assert [one["samples"] for one in rows] == [1, 1]
+    assert all(np.isnan(one["low"]) for one in rows)
+    assert data.detail == "means; no confidence intervals, as each is of one run"
+    kept = {"run": "0", "handoffs.0.at": "1 s"}
+    data, (row,) = interval_of(columns, where=kept)
+    assert (row["mean"], row["samples"], row["values"]) == (10.0, 1, 1)
+    assert data.detail == "means; no confidence intervals, as each is of one sample"
+
+
+def test_in_a_table_without_runs_each_row_is_a_sample() -> None:
+    data, (row,) = interval_of({"a.x": ["1"] * 3, "sent": [1.0, 2.0, 6.0]})
+    assert (row["over"], row["samples"], row["mean"]) == ("values", 3, 3.0)
+    assert data.detail.endswith("over 3 values")
+    columns = {"a.x": ["1", "1", "2"], "sent": [1.0, 2.0, 6.0]}
+    assert interval_of(columns)[0].detail.endswith("1 to 2 values; none where there is only one value")
+
 
 def test_a_comparison_names_the_axis_that_it_compares(swept: Path) -> None:
     columns = read_columns(swept / "comparison.csv", "ratio")
     data = spread_of(columns, "interval", value="ratio", x="handoffs.0.gap", by=["value"])
+    assert data.detail == "ratios of means and their 95 % confidence intervals over 3 runs"
     assert data.lines_title == "Scheme of download"
     assert data.measure == ("ratio", "%")
 

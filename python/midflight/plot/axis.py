@@ -35,6 +35,7 @@ from midflight.plot.style import (
 from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
 from midflight.run_tables import plain_text
+from midflight.sweep_results import SEED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AxisData",
     "Columns",
+    "axes_of",
     "axis_data",
     "axis_figure",
     "axis_places",
@@ -343,6 +345,21 @@ def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -
     return rows
 
 
+#: Keys of a scenario that are no tables, and can be axes.
+_PLAIN_KEYS = ("agent", "end", "packets", "profile", "seed", "stop")
+
+
+def axes_of(columns: Columns) -> list[str]:
+    """Return the columns of a table that are axes of a sweep, without their numbers."""
+
+    def is_number(name: str) -> bool:
+        axis, _, unit = name.rpartition("_")
+        return bool(unit) and axis in columns
+
+    keys = (name for name in columns if "." in name or name in _PLAIN_KEYS)
+    return [name for name in keys if not is_number(name)]
+
+
 def pooled_axes(
     columns: Mapping[str, Sequence[Any]],
     measured: str,
@@ -362,19 +379,12 @@ def pooled_axes(
     # Beside an axis stand its numbers, as handoffs.0.gap_ns.
     shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
     found = []
-    for name, column in columns.items():
-        axis, _, unit = name.rpartition("_")
-        is_number = bool(unit) and axis in columns
-        if (
-            not ("." in name or name == "profile")
-            or name.endswith(".at")
-            or is_number
-            or name in shown
-        ):
+    for name in axes_of(columns):
+        if name.endswith(".at") or name in (*shown, SEED, measured):
             continue
         values: dict[tuple[str, ...], set[str]] = {}
         for point, row in zip(points, rows, strict=True):
-            values.setdefault(point, set()).add(str(column[row]))
+            values.setdefault(point, set()).add(str(columns[name][row]))
         count = max(map(len, values.values()), default=0)
         if count > 1:
             found.append((name, count))

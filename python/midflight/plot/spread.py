@@ -35,6 +35,7 @@ from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.room import plain_log
+from midflight.plot.samples import interval_words, sampling
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -47,6 +48,7 @@ from midflight.plot.style import (
 )
 from midflight.refusal import refusal
 from midflight.results import mean_ci, quantile
+from midflight.sweep_results import unit_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,17 +68,16 @@ _MOST_STEPS = 4000
 _WIDE = 12
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-#: What the marks of a kind are.
-_DETAILS: Mapping[str, str] = {
-    "box": "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %",
-    "interval": "means and their 95 % confidence intervals",
-}
+#: What the marks of boxes are.
+_BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
 
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
-_ENDS: Mapping[str, tuple[str, str] | str] = {
+_ENDS: Mapping[str, Sequence[str]] = {
     "ratio": ("ratio_low", "ratio_high"),
-    "difference": "half_width",
+    "difference": ("half_width",),
 }
+#: What they are, above the figure.
+_COMPARED: Mapping[str, str] = {"ratio": "ratios of means", "difference": "mean differences"}
 
 Row: TypeAlias = Sequence[object]
 
@@ -88,9 +89,12 @@ class Group:
     label: str
     x: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    #: Of intervals: one value, a mean, for each independent sample.
     values: list[list[float]] = field(default_factory=list)
     #: Of a comparison: the ends of its intervals.
     ends: list[tuple[float, float]] = field(default_factory=list)
+    #: Of intervals: the number of samples, and of the values or pairs in their means.
+    counts: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,9 @@ class Spread:
     is_time: bool = False
     #: The name of the counted objects, in a table.
     counted: str = "runs"
+    #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
+    detail: str = ""
+    over: str = ""
     #: For a table: the columns of the axes and of the measurement, and the units of their values.
     axes: Sequence[tuple[str, str]] = ()
     measure: tuple[str, str] = ("", "")
@@ -143,9 +150,11 @@ def plot_spread(
 
     `kind` is "cdf" (the share of runs with at most a value, a line for each value of `by`), "box"
     (5, 25, 50, 75 and 95 % of the values at each `x`), "interval" (means at each `x` with their 95
-    % confidence intervals) or "heatmap" (medians over `x` and `y`). `value` is the measurement. For
-    a `comparison.csv` its own intervals are drawn, and `value` is "ratio" or "difference". The
-    other arguments are those of `plot_axis` and `plot_over_time`.
+    % confidence intervals) or "heatmap" (medians over `x` and `y`). `value` is the measurement. The
+    samples of intervals are those of a comparison: where runs differ in their random numbers, the
+    values of each run, at its instants and on its links, are averaged first. For a `comparison.csv`
+    its own intervals are drawn, and `value` is "ratio" or "difference". The other arguments are
+    those of `plot_axis` and `plot_over_time`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
@@ -228,7 +237,6 @@ def _lines(
             accepted=f"up to {len(SERIES)} lines",
         )
     title, unit, scale = _measured(columns, rows, value)
-    ends = _ENDS.get(value) if kind == "interval" else None
     places, categories, x_unit = {"": 0.0}, None, ""
     if x is not None:
         places, categories, x_unit = axis_places(ordered(columns, rows, x, kept), x)
@@ -237,6 +245,10 @@ def _lines(
             texts = sorted(places, key=places.__getitem__)
             categories = list(dict.fromkeys(f"{places[one]:g}" for one in texts))
             places = {one: float(categories.index(f"{places[one]:g}")) for one in texts}
+    is_compared = kind == "interval" and {*_ENDS.get(value, ("",))} <= {*columns}
+    sampled = None
+    if kind == "interval" and not is_compared:
+        sampled = sampling(columns, rows, value, [*by, str(x)])
     groups = []
     for key in filter(keys.__contains__, product(*orders)):
         alone = one_line_name(columns, rows, x or "", kept)
@@ -245,27 +257,34 @@ def _lines(
         for row in keys[key]:
             found.setdefault(text_of(columns[x][row]) if x else "", []).append(row)
         for text in sorted(found, key=places.__getitem__):
-            each = [scale * shown_number(columns[value][row], value) for row in found[text]]
-            place = places[text]
+            mine, place = found[text], places[text]
+            each = [scale * shown_number(columns[value][row], value) for row in mine]
             group.x.append(place)
             group.names.append(f"{place:.12g}" if categories is None else categories[int(place)])
+            if sampled is not None:
+                keyed = zip(map(sampled.key, mine), each, strict=True)
+                known = [one for one in keyed if not math.isnan(one[1])]
+                each = unit_means(known).tolist()
+                group.counts.append((len(each), len(known)))
+            elif is_compared:
+                if len(mine) > 1:
+                    raise refusal(
+                        f"{len(mine)} comparisons are at the same place of {x}; tell them apart "
+                        "with --by or --where",
+                        name="--by",
+                        value=by,
+                        accepted="columns that tell the comparisons apart",
+                    )
+                group.ends.append(_ends(columns, mine[0], value, scale))
+                group.counts.append(_counts(columns, mine[0]))
             group.values.append(each)
-            if isinstance(ends, str):
-                if ends in columns:
-                    half = scale * shown_number(columns[ends][found[text][0]], ends)
-                    group.ends.append((each[0] - half, each[0] + half))
-            elif ends is not None and ends[0] in columns:
-                low, high = (shown_number(columns[one][found[text][0]], one) for one in ends)
-                group.ends.append((scale * low, scale * high))
-            if group.ends and len(each) > 1:
-                raise refusal(
-                    f"{len(each)} comparisons are at the same place of {x}; tell them apart with "
-                    "--by or --where",
-                    name="--by",
-                    value=by,
-                    accepted="columns that tell the comparisons apart",
-                )
         groups.append(group)
+    over, detail = "", _BOXES if kind == "box" else ""
+    if kind == "interval":
+        counts = [samples for group in groups for samples, _ in group.counts]
+        over = _over(columns, rows) if sampled is None else sampled.over
+        axes = None if sampled is None else sampled.axes
+        detail = interval_words(_COMPARED[value] if is_compared else "means", over, counts, axes)
     shares = kind == "cdf"
     return Spread(
         kind,
@@ -278,7 +297,31 @@ def _lines(
         axes=[] if x is None else [(x, x_unit)],
         measure=(value, unit),
         is_wide=shares and is_wide([group.values[0] for group in groups if group.values]),
+        detail=detail,
+        over=over,
+        counted="pairs" if is_compared else "values" if kind == "interval" else "runs",
     )
+
+
+def _ends(columns: Columns, row: int, value: str, scale: float) -> tuple[float, float]:
+    """The ends of the interval of a comparison."""
+    first, *others = (scale * shown_number(columns[one][row], one) for one in _ENDS[value])
+    if others:
+        return first, others[0]
+    middle = scale * shown_number(columns[value][row], value)
+    return middle - first, middle + first
+
+
+def _counts(columns: Columns, row: int) -> tuple[int, int]:
+    """The samples and the pairs of a comparison; 0 where the table does not have them."""
+    samples, pairs = (columns[one][row] if one in columns else 0 for one in ("samples", "pairs"))
+    return int(samples), int(pairs)
+
+
+def _over(columns: Columns, rows: Sequence[int]) -> str:
+    """What the samples of comparisons are; "" if it is not known or not the same for all."""
+    kinds = {text_of(columns["over"][row]) for row in rows} if "over" in columns else {""}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:
@@ -370,7 +413,7 @@ def _quantiles(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _interval(group: Group, place: int) -> tuple[float, float, float]:
-    """A mean and the ends of its interval; nan without one."""
+    """A mean of samples and the ends of its interval; nan without one."""
     known = _known(group.values[place])
     if group.ends:
         return known[0] if known else math.nan, *group.ends[place]
@@ -397,13 +440,19 @@ def spread_rows(data: Spread) -> Iterator[Row]:
                 named = (name, x_unit, group.label, y_unit, *data.measure)
                 yield (*named, median, len(values))
         return
-    head = ("p5", "p25", "median", "p75", "p95") if data.kind == "box" else ("mean", "low", "high")
     (x, x_unit), *_ = data.axes
-    yield ("line", x, "x_unit", "measure", "unit", *head, "runs")
+    start: Row = ("line", x, "x_unit", "measure", "unit")
+    if data.kind == "box":
+        yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
+    else:
+        yield (*start, "mean", "low", "high", "over", "samples", data.counted)
     for group in data.groups:
         for place, values in enumerate(group.values):
-            of = _quantiles(data, values) if data.kind == "box" else _interval(group, place)
-            yield (group.label, group.names[place], x_unit, *data.measure, *of, len(values))
+            start = (group.label, group.names[place], x_unit, *data.measure)
+            if data.kind == "box":
+                yield (*start, *_quantiles(data, values), len(values))
+            else:
+                yield (*start, *_interval(group, place), data.over, *group.counts[place])
 
 
 def spread_figure(
@@ -434,9 +483,7 @@ def spread_figure(
             x_title = x_title.removesuffix(")") + (", log)" if has_unit else " (log)")
         y_title = data.y_title if ylabel is None else ylabel
         above = "\n".join(filter(None, (title, data.remark))) or None
-        label_axes(
-            figure, axes, x_title, y_title, above, data.lines_title, _DETAILS.get(data.kind, "")
-        )
+        label_axes(figure, axes, x_title, y_title, above, data.lines_title, data.detail)
     return figure
 
 
