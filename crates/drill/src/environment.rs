@@ -52,6 +52,8 @@ pub(super) struct Environment<'a> {
     pub(super) start_notice: Option<StartNotice>,
     /// How often a SYN is sent again.
     pub(super) syn_retries: Option<u32>,
+    /// Tails are probed (net.ipv4.tcp_early_retrans).
+    pub(super) tail_probes: bool,
     /// net.ipv4.tcp_invalid_ratelimit and net.ipv4.tcp_fin_timeout.
     pub(super) answer_pause: Duration,
     pub(super) fin_timeout: Option<Duration>,
@@ -92,6 +94,7 @@ impl<'a> Environment<'a> {
             handoff_events: Vec::new(),
             start_notice: None,
             syn_retries: None,
+            tail_probes: true,
             answer_pause: Duration::from_millis(500),
             fin_timeout: None,
             lowat: 0,
@@ -360,7 +363,6 @@ impl<'a> Environment<'a> {
                 let why = format!("the sender has no {has_not}; expected {name}={}", values[0]);
                 self.refuse(line, what(), &why)?;
             }
-            Sysctl::Without(..) => {}
             Sysctl::NoEffect(why) => self.note(line, format!("{name} has no effect: {why}")),
             Sysctl::OfLinux(own, others, what_it_is) => {
                 let values = if self.is_linux() { own } else { others };
@@ -391,6 +393,17 @@ impl<'a> Environment<'a> {
                     _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
                 };
             }
+            // tcp_schedule_loss_probe().
+            Sysctl::TailProbes if self.is_linux() => match value {
+                "0" | "1" | "2" => self.tail_probes = false,
+                "3" | "4" => self.tail_probes = true,
+                _ => self.refuse(line, what(), "expected a whole number from 0 to 4")?,
+            },
+            Sysctl::TailProbes if value != "0" => {
+                let why = "the sender has no early retransmit and tail loss probes; expected tcp_early_retrans=0";
+                self.refuse(line, what(), why)?;
+            }
+            Sysctl::Without(..) | Sysctl::TailProbes => {}
             Sysctl::SynRetries => match value.parse() {
                 Ok(retries @ 1..=127) => self.syn_retries = Some(retries),
                 _ => self.refuse(line, what(), "expected a whole number from 1 to 127")?,
@@ -513,6 +526,12 @@ impl<'a> Environment<'a> {
         let own = self.built.profile.parts.congestion.info().name;
         if name == own || name == self.congestion_name() {
             return Ok(());
+        }
+        let of_linux = format!("{name}-linux");
+        let is_known = CONGESTION_CONTROLLERS.iter().any(|c| c.name == of_linux);
+        if is_known && own.ends_with("-linux") {
+            let what = format!("the congestion control \"{name}\"");
+            return self.set(line, &what, "congestion", &of_linux);
         }
         let known: Vec<_> = CONGESTION_CONTROLLERS.iter().map(|c| c.name).collect();
         let why = if known.contains(&name) {

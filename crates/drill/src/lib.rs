@@ -9,6 +9,7 @@
 
 mod buffer;
 mod call;
+mod code;
 mod data;
 mod environment;
 mod expression;

@@ -175,6 +175,10 @@ impl Runner<'_> {
         if option == "TCP_CONGESTION" {
             let name = argument(call, 3).trim_matches(['[', ']', '"']);
             self.environment.congestion(line, name)?;
+            let chosen = self.environment.built.profile.parts.congestion;
+            if let Some(connection) = self.connection.as_mut().filter(|_| is_connection) {
+                connection.set_congestion(&chosen);
+            }
             return Ok(Ok(0));
         }
         if matches!(option, "SO_RCVTIMEO" | "SO_SNDTIMEO" | "SO_LINGER") {

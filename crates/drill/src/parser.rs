@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use midflight_units::Duration;
 
-use super::expression::read_code;
+use super::code::read_code;
 use super::icmp::Icmp;
 use super::lexer::{lex, Lexeme, Token};
 use super::script::{Action, Call, Ecn, Options, Script, SegmentSpec, Statement, When};

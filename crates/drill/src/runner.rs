@@ -8,9 +8,10 @@ use midflight_tcp::ConfigError;
 use midflight_units::Instant;
 
 use super::call::held_against;
+use super::code::Step;
 use super::data::Seen;
 use super::environment::Environment;
-use super::expression::{Check, Step, Variables, Verdict};
+use super::expression::{Check, Variables};
 use super::fast_open::{Cache, Client};
 use super::report::{value_text, DrillRun, Failure};
 use super::script::{Action, Call, Ecn, Script, SegmentSpec, Statement, When};
@@ -603,32 +604,59 @@ impl<'a> Runner<'a> {
             When::After(from, until) if from == until => self.base + from,
             _ => self.present(),
         };
+        self.steps(steps)
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<Outcome, DrillError> {
         for step in steps {
-            let (Step::Check(check) | Step::Keep(_, check)) = step;
-            let Some(connection) = &self.connection else {
-                let what = format!("\"{}\"", check.text);
-                return self.refuse(check.line, what, "there is no connection yet");
-            };
-            let value = |field| connection.value(field);
-            let verdict = match step {
-                Step::Check(check) => check.verdict(value, &self.variables),
-                Step::Keep(name, check) => match check.value(value, &self.variables) {
+            let outcome = match step {
+                Step::Check(check) => match self.value_of(check)? {
+                    value @ (None | Some(0.0)) => self.missed(check, value),
+                    Some(_) => Ok(()),
+                },
+                Step::Keep(name, check) => match self.value_of(check)? {
                     Some(number) => {
                         self.variables.insert(name.clone(), number);
-                        Verdict::Holds
+                        Ok(())
                     }
-                    None => Verdict::DividesByZero,
+                    None => self.missed(check, None),
                 },
+                Step::If(branches) => self.branch(branches)?,
             };
-            if verdict != Verdict::Holds {
-                return Ok(self.missed(check, verdict));
+            if outcome.is_err() {
+                return Ok(outcome);
             }
         }
         Ok(Ok(()))
     }
 
+    /// The steps of the first branch whose condition holds.
+    fn branch(&mut self, branches: &[(Option<Check>, Vec<Step>)]) -> Result<Outcome, DrillError> {
+        for (condition, steps) in branches {
+            let value = match condition {
+                None => Some(1.0),
+                Some(check) => self.value_of(check)?,
+            };
+            match (value, condition) {
+                (Some(0.0), _) => {}
+                (None, Some(check)) => return Ok(self.missed(check, None)),
+                _ => return self.steps(steps),
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// The value of an expression; none if it divides by zero.
+    fn value_of(&self, check: &Check) -> Result<Option<f64>, DrillError> {
+        let Some(connection) = &self.connection else {
+            let what = format!("\"{}\"", check.text);
+            return self.refuse(check.line, what, "there is no connection yet");
+        };
+        Ok(check.value(|field| connection.value(field), &self.variables))
+    }
+
     /// The expectation of a failed assertion, and the value found.
-    fn missed(&mut self, check: &Check, verdict: Verdict) -> Outcome {
+    fn missed(&mut self, check: &Check, found: Option<f64>) -> Outcome {
         let connection = self.connection.as_ref();
         let value = |field| connection.map_or(0.0, |c| c.value(field));
         let mut seen: Vec<_> = check
@@ -636,7 +664,7 @@ impl<'a> Runner<'a> {
             .iter()
             .map(|&f| value_text(f, value(f)))
             .collect();
-        if verdict == Verdict::DividesByZero {
+        if found.is_none() {
             seen.push("division by zero".into());
         } else if seen.is_empty() {
             seen.push("it does not hold, whatever the sender does".into());

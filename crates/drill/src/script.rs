@@ -4,7 +4,7 @@ use std::fmt;
 
 use midflight_units::Duration;
 
-use super::expression::Step;
+use super::code::Step;
 use super::icmp::Icmp;
 use super::value::Value;
 

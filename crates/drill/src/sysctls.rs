@@ -30,6 +30,8 @@ pub(super) enum Sysctl {
     FastOpenKey,
     /// Explicit congestion notification.
     Ecn,
+    /// Tail loss probes.
+    TailProbes,
     /// Linux always has it; other senders do not have it, and accept only these values.
     OfLinux(
         &'static [&'static str],
@@ -54,10 +56,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_rto_min_us", Sysctl::Setting("min_rto", "us")),
     ("tcp_rto_max_ms", Sysctl::Setting("max_rto", "ms")),
     ("tcp_congestion_control", Sysctl::Congestion),
-    (
-        "tcp_early_retrans",
-        Sysctl::OfLinux(&["3", "4"], &["0"], "early retransmit and tail loss probes"),
-    ),
+    ("tcp_early_retrans", Sysctl::TailProbes),
     ("tcp_recovery", Sysctl::OfLinux(&["1"], &["0"], "RACK")),
     (
         "tcp_fack",

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use midflight_control::congestion::AnyCongestion;
 use midflight_control::signal::HandoffMark;
 use midflight_control::PathUpdate;
 use midflight_endpoint::{
@@ -158,6 +159,7 @@ impl Tested {
                 .min(set.window_clamp.unwrap_or(u64::MAX))
                 .clamp(2 * environment.mss, 1 << 20),
             syn_retries: set.syn_retries.or(environment.syn_retries),
+            tail_probes: environment.tail_probes,
             answer_pause: environment.answer_pause,
             deferred_timeouts: set.deferred_timeouts(),
             fin_timeout: set.linger.or(environment.fin_timeout),
@@ -351,6 +353,12 @@ impl Tested {
     /// The application wants ACKs at once or delayed ones.
     pub(super) fn set_quick_acks(&mut self, quick: bool) {
         self.tcp.set_quick_acks(self.now, quick);
+        self.transmit();
+    }
+
+    /// The application chooses another congestion controller.
+    pub(super) fn set_congestion(&mut self, congestion: &AnyCongestion) {
+        self.tcp.set_congestion(congestion);
         self.transmit();
     }
 

@@ -47,6 +47,8 @@ pub(crate) trait LossRecovery {
     fn on_early_open(&mut self) {}
     /// The SYN answers another one.
     fn on_passive_open(&mut self) {}
+    /// There are no tail loss probes from now on.
+    fn leave_tails(&mut self) {}
     /// The handshake ends after data was sent.
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
@@ -280,6 +282,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_early_open(),)+
                     Self::$other(r) => r.on_early_open(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn leave_tails(&mut self) {
+                match self {
+                    $(Self::$variant(r) => r.leave_tails(),)+
+                    Self::$other(r) => r.leave_tails(),
                 }
             }
 

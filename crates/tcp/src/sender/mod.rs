@@ -3,6 +3,7 @@
 mod core;
 
 use educe::Educe;
+use midflight_control::congestion::AnyCongestion;
 use midflight_control::policy::Policy;
 use midflight_control::{Notice, PathUpdate, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
@@ -94,6 +95,17 @@ impl Sender {
     /// ones (reqsk_timeout()).
     pub fn answer_syn(&mut self) {
         self.recovery.on_passive_open();
+    }
+
+    /// The recovery of Linux sends no tail loss probes from now on (`net.ipv4.tcp_early_retrans`).
+    pub fn leave_tails(&mut self) {
+        self.recovery.leave_tails();
+    }
+
+    /// Replaces the congestion controller by a fresh one; windows and round-trip times stay
+    /// (tcp_reinit_congestion_control()).
+    pub fn set_congestion(&mut self, congestion: &AnyCongestion) {
+        self.core.set_congestion(congestion);
     }
 
     /// Data may be sent before the handshake has ended (RFC 7413 section 4.2.2, tcp_fastopen_create_child()): the SYN

@@ -117,6 +117,8 @@ pub(crate) struct Linux {
     untimed: bool,
     /// The SYN answers another one: all of its timeouts back off (reqsk_timeout()).
     answers_syn: bool,
+    /// There are no tail loss probes (net.ipv4.tcp_early_retrans).
+    leaves_tails: bool,
 }
 
 impl Linux {
@@ -283,6 +285,10 @@ impl LossRecovery for Linux {
 
     fn on_passive_open(&mut self) {
         self.answers_syn = true;
+    }
+
+    fn leave_tails(&mut self) {
+        self.leaves_tails = true;
     }
 
     /// tcp_rcv_synrecv_state_fastopen().

@@ -47,7 +47,11 @@ impl Linux {
     /// tcp_schedule_loss_probe().
     pub(super) fn schedule_probe(&mut self, core: &mut Core, is_advancing: bool) -> bool {
         let out = self.board.packets_out();
-        if out == 0 || self.board.nxt() <= 1 || !matches!(self.state, Ca::Open | Ca::Cwr) {
+        if out == 0
+            || self.leaves_tails
+            || self.board.nxt() <= 1
+            || !matches!(self.state, Ca::Open | Ca::Cwr)
+        {
             return false;
         }
         let clock = core.config.rto.clock;

@@ -120,6 +120,17 @@ impl Path {
 }
 
 impl Core {
+    /// Replaces the controller; the rest of the path stays.
+    pub(crate) fn set_congestion(&mut self, congestion: &AnyCongestion) {
+        let fresh = Path::new(&self.config, congestion);
+        let path = &mut self.path;
+        path.congestion = fresh.congestion;
+        path.hystart = fresh.hystart;
+        (path.reno, path.controls, path.paces) = (fresh.reno, fresh.controls, fresh.paces);
+        self.begin_control();
+        self.hold();
+    }
+
     /// Continues with the windows and the RTT of another sender on the same path.
     pub(crate) fn keep_path_of(&mut self, of: &Self, log: &mut impl Log) {
         let (cwnd, ssthresh) = (of.cwnd(), of.ssthresh());
