@@ -13,10 +13,10 @@ import pytest
 
 import midflight
 from midflight.cli import main
-from midflight.plot.axis import axis_data, axis_figure, pooled_axes, read_columns
+from midflight.plot.axis import axis_data, axis_figure, plot_axis, pooled_axes, read_columns
 from midflight.plot.names import column_name
 from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of, spread_rows
-from midflight.plot.style import SERIES, looks_of
+from midflight.plot.style import SERIES, looks_of, wrapped
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
 
@@ -181,7 +181,9 @@ def test_in_a_table_without_runs_each_row_is_a_sample() -> None:
     assert (row["over"], row["samples"], row["mean"]) == ("values", 3, 3.0)
     assert data.detail.endswith("over 3 values")
     columns = {"a.x": ["1", "1", "2"], "sent": [1.0, 2.0, 6.0]}
-    assert interval_of(columns)[0].detail.endswith("1 to 2 values; none where there is only one value")
+    assert interval_of(columns)[0].detail.endswith(
+        "1 to 2 values; none where there is only one value"
+    )
 
 
 def test_a_comparison_names_the_axis_that_it_compares(swept: Path) -> None:
@@ -265,6 +267,110 @@ def test_a_scheme_has_one_look_in_every_figure() -> None:
         assert drawn == colours
 
 
+def over_places(places: list[float], values: list[float]) -> dict[str, list[Any]]:
+    return {
+        "links.a.rate": [f"{one:.6g} Mbit/s" for one in places],
+        "duration_ns": [1e9 * one for one in values],
+    }
+
+
+@pytest.mark.parametrize(
+    ("places", "scale"),
+    [
+        ([1, 2, 4, 8], "log"),
+        ([0.064, 0.256, 1.024, 4.096, 16.384], "log"),
+        # A factor of six digits, as a sweep writes it.
+        ([1, 3.16228, 10, 31.6228], "log"),
+        ([1, 2, 4], "linear"),
+        ([1, 1.5, 2.25, 3.375], "linear"),
+        ([0.2, 0.5, 1, 2, 4], "linear"),
+        ([1, 5, 20, 1000], "log"),
+        ([0, 5, 20, 1000], "linear"),
+        # Evenly spaced: the first ones would be far apart.
+        ([one / 10 for one in range(1, 201)], "linear"),
+    ],
+)
+def test_an_axis_of_a_geometric_series_is_logarithmic(places: list[float], scale: str) -> None:
+    columns = over_places(places, [1.0 + one / 1000 for one in range(len(places))])
+    data = axis_data(columns, x="links.a.rate", y="duration_ns")
+    (axes,) = axis_figure(data).axes
+    assert axes.get_xscale() == scale
+    assert axes.get_xlabel() == f"Rate of a (Mbit/s{', log' if scale == 'log' else ''})"
+    assert axes.get_xlim()[0] >= 0
+    other = {"log": "linear", "linear": "log"}[scale]
+    if places[0] > 0:
+        assert axis_figure(data, xscale=other).axes[0].get_xscale() == other
+    means = spread_of(columns, "interval", x="links.a.rate", value="duration_ns")
+    (axes,) = spread_figure(means).axes
+    assert axes.get_xscale() == scale
+    assert axes.get_xlim()[0] >= 0
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ([1, 1, 1, 20], "log"),
+        ([20, 20, 20, 20, 1], "linear"),
+        ([1, 1, 1, 11], "linear"),
+        ([0, 1, 1, 20], "linear"),
+    ],
+)
+def test_values_that_a_linear_axis_hides(values: list[float], scale: str) -> None:
+    columns = over_places([1, 2, 3, 4, 5][: len(values)], values)
+    how: Any = {"x": "links.a.rate"}
+    figures = [axis_figure(axis_data(columns, y="duration_ns", **how))]
+    for kind in ("box", "interval"):
+        figures.append(spread_figure(spread_of(columns, kind, value="duration_ns", **how)))
+    for figure in figures:
+        (axes,) = figure.axes
+        assert axes.get_yscale() == scale
+        assert axes.get_ylabel() == f"Transfer time (s{', log' if scale == 'log' else ''})"
+        assert (axes.get_ylim()[0] > 0) == (scale == "log")
+
+
+def test_an_interval_of_a_positive_quantity_begins_at_0() -> None:
+    """The interval reaches below it, the axis does not; that of a difference does."""
+    columns: dict[str, list[Any]] = {"a.x": ["1", "1", "2", "2"], "sent": [1.0, 9.0, 2.0, 3.0]}
+    data = spread_of(columns, "interval", value="sent", x="a.x")
+    assert spread_figure(data).axes[0].get_ylim()[0] == 0
+    compared = {"a.x": ["1", "2"], "difference": [1.0, 2.0], "half_width": [5.0, 1.0]}
+    data = spread_of(compared, "interval", value="difference", x="a.x")
+    assert spread_figure(data).axes[0].get_ylim()[0] < -4
+
+
+def test_the_edges_of_a_cdf_are_not_below_0() -> None:
+    columns = {"a_ns": [1e7, 1e9, 1.1e9]}
+    (axes,) = spread_figure(spread_of(columns, "cdf", value="a_ns"), xscale="linear").axes
+    assert axes.get_xlim()[0] == 0
+
+
+def test_texts_of_the_user_may_have_mathematics(tmp_path: Path) -> None:
+    columns = {"a.$x$": ["$1$", "$2$"], "sent": [1.0, 2.0]}
+    how: Any = {"x": "a.$x$", "y": "sent"}
+    texts: Any = {"xlabel": "Gap $g + 1$ (s)", "ylabel": "$n$ or $m$", "title": "From $t_0$ on"}
+    (axes,) = axis_figure(axis_data(columns, **how), **texts).axes
+    for one in (axes.xaxis.label, axes.yaxis.label, axes.title):
+        assert one.get_parse_math()
+    (axes,) = axis_figure(axis_data(columns, **how)).axes
+    assert not axes.xaxis.label.get_parse_math()
+    out = tmp_path / "a.svg"
+    plot_axis(columns, out, **how, **texts)
+    # Comments have the texts as they were given.
+    drawn = re.sub(r"<!--.*?-->", "", out.read_text(), flags=re.DOTALL)
+    assert "$2$" in drawn
+    assert drawn.count("$") == 4
+    out = tmp_path / "a.pgf"
+    plot_axis(columns, out, **how, **texts)
+    assert r"\$2\$" in out.read_text()
+    assert r"\$g" not in out.read_text()
+    # A line is not broken within it, and a single dollar sign is none.
+    assert wrapped("one $a + b$ two", 7.5, 1.0).splitlines() == ["one", "$a + b$", "two"]
+    assert wrapped("5 $ or more", 7.5, 1.0).splitlines() == ["5", "$", "or", "more"]
+    with pytest.raises(midflight.MidflightError, match=r"--title: .* cannot be typeset") as caught:
+        axis_figure(axis_data(columns, **how), title=r"A $\nonsense$")
+    assert (caught.value.name, "\n" in str(caught.value)) == ("--title", False)
+
+
 def test_names_of_columns_are_words() -> None:
     assert column_name("flows.download.cc") == "Congestion control of download"
     settings = [knob["name"] for one in midflight.workloads() for knob in one["knobs"]]
@@ -302,6 +408,14 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
         (
             ["--kind", "heatmap", "--x", "seed", "--y", "run", "--value", "sent", "--by", "flow"],
             "a heat map has no lines",
+        ),
+        (["--x", "seed", "--y", "sent", "--xscale", "square"], '--xscale "square" is not accepted'),
+        (["--x", "flow", "--y", "sent", "--xscale", "log"], "the axis has names, not numbers"),
+        (["--x", "seed", "--y", "drops_early", "--yscale", "log"], "no value is above 0"),
+        (["--kind", "cdf", "--value", "sent", "--yscale", "log"], "shares have a linear axis"),
+        (
+            ["--kind", "box", "--x", "seed", "--value", "sent", "--xscale", "log"],
+            "--xscale log: boxes stand side by side",
         ),
     ],
 )

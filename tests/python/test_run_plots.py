@@ -334,7 +334,10 @@ def test_one_number_is_a_name_and_zeros_are_seen() -> None:
     assert list(data.categories or ()) == ["1 Mbit/s"]
     (axes,) = axis_figure(data).axes
     assert len({line.get_xdata()[0] for line in lines_of(axes).values()}) == 3
-    assert -0.1 < axes.get_ylim()[0] < 0
+    assert axes.get_ylim()[0] == 0
+    # Markers at 0 are whole.
+    corner = axes.transAxes.inverted().transform(lines_of(axes)["sender 0"].get_clip_box().min)
+    assert (corner < 0).all()
     (axes,) = axis_figure(axis_data(columns, y="duration_ns", **how)).axes
     assert axes.get_ylim()[0] == 0
 

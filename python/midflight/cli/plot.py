@@ -111,8 +111,15 @@ def plot(
         str | None,
         typer.Option(
             metavar="SCALE",
-            help="For throughput, delay and rtt over time: linear or log.  [default: log where a "
-            "linear axis would hide a part]",
+            help="For throughput, delay and rtt over time, and for results: linear or log.  "
+            "[default: log where a linear axis would hide a part]",
+        ),
+    ] = None,
+    xscale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCALE",
+            help="For results: linear or log.  [default: log for a geometric series of values]",
         ),
     ] = None,
     x: Annotated[
@@ -222,7 +229,6 @@ def plot(
         "--until": until,
         "--segments": segments,
         "--interval": interval,
-        "--yscale": yscale,
     }
     of_results = {
         "--x": x,
@@ -232,6 +238,7 @@ def plot(
         "--where": where,
         "--xlabel": xlabel,
         "--ylabel": ylabel,
+        "--xscale": xscale,
     }
     of_figures = {
         "--kind": kind,
@@ -263,6 +270,7 @@ def plot(
             check_is_no_recording(place)
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
+        texts |= {"xscale": xscale, "yscale": yscale}
         with chosen_style(look, font):
             plot_results(
                 str(source),
@@ -539,7 +547,7 @@ def plot_results(
     csv_to: str | None,
     texts: Mapping[str, Any],
 ) -> None:
-    """Write the figure of a folder of results; `texts` are the words and the size of it."""
+    """Write the figure of a folder of results; `texts` are its words, size and scales."""
     from midflight.plot.axis import axis_data, axis_figure, axis_rows, pooled_axes, read_columns
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import check_format, figure_bytes

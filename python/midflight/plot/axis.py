@@ -21,6 +21,15 @@ from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
+from midflight.plot.scales import (
+    hides,
+    is_log_place,
+    is_log_value,
+    log_title,
+    open_edges,
+    place_limits,
+    set_log,
+)
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -133,6 +142,8 @@ def plot_axis(
     title: str | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
+    xscale: str | None = None,
+    yscale: str | None = None,
     size: Size | None = None,
     look: str | None = None,
     font: str | None = None,
@@ -149,9 +160,13 @@ def plot_axis(
     order of these values. A missing time of a run that did not finish counts as longer than every
     other; other missing values are left out.
 
-    `title` is put above the figure; `xlabel` and `ylabel` replace the names of the columns. `size`
-    is "single" or "double" (column), or inches: a width, or width and height. `look` is "plain" or
-    "paper", `font` "sans", "serif" or "latex". `csv` is a file for the data of the figure.
+    `title` is put above the figure; `xlabel` and `ylabel` replace the names of the columns. They
+    may have mathematics between dollar signs, such as `Gap $g$ (s)`. `xscale` and `yscale` are
+    "linear" or "log". The default is logarithmic for an axis of numbers that are a geometric series
+    or extend over more than two decades, and for measurements of which a linear axis would hide a
+    part. `size` is "single" or "double" (column), or inches: a width, or width and height. `look`
+    is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for the data of the
+    figure.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
@@ -166,7 +181,8 @@ def plot_axis(
     data = axis_data(columns, x=x, y=y, by=by, where=where)
 
     def draw() -> Figure:
-        return axis_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
+        texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
+        return axis_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
 
     return write_figure(path, draw, axis_rows(data), look=look, font=font, csv=csv)
 
@@ -496,46 +512,63 @@ def axis_figure(
     title: str | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
+    xscale: str | None = None,
+    yscale: str | None = None,
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_axis`."""
     width, height = size_in(size, _USUAL_IN)
+    points = [point for line in data.lines for point in line.points]
+    finite = [value for point in points for value in point if math.isfinite(value)]
+    places = [x for line in data.lines for x in line.x]
+    has_names = data.categories is not None
+    log_x = is_log_place(xscale, places, has_names=has_names)
+    suits = hides([point.median for point in points], finite)
+    log_y = is_log_value(yscale, finite, suits=suits)
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
-        finite = [
-            value
-            for line in data.lines
-            for point in line.points
-            for value in point
-            if math.isfinite(value)
-        ]
-        top = 1.06 * max(finite, default=1.0) or 1.0
+        top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
         values = max((len(line.x) for line in data.lines), default=0)
-        bands = data.categories is None and values >= _LEAST_FOR_BANDS
-        step = _dodge(data, width)
+        bands = not has_names and values >= _LEAST_FOR_BANDS
+        step = _dodge(data, width, is_log=log_x)
         looks = [SERIES[one] for one in looks_of([line.label for line in data.lines])]
         for number, (line, look) in enumerate(zip(data.lines, looks, strict=True)):
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
-            x = np.array(line.x)
-            is_joined = data.categories is None
-            _median(axes, line, look, x + offset, top, number, joined=is_joined)
+            at = np.array(line.x)
+            x = at * np.exp(offset) if log_x else at + offset
+            _median(axes, line, look, x, top, number, joined=not has_names)
             if bands:
-                _band(axes, line, look, x, top, strong=len(data.lines) <= _MOST_STRONG_BANDS)
+                _band(axes, line, look, at, top, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
-                _whiskers(axes, line, look, x + offset, top)
-            mark_endless(axes, x + offset, np.array([one[2] for one in line.points]), top, look)
+                _whiskers(axes, line, look, x, top)
+            mark_endless(axes, x, np.array([one[2] for one in line.points]), top, look)
+        if log_y:
+            set_log(axes.yaxis)
+            axes.set_ylim(min(one for one in finite if one > 0) / 1.3, top)
+        else:
+            axes.set_ylim(_bottom(min(finite, default=top), top), top)
+        if log_x:
+            set_log(axes.xaxis, places)
         if data.categories is not None:
             name_categories(axes, data.categories, width)
-        axes.set_ylim(_bottom(min(finite, default=top), top), top)
-        x_title = data.x_title if xlabel is None else xlabel
-        y_title = data.y_title if ylabel is None else ylabel
+        else:
+            axes.set_xlim(*place_limits(places, 0.05, is_log=log_x))
         # With one value at each place there are no quartiles.
         spread = any(runs > 1 for line in data.lines for runs in line.runs)
-        detail = "medians and quartiles" if spread else ""
-        label_axes(figure, axes, x_title, y_title, title, data.lines_title, detail)
+        label_axes(
+            figure,
+            axes,
+            log_title(data.x_title) if log_x else data.x_title,
+            log_title(data.y_title) if log_y else data.y_title,
+            data.lines_title,
+            title=title,
+            xlabel=xlabel,
+            ylabel=ylabel,
+            detail="medians and quartiles" if spread else "",
+        )
     return figure
 
 
@@ -551,18 +584,18 @@ def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
 
 
 def _bottom(least: float, top: float) -> float:
-    """Where the axis of values begins: at 0, and a little lower where a marker stands there."""
-    return min(0.0, least - 0.04 * top) if least < 0.02 * top else 0.0
+    """Where the axis of values begins: at 0, or a little below values that are below it."""
+    return least - 0.04 * (top - least) if least < 0 else 0.0
 
 
-def _dodge(data: AxisData, width_in: float) -> float:
+def _dodge(data: AxisData, width_in: float, *, is_log: bool) -> float:
     """The distance between the markers and whiskers of lines with the same x, in the unit of the
-    axis. The ticks are at the values.
+    axis, or of its logarithm. The ticks are at the values.
     """
     lines = max(1, len(data.lines))
     if data.categories is not None:
         return min(0.17, 0.6 / lines)
-    values = sorted({x for line in data.lines for x in line.x})
+    values = sorted({math.log(x) if is_log else x for line in data.lines for x in line.x})
     if len(values) < 2:
         return 0.0  # One number, written in two units.
     point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
@@ -579,6 +612,7 @@ def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> N
         rotation=30 if turned else 0,
         ha="right" if turned else "center",
         rotation_mode="anchor",
+        parse_math=False,
     )
     axes.set_xlim(-0.5, len(categories) - 0.5)
     axes.tick_params(axis="x", length=0)
@@ -597,7 +631,7 @@ def _median(
     Between names there is nothing, so that a line over names is not `joined`.
     """
     every = max(1, math.ceil(len(x) / _MOST_MARKERS))
-    axes.plot(
+    drawn = axes.plot(
         x,
         _shown(line, top)[1],
         color=look.colour,
@@ -613,6 +647,7 @@ def _median(
         label=line.label,
         zorder=4,
     )
+    open_edges(axes, drawn)
 
 
 def _band(axes: Axes, line: Line, look: Look, x: Any, top: float, *, strong: bool) -> None:
@@ -631,7 +666,7 @@ def _whiskers(axes: Axes, line: Line, look: Look, x: Any, top: float) -> None:
     """Draw the quartiles of one series as bars at the points that have several values."""
     q1, median, q3 = _shown(line, top)
     several = q1 < q3
-    axes.errorbar(
+    drawn = axes.errorbar(
         x[several],
         median[several],
         yerr=np.vstack([median - q1, q3 - median])[:, several],
@@ -642,3 +677,4 @@ def _whiskers(axes: Axes, line: Line, look: Look, x: Any, top: float) -> None:
         capthick=0.9,
         zorder=3,
     )
+    open_edges(axes, drawn.get_children())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.curves import Curve, Panel
-from midflight.plot.figure import SMALL_PT, finish_panels, write_figure
+from midflight.plot.figure import SCALES, SMALL_PT, check_scale, finish_panels, write_figure
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.room import (
     HEAD,
@@ -36,7 +36,6 @@ from midflight.plot.style import (
     wrapped,
 )
 from midflight.plot.watched import Stretch, WatchedRun, longest, panels_of, watch
-from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,8 +86,7 @@ _MOST = "maximum of each interval"
 _SPANS = ("stalls", "bars")
 #: If the ratio of rates is larger, the axis is logarithmic.
 _WIDE = 12
-#: The scales of an axis of values, and the panels that may have either.
-SCALES = ("linear", "log")
+#: The panels whose axis of values may have either scale.
 SCALED = ("throughput", "delay", "rtt")
 
 
@@ -184,14 +182,7 @@ def over_time_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_over_time`."""
-    if yscale not in (None, *SCALES):
-        accepted = " or ".join(SCALES)
-        raise refusal(
-            f'yscale "{yscale}" is not accepted; expected {accepted}',
-            name="yscale",
-            value=yscale,
-            accepted=accepted,
-        )
+    check_scale("yscale", yscale)
     stretches = longest(runs).stretches
     has_band = any(one.link for one in stretches)
     # Of a panel without values stands above the others why there are none.

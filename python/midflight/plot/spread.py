@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,20 @@ from midflight.plot.axis import (
     text_of,
     unit_of,
 )
-from midflight.plot.figure import label_axes, write_figure
+from midflight.plot.figure import check_scale, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.quartiles import mark_endless
-from midflight.plot.room import plain_log
 from midflight.plot.samples import interval_words, sampling
+from midflight.plot.scales import (
+    WIDE,
+    hides,
+    is_log_place,
+    is_log_value,
+    log_title,
+    open_edges,
+    place_limits,
+    set_log,
+)
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -64,9 +73,12 @@ _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 _MOST_WRITTEN = 150
 #: A line of a CDF has so many steps at the most.
 _MOST_STEPS = 4000
-#: If the ratio of values is larger, the axis is logarithmic.
-_WIDE = 12
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Why an axis of a kind cannot be logarithmic.
+_NAMED: Mapping[str, str] = {
+    "box": "boxes stand side by side, however far apart their numbers are",
+    "heatmap": "the cells of a map stand side by side, however far apart their numbers are",
+}
 
 #: What the marks of boxes are.
 _BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
@@ -141,6 +153,8 @@ def plot_spread(
     title: str | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
+    xscale: str | None = None,
+    yscale: str | None = None,
     size: Size | None = None,
     look: str | None = None,
     font: str | None = None,
@@ -164,7 +178,8 @@ def plot_spread(
     data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
 
     def draw() -> Figure:
-        return spread_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
+        texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
+        return spread_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
 
     return write_figure(path, draw, spread_rows(data), look=look, font=font, csv=csv)
 
@@ -329,7 +344,7 @@ def is_wide(lines: Sequence[Sequence[float]]) -> bool:
     known = [values for one in lines if (values := _known(one))]
     if not known or min(map(min, known)) <= 0:
         return False
-    return max(map(max, known)) > _WIDE * max(quantile(one, 0.5) for one in known)
+    return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
 
 
 def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, str, float]:
@@ -461,40 +476,90 @@ def spread_figure(
     title: str | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
+    xscale: str | None = None,
+    yscale: str | None = None,
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_spread`."""
     width, height = size_in(size, _USUAL_IN)
+    logs = _logs(data, xscale, yscale)
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
-        draw = {"cdf": _draw_cdf, "box": _draw_boxes, "interval": _draw_intervals}.get(data.kind)
-        if draw is None:
+        if data.kind == "heatmap":
             _draw_map(figure, axes, data)
         else:
-            draw(axes, data)
+            draw = {"cdf": _draw_cdf, "box": _draw_boxes, "interval": _draw_intervals}[data.kind]
+            draw(axes, data, logs)
             if data.kind != "cdf" and data.categories is not None:
                 name_categories(axes, data.categories, width)
-        x_title = data.x_title if xlabel is None else xlabel
-        if data.is_wide and xlabel is None:
-            has_unit = x_title.endswith(")")
-            x_title = x_title.removesuffix(")") + (", log)" if has_unit else " (log)")
-        y_title = data.y_title if ylabel is None else ylabel
-        above = "\n".join(filter(None, (title, data.remark))) or None
-        label_axes(figure, axes, x_title, y_title, above, data.lines_title, data.detail)
+        label_axes(
+            figure,
+            axes,
+            log_title(data.x_title) if logs.x else data.x_title,
+            log_title(data.y_title) if logs.y else data.y_title,
+            data.lines_title,
+            title=title,
+            xlabel=xlabel,
+            ylabel=ylabel,
+            remark=data.remark,
+            detail=data.detail,
+        )
     return figure
 
 
-def _draw_cdf(axes: Axes, data: Spread) -> None:
+class Logs(NamedTuple):
+    """Which axes are logarithmic."""
+
+    x: bool = False
+    y: bool = False
+
+
+def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
+    """Return which axes are logarithmic: as requested, or if it suits the values."""
+    check_scale("--xscale", xscale)
+    check_scale("--yscale", yscale)
+    for option, scale, why in (
+        ("--xscale", xscale, _NAMED.get(data.kind)),
+        ("--yscale", yscale, _NAMED.get(data.kind) if data.kind == "heatmap" else None),
+        ("--yscale", yscale, "shares have a linear axis" if data.kind == "cdf" else None),
+    ):
+        if scale == "log" and why is not None:
+            raise refusal(
+                f"{option} log: {why}", name=option, value=scale, accepted="linear for this kind"
+            )
+    if data.kind == "heatmap":
+        return Logs()
+    if data.kind == "cdf":
+        known = [one for group in data.groups for values in group.values for one in values]
+        return Logs(x=is_log_value(xscale, known, suits=data.is_wide, option="--xscale"))
+    if data.kind == "box":
+        boxes = [_quantiles(data, values) for group in data.groups for values in group.values]
+        drawn = [one for box in boxes for one in box if math.isfinite(one)]
+        suits = hides([box[2] for box in boxes], drawn)
+        return Logs(y=is_log_value(yscale, drawn, suits=suits))
+    places = [x for group in data.groups for x in group.x]
+    bars = [_interval(group, one) for group in data.groups for one in range(len(group.x))]
+    drawn = [one for bar in bars for one in bar]
+    # Differences and ratios are around 0.
+    suits = not any(group.ends for group in data.groups) and hides([bar[0] for bar in bars], drawn)
+    return Logs(
+        is_log_place(xscale, places, has_names=data.categories is not None),
+        is_log_value(yscale, drawn, suits=suits),
+    )
+
+
+def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
     """Steps of the share of runs; a line that ends below one is of runs that did not finish."""
-    ends = [max(_known(group.values[0]), default=0.0) for group in data.groups if group.values]
-    starts = [min(_known(group.values[0]), default=0.0) for group in data.groups if group.values]
-    low, high = min(starts, default=0.0), max(ends, default=1.0)
-    margin = 0.04 * (high - low or high or 1.0)
+    every = [one for group in data.groups if group.values for one in _known(group.values[0])]
+    shown = [one for one in every if one > 0] if logs.x else every
     # What lies before the first value and behind the last one.
-    edges = (low / 1.15, high * 1.15) if data.is_wide else (low - margin, high + margin)
+    if logs.x:
+        edges = min(shown) / 1.15, max(shown) * 1.15
+    else:
+        edges = place_limits(shown, 0.04, is_log=False)
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         values = group.values[0] if group.values else []
         known = np.sort(np.array(_known(values)))
@@ -518,8 +583,8 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
             markevery=[int(one) for one in marks],
             **_line_style(look),
         )
-    if data.is_wide:
-        plain_log(axes.xaxis)
+    if logs.x:
+        set_log(axes.xaxis)
     axes.set_xlim(*edges)
     axes.set_ylim(0, 1.02)
 
@@ -541,24 +606,28 @@ def _line_style(look: Look) -> dict[str, Any]:
     }
 
 
-def _step(data: Spread) -> float:
-    """The least way between two places of the axis."""
-    places = sorted({one for group in data.groups for one in group.x})
+def _step(data: Spread, *, is_log: bool = False) -> float:
+    """The least way between two places of the axis, or between their logarithms."""
+    places = sorted({math.log(x) if is_log else x for group in data.groups for x in group.x})
     return min((b - a for a, b in pairwise(places)), default=1.0)
 
 
-def _dodged(data: Spread, place: int) -> float:
-    """How far the group of a number stands beside its place."""
+def _dodged(
+    data: Spread, group: Group, place: int, share: float = 0.8, *, is_log: bool = False
+) -> NDArray[np.float64]:
+    """The places of a group's values; groups share some of the least way between two places."""
     groups = len(data.groups)
-    return (place - (groups - 1) / 2) * 0.8 * _step(data) / max(1, groups)
+    aside = (place - (groups - 1) / 2) * share * _step(data, is_log=is_log) / max(1, groups)
+    x = np.array(group.x)
+    return x * np.exp(aside) if is_log else x + aside
 
 
-def _draw_boxes(axes: Axes, data: Spread) -> None:
+def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     width = 0.62 * _step(data) / max(1, len(data.groups))
     every = [one for group in data.groups for values in group.values for one in _known(values)]
-    top = 1.04 * max(every, default=1.0)
+    top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
-        x = np.array(group.x) + _dodged(data, place)
+        x = _dodged(data, group, place)
         points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, 1.02 * top)
         for at, (p5, q1, median, q3, p95) in zip(x, shown, strict=True):
@@ -589,19 +658,28 @@ def _draw_boxes(axes: Axes, data: Spread) -> None:
         style_of = {**_line_style(look), "linestyle": "none"}
         middle = np.where(np.isfinite(points[:, 2]), shown[:, 2], np.nan)
         axes.plot(x, middle, label=group.label, zorder=6, **style_of)
-    axes.set_ylim(min(0.0, *every) if every else 0.0, top)
+    if logs.y:
+        set_log(axes.yaxis)
+        axes.set_ylim(min(one for one in every if one > 0) / 1.3, top)
+    else:
+        axes.set_ylim(min(0.0, *every) if every else 0.0, top)
+    open_edges(axes, [*axes.lines, *axes.patches])
 
 
-def _draw_intervals(axes: Axes, data: Spread) -> None:
-    several = data.categories is None
+def _draw_intervals(axes: Axes, data: Spread, logs: Logs) -> None:
+    has_numbers = data.categories is None
     has_negative = False
+    ends: list[float] = []
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
-        x = np.array(group.x) + _dodged(data, place) * (0.25 if several else 0.8)
+        # Means over numbers stand close to their number, means over names side by side.
+        x = _dodged(data, group, place, 0.2 if has_numbers else 0.64, is_log=logs.x)
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         sure = np.isfinite(low) & np.isfinite(high)
-        has_negative |= bool((mean < 0).any() or (low < 0).any())
-        axes.errorbar(
+        # An interval of what cannot be negative may reach below 0.
+        has_negative |= bool((mean < 0).any() or (group.ends and (low < 0).any()))
+        ends += points[np.isfinite(points)].tolist()
+        bars = axes.errorbar(
             x[sure],
             mean[sure],
             yerr=np.abs(np.vstack([mean - low, high - mean]))[:, sure],
@@ -612,21 +690,22 @@ def _draw_intervals(axes: Axes, data: Spread) -> None:
             capthick=0.9,
             zorder=3,
         )
-        how = _line_style(look) | ({} if several else {"linestyle": "none"})
-        axes.plot(x, mean, label=group.label, zorder=4, **how)
-    if has_negative:
+        how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
+        lines = axes.plot(x, mean, label=group.label, zorder=4, **how)
+        open_edges(axes, [*lines, *bars.get_children()])
+    if logs.y:
+        set_log(axes.yaxis)
+        known = [one for one in ends if one > 0]
+        axes.set_ylim(min(known) / 1.3, 1.3 * max(known))
+    elif has_negative:
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
     else:
-        axes.set_ylim(bottom=0)
-    if several:
-        _pad(axes, data)
-
-
-def _pad(axes: Axes, data: Spread) -> None:
-    places = [one for group in data.groups for one in group.x]
-    if places:
-        step = _step(data)
-        axes.set_xlim(min(places) - 0.6 * step, max(places) + 0.6 * step)
+        axes.set_ylim(0.0, 1.05 * max(ends, default=1.0) or 1.0)
+    if has_numbers:
+        places = [x for group in data.groups for x in group.x]
+        if logs.x:
+            set_log(axes.xaxis, places)
+        axes.set_xlim(*place_limits(places, 0.05, is_log=logs.x))
 
 
 def _decimals(values: NDArray[np.float64]) -> int:

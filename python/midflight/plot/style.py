@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -44,6 +45,7 @@ __all__ = [
     "size_in",
     "style",
     "text_width",
+    "typeset",
     "wrapped",
     "write_csv",
 ]
@@ -310,7 +312,7 @@ def wrapped(text: str, size_pt: float, width_pt: float) -> str:
     lines = []
     for paragraph in text.split("\n"):
         line = ""
-        for word in paragraph.split():
+        for word in _words(paragraph):
             longer = f"{line} {word}".strip()
             if line and text_width(longer, size_pt) > width_pt:
                 lines.append(line)
@@ -318,6 +320,44 @@ def wrapped(text: str, size_pt: float, width_pt: float) -> str:
             line = longer
         lines.append(line)
     return "\n".join(lines)
+
+
+#: A word; between two dollar signs of mathematics spaces do not end it.
+_WORD = re.compile(r"(?:(?<!\\)\$(?:\\.|[^$\\])*\$|\\.|\S)+")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text) if _has_math(text) else text.split()
+
+
+def _has_math(text: str) -> bool:
+    """Whether matplotlib takes parts of a text for mathematics: its dollar signs are in pairs."""
+    signs = len(re.findall(r"(?<!\\)\$", text))
+    return signs > 0 and signs % 2 == 0
+
+
+def typeset(option: str, text: str) -> str:
+    """Return a text of the user, which may have mathematics between dollar signs: `Gap $g$ (s)`.
+
+    Raises `MidflightError` for mathematics that cannot be typeset.
+    """
+    from matplotlib.mathtext import MathTextParser
+
+    for line in text.split("\n"):
+        if not _has_math(line):
+            continue
+        try:
+            MathTextParser("path").parse(line)
+        except ValueError as error:
+            # The parser shows the text, the place and what it expected, on lines of their own.
+            why = str(error).strip().splitlines()[-1]
+            raise refusal(
+                f'{option}: "{line}" has mathematics that cannot be typeset: {why}',
+                name=option,
+                value=text,
+                accepted="mathematics as matplotlib typesets it, such as $g$ or $10^3$",
+            ) from error
+    return text
 
 
 def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float]:

@@ -1,0 +1,155 @@
+"""The scales of the axes of results, linear or logarithmic, and their limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.figure import check_scale
+from midflight.plot.room import plain_log
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = [
+    "WIDE",
+    "hides",
+    "is_log_place",
+    "is_log_value",
+    "log_title",
+    "open_edges",
+    "place_limits",
+    "set_log",
+]
+
+#: A linear axis hides values that are smaller than the largest one by more than this factor.
+WIDE = 12
+#: Values with this factor or more between neighbours, if there are so many, are a geometric series.
+_LEAST_FACTOR, _LEAST_VALUES = 2, 4
+#: The places on an axis are logarithmic if the largest is larger by this factor, and linear places
+#: would be crowded.
+_WIDE_PLACES = 100
+#: With more places the ticks of a geometric series are at round numbers.
+_MOST_TICKS = 9
+
+
+def is_geometric(places: Sequence[float]) -> bool:
+    """Whether places, in ascending order and above 0, have a constant factor of 2 or more."""
+    if len(places) < _LEAST_VALUES:
+        return False
+    factors = [b / a for a, b in pairwise(places)]
+    # The values of an axis have six digits.
+    return min(factors) >= _LEAST_FACTOR * 0.999 and max(factors) <= 1.001 * min(factors)
+
+
+def suits_log(places: Sequence[float]) -> bool:
+    """Whether places, in ascending order, are better seen on a logarithmic axis.
+
+    They are a geometric series, or extend over more than two decades and are not so evenly spaced
+    that the largest step of a linear axis is the smaller one.
+    """
+    if len(places) < 2 or places[0] <= 0:
+        return False
+    if is_geometric(places):
+        return True
+    step = max(b - a for a, b in pairwise(places)) / (places[-1] - places[0])
+    log_step = max(math.log(b / a) for a, b in pairwise(places)) / math.log(places[-1] / places[0])
+    return places[-1] > _WIDE_PLACES * places[0] and log_step < step
+
+
+def hides(usual: Sequence[float], others: Iterable[float] = ()) -> bool:
+    """Whether a linear axis would hide more than a fifth of the usual values beside the largest
+    one of all.
+
+    The rule is that of throughputs over time. Without it are values of 0 and below.
+    """
+    known = [one for one in usual if math.isfinite(one)]
+    all_of_them = [*known, *(one for one in others if math.isfinite(one))]
+    if not known or min(all_of_them) <= 0:
+        return False
+    most = max(all_of_them)
+    return sum(one * WIDE < most for one in known) > 0.2 * len(known)
+
+
+def is_log_place(asked: str | None, places: Iterable[float], *, has_names: bool) -> bool:
+    """Whether an axis of places is logarithmic: as requested by `xscale`, or if it suits them.
+
+    Raises `MidflightError` for another scale, and for a logarithmic axis of names or of values that
+    are not above 0.
+    """
+    check_scale("--xscale", asked)
+    values = sorted({*places})
+    if asked == "log" and (has_names or not values or values[0] <= 0):
+        why = "has names, not numbers" if has_names else "has values that are not above 0"
+        raise refusal(
+            f"--xscale log: the axis {why}",
+            name="--xscale",
+            value=asked,
+            accepted="log only for an axis of numbers above 0",
+        )
+    return asked == "log" or (asked is None and not has_names and suits_log(values))
+
+
+def is_log_value(
+    asked: str | None, drawn: Iterable[float], *, suits: bool, option: str = "--yscale"
+) -> bool:
+    """Whether an axis of values is logarithmic: as requested by the option, or if it suits them.
+
+    Raises `MidflightError` for another scale, and for a logarithmic axis without a value above 0.
+    """
+    check_scale(option, asked)
+    if asked == "log" and not any(0 < one < math.inf for one in drawn):
+        raise refusal(
+            f"{option} log: no value is above 0",
+            name=option,
+            value=asked,
+            accepted="log only for values above 0",
+        )
+    return asked == "log" or (asked is None and suits)
+
+
+def log_title(title: str) -> str:
+    """Return the title of an axis that is logarithmic."""
+    return title.removesuffix(")") + (", log)" if title.endswith(")") else " (log)")
+
+
+def set_log(axis: Axis, places: Iterable[float] = ()) -> None:
+    """Make an axis logarithmic; the ticks are at places that are a geometric series, if few."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    plain_log(axis)
+    values = sorted({*places})
+    if is_geometric(values) and len(values) <= _MOST_TICKS:
+        axis.set_major_locator(FixedLocator(values))
+        axis.set_minor_locator(NullLocator())
+
+
+def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tuple[float, float]:
+    """Return the ends of an axis of places with a margin, a share of their extent or, with a single
+    one, of itself.
+
+    An axis of values that are not below 0 does not begin below 0.
+    """
+    values = [*places] or [0.0, 1.0]
+    low, high = min(values), max(values)
+    if is_log:
+        factor = (high / low) ** margin if high > low else 2.0
+        return low / factor, high * factor
+    room = margin * ((high - low) or abs(high) or 1.0)
+    return (max(0.0, low - room) if low >= 0 else low - room), high + room
+
+
+def open_edges(axes: Axes, artists: Iterable[Any]) -> None:
+    """Show the markers and bars that stand on the left, lower and right edge; what leaves the axes
+    at the top is not shown.
+    """
+    from matplotlib.transforms import Bbox, TransformedBbox
+
+    clip = TransformedBbox(Bbox.from_extents(-0.02, -0.03, 1.02, 1.0), axes.transAxes)
+    for one in artists:
+        one.set_clip_path(None)
+        one.set_clip_box(clip)
