@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from midflight.studies.study import FigureResult, Study, StudyResult
 
-__all__ = ["data_url", "environment", "prose", "write_report"]
+__all__ = ["check_page", "data_url", "environment", "prose", "write_report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -38,6 +38,21 @@ def environment() -> Environment:
     )
     made.filters["prose"] = prose
     return made
+
+
+def check_page(path: Path) -> None:
+    """Raise `MidflightError` if a path has the suffix of another kind of file than of a page."""
+    from midflight.refusal import refusal
+
+    if path.suffix.lower() not in ("", ".html", ".htm"):
+        accepted = ".html or .htm"
+        raise refusal(
+            f'"{path}" is not the name of a report, which is an HTML file; it may end in {accepted}'
+            " (midflight plot draws figures)",
+            name="out",
+            value=path,
+            accepted=accepted,
+        )
 
 
 def data_url(content: bytes, mime: str) -> str:

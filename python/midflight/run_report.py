@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
-from midflight.report import data_url, environment
+from midflight.report import check_page, data_url, environment
 from midflight.run_tables import RunSummary, rows, stacks_of
 
 if TYPE_CHECKING:
@@ -58,11 +58,12 @@ def report_run(
     from midflight.plot.history import plan_of
     from midflight.scenario import Outcome
 
+    path = Path(path)
+    check_page(path)
     if isinstance(source, Outcome):
         outcome = source
     else:
         outcome = Outcome.of(plan_of(source), threads=threads, progress=progress)
-    path = Path(path)
     path.write_text(report_html(outcome, command=command), encoding="utf-8")
     return path
 

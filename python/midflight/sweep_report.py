@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.report import data_url, environment
+from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
 from midflight.sweep_summary import MOST_LINES, Summary
 
 if TYPE_CHECKING:
-    from midflight.plot.axis import Columns
+    from midflight.plot.tables import Columns
     from midflight.policy import Policies
     from midflight.sweep import Sweep
 
@@ -45,8 +45,9 @@ def report_sweep(
     prints. `command` is the command that repeats it, for the report. Raises `MidflightError` for a
     folder without a complete sweep, `OSError` if the file cannot be written.
     """
-    html = sweep_report_html(Path(folder), metric=metric, command=command, policies=policies)
     path = Path(path)
+    check_page(path)
+    html = sweep_report_html(Path(folder), metric=metric, command=command, policies=policies)
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -142,10 +143,11 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     The metric over the axis with the most values, with a line for each value that is compared; the
     shares of runs; the comparison; and maps over the two axes with the most values.
     """
-    from midflight.plot.axis import axis_data, axis_figure, read_columns
+    from midflight.plot.axis import axis_data, axis_figure
     from midflight.plot.names import column_name
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, figure_bytes
+    from midflight.plot.tables import read_columns
 
     columns = _measured(read_columns(folder, metric), metric)
     several = [key for key, values in asked.axes.items() if len(values) > 1]

@@ -13,10 +13,11 @@ import pytest
 
 import midflight
 from midflight.cli import main
-from midflight.plot.axis import axis_data, axis_figure, plot_axis, pooled_axes, read_columns
+from midflight.plot.axis import axis_data, axis_figure, kept_values, plot_axis, pooled_axes
 from midflight.plot.names import column_name
 from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.style import SERIES, looks_of, wrapped
+from midflight.plot.tables import read_columns
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
 
@@ -371,6 +372,47 @@ def test_texts_of_the_user_may_have_mathematics(tmp_path: Path) -> None:
     assert (caught.value.name, "\n" in str(caught.value)) == ("--title", False)
 
 
+def test_a_kept_quantity_may_be_written_in_another_way(swept: Path) -> None:
+    """The axis is `0.2s` and `1s`; the figure names the values as the table does."""
+    words = ["--x", "seed", "--y", "duration_ns", "--where"]
+    usual = drawn(swept, *words, "handoffs.0.gap=0.2s")
+    for other in ("200ms", "0.2 s", "0.20s"):
+        assert drawn(swept, *words, f"handoffs.0.gap={other}") == usual
+    assert drawn(swept, *words, "seed=2.0") == drawn(swept, *words, "seed=2")
+    columns = read_columns(swept, "duration_ns")
+    assert kept_values(columns, {"handoffs.0.gap": ["1000 ms", "3 s"]}) == {
+        "handoffs.0.gap": ["1s", "3 s"]
+    }
+    with pytest.raises(midflight.MidflightError, match="=3 s: no row has that"):
+        axis_data(columns, x="seed", y="duration_ns", where={"handoffs.0.gap": "3 s"})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_tables_of_other_libraries_are_drawn(library: str, tmp_path: Path) -> None:
+    made = pytest.importorskip(library)
+    columns: dict[str, list[Any]] = {
+        "handoffs.0.gap": ["1 s", "1 s", "2 s", "2 s"],
+        "duration_ns": [1e9, None, 3e9, 4e9],
+        "workload": [None] * 4,
+    }
+    of: Any = made.table if library == "pyarrow" else made.DataFrame
+    files = []
+    for number, source in enumerate((columns, of(columns))):
+        csv = tmp_path / f"{number}.csv"
+        plot_axis(source, tmp_path / "a.svg", x="handoffs.0.gap", y="duration_ns", csv=csv)
+        files.append(csv.read_text())
+        plot_spread(source, tmp_path / "a.svg", "cdf", value="duration_ns", csv=csv)
+        files.append(csv.read_text())
+    assert files[:2] == files[2:]
+    assert "inf" in files[0]
+
+
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    for source in (1, [1, 2], {"a"}, np.zeros((2, 2))):
+        with pytest.raises(midflight.MidflightError, match="is no table of results; expected"):
+            plot_axis(source, tmp_path / "a.svg", x="a", y="b")  # type: ignore[arg-type]
+
+
 def test_names_of_columns_are_words() -> None:
     assert column_name("flows.download.cc") == "Congestion control of download"
     settings = [knob["name"] for one in midflight.workloads() for knob in one["knobs"]]
@@ -501,18 +543,26 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     [
         (["SWEEP", "--metric", "speed"], '--metric "speed" is not one; there are duration_ns'),
         (["SWEEP", "--set", "end=1 s"], "holds a sweep that was run; --set is for a scenario"),
+        (["SWEEP", "--out", "x.pdf"], '"x.pdf" is not the name of a report, which is an HTML file'),
+        (["wifi-to-lte", "--out", "x.png"], "it may end in .html or .htm"),
         (["wifi-to-lte", "--metric", "rexmits"], "is a scenario; --metric is for a folder"),
-        ([".", "--metric", "rexmits"], "is a folder without sweep.json"),
+        (["/proc", "--metric", "rexmits"], "is a folder without sweep.json"),
     ],
 )
 def test_mistakes_with_reports(
-    args: list[str], said: str, swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    args: list[str],
+    said: str,
+    swept: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out = tmp_path / "x.html"
+    monkeypatch.chdir(tmp_path)
     words = [str(swept) if one == "SWEEP" else one for one in args]
-    assert main(["report", *words, "--out", str(out)]) == 2
+    words += [] if "--out" in words else ["--out", "x.html"]
+    assert main(["report", *words]) == 2
     assert said in capsys.readouterr().err
-    assert not out.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def swept(tmp_path: Path) -> Path:
 
 def test_quartiles_over_an_axis(tmp_path: Path) -> None:
     folder = swept(tmp_path)
-    columns = midflight.plot.axis.read_columns(folder, "duration_ns")
+    columns = midflight.plot.tables.read_columns(folder, "duration_ns")
     data = axis_data(columns, x="handoffs.0.at", y="duration_ns", by=["flows.a.scheme"])
     assert data.x_title == "Instant of the handoff (ms)"
     assert data.y_title == "Transfer time (s)"

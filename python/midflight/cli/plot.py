@@ -548,9 +548,10 @@ def plot_results(
     texts: Mapping[str, Any],
 ) -> None:
     """Write the figure of a folder of results; `texts` are its words, size and scales."""
-    from midflight.plot.axis import axis_data, axis_figure, axis_rows, pooled_axes, read_columns
+    from midflight.plot.axis import axis_data, axis_figure, axis_rows, kept_values, pooled_axes
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.tables import read_columns
 
     measured = value
     if kind != "heatmap":
@@ -580,6 +581,7 @@ def plot_results(
         columns = read_columns(source, measured)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
+    kept = kept_values(columns, kept)
     flows = measured_flows(columns, measured, kept)
     kept_apart = {"flow", "scheme"} & {*by, *kept}
     if (by or kind == "heatmap") and len(flows) > 1 and not kept_apart:

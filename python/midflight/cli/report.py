@@ -48,8 +48,10 @@ def report(
       midflight report wifi-to-lte --set flows.download.scheme=enhanced --out enhanced.html
       midflight report sweep --metric goodput_bps --out sweep.html
     """
+    from midflight.report import check_page
     from midflight.scenario import starter_names
 
+    check_page(Path(out))
     is_starter = file in starter_names() and metric is None
     if (Path(file) / "sweep.json").is_file() and not is_starter:
         given = {"--set": sets, "--threads": None if threads == "0" else threads}

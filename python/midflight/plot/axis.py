@@ -6,18 +6,16 @@ key, and columns of measurements (`flows.csv`, `phases.csv`).
 
 from __future__ import annotations
 
-import csv as csv_files
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.plot.figure import label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
@@ -41,45 +39,37 @@ from midflight.plot.style import (
     style,
     text_width,
 )
+from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
-from midflight.run_tables import plain_text
 from midflight.sweep_results import SEED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from midflight._core import MidflightError, Table
 
 __all__ = [
     "AxisData",
-    "Columns",
     "axes_of",
     "axis_data",
     "axis_figure",
     "axis_places",
     "axis_rows",
     "kept_rows",
+    "kept_values",
     "kept_words",
     "lines_name",
     "measured_rows",
-    "missing_column",
     "name_categories",
     "one_line_name",
     "ordered",
     "plot_axis",
     "pooled_axes",
-    "read_columns",
     "shown_number",
     "text_of",
     "unit_of",
 ]
-
-Columns: TypeAlias = Mapping[str, Sequence[Any]]
-
-#: Tables of a folder of results, in the order in which they are searched for a measurement.
-TABLES = ("flows", "phases")
 
 #: Units of each quantity, as factors of the first one.
 _UNITS: Sequence[Mapping[str, float]] = (
@@ -132,7 +122,7 @@ class AxisData:
 
 
 def plot_axis(
-    source: str | Path | Columns | Table,
+    source: TableSource,
     path: str | Path,
     *,
     x: str,
@@ -152,7 +142,8 @@ def plot_axis(
     """Draw the quartiles of a measurement over an axis into a .png, .svg, .pdf or .pgf file; return
     it.
 
-    `source` is a folder of results, a CSV or Parquet file, columns by their names, or a `Table`.
+    `source` is a folder of results, a CSV or Parquet file, columns by their names, a `Table`, or a
+    table of pandas, polars or pyarrow.
     `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
     are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
     (default: the flow's name, if there are several flows). `where` keeps the rows with these
@@ -172,106 +163,13 @@ def plot_axis(
     written.
     """
     check_format(Path(path))
-    if isinstance(source, str | Path):
-        columns = read_columns(source, y)
-    elif isinstance(source, Mapping):
-        columns = source
-    else:
-        columns = {name: source.column(name) for name in source.column_names}
-    data = axis_data(columns, x=x, y=y, by=by, where=where)
+    data = axis_data(columns_of(source, y), x=x, y=y, by=by, where=where)
 
     def draw() -> Figure:
         texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
         return axis_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
 
     return write_figure(path, draw, axis_rows(data), look=look, font=font, csv=csv)
-
-
-def read_columns(source: str | Path, y: str) -> Columns:
-    """Return the columns of a table, or of that in a folder of results which has a measurement.
-
-    Of a percentile (`midflight.percentiles`) they are those of the entries of flows.
-    """
-    place = Path(source)
-    if not place.is_dir():
-        columns = _read_table(place)
-        return percentile_columns(columns, y) if is_percentile(columns, y) else columns
-    seen: list[str] = []
-    for name in TABLES:
-        for suffix in (".parquet", ".csv"):
-            file = place / f"{name}{suffix}"
-            if not file.is_file() or (suffix == ".parquet" and not _has_pyarrow()):
-                continue
-            columns = _read_table(file)
-            if y in columns:
-                return columns
-            if is_percentile(columns, y):
-                return percentile_columns(columns, y)
-            seen += [one for one in columns if one not in seen]
-            break
-    if not seen:
-        raise refusal(
-            f'"{place}" is no folder of results: it has neither {" nor ".join(TABLES)} '
-            "as .csv or .parquet",
-            name="results",
-            value=place,
-            accepted="a folder of a run or a sweep",
-        )
-    raise missing_column("--y or --value", y, seen)
-
-
-def is_percentile(columns: Columns, measured: str) -> bool:
-    """Whether a measurement is a percentile over the flows of a table's entries."""
-    return (
-        measured in PERCENTILES
-        and measured not in columns
-        and {"flow", "entry", PERCENTILES[measured].of} <= set(columns)
-    )
-
-
-def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
-    from midflight.policy import did_you_mean
-
-    columns = list(columns)
-    accepted = ", ".join(columns)
-    return refusal(
-        f'{option}: there is no column "{name}"{did_you_mean(name, columns)}; there are {accepted}',
-        name=option,
-        value=name,
-        accepted=accepted,
-    )
-
-
-def _has_pyarrow() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("pyarrow") is not None
-
-
-def _read_table(file: Path) -> Columns:
-    """Return the columns of a CSV or Parquet file."""
-    try:
-        return _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
-    except (ValueError, IndexError, csv_files.Error) as error:
-        kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
-        raise refusal(
-            f'"{file}" is not a table in {kind}', name="table", value=file, accepted=kind
-        ) from error
-
-
-def _read_parquet(file: Path) -> Columns:
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(file)
-    return {name: table.column(name).to_pylist() for name in table.column_names}
-
-
-def _read_csv(file: Path) -> Columns:
-    with file.open(newline="", encoding="utf-8") as text:
-        reader = csv_files.reader(text)
-        names = next(reader, [])
-        rows = list(reader)
-    return {name: [plain_text(row[place]) for row in rows] for place, name in enumerate(names)}
 
 
 def axis_data(
@@ -283,10 +181,7 @@ def axis_data(
     where: Mapping[str, str | Sequence[str]] | None = None,
 ) -> AxisData:
     """Return the quartiles that `plot_axis` draws."""
-    kept = {
-        name: [values] if isinstance(values, str) else list(values)
-        for name, values in (where or {}).items()
-    }
+    kept = kept_values(columns, where)
     options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(kept, "--where")
     for name, option in options.items():
         if name not in columns:
@@ -341,6 +236,40 @@ def lines_name(by: Sequence[str], columns: Columns) -> str:
         compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
         names.append(next(iter(compared)) if len(compared) == 1 else name)
     return ", ".join(column_name(name) for name in names)
+
+
+def kept_values(
+    columns: Columns, where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Return the values that rows are kept by, as the table writes them.
+
+    A quantity may be written in another way: `100ms` keeps rows with `0.1 s`. A value that the
+    table does not have stays as it is.
+    """
+    kept = {}
+    for name, values in (where or {}).items():
+        texts = [values] if isinstance(values, str) else [text_of(one) for one in values]
+        present = dict.fromkeys(map(text_of, columns.get(name, ())))
+        alike: dict[Any, list[str]] = {}
+        if any(text not in present for text in texts):
+            for one in present:
+                alike.setdefault(quantity(one), []).append(one)
+        kept[name] = [
+            one
+            for text in texts
+            for one in ([text] if text in present else alike.get(quantity(text)) or [text])
+        ]
+    return kept
+
+
+def quantity(text: str) -> tuple[str, float] | str:
+    """The unit and the number of a quantity; another text is itself."""
+    from midflight import _core
+
+    try:
+        return _core.in_column_unit(text) or ("", float(text))
+    except ValueError:
+        return text
 
 
 def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from midflight.plot.axis import Columns, axes_of, text_of
+from midflight.plot.axis import axes_of, text_of
 from midflight.plot.names import column_name
+from midflight.plot.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
 __all__ = ["Sampling", "interval_words", "sampling"]

@@ -16,17 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.axis import (
-    Columns,
     axis_places,
     kept_rows,
+    kept_values,
     kept_words,
     lines_name,
     measured_rows,
-    missing_column,
     name_categories,
     one_line_name,
     ordered,
-    read_columns,
     shown_number,
     text_of,
     unit_of,
@@ -55,6 +53,7 @@ from midflight.plot.style import (
     size_in,
     style,
 )
+from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.refusal import refusal
 from midflight.results import mean_ci, quantile
 from midflight.sweep_results import unit_means
@@ -141,7 +140,7 @@ class Spread:
 
 
 def plot_spread(
-    source: str | Path | Columns,
+    source: TableSource,
     path: str | Path,
     kind: str,
     *,
@@ -174,7 +173,7 @@ def plot_spread(
     written.
     """
     check_format(Path(path))
-    columns = source if isinstance(source, Mapping) else read_columns(source, value)
+    columns = columns_of(source, value)
     data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
 
     def draw() -> Figure:
@@ -212,10 +211,7 @@ def spread_of(
                 value=None,
                 accepted=", ".join(columns),
             )
-    kept = {
-        name: [values] if isinstance(values, str) else list(values)
-        for name, values in (where or {}).items()
-    }
+    kept = kept_values(columns, where)
     asked = {value: "--value", **dict.fromkeys(by, "--by"), **dict.fromkeys(kept, "--where")}
     asked |= {name: option for option, name in needed.items() if name is not None}
     for name, option in asked.items():

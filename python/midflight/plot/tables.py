@@ -1,0 +1,172 @@
+"""Tables that figures of results are drawn from: folders, files, and tables of other libraries."""
+
+from __future__ import annotations
+
+import csv as csv_files
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from midflight.percentiles import PERCENTILES, percentile_columns
+from midflight.refusal import refusal
+from midflight.run_tables import plain_text
+
+if TYPE_CHECKING:
+    from midflight._core import MidflightError
+
+__all__ = ["Columns", "TableSource", "columns_of", "missing_column", "read_columns"]
+
+#: The columns of a table by their names.
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+
+
+class ColumnTable(Protocol):
+    """A table whose columns are named, as the core's and pyarrow's are."""
+
+    @property
+    def column_names(self) -> Sequence[str]: ...
+    def column(self, name: Any, /) -> Any: ...
+
+
+class Frame(Protocol):
+    """A table of pandas, polars and others."""
+
+    @property
+    def columns(self) -> Any: ...
+    def __getitem__(self, name: Any, /) -> Any: ...
+
+
+#: A folder of results, a table's file, columns, or a table.
+TableSource: TypeAlias = str | Path | Columns | ColumnTable | Frame
+
+#: Tables of a folder of results, in the order in which they are searched for a measurement.
+TABLES = ("flows", "phases")
+
+
+def columns_of(source: TableSource, measured: str) -> Columns:
+    """Return the columns of a table, or of that in a folder of results which has a measurement.
+
+    Of a percentile (`midflight.percentiles`) they are those of the entries of flows. Raises
+    `MidflightError` for what is no table, `OSError` for a file that cannot be read.
+    """
+    if isinstance(source, str | Path):
+        return read_columns(source, measured)
+    columns = source if isinstance(source, Mapping) else _table_columns(source)
+    return percentile_columns(columns, measured) if is_percentile(columns, measured) else columns
+
+
+def _table_columns(source: Any) -> Columns:
+    """The columns of a table of another library, as lists in which None is a missing value."""
+    names = getattr(source, "column_names", None)
+    column = getattr(source, "column", None)
+    if names is None or column is None:
+        names, column = getattr(source, "columns", None), getattr(source, "__getitem__", None)
+    if names is None or column is None or not all(isinstance(one, str) for one in names):
+        accepted = (
+            "a folder of results, a CSV or Parquet file, columns by their names, or a table whose "
+            "columns have names, of pandas, polars or pyarrow"
+        )
+        raise refusal(
+            f"a {type(source).__name__} is no table of results; expected {accepted}",
+            name="source",
+            value=type(source).__name__,
+            accepted=accepted,
+        )
+    return {name: _values(column(name)) for name in names}
+
+
+def _values(column: Any) -> list[Any]:
+    if hasattr(column, "notna"):
+        # pandas has a missing value of each kind of column.
+        column = column.astype(object).where(column.notna(), None)
+    for convert in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, convert):
+            return list(getattr(column, convert)())
+    return list(column)
+
+
+def read_columns(source: str | Path, y: str) -> Columns:
+    """Return the columns of a table, or of that in a folder of results which has a measurement.
+
+    Of a percentile (`midflight.percentiles`) they are those of the entries of flows.
+    """
+    place = Path(source)
+    if not place.is_dir():
+        columns = _read_table(place)
+        return percentile_columns(columns, y) if is_percentile(columns, y) else columns
+    seen: list[str] = []
+    for name in TABLES:
+        for suffix in (".parquet", ".csv"):
+            file = place / f"{name}{suffix}"
+            if not file.is_file() or (suffix == ".parquet" and not _has_pyarrow()):
+                continue
+            columns = _read_table(file)
+            if y in columns:
+                return columns
+            if is_percentile(columns, y):
+                return percentile_columns(columns, y)
+            seen += [one for one in columns if one not in seen]
+            break
+    if not seen:
+        raise refusal(
+            f'"{place}" is no folder of results: it has neither {" nor ".join(TABLES)} '
+            "as .csv or .parquet",
+            name="results",
+            value=place,
+            accepted="a folder of a run or a sweep",
+        )
+    raise missing_column("--y or --value", y, seen)
+
+
+def is_percentile(columns: Columns, measured: str) -> bool:
+    """Whether a measurement is a percentile over the flows of a table's entries."""
+    return (
+        measured in PERCENTILES
+        and measured not in columns
+        and {"flow", "entry", PERCENTILES[measured].of} <= set(columns)
+    )
+
+
+def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
+    from midflight.policy import did_you_mean
+
+    columns = list(columns)
+    accepted = ", ".join(columns)
+    return refusal(
+        f'{option}: there is no column "{name}"{did_you_mean(name, columns)}; there are {accepted}',
+        name=option,
+        value=name,
+        accepted=accepted,
+    )
+
+
+def _has_pyarrow() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None
+
+
+def _read_table(file: Path) -> Columns:
+    """Return the columns of a CSV or Parquet file."""
+    try:
+        return _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
+    except (ValueError, IndexError, csv_files.Error) as error:
+        kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
+        raise refusal(
+            f'"{file}" is not a table in {kind}', name="table", value=file, accepted=kind
+        ) from error
+
+
+def _read_parquet(file: Path) -> Columns:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def _read_csv(file: Path) -> Columns:
+    with file.open(newline="", encoding="utf-8") as text:
+        reader = csv_files.reader(text)
+        names = next(reader, [])
+        rows = list(reader)
+    return {name: [plain_text(row[place]) for row in rows] for place, name in enumerate(names)}
