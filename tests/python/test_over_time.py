@@ -328,8 +328,10 @@ def _without_rows(table: Any) -> Any:
     [
         (
             ["--kind", "queu"],
-            "no kind of figure; there are time-sequence, window, both, delay-cdf, throughput",
+            'no kind of figure (did you mean "queue"?); there are time-sequence, window, both, del',
         ),
+        (["--kind", "thruput"], '(did you mean "throughput"?)'),
+        (["--kind", "throughput,box"], "and --kind box is for a folder of results"),
         (["--kind", "queue,both"], "--kind both is a figure of its own"),
         (["--kind", "cdf", "--value", "delay"], "of one run --kind delay-cdf is the CDF of delays"),
         (["--kind", "delay-cdf,rtt"], "--kind delay-cdf is a figure of its own"),
@@ -474,6 +476,18 @@ def test_notebooks_show_runs_and_sweeps() -> None:
     sweep = midflight.Sweep.of(Scenario.read("wifi-to-lte"), axes)
     assert "6 cells" in sweep._repr_html_()
     assert "<td>seed</td><td>3</td><td>1, 2, 3</td>" in sweep._repr_html_()
+
+
+def test_kinds_in_python(tmp_path: Path) -> None:
+    """A text is one kind; no kind is a mistake, as is one that does not exist."""
+    out, table = tmp_path / "a.svg", tmp_path / "a.csv"
+    midflight.plot.plot_over_time("wifi-to-lte", out, "cwnd", csv=table)
+    assert {row["kind"] for row in rows_of(table)} == {"cwnd"}
+    with pytest.raises(midflight.MidflightError, match="no kind of panel is given; expected one"):
+        midflight.plot.plot_over_time("wifi-to-lte", out, [])
+    with pytest.raises(midflight.MidflightError, match='did you mean "queue"') as caught:
+        midflight.plot.plot_over_time("wifi-to-lte", out, ["cwnd", "queu"])
+    assert caught.value.name == "kinds"
 
 
 def test_nice_numbers() -> None:

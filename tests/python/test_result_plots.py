@@ -437,6 +437,8 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
     ("args", "said"),
     [
         (["--kind", "pie", "--value", "sent"], "there are median, cdf, box, interval, heatmap"),
+        (["--kind", "boxes", "--x", "seed", "--y", "sent"], '(did you mean "box"?); there are med'),
+        (["--kind", "cwnd,box", "--value", "sent"], "--kind cwnd is for a scenario; of results"),
         (["--kind", "cdf"], "give --value, the measurement"),
         (["--kind", "cdf", "--value", "sent", "--x", "seed"], "the axis of a CDF is the measure"),
         (["--kind", "box", "--value", "sent"], "give --x, the axis, and --y"),

@@ -260,7 +260,8 @@ def plot(
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
     is_starter = source in starter_names()
     # A starter's name is a folder where only results have the requested data.
-    asks_results = any(of_results.values()) or not {*(kind or ())}.isdisjoint(("median", *SPREADS))
+    asked_kinds = split_kinds(kind or ())
+    asks_results = any(of_results.values()) or not {*asked_kinds}.isdisjoint(("median", *SPREADS))
     is_folder = place.is_dir() and (asks_results or not is_starter)
     is_table = source is not None and not is_question
     is_table = is_table and (is_folder or place.suffix in (".csv", ".parquet"))
@@ -275,7 +276,7 @@ def plot(
             plot_results(
                 str(source),
                 out,
-                kind=result_kind(kind),
+                kind=result_kind(asked_kinds),
                 x=x,
                 y=y,
                 value=value,
@@ -292,7 +293,7 @@ def plot(
             raise UserError(f'there is no folder and no table "{source}"')
         if not is_starter:
             check_is_scenario(place)
-        if kind is not None and (found := [one for one in kind if one in ("median", *SPREADS)]):
+        if found := [one for one in asked_kinds if one in ("median", *SPREADS)]:
             raise UserError(
                 f'"{source}" is a scenario, and --kind {found[0]} is for a folder of results, as '
                 f"midflight sweep writes it; of one run --kind {DELAY_CDF} is the CDF of delays"
@@ -300,7 +301,7 @@ def plot(
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
-    flows, kinds = flow or [], kinds_of(kind or ["both"])
+    flows, kinds = flow or [], kinds_of(asked_kinds or ["both"])
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
@@ -379,18 +380,29 @@ def plot(
     note(f"written to {out}")
 
 
-def kinds_of(words: Sequence[str]) -> list[str]:
-    """Return the kinds of `--kind`; one word may have several, separated by commas."""
+def split_kinds(words: Sequence[str]) -> list[str]:
+    """Return the words of `--kind`; one may have several, separated by commas."""
+    return [one.strip() for word in words for one in word.split(",")]
+
+
+def kinds_of(found: Sequence[str]) -> list[str]:
+    """Return the kinds of a figure of runs."""
     from midflight.plot.delays import DELAY_CDF
     from midflight.plot.run import KINDS
+    from midflight.plot.spread import SPREADS
     from midflight.plot.watched import OVER_TIME
+    from midflight.policy import did_you_mean
 
-    found = [one.strip() for word in words for one in word.split(",")]
+    found = list(dict.fromkeys(found))
     of_its_own = (*KINDS, DELAY_CDF)
-    accepted = ", ".join((*of_its_own, *OVER_TIME))
+    known = (*of_its_own, *OVER_TIME)
     for one in found:
-        if one not in (*of_its_own, *OVER_TIME):
-            raise UserError(f'--kind "{one}" is no kind of figure; there are {accepted}')
+        if one in ("median", *SPREADS):
+            raise UserError(f"--kind {one} is for a folder of results; one run is shown")
+        if one not in known:
+            accepted = ", ".join(known)
+            meant = did_you_mean(one, known)
+            raise UserError(f'--kind "{one}" is no kind of figure{meant}; there are {accepted}')
     if len(found) > 1 and (alone := [one for one in found if one in of_its_own]):
         raise UserError(
             f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
@@ -519,18 +531,28 @@ def write_figure(
         write_rows(table, HEAD, run_rows(found, **drawn))
 
 
-def result_kind(words: Sequence[str] | None) -> str:
+def result_kind(words: Sequence[str]) -> str:
     """Return the kind of a figure of results; exactly one is accepted."""
+    from midflight.plot.delays import DELAY_CDF
+    from midflight.plot.run import KINDS
     from midflight.plot.spread import SPREADS
+    from midflight.plot.watched import OVER_TIME
+    from midflight.policy import did_you_mean
 
     accepted = ("median", *SPREADS)
-    found = words or ["median"]
+    found = list(dict.fromkeys(words)) or ["median"]
+    for one in found:
+        if one in (*KINDS, DELAY_CDF, *OVER_TIME):
+            raise UserError(
+                f"--kind {one} is for a scenario; of results there are {', '.join(accepted)}"
+            )
+        if one not in accepted:
+            raise UserError(
+                f'--kind "{one}" is no kind of figure of results{did_you_mean(one, accepted)}; '
+                f"there are {', '.join(accepted)}"
+            )
     if len(found) > 1:
         raise UserError(f"--kind {', '.join(found)}: a figure of results is of one kind")
-    if found[0] not in accepted:
-        raise UserError(
-            f'--kind "{found[0]}" is no kind of figure of results; there are {", ".join(accepted)}'
-        )
     return found[0]
 
 

@@ -35,7 +35,16 @@ from midflight.plot.style import (
     text_width,
     wrapped,
 )
-from midflight.plot.watched import Stretch, WatchedRun, longest, panels_of, watch
+from midflight.plot.watched import (
+    OVER_TIME,
+    Stretch,
+    WatchedRun,
+    list_kinds,
+    longest,
+    panels_of,
+    watch,
+)
+from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +102,7 @@ SCALED = ("throughput", "delay", "rtt")
 def plot_over_time(
     source: RunSource,
     path: str | Path,
-    kinds: Sequence[str] = ("throughput", "queue"),
+    kinds: str | Sequence[str] = ("throughput", "queue"),
     *,
     flows: Sequence[str] = (),
     run: int = 0,
@@ -111,13 +120,13 @@ def plot_over_time(
 ) -> Path:
     """Draw panels over time of a run's flows into a .png, .svg, .pdf or .pgf file; return its path.
 
-    `kinds` are "throughput" (of packets that arrive at the receiver, with headers), "rates" (the
-    pacing rate of a sender, and samples of its delivery rate), "queue" (packets at the access
-    links, including the one in transmission), "delay" (one way), "rtt" (samples of the sender),
-    "cwnd", "pipe" (the sender's estimate of the segments in the network) and "sequence". For
-    applications there are "buffer" (seconds of video, and stalls of the playback), "frames" (the
-    delay of each frame of a call, at the instant at which it was created) and "objects" (objects of
-    a page, from the request until they are read).
+    `kinds`, one or several, are "throughput" (of packets that arrive at the receiver, with
+    headers), "rates" (the pacing rate of a sender, and samples of its delivery rate), "queue"
+    (packets at the access links, including the one in transmission), "delay" (one way), "rtt"
+    (samples of the sender), "cwnd", "pipe" (the sender's estimate of the segments in the network)
+    and "sequence". For applications there are "buffer" (seconds of video, and stalls of the
+    playback), "frames" (the delay of each frame of a call, at the instant at which it was created)
+    and "objects" (objects of a page, from the request until they are read).
 
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
@@ -130,6 +139,15 @@ def plot_over_time(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
     check_format(Path(path))
+    kinds = list_kinds(kinds)
+    if not kinds:
+        accepted = ", ".join(OVER_TIME)
+        raise refusal(
+            f"no kind of panel is given; expected one or several of {accepted}",
+            name="kinds",
+            value=[],
+            accepted=accepted,
+        )
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=kinds, **how)
     with chosen_style(look, font):

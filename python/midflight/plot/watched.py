@@ -43,6 +43,7 @@ __all__ = [
     "Stretch",
     "WatchedRun",
     "delay_of",
+    "list_kinds",
     "longest",
     "nice",
     "panels_of",
@@ -103,8 +104,7 @@ def watch(
     with the numbers of runs that are done and of all. Raises `MidflightError` for invalid
     arguments, and for more lines than a reader can distinguish.
     """
-    if unknown := [kind for kind in kinds if kind not in _EVENTS]:
-        raise refusal(f'there is no kind "{unknown[0]}"; expected {", ".join(_EVENTS)}')
+    kinds = list_kinds(kinds)
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
     found = list(watched_runs(source, flows=flows, progress=progress, **how))
     lines = sum(len(one.flows) for one in found)
@@ -127,6 +127,27 @@ def watch(
             labels.append(", ".join(words) + other)
         one.labels, one.looks = labels, range(place, place + len(labels))
         place += len(labels)
+    return found
+
+
+def list_kinds(kinds: str | Sequence[str]) -> list[str]:
+    """Return kinds of panels, each once; a text is one kind.
+
+    Raises `MidflightError` for a kind that does not exist.
+    """
+    from midflight.policy import did_you_mean
+
+    found = [kinds] if isinstance(kinds, str) else list(dict.fromkeys(kinds))
+    accepted = ", ".join(OVER_TIME)
+    for kind in found:
+        if kind not in OVER_TIME:
+            raise refusal(
+                f'there is no kind "{kind}"{did_you_mean(str(kind), OVER_TIME)}; expected '
+                f"{accepted}",
+                name="kinds",
+                value=kind,
+                accepted=accepted,
+            )
     return found
 
 
