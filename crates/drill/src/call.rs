@@ -284,6 +284,9 @@ impl Runner<'_> {
 
     fn connect(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         self.connection_of(line, call)?;
+        if argument(call, 1).contains("AF_UNSPEC") {
+            return Ok(Some(self.disconnect(call)));
+        }
         if self.sockets.listens {
             // __inet_stream_connect().
             return Ok(Some(Err("EISCONN")));
@@ -319,6 +322,30 @@ impl Runner<'_> {
             return Ok(Some(Err("EINPROGRESS")));
         }
         Ok((!waits).then_some(Err("EALREADY")))
+    }
+
+    /// tcp_disconnect(): the connection is reset, and the socket is as before connect().
+    fn disconnect(&mut self, call: &Call) -> Returned {
+        let fd = argument(call, 0).parse::<i64>().ok();
+        if self.sockets.listens && fd == self.sockets.listening {
+            self.sockets.listens = false;
+            return Ok(0);
+        }
+        self.sockets.deferred = false;
+        if fd != self.sockets.connected {
+            return Ok(0);
+        }
+        if let Some(connection) = self.connection.as_mut().filter(|c| !c.tcp.is_reset()) {
+            connection.abort();
+            self.sockets.icmp_error = Some("ECONNRESET");
+        }
+        if self.sockets.listening.is_none() || self.sockets.listening == fd {
+            self.sockets.listening = fd;
+            self.sockets.connected = None;
+        }
+        (self.sockets.read_shut, self.sockets.write_shut) = (false, false);
+        (self.sockets.failed, self.sockets.saw_connected) = (false, false);
+        Ok(0)
     }
 
     /// Sends our SYN.

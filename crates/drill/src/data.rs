@@ -269,6 +269,16 @@ impl Runner<'_> {
         if self.sockets.deferred && self.sockets.listening == Some(fd) {
             return Ready::OUT;
         }
+        let is_closed = !connected && !self.sockets.listens && self.sockets.listening == Some(fd);
+        if is_closed {
+            // TCP_CLOSE.
+            let closed = Ready::OUT.and(Ready::HANG_UP);
+            return if self.has_error() {
+                closed.and(Ready::ERROR)
+            } else {
+                closed
+            };
+        }
         let Some(connection) = self.connection.as_ref() else {
             return Ready::default();
         };

@@ -15,11 +15,15 @@ use super::{shorten, DrillError, Note};
 /// Maximum length of a script; otherwise a sender's timers would expire endlessly.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
+/// Maximum number of bytes of a script with its definitions.
+const LONGEST_TEXT: usize = 1 << 20;
+
 /// Parses a script; adds notes on parts without an effect.
 ///
 /// # Errors
 /// [`DrillError`] with file, line, what was read and what is accepted.
 pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Script, DrillError> {
+    let text = &define(text);
     let (words, comments) = lex(name, text)?;
     let mut parser = Parser {
         name,
@@ -40,6 +44,9 @@ pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Scr
     while let Some(Token::Flag(flag, value)) = parser.peek() {
         let line = parser.line();
         parser.at += 1;
+        if flag == "define" && value.is_some_and(|value| value.contains('=')) {
+            continue;
+        }
         let value = value.map(|v| v.trim_matches('"').to_string());
         script.flags.push((line, flag.to_string(), value));
     }
@@ -51,6 +58,38 @@ pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Scr
         return Err(DrillError::Empty { file: name.into() });
     }
     Ok(script)
+}
+
+/// The text with the names of `--define=NAME=VALUE` replaced by their values.
+fn define(text: &str) -> String {
+    let mut whole = text.to_string();
+    let definitions = text.split_whitespace();
+    for definition in definitions.filter_map(|word| word.strip_prefix("--define=")) {
+        let Some((symbol, value)) = definition.split_once('=').filter(|(s, _)| !s.is_empty())
+        else {
+            continue;
+        };
+        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut replaced = String::new();
+        let mut rest = whole.as_str();
+        while let Some(at) = rest.find(symbol) {
+            let end = at + symbol.len();
+            let alone = !rest[..at].ends_with(in_word) && !rest[end..].starts_with(in_word);
+            let is_definition = rest[..at].ends_with("--define=");
+            replaced += &rest[..at];
+            replaced += if alone && !is_definition {
+                value
+            } else {
+                symbol
+            };
+            rest = &rest[end..];
+        }
+        replaced += rest;
+        if replaced.len() <= LONGEST_TEXT {
+            whole = replaced;
+        }
+    }
+    whole
 }
 
 /// The configurations of the script, from a comment whose first word is midflight.

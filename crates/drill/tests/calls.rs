@@ -144,6 +144,24 @@ fn the_send_buffer_and_the_order_of_arrivals_are_counted() {
 }
 
 #[test]
+fn a_definition_stands_for_its_value() {
+    let define = "--define=SIZE=1000 --define=CC=\"cubic\"\n";
+    let passes = format!(
+        "{define}{OPENED}+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, CC, 5) = 0\n\
+         +0 write(4, ..., SIZE) = SIZE\n+0 > P. 1:1001(SIZE) ack 1\n"
+    );
+    assert_eq!(failure(&passes), None);
+    // Definitions that grow without end are not followed.
+    let grows = "--define=a=aa --define=aa=a,a ".repeat(20);
+    let run = run_drill(
+        &format!("{grows}\n0 a(3) = 0"),
+        "x.pkt",
+        &DrillRequest::default(),
+    );
+    assert!(run.is_err());
+}
+
+#[test]
 fn a_read_that_wants_all_waits_for_all() {
     let passes = "\
 +0...0.3 recv(4, ..., 1500, MSG_WAITALL) = 1500

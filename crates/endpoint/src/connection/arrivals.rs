@@ -267,6 +267,9 @@ impl Connection {
                 extra_bytes: 0,
             };
             self.sender.on_ack(now, &ack, log);
+            if was_shut && shuts && self.is_of_linux() {
+                self.sender.renew_probe(now);
+            }
             let view = self.sender.view();
             if view.ssthresh < ssthresh && (congested || view.in_fast_recovery) {
                 self.congestion.reduced = self.congestion.agreed;

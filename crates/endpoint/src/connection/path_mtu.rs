@@ -2,7 +2,7 @@
 //! section 4.2.3.9, RFC 6069). Comments name the functions of Linux 6.12 whose behaviour this follows.
 
 use midflight_tcp::{ConfigError, Log};
-use midflight_units::Instant;
+use midflight_units::{Instant, Seq};
 
 use super::{Connection, Over};
 use crate::stream::Stream;
@@ -49,7 +49,9 @@ impl Connection {
         checked.receiver.segment_bytes = config.segment_bytes;
         checked.check()?;
         self.early_data.sent_below(sent);
-        self.sender.shrink(now, &config, &parts, log);
+        let whole = self.stream.ended_by(sent);
+        let outstanding = whole + Seq::from(self.stream.byte_of(whole) < sent);
+        self.sender.shrink(now, &config, &parts, outstanding, log);
         self.had_unsent = false;
         self.limit(now, 1, log);
         Ok(true)

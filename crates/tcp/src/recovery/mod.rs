@@ -49,6 +49,12 @@ pub(crate) trait LossRecovery {
     fn on_passive_open(&mut self) {}
     /// There are no tail loss probes from now on.
     fn leave_tails(&mut self) {}
+    /// The threshold after a loss for another reason than congestion, if the recovery has a state for that.
+    fn ssthresh_of_other_loss(&self, _core: &Core) -> Option<f64> {
+        None
+    }
+    /// All segments below `high` are lost for another reason than congestion.
+    fn begin_other_loss(&mut self, _high: Seq) {}
     /// The handshake ends after data was sent.
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
@@ -282,6 +288,22 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_early_open(),)+
                     Self::$other(r) => r.on_early_open(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn ssthresh_of_other_loss(&self, core: &Core) -> Option<f64> {
+                match self {
+                    $(Self::$variant(r) => r.ssthresh_of_other_loss(core),)+
+                    Self::$other(r) => r.ssthresh_of_other_loss(core),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn begin_other_loss(&mut self, high: Seq) {
+                match self {
+                    $(Self::$variant(r) => r.begin_other_loss(high),)+
+                    Self::$other(r) => r.begin_other_loss(high),
                 }
             }
 

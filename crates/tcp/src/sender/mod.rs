@@ -10,7 +10,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
 use crate::config::{SenderConfig, SenderParts};
-use crate::event::{Log, SenderEvent, Wake};
+use crate::event::{Author, Log, SenderEvent, Wake};
 use crate::recovery::{Recovery, Tally};
 use crate::segment::{Ack, AckOption, SackBlocks, Segment};
 use crate::state::{State, Transition, Trigger};
@@ -100,6 +100,11 @@ impl Sender {
     /// The recovery of Linux sends no tail loss probes from now on (`net.ipv4.tcp_early_retrans`).
     pub fn leave_tails(&mut self) {
         self.recovery.leave_tails();
+    }
+
+    /// An ACK says that the window is still closed: the wait for the next probe begins anew, as in Linux (tcp_ack_probe()).
+    pub fn renew_probe(&mut self, now: Instant) {
+        self.core.renew_probe(now);
     }
 
     /// Replaces the congestion controller by a fresh one; windows and round-trip times stay
@@ -293,20 +298,28 @@ impl Sender {
 
     /// The path takes only segments of the size of `config`. Everything outstanding is lost, for another reason than
     /// congestion: the windows and the RTT stay (tcp_simple_retransmit()). The segments are numbered anew, and segment 1 is
-    /// the first that was not acknowledged. A controller that sets the window itself begins anew.
+    /// the first that was not acknowledged; segments below `sent` were sent. A controller that sets the window itself begins
+    /// anew. The recovery of Linux is in its state of losses until those are acknowledged
+    /// (tcp_non_congestion_loss_retransmit()).
     pub fn shrink<L: Log>(
         &mut self,
         now: Instant,
         config: &SenderConfig,
         parts: &SenderParts,
+        sent: Seq,
         log: &mut L,
     ) {
+        let ssthresh = self.recovery.ssthresh_of_other_loss(&self.core);
         let mut fresh = Self::new(config, parts, self.core.take_policies());
         fresh.set_end(1);
         fresh.open(now, &mut ());
         while fresh.poll_transmit(now).is_some() {}
         fresh.open_early(now, &mut ());
         fresh.core.keep_path_of(&self.core, log);
+        if let Some(ssthresh) = ssthresh.filter(|_| sent > 1) {
+            fresh.core.set_ssthresh(ssthresh, Author::Recovery, log);
+            fresh.recovery.begin_other_loss(sent);
+        }
         *self = fresh;
     }
 

@@ -287,6 +287,17 @@ impl LossRecovery for Linux {
         self.answers_syn = true;
     }
 
+    /// tcp_current_ssthresh().
+    fn ssthresh_of_other_loss(&self, core: &Core) -> Option<f64> {
+        Some(self.current_ssthresh(core))
+    }
+
+    /// tcp_non_congestion_loss_retransmit().
+    fn begin_other_loss(&mut self, high: Seq) {
+        self.state = Ca::Loss;
+        self.high = high;
+    }
+
     fn leave_tails(&mut self) {
         self.leaves_tails = true;
     }

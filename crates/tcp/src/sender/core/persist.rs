@@ -96,6 +96,12 @@ impl Core {
         self.timers.persist_expired(now, self.config.rto.max);
     }
 
+    /// An ACK says that the window is still closed.
+    pub(crate) fn renew_probe(&mut self, now: Instant) {
+        self.now = now;
+        self.timers.renew_persist(now);
+    }
+
     /// The probe, if one is due: the last acknowledged segment's number without data; every receiver responds to it
     /// with its window.
     pub(crate) fn window_probe(&mut self) -> Option<Segment> {

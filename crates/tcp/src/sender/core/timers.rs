@@ -204,6 +204,13 @@ impl Timers {
         }
     }
 
+    /// The window is still closed, says an ACK: the next probe waits from now on (tcp_ack_probe()).
+    pub(super) fn renew_persist(&mut self, now: Instant) {
+        if let Some(persist) = &self.persist {
+            self.running = Some((now + persist.wait, now));
+        }
+    }
+
     /// Whether a probe of the closed window may be sent now; true only once.
     pub(super) fn take_probe(&mut self) -> bool {
         let due = self.persist.as_mut().map(|persist| &mut persist.due);
