@@ -285,7 +285,8 @@ impl Runner<'_> {
     fn connect(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         self.connection_of(line, call)?;
         if argument(call, 1).contains("AF_UNSPEC") {
-            return Ok(Some(self.disconnect(call)));
+            self.disconnect(call);
+            return Ok(Some(Ok(0)));
         }
         if self.sockets.listens {
             // __inet_stream_connect().
@@ -325,15 +326,15 @@ impl Runner<'_> {
     }
 
     /// tcp_disconnect(): the connection is reset, and the socket is as before connect().
-    fn disconnect(&mut self, call: &Call) -> Returned {
+    fn disconnect(&mut self, call: &Call) {
         let fd = argument(call, 0).parse::<i64>().ok();
         if self.sockets.listens && fd == self.sockets.listening {
             self.sockets.listens = false;
-            return Ok(0);
+            return;
         }
         self.sockets.deferred = false;
         if fd != self.sockets.connected {
-            return Ok(0);
+            return;
         }
         if let Some(connection) = self.connection.as_mut().filter(|c| !c.tcp.is_reset()) {
             connection.abort();
@@ -345,7 +346,6 @@ impl Runner<'_> {
         }
         (self.sockets.read_shut, self.sockets.write_shut) = (false, false);
         (self.sockets.failed, self.sockets.saw_connected) = (false, false);
-        Ok(0)
     }
 
     /// Sends our SYN.
