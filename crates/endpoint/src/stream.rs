@@ -113,6 +113,12 @@ impl Stream {
         }
     }
 
+    /// One past the last segment that starts before this byte.
+    pub(crate) fn covering(&self, byte: u64) -> Seq {
+        let whole = self.ended_by(byte);
+        whole + Seq::from(self.byte_of(whole) < byte)
+    }
+
     /// The whole segments between two bytes; none if their edges are no longer stored.
     pub(crate) fn within(&self, from: u64, to: u64) -> Option<(Seq, Seq)> {
         let before = self.edges.partition_point(|&edge| edge < from);

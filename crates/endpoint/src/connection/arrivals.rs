@@ -49,6 +49,7 @@ impl Connection {
             if let Some(number) = arrival.ack {
                 self.note_heard(now);
                 self.take_ack(now, arrival, number, log);
+                self.lose_early_data(number, log);
                 let option = self.answer.take().unwrap_or_default();
                 if self.data_follows(number) {
                     // The data has the ACK (tcp_rcv_synsent_state_process()).

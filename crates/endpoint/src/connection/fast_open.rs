@@ -118,6 +118,15 @@ impl Connection {
         ack < 1 + self.early_data.bytes || self.settings.fast_open.writes_next
     }
 
+    /// The response with this ACK number does not acknowledge all of our SYN's data, which is lost
+    /// (tcp_rcv_fastopen_synack()).
+    pub(super) fn lose_early_data<L: Log>(&mut self, ack: u64, log: &mut L) {
+        let end = 1 + self.early_data.bytes;
+        if ack < end && self.is_of_linux() {
+            self.sender.lose_otherwise(self.stream.covering(end), log);
+        }
+    }
+
     /// Whether these bytes were already sent, in our SYN or in larger segments.
     pub(super) fn was_sent(&self, from: u64, to: u64) -> bool {
         to > from && from < self.early_data.below.max(1 + self.early_data.bytes)

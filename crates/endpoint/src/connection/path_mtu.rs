@@ -2,7 +2,7 @@
 //! section 4.2.3.9, RFC 6069). Comments name the functions of Linux 6.12 whose behaviour this follows.
 
 use midflight_tcp::{ConfigError, Log};
-use midflight_units::{Instant, Seq};
+use midflight_units::Instant;
 
 use super::{Connection, Over};
 use crate::stream::Stream;
@@ -49,8 +49,7 @@ impl Connection {
         checked.receiver.segment_bytes = config.segment_bytes;
         checked.check()?;
         self.early_data.sent_below(sent);
-        let whole = self.stream.ended_by(sent);
-        let outstanding = whole + Seq::from(self.stream.byte_of(whole) < sent);
+        let outstanding = self.stream.covering(sent);
         self.sender.shrink(now, &config, &parts, outstanding, log);
         self.had_unsent = false;
         self.limit(now, 1, log);

@@ -102,6 +102,16 @@ impl Sender {
         self.recovery.leave_tails();
     }
 
+    /// The segments below `sent`, which were sent in another form, are lost for another reason than congestion
+    /// (tcp_non_congestion_loss_retransmit()). Only the recovery of Linux has a state for that.
+    pub fn lose_otherwise<L: Log>(&mut self, sent: Seq, log: &mut L) {
+        let ssthresh = self.recovery.ssthresh_of_other_loss(&self.core);
+        if let Some(ssthresh) = ssthresh.filter(|_| sent > 1) {
+            self.core.set_ssthresh(ssthresh, Author::Recovery, log);
+            self.recovery.begin_other_loss(sent);
+        }
+    }
+
     /// An ACK says that the window is still closed: the wait for the next probe begins anew, as in Linux (tcp_ack_probe()).
     pub fn renew_probe(&mut self, now: Instant) {
         self.core.renew_probe(now);
