@@ -55,6 +55,7 @@ const OPTIONS: &[&str] = &[
     "TCP_KEEPCNT",
     "TCP_LINGER2",
     "SO_TIMESTAMPING",
+    "SO_MAX_PACING_RATE",
     "SO_RCVTIMEO",
     "SO_SNDTIMEO",
     "SO_SNDBUF",
@@ -91,6 +92,7 @@ const DEFAULTS: &[(&str, i64)] = &[
     ("SO_DONTROUTE", 0),
     ("SO_MARK", 0),
     ("SO_PRIORITY", 0),
+    ("SO_MAX_PACING_RATE", 0xffff_ffff),
     ("SO_RCVLOWAT", 1),
     ("SO_TIMESTAMPING", 0),
     ("TCP_KEEPIDLE", 7200),
@@ -205,6 +207,8 @@ impl Runner<'_> {
             return self.set_watch(line, option, value);
         }
         let kept = self.sockets.kept.insert(option.into(), value);
+        let is_rate = option == "SO_MAX_PACING_RATE" && value == -1;
+        let value = if is_rate { i64::from(u32::MAX) } else { value };
         let Ok(value) = u64::try_from(value) else {
             if !is_idle {
                 let what = format!("{option} with the value {value}");
@@ -243,6 +247,23 @@ impl Runner<'_> {
                 } else {
                     let text = "TCP_QUICKACK has no effect: only a connection of Linux has it";
                     self.environment.note(line, text);
+                }
+            }
+            // ~0 is no limit; pacing goes on.
+            "SO_MAX_PACING_RATE" => {
+                if !self.environment.is_linux() {
+                    let why =
+                        "only the sender of Linux has a limit of its rate; choose --profile linux";
+                    return self.refuse(line, option.into(), why);
+                }
+                let is_none = value == u64::from(u32::MAX);
+                if is_none && set.pacing_limit.is_none() {
+                    return Ok(Ok(0));
+                }
+                let most = if is_none { u64::MAX } else { value.max(1) };
+                set.pacing_limit = Some(most);
+                if let Some(connection) = connection {
+                    connection.tcp.limit_pacing(most);
                 }
             }
             "TCP_DEFER_ACCEPT" => self.sockets.set.defers_accept = value,

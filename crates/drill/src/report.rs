@@ -96,6 +96,8 @@ pub(super) enum Field {
     SendScale,
     TotalRto,
     BufferLimited,
+    PacingRate,
+    MaxPacingRate,
     OutOfOrder,
     LastAckSent,
     Fackets,
@@ -283,6 +285,16 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "microseconds in which only the send buffer limited the sender",
     ),
     (
+        Field::PacingRate,
+        "tcpi_pacing_rate",
+        "pacing rate in bytes of data per second, also without pacing; 18446744073709551615 before the first",
+    ),
+    (
+        Field::MaxPacingRate,
+        "tcpi_max_pacing_rate",
+        "the limit of that rate; 18446744073709551615 without one",
+    ),
+    (
         Field::OutOfOrder,
         "tcpi_rcv_ooopack",
         "segments that have arrived out of order",
@@ -454,6 +466,8 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             micros(counts.buffer_limited + now)
         }
         Field::LastAckSent | Field::Fackets => 0.0,
+        Field::PacingRate => sender.pacing_rate().unwrap_or(u64::MAX) as f64,
+        Field::MaxPacingRate => connection.settings().pacing_limit.unwrap_or(u64::MAX) as f64,
         Field::OutOfOrder => counts.out_of_order as f64,
     }
 }

@@ -58,6 +58,8 @@ pub(super) struct Sockets {
 pub(super) struct Settings {
     pub(super) nagle: bool,
     pub(super) corked: bool,
+    /// `SO_MAX_PACING_RATE`: bytes per second.
+    pub(super) pacing_limit: Option<u64>,
     /// The flags of `SO_TIMESTAMPING`.
     pub(super) timestamping: i64,
     /// `SO_ZEROCOPY`, `TCP_INQ`.
@@ -88,6 +90,7 @@ impl Default for Settings {
         Self {
             nagle: true,
             corked: false,
+            pacing_limit: None,
             timestamping: 0,
             zero_copy: false,
             reports_queue: false,

@@ -160,6 +160,7 @@ impl Tested {
                 .clamp(2 * environment.mss, 1 << 20),
             syn_retries: set.syn_retries.or(environment.syn_retries),
             tail_probes: environment.tail_probes,
+            pacing_limit: set.pacing_limit,
             answer_pause: environment.answer_pause,
             deferred_timeouts: set.deferred_timeouts(),
             fin_timeout: set.linger.or(environment.fin_timeout),

@@ -532,8 +532,8 @@ fn unsupported_features_are_refused_by_name_file_and_line() {
             "before the connection starts",
         ),
         (
-            "+0 %{ assert tcpi_pacing_rate > 0 }%",
-            "\"tcpi_pacing_rate\" is not a quantity",
+            "+0 %{ assert tcpi_delivery_rate > 0 }%",
+            "\"tcpi_delivery_rate\" is not a quantity",
         ),
     ] {
         let said = run(more).err().unwrap_or_else(|| panic!("{more} is run"));

@@ -282,6 +282,9 @@ impl Connection {
         if !self.connecting && !self.syn_sent {
             sender.answer_syn();
         }
+        if let Some(most) = self.settings.pacing_limit {
+            sender.limit_pacing(most);
+        }
         if !self.settings.tail_probes {
             sender.leave_tails();
         }
@@ -596,6 +599,12 @@ impl Connection {
     pub fn set_congestion(&mut self, congestion: &AnyCongestion) {
         self.settings.built.profile.parts.congestion = *congestion;
         self.sender.set_congestion(congestion);
+    }
+
+    /// The application limits the pacing rate, in bytes of data per second (SO_MAX_PACING_RATE).
+    pub fn limit_pacing(&mut self, most: u64) {
+        self.settings.pacing_limit = Some(most);
+        self.sender.limit_pacing(most);
     }
 
     /// The application turns Nagle's algorithm on or off.

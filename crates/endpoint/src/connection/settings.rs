@@ -52,6 +52,8 @@ pub struct Settings {
     /// With Linux's rules: how long the connection stays half closed after the application has closed it (TCP_LINGER2);
     /// none for 60 s.
     pub fin_timeout: Option<Duration>,
+    /// The most bytes of data that are sent per second; with a limit segments are paced (SO_MAX_PACING_RATE).
+    pub pacing_limit: Option<u64>,
     /// The connection is probed while nothing arrives (RFC 9293 section 3.8.4).
     pub keepalive: Option<Keepalive>,
 }
@@ -89,6 +91,7 @@ impl Settings {
             answer_pause: Duration::from_millis(500),
             deferred_timeouts: 0,
             fin_timeout: None,
+            pacing_limit: None,
             keepalive: None,
             built,
         }

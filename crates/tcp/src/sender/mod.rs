@@ -112,6 +112,17 @@ impl Sender {
         }
     }
 
+    /// The application limits the pacing rate, in bytes of data per second, and with it requests pacing
+    /// (SO_MAX_PACING_RATE).
+    pub fn limit_pacing(&mut self, most: u64) {
+        self.core.limit_pacing(most);
+    }
+
+    /// The pacing rate in bytes of data per second, also of a sender that does not pace; none before the first RTT sample.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        self.core.rate_of_pacing()
+    }
+
     /// An ACK says that the window is still closed: the wait for the next probe begins anew, as in Linux (tcp_ack_probe()).
     pub fn renew_probe(&mut self, now: Instant) {
         self.core.renew_probe(now);

@@ -31,6 +31,8 @@ pub(super) struct Pacer {
     sent: u64,
     /// The time for which a burst waits.
     wake: Option<Deadline>,
+    /// The application's limit, in bytes of data per second.
+    most: Option<u64>,
     /// The rate of an order, in bits on the wire, and when it ends.
     ordered: Option<(Rate, Option<Instant>)>,
 }
@@ -66,7 +68,8 @@ impl Core {
 
     /// The sender's own rate.
     fn own_rate(&self) -> u64 {
-        if self.config.pacing || self.path.paces {
+        let is_limited = self.pacer.is_some_and(|pacer| pacer.most.is_some());
+        if self.config.pacing || self.path.paces || is_limited {
             self.path.pacing_rate
         } else {
             0
@@ -102,7 +105,36 @@ impl Core {
         let out = cwnd.max(out);
         let bytes = self.sizes.full();
         // A policy may remove the window's limit; then the rate saturates and has no effect.
-        self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
+        let rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
+        self.path.pacing_rate = self.at_most(rate);
+    }
+
+    /// A rate within the application's limit.
+    fn at_most(&self, rate: u64) -> u64 {
+        let most = self.pacer.and_then(|pacer| pacer.most);
+        most.map_or(rate, |most| rate.min(most))
+    }
+
+    /// The application limits the rate, in bytes of data per second; segments are paced from then on (sk_setsockopt(),
+    /// SO_MAX_PACING_RATE).
+    pub(crate) fn limit_pacing(&mut self, most: u64) {
+        let (last, sent) = (self.books.last_sent(), self.books.max().saturating_sub(1));
+        let pacer = self.pacer.get_or_insert_with(|| Pacer {
+            departure: last,
+            sent,
+            ..Pacer::default()
+        });
+        pacer.most = Some(most);
+        self.path.pacing_rate = match self.path.pacing_rate {
+            0 => most,
+            rate => rate.min(most),
+        };
+        self.hold();
+    }
+
+    /// The rate of tcp_update_pacing_rate() or of the controller, in bytes of data per second; none before the first.
+    pub(crate) fn rate_of_pacing(&self) -> Option<u64> {
+        Some(self.path.pacing_rate).filter(|rate| *rate > 0)
     }
 
     /// Whether the next burst has to wait; if so, the sender is woken when it may be sent. A Linux timer that runs for
@@ -208,7 +240,8 @@ impl Core {
     /// The controller sets a rate, in segments per second; 0 for none.
     pub(super) fn pace_by_controller(&mut self, per_second: f64) {
         self.path.paces = per_second > 0.0;
-        self.path.pacing_rate = (per_second * f64::from(self.config.payload_bytes())) as u64;
+        let rate = (per_second * f64::from(self.config.payload_bytes())) as u64;
+        self.path.pacing_rate = self.at_most(rate);
         let last = self.books.last_sent();
         if self.path.paces && self.pacer.is_none() {
             self.pacer = Some(Pacer {
