@@ -530,3 +530,18 @@ def test_a_comparison_reports_its_progress_once_it_takes_long(
     late = capsys.readouterr()
     assert late.err == "flows: 1 of 1\nflows: 2 of 2\n"
     assert late.out == soon.out
+
+
+def test_a_comparison_has_the_congestion_control_of_the_simulator() -> None:
+    from midflight.cli.lab_run import congestion_of
+    from midflight.scenario import read_plan
+
+    def of(sets: dict[str, Any]) -> str | None:
+        return congestion_of(read_plan("wifi-to-lte", sets=sets))
+
+    assert of({}) is None
+    assert of({"flows.download.scheme": "bbr-linux"}) == "bbr"
+    assert of({"flows.download.scheme": "sack+reno-linux"}) == "reno"
+    assert of({"set.congestion": "bbr-linux"}) == "bbr"
+    assert of({"flows.download.set.congestion": "cubic-linux"}) == "cubic"
+    assert of({"flows.download.stack": "linux", "flows.download.scheme": "bbr"}) is None

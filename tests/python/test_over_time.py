@@ -20,7 +20,7 @@ from midflight.plot import plot_delay_cdf, plot_run
 from midflight.plot.history import histories
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
 from midflight.plot.run import run_figure
-from midflight.plot.style import COLUMN_IN, STYLES, chosen_style
+from midflight.plot.style import COLUMN_IN, SERIES, STYLES, chosen_style
 from midflight.plot.watched import OVER_TIME, nice, panels_of, watch
 
 NS = 1_000_000_000
@@ -198,13 +198,13 @@ def test_lines_are_flows_or_schemes() -> None:
     both = watch(moving(), flows=["download", "other"], schemes=["sack", "freeze"])
     assert [list(run.labels) for run in both] == [
         ["download, sack", "other, sack"],
-        ["download, freeze", "other, sack"],
+        ["download, freeze", "other, freeze"],
     ]
-    assert [run.looks for run in both] == [range(2), range(2, 4)]
+    assert len({look for run in both for look in run.looks}) == 4
     window, panels = shown_panels(both, ["queue", "throughput", "cwnd", "pipe", "sequence", "rtt"])
     # A line for each scheme: the packets that wait on the way.
     queues = [one for one in panels[0].curves if one.draw == "queue"]
-    assert [one.label for one in queues] == ["sack", "freeze"]
+    assert [one.label for one in queues] == ["queue, sack", "queue, freeze"]
     figure = over_time_figure(both, panels, window)
     assert len(figure.axes) == 1 + len(panels)
     band = figure.axes[0]
@@ -518,7 +518,7 @@ def test_rates_of_a_sender_that_paces() -> None:
     assert delivered.value.max() <= data * 1.001
     assert paced.value.max() == pytest.approx(1.25 * data, rel=0.02)
     assert paced.value.min() == pytest.approx(0.75 * data, rel=0.02)
-    with pytest.raises(midflight.MidflightError, match="of rates: sack does not pace"):
+    with pytest.raises(midflight.MidflightError, match="of rates: sack: no pacing rate"):
         shown_panels(watch(scenario.but({"set.congestion": "cubic-linux"})), ["rates"])
 
 
@@ -534,13 +534,13 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     rates = figure.axes[1]
     line, dots = (
         next(one for one in rates.lines if len(one.get_xdata()) and one.get_marker() == marker)
-        for marker in ("o", ".")
+        for marker in (SERIES[runs[0].looks[0]].marker, ".")
     )
     assert dots.get_markerfacecolor() != line.get_color()
     assert dots.get_zorder() < line.get_zorder()
     # A sender without such values is not left out in silence.
     assert rates.get_title(loc="right") == (
-        "rates: cubic does not pace or sample its rate (BBR does)"
+        "rates: cubic: no pacing rate and no samples of the delivery rate (BBR has both)"
     )
     assert {row[2] for row in panel_rows(panels[:1])} == {
         "pacing rate",
@@ -554,7 +554,7 @@ def test_a_panel_without_values_becomes_a_note(
     out = tmp_path / "a.svg"
     words = ["plot", "wifi-to-lte", "--kind", "throughput,rates,cwnd", "--out", str(out)]
     assert main(words) == 0
-    why = "rates: sack does not pace or sample its rate (BBR does)"
+    why = "rates: sack: no pacing rate and no samples of the delivery rate (BBR has both)"
     assert f"note: {why}\n" in capsys.readouterr().err
     assert why in out.read_text()
     # What there is at other times has another reason.
@@ -651,7 +651,7 @@ def test_labels_of_axes_stay_within_their_panels() -> None:
 
 def test_what_goes_the_other_way_is_said() -> None:
     (run,) = watch("household")
-    assert list(run.labels) == ["film", "page", "backup (up)"]
+    assert list(run.labels) == ["film", "page, enhanced", "backup (up)"]
     _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
     assert rate.curves[0].label == "rate of the link, down"
     queues = {one.label for one in queue.curves if one.draw == "queue"}
@@ -706,7 +706,8 @@ def test_the_axis_of_values_has_the_requested_scale(tmp_path: Path) -> None:
     assert usual.get_yscale() == "log"
     assert usual.get_ylim()[0] == pytest.approx(0.6, rel=0.1)
     words = ["plot", "wifi-to-3g", "--out", str(tmp_path / "x.png"), "--yscale"]
-    assert main([*words, "log", "--kind", "cwnd"]) == 2
+    assert main([*words, "log", "--kind", "sequence"]) == 2
+    assert main([*words, "log", "--kind", "cwnd"]) == 0
     assert main([*words, "lin", "--kind", "rtt"]) == 2
     assert main([*words, "linear", "--kind", "throughput"]) == 0
 

@@ -40,6 +40,7 @@ from midflight.run_tables import RunSummary, summary_text
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
+    from midflight import Plan
     from midflight.lab.comparison import Compared
     from midflight.lab.runs import LabRuns
     from midflight.lab.store import Kernel
@@ -52,7 +53,8 @@ CongestionOption: TypeAlias = Annotated[
         "--cc",
         metavar="NAMES",
         help="Congestion controls of the kernel, separated by commas: cubic, reno, bbr.  "
-        '[default: cubic; the schemes of flows with stack = "linux"]',
+        '[default: cubic; the schemes of flows with stack = "linux"; in a comparison that of the '
+        "simulator's flows, such as bbr for bbr-linux]",
     ),
 ]
 SampleOption: TypeAlias = Annotated[
@@ -90,6 +92,23 @@ def read_congestion(text: str | None, stack: str) -> tuple[str, ...]:
     if not all(names) or len(set(names)) < len(names):
         raise UserError(f'--cc "{text}" is not a list of different names, such as cubic,reno,bbr')
     return names
+
+
+#: The kernel's congestion controls by the names of midflight's controllers.
+_OF_KERNEL = {"cubic-linux": "cubic", "reno-linux": "reno", "bbr-linux": "bbr"}
+
+
+def congestion_of(plan: Plan) -> str | None:
+    """Return the kernel's congestion control that all flows of a scenario have in the simulator;
+    None if there is not one, or if the flows are the kernel's.
+    """
+    scenario = json.loads(plan.canonical)
+    found = set()
+    for flow in scenario["flows"].values():
+        settings = {**(scenario.get("set") or {}), **(flow.get("set") or {})}
+        parts = [*str(flow.get("scheme", "")).split("+"), str(settings.get("congestion", ""))]
+        found.add(next((_OF_KERNEL[one] for one in parts if one in _OF_KERNEL), None))
+    return found.pop() if len(found) == 1 and plan.stack != "linux" else None
 
 
 def requested_runs(
@@ -340,6 +359,8 @@ def compare(
     from midflight.lab.comparison import compare_runs
 
     all_sets = with_shorthands(sets, profile, runs, seed)
+    if congestion is None and stack == "linux":
+        congestion = congestion_of(scenario_plan(file, all_sets))
     asked = requested_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
     found: list[Compared] = []
     total = asked.runs * len(asked.congestion) * len(asked.scenario["flows"])

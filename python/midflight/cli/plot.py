@@ -24,6 +24,7 @@ from midflight.cli.source import (
     JobOption,
     StudyOption,
     read_asked,
+    runs_of_axes,
     source_words,
 )
 from midflight.run_tables import csv_cell
@@ -78,6 +79,15 @@ def plot(
             "--scheme",
             metavar="NAME",
             help="A sender in place of the flow's own; if repeated, all of them side by side.",
+        ),
+    ] = None,
+    axes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--axis",
+            metavar="KEY=VALUES",
+            help="A run for each of these values, in one figure, as in midflight sweep: "
+            "flows.download.stack=midflight,quinn. May be repeated.",
         ),
     ] = None,
     flow: Annotated[
@@ -186,6 +196,26 @@ def plot(
         str | None,
         typer.Option(metavar="FONT", help="For a figure: the font, sans, serif or latex."),
     ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="NAME=TEXT",
+            help="For a figure: writes TEXT where it would say NAME, such as sack=CUBIC. May be "
+            "repeated.",
+        ),
+    ] = None,
+    legend: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="For a figure: outside, inside or none."),
+    ] = None,
+    ylim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH",
+            help="For a figure with one panel: the ends of the axis of values, in its unit.",
+        ),
+    ] = None,
     csv_file: Annotated[
         str | None,
         typer.Option(
@@ -223,6 +253,7 @@ def plot(
         "--set": sets,
         "--policy": policies,
         "--scheme": schemes,
+        "--axis": axes,
         "--flow": flow,
         "--run": run,
         "--from": start,
@@ -248,6 +279,9 @@ def plot(
         "--yscale": yscale,
         "--style": look,
         "--font": font,
+        "--label": labels,
+        "--legend": legend,
+        "--ylim": ylim,
         "--csv": csv_file,
     }
     from midflight.plot.delays import DELAY_CDF
@@ -256,6 +290,11 @@ def plot(
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
+    dress: Any = {
+        "legend": legend,
+        "labels": read_labels(labels or ()),
+        "ylim": None if ylim is None else read_limits(ylim),
+    }
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
     is_starter = source in starter_names()
@@ -272,7 +311,7 @@ def plot(
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
         texts |= {"xscale": xscale, "yscale": yscale}
-        with chosen_style(look, font):
+        with chosen_style(look, font, **dress):
             plot_results(
                 str(source),
                 out,
@@ -318,7 +357,12 @@ def plot(
     first_flow = next(iter(flows), None)
     all_sets = with_shorthands(sets, profile)
     shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
-    if study is None and not is_question:
+    if axes:
+        if suffix == PAGE:
+            raise UserError("a page shows one run of a flow, and --axis is for figures")
+        asked = (source, policies, (study, figure, job))
+        shown_run = runs_of_axes(axes, all_sets, *asked)
+    elif study is None and not is_question:
         used = with_schemes(json.loads(shown_run.canonical), first_flow, schemes or ())
         for one in (*shown_run.remarks, *idle_notes(used)):
             note(one)
@@ -352,7 +396,7 @@ def plot(
             file.write(html)
     else:
         of_all = {"from_s": from_s, "until_s": until_s, "title": title, "size": size, **how}
-        with chosen_style(look, font):
+        with chosen_style(look, font, **dress):
             if is_cdf:
                 write_delay_cdf(shown_run, out, flows=flows, csv_to=csv_file, **of_all)
             elif over_time:
@@ -695,6 +739,26 @@ def read_time(option: str, text: str) -> float:
     from midflight import parse_duration
 
     return float(read(option, parse_duration, text)) / 1e9
+
+
+def read_labels(words: Sequence[str]) -> dict[str, str]:
+    """Read other names of lines and links."""
+    found = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (name and equals and text):
+            raise UserError(f'--label "{word}" is not name=text; write for example sack=CUBIC')
+        found[name] = text
+    return found
+
+
+def read_limits(text: str) -> tuple[float, float]:
+    """Read the ends of an axis."""
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise UserError(f'--ylim "{text}" is not LOW:HIGH; write for example 0:50') from None
 
 
 def read_segments(text: str) -> tuple[int, int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,6 +39,7 @@ __all__ = [
     "read_asked",
     "read_figure_run",
     "read_source",
+    "runs_of_axes",
     "source_words",
 ]
 
@@ -165,6 +167,39 @@ def read_asked(
         return scenario_plan(file or "", sets, own)
     every = {**(asked.source.policies or {}), **own}
     return replace(asked.source, policies=every).but(read_pairs(sets or []))
+
+
+def runs_of_axes(
+    axes: Sequence[str],
+    sets: Sequence[str],
+    source: str | None,
+    policies: Sequence[str] | None,
+    of_study: tuple[str | None, str | None, str | None],
+) -> dict[str, Any]:
+    """Return what is drawn for each combination of the values of axes, by these values."""
+    from midflight.cli.sweep import read_axes
+    from midflight.plot.style import SERIES
+    from midflight.sweep import axis_values
+
+    values = {key: axis_values(key, one) for key, one in read_axes(axes).items()}
+    given = {path for path, _ in read_pairs(sets)}
+    for key in values:
+        if key in given:
+            raise UserError(f"--set {key} and --axis {key} give values for the same")
+    combinations = list(itertools.product(*values.values()))
+    if len(combinations) > len(SERIES):
+        raise UserError(
+            f"the axes have {len(combinations)} combinations, and a figure has up to "
+            f"{len(SERIES)} lines; midflight sweep runs any number of them"
+        )
+    study, figure, job = of_study
+    how: Any = {"study": study, "figure": figure, "job": job}
+    found = {}
+    for chosen in combinations:
+        pairs = dict(zip(values, chosen, strict=True))
+        own = [*sets, *(f"{key}={value}" for key, value in pairs.items())]
+        found[", ".join(pairs.values())] = read_asked(source, own, policies, **how)
+    return found
 
 
 def read_source(

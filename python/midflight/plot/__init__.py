@@ -17,6 +17,7 @@ matplotlib is imported when the first figure is drawn, not before.
 from midflight.plot.axis import plot_axis
 from midflight.plot.bars import BarPanel, Bars, bar_panels, bar_plot
 from midflight.plot.delays import plot_delay_cdf
+from midflight.plot.figure import Dress, figure_of
 from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
 from midflight.plot.lines import Line, LinePanel, line_plot
 from midflight.plot.messages import Message, Note, sequence_plot
@@ -52,6 +53,7 @@ __all__ = [
     "Curve",
     "Curves",
     "Drawing",
+    "Dress",
     "Indicator",
     "Judged",
     "Line",
@@ -67,6 +69,7 @@ __all__ = [
     "Transition",
     "bar_panels",
     "bar_plot",
+    "figure_of",
     "indicator_plot",
     "line_plot",
     "plot_axis",

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import label_axes, write_figure
+from midflight.plot.figure import Dress, label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.scales import (
@@ -135,9 +135,7 @@ def plot_axis(
     xscale: str | None = None,
     yscale: str | None = None,
     size: Size | None = None,
-    look: str | None = None,
-    font: str | None = None,
-    csv: str | Path | None = None,
+    **dress: Unpack[Dress],
 ) -> Path:
     """Draw the quartiles of a measurement over an axis into a .png, .svg, .pdf or .pgf file; return
     it.
@@ -155,9 +153,8 @@ def plot_axis(
     may have mathematics between dollar signs, such as `Gap $g$ (s)`. `xscale` and `yscale` are
     "linear" or "log". The default is logarithmic for an axis of numbers that are a geometric series
     or extend over more than two decades, and for measurements of which a linear axis would hide a
-    part. `size` is "single" or "double" (column), or inches: a width, or width and height. `look`
-    is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for the data of the
-    figure.
+    part. `size` is "single" or "double" (column), or inches: a width, or width and height. `Dress`
+    describes how it looks (`look`, `font`, `labels`, `legend`, `ylim`) and `csv`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
@@ -169,7 +166,7 @@ def plot_axis(
         texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
         return axis_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
 
-    return write_figure(path, draw, axis_rows(data), look=look, font=font, csv=csv)
+    return write_figure(path, draw, axis_rows(data), dress)
 
 
 def axis_data(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import write_figure
+from midflight.plot.figure import Dress, write_figure
 from midflight.plot.history import RunSource, time_shown
 from midflight.plot.spread import Group, Spread, is_wide, spread_figure, spread_rows
 from midflight.plot.style import Size, check_format
@@ -27,7 +27,7 @@ DELAY_CDF = "delay-cdf"
 
 
 def plot_delay_cdf(
-    source: RunSource,
+    source: RunSource | Mapping[str, RunSource],
     path: str | Path,
     *,
     flows: Sequence[str] = (),
@@ -38,9 +38,7 @@ def plot_delay_cdf(
     until_s: float | None = None,
     title: str | None = None,
     size: Size | None = None,
-    look: str | None = None,
-    font: str | None = None,
-    csv: str | Path | None = None,
+    **dress: Unpack[Dress],
 ) -> Path:
     """Draw the CDF of the one-way delays of a run's segments, a line for each flow or scheme.
 
@@ -57,7 +55,7 @@ def plot_delay_cdf(
     def draw() -> Figure:
         return spread_figure(data, title=title, size=size)
 
-    return write_figure(path, draw, spread_rows(data), look=look, font=font, csv=csv)
+    return write_figure(path, draw, spread_rows(data), dress)
 
 
 def delay_spread(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from midflight.plot.style import (
     arrange,
@@ -12,6 +15,7 @@ from midflight.plot.style import (
     chosen_style,
     figure_bytes,
     legend,
+    limit_values,
     typeset,
     wrapped,
     write_csv,
@@ -22,7 +26,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SCALES", "SMALL_PT", "check_scale", "finish_panels", "label_axes", "write_figure"]
+__all__ = [
+    "SCALES",
+    "SMALL_PT",
+    "Dress",
+    "check_scale",
+    "dressed",
+    "figure_of",
+    "finish_panels",
+    "label_axes",
+    "write_figure",
+]
 
 #: Size of the letters of what is said beside a plot.
 SMALL_PT = 6.5
@@ -42,28 +56,80 @@ def check_scale(option: str, scale: str | None) -> None:
         )
 
 
+class Dress(TypedDict, total=False):
+    """What every function that draws a figure accepts of how it looks."""
+
+    #: "plain", or "paper" (serif, a column wide, framed).
+    look: str | None
+    #: "sans", "serif" or "latex".
+    font: str | None
+    #: Other names for lines and links, by the usual ones.
+    labels: Mapping[str, str] | None
+    #: "outside" (the default), "inside" or "none".
+    legend: str | None
+    #: The ends of the axis of values, in a figure with one panel.
+    ylim: tuple[float, float] | None
+    #: A file for the data of the figure.
+    csv: str | Path | None
+
+
+#: The figures of `figure_of`.
+_KEPT: ContextVar[list[Figure] | None] = ContextVar("kept", default=None)
+
+
+def dressed(dress: Dress) -> AbstractContextManager[None]:
+    """Return the context in which a figure looks so."""
+    return chosen_style(
+        dress.get("look"),
+        dress.get("font"),
+        legend=dress.get("legend"),
+        labels=dress.get("labels"),
+        ylim=dress.get("ylim"),
+    )
+
+
 def write_figure(
     path: str | Path,
     draw: Callable[[], Figure],
     table: Iterable[Sequence[object]],
-    *,
-    look: str | None,
-    font: str | None,
-    csv: str | Path | None,
+    dress: Dress,
 ) -> Path:
-    """Draw a figure in a style, write it, and write the table with its head if a file is given.
+    """Draw a figure and write it, and the table with its head if a file for it is given.
 
     Nothing is written if it cannot be drawn. Returns the path of the figure.
     """
     path = Path(path)
     suffix = check_format(path)
-    with chosen_style(look, font):
-        drawn = figure_bytes(draw(), suffix)
-    path.write_bytes(drawn)
+    kept, csv = _KEPT.get(), dress.get("csv")
+    with dressed(dress):
+        figure = draw()
+        drawn = figure_bytes(figure, suffix) if kept is None else b""
+    if kept is None:
+        path.write_bytes(drawn)
+    else:
+        kept.append(figure)
     if csv is not None:
         head, *rows = table
         write_csv(Path(csv), [str(one) for one in head], rows)
     return path
+
+
+def figure_of(plot: Callable[..., Path], source: Any, *args: Any, **named: Any) -> Figure:
+    """Return the figure that a function of `midflight.plot` draws, as matplotlib's, to be changed.
+
+    `plot` is such a function, `source` its source; the other arguments are its own, without the
+    path: `figure_of(plot_over_time, "wifi-to-lte", ["throughput"], schemes=["sack", "vho"])`. The
+    figure can be saved with `Figure.savefig`. Raises what `plot` raises.
+    """
+    token = _KEPT.set([])
+    try:
+        plot(source, "figure.png", *args, **named)
+        kept = _KEPT.get() or []
+    finally:
+        _KEPT.reset(token)
+    figure = kept[-1]
+    figure.set_layout_engine("constrained")
+    return figure
 
 
 def label_axes(
@@ -105,16 +171,39 @@ def label_axes(
         axes.annotate(detail, (1.0, 1.0), xytext=(0, 2), **places, **how)
         pad = 4 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
+    limit_values([axes])
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         entries = dict(zip(labels, handles, strict=True))
         legend(figure, entries, loc="outside upper center", title=lines_title)
 
 
-def finish_panels(figure: Figure, entries: Mapping[str, Any], title: str | None) -> None:
-    """Put a title above panels over time and a legend below them, and give them their places."""
+#: Panels that are lower cannot be read, in inches.
+_LEAST_PANEL_IN = 0.35
+
+
+def finish_panels(
+    figure: Figure, panels: Sequence[Axes], entries: Mapping[str, Any], title: str | None
+) -> None:
+    """Put a title above panels over time and a legend below them, and give them their places.
+
+    Raises `MidflightError` if the figure leaves too little room for the panels.
+    """
+    limit_values(panels)
+    width, height = figure.get_size_inches()
     if title:
-        room = (figure.get_size_inches()[0] - 0.6) * 72
-        figure.suptitle(wrapped(typeset("--title", title), 7.5, room), parse_math=True)
+        figure.suptitle(
+            wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True
+        )
     legend(figure, entries, loc="outside lower center", most=6)
     arrange(figure)
+    lowest = min((axes.get_position().height for axes in panels), default=1.0) * height
+    if lowest < _LEAST_PANEL_IN:
+        needed = height + (_LEAST_PANEL_IN - lowest) * len(panels)
+        raise refusal(
+            f"a figure of {width:g} x {height:g} in has no room for its panels and its legend; "
+            f"give --size {width:g}x{math.ceil(needed * 10) / 10:g} or more, or --legend none",
+            name="--size",
+            value=f"{width:g}x{height:g}",
+            accepted="a larger size",
+        )

@@ -360,7 +360,7 @@ def plan_of(
 
 
 def histories(
-    source: RunSource,
+    source: RunSource | Mapping[str, RunSource],
     *,
     flow: str | None = None,
     run: int = 0,
@@ -370,12 +370,13 @@ def histories(
     """Return a flow of one run, or one history for each of the `schemes`, which replace that of the
     flow. `policies` are your own policies, which schemes can name.
 
-    `source` is a scenario, a question, or runs of a figure. `flow` is the flow's name; the default
-    is the first flow. A history is named by its scheme. Raises `MidflightError` for an invalid
-    argument.
+    `source` is a scenario, a question, runs of a figure, or several of them by their names. `flow`
+    is the flow's name; the default is the first flow. A history is named by its scheme, or by its
+    source. Raises `MidflightError` for an invalid argument.
     """
     found = []
-    for scheme, setup in setups_of(source, flow, run, schemes, policies):
+    named = [] if flow is None else [flow]
+    for scheme, setup in setups_of(source, named, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
         how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
 
@@ -389,13 +390,24 @@ def histories(
 
 
 def setups_of(
-    source: RunSource,
-    flow: str | None,
+    source: RunSource | Mapping[str, RunSource],
+    flows: Sequence[str],
     run: int,
     schemes: Sequence[str],
     policies: Policies | None,
 ) -> Iterator[tuple[str, Setup]]:
-    """Yield each scheme with the run in which the flow has it."""
+    """Yield each scheme with the run in which the flows have it; without names of flows the first
+    has it.
+
+    Several sources by their names yield runs with these names.
+    """
+    if isinstance(source, Mapping):
+        for name, one in source.items():
+            found = list(setups_of(one, flows, run, schemes, policies))
+            yield from (
+                (name if len(found) == 1 else f"{name}, {scheme}", setup) for scheme, setup in found
+            )
+        return
     if isinstance(source, SetupSource):
         for scheme in dict.fromkeys(schemes or source.schemes):
             yield scheme, source.but([("scheme", scheme)]).setup(run)
@@ -403,10 +415,12 @@ def setups_of(
     from midflight import QUIC_STACKS
 
     plan = plan_of(source, policies=policies)
-    key = flow_key(json.loads(plan.canonical)["flows"], flow)
-    for scheme, one in planned(plan, key, schemes, policies):
+    defined = json.loads(plan.canonical)["flows"]
+    keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
+    for scheme, one in planned(plan, keys or [next(iter(defined))], schemes, policies):
         setup = run_of(one, run)
-        described = next((f for f in setup.flows if flow in (None, f["name"])), None)
+        first = next(iter(flows), None)
+        described = next((f for f in setup.flows if first in (None, f["name"])), None)
         of_stack = described is not None and described["stack"] in QUIC_STACKS
         yield described["scheme"] if described is not None and of_stack else scheme, setup
 
@@ -446,28 +460,29 @@ def time_shown(
 
 
 def planned(
-    plan: Plan, key: str | None, schemes: Iterable[str], policies: Policies | None = None
+    plan: Plan, keys: Sequence[str], schemes: Iterable[str], policies: Policies | None = None
 ) -> Iterator[tuple[str, Plan]]:
-    """Yield each scheme with the scenario in which a flow has it."""
+    """Yield each scheme with the scenario in which the flows of these keys have it."""
     from midflight import MidflightError
 
     flows = json.loads(plan.canonical)["flows"]
-    key = key if key is not None else next(iter(flows))
     alone = True
     for scheme in dict.fromkeys(schemes):
         alone = False
-        path = f"flows.{key}.scheme"
+        paths = [f"flows.{key}.scheme" for key in dict.fromkeys(keys)]
         try:
-            with_it = plan_of(plan, {path: scheme}, policies)
+            with_it = plan_of(plan, dict.fromkeys(paths, scheme), policies)
         except MidflightError as error:
-            # Nobody has written that path.
-            said = str(error).removeprefix(f"--set {path}={scheme}: ").removeprefix(f"{path}: ")
+            # Nobody has written these paths.
+            said = str(error)
+            for path in paths:
+                said = said.removeprefix(f"--set {path}={scheme}: ").removeprefix(f"{path}: ")
             raise refusal(
                 f'scheme "{scheme}": {said}', name="scheme", value=scheme, accepted=error.accepted
             ) from error
         yield scheme, with_it
     if alone:
-        yield flows[key]["scheme"], plan
+        yield flows[keys[0]]["scheme"], plan
 
 
 def flow_key(flows: Mapping[str, Any], name: str | None) -> str | None:

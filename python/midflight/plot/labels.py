@@ -41,6 +41,11 @@ class EventNames:
         self._whole: _Box = (0.0, _GAP_PT, width, height)
         drawn = [line.get_xydata() for line in axes.lines if line.get_transform() == axes.transData]
         self._drawn = self._points(axes.transData.transform(np.concatenate(drawn or [[(0, 0)]])))
+        upright = axes.get_xaxis_transform(which="grid")
+        marked = [line for line in axes.lines if line.get_transform() == upright]
+        places = [[np.asarray(line.get_xdata())[0], 0.0] for line in marked]
+        #: Where lines over the whole height stand.
+        self._upright = self._points(axes.transData.transform(np.array(places or [[0.0, 0.0]])))
         self._taken: list[_Box] = []
 
     def write(self, x: float, y: float, text: str) -> bool:
@@ -74,7 +79,9 @@ class EventNames:
     def _covers(self, box: _Box) -> bool:
         """Whether it covers something that is drawn."""
         inside = (self._drawn > box[:2]) & (self._drawn < box[2:])
-        return bool(inside.all(axis=1).any())
+        across = self._upright[:, 0]
+        crossed = (across > box[0]) & (across < box[2])
+        return bool(inside.all(axis=1).any() or crossed.any())
 
     def _annotate(self, point: tuple[float, float], offset: tuple[int, int], text: str) -> None:
         across, up = offset

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from midflight.plot.curves import Curve, Panel
-from midflight.plot.figure import SCALES, SMALL_PT, check_scale, finish_panels, write_figure
+from midflight.plot.figure import (
+    SCALES,
+    SMALL_PT,
+    Dress,
+    check_scale,
+    dressed,
+    finish_panels,
+    write_figure,
+)
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
     MOST_VECTORS,
+    NO_LINK,
     OUTAGE,
     Room,
     draw_dots,
@@ -29,7 +38,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
-    chosen_style,
+    labelled,
     size_in,
     style,
     text_width,
@@ -76,7 +85,8 @@ _MARKS: Mapping[str, tuple[str, float, str]] = {
     "losses": ("x", 3.2, "black"),
 }
 #: What becomes of packets at queues, and timeouts: marker, size and colour, and the row above the
-#: lines. A link that is down has no full queue.
+#: lines in a panel of one line; with several each line has a row. A link that is down has no full
+#: queue.
 _IN_ROWS: Mapping[str, tuple[str, float, str, int]] = {
     "full": ("x", 2.8, "black", 0),
     "broken": ("s", 2.4, "#8a6d1f", 0),
@@ -85,8 +95,8 @@ _IN_ROWS: Mapping[str, tuple[str, float, str, int]] = {
     "timeout": ("v", 3.4, "black", 0),
     "spurious": ("v", 3.4, "black", 0),
 }
-#: The share of the height of a panel for one of these rows.
-_ROW = 0.085
+#: The share of the height of a panel for one of these rows, and for all.
+_ROW, _ROWS = 0.085, 0.34
 #: A mark in a legend whose colour says nothing.
 _GREY: Any = {"mfc": "0.6"}
 #: What the legend calls a thin line above a median.
@@ -95,12 +105,16 @@ _MOST = "maximum of each interval"
 _SPANS = ("stalls", "bars")
 #: If the ratio of rates is larger, the axis is logarithmic.
 _WIDE = 12
-#: The panels whose axis of values may have either scale.
-SCALED = ("throughput", "delay", "rtt")
+#: A rate that is so many times what the flows take is above the axis.
+_FAR = 2.5
+#: The panels whose axis of values may have either scale, and those for which a logarithmic one may
+#: be the usual one.
+SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe")
+_MAY_BE_LOG = ("throughput", "delay", "rtt")
 
 
 def plot_over_time(
-    source: RunSource,
+    source: RunSource | Mapping[str, RunSource],
     path: str | Path,
     kinds: str | Sequence[str] = ("throughput", "queue"),
     *,
@@ -114,9 +128,7 @@ def plot_over_time(
     yscale: str | None = None,
     title: str | None = None,
     size: Size | None = None,
-    look: str | None = None,
-    font: str | None = None,
-    csv: str | Path | None = None,
+    **dress: Unpack[Dress],
 ) -> Path:
     """Draw panels over time of a run's flows into a .png, .svg, .pdf or .pgf file; return its path.
 
@@ -131,9 +143,9 @@ def plot_over_time(
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
     next round number above a 90th of the time shown, or the step of a recording that the link
-    follows if that is shorter. `yscale` is "linear" or "log", for throughputs, delays and RTTs; the
-    default is logarithmic where a linear axis would hide a part. `look` is "plain" or "paper",
-    `font` "sans", "serif" or "latex". `csv` is a file for the data of the figure. The other
+    follows if that is shorter. `yscale` is "linear" or "log"; the default is
+    linear, and for throughputs, delays and RTTs logarithmic where a linear axis would hide a
+    part. Several sources by their names are drawn together, each with its first flow. The other
     arguments are those of `plot_run`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
@@ -150,14 +162,14 @@ def plot_over_time(
         )
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=kinds, **how)
-    with chosen_style(look, font):
+    with dressed(dress):
         window, panels = shown_panels(found, kinds, from_s, until_s, interval_s, size=size)
 
     def draw() -> Figure:
         return over_time_figure(found, panels, window, yscale=yscale, title=title, size=size)
 
     table = chain([HEAD], panel_rows(panels))
-    return write_figure(path, draw, table, look=look, font=font, csv=csv)
+    return write_figure(path, draw, table, dress)
 
 
 def shown_panels(
@@ -205,6 +217,8 @@ def over_time_figure(
     has_band = any(one.link for one in stretches)
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
+    if len({tuple(one[::2] for one in run.stretches) for run in runs}) > 1:
+        lacks.append(f"links, their rate and shaded times: {longest(runs).labels[0]}")
     panels = [panel for panel in panels if panel.curves]
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
@@ -230,8 +244,14 @@ def over_time_figure(
         bands = dict(_unnamed(stretches, room)) if has_band else {}
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = {one.look for one in panel.curves if one.look is not None}
+            rows = _rows_of(panel)
+            queues = sum(one.draw == "queue" for one in panel.curves)
             for number, one in enumerate(panel.curves):
-                _draw(axes, one, room, number, max(1, len(looks)), several=several)
+                if one.draw in _IN_ROWS:
+                    _draw_in_row(axes, one, rows)
+                    continue
+                marked = several or (one.draw == "queue" and queues > 1)
+                _draw(axes, one, room, number, max(1, len(looks)), several=several, marked=marked)
             _outages(axes, stretches, room)
             draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
@@ -247,7 +267,7 @@ def over_time_figure(
         # The lines come first, then what their marks are.
         marks = {OUTAGE, _MOST, *(one.quantity for panel in panels for one in panel.curves)}
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
-        finish_panels(figure, entries, title)
+        finish_panels(figure, [*grid[has_band:]], entries, title)
     return figure
 
 
@@ -255,7 +275,7 @@ def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
     """The text above a panel: the meaning of its values, and the lines of this and other panels
     without values.
     """
-    lines = [*others, "; ".join(filter(None, (*panel.lacks, panel.detail)))]
+    lines = [*others, "; ".join(filter(None, (*panel.lacks, panel.detail, _off_scale(panel))))]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
 
@@ -263,9 +283,11 @@ def _look_of(one: Curve) -> Look:
     return SERIES[one.look if one.look is not None else 4]
 
 
-def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, several: bool) -> None:
-    """Draw a curve of a panel with so many lines; if there are several in the figure, each has
-    markers at other places.
+def _draw(
+    axes: Axes, one: Curve, room: Room, number: int, lines: int, *, several: bool, marked: bool
+) -> None:
+    """Draw a curve of a panel with so many lines, with markers if it is `marked`; if there are
+    `several` lines in the figure, colours tell which marks belong to which.
     """
     time, value = one.time_s, one.value
     if len(time) == 0:
@@ -278,10 +300,10 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
             if one.flow
             else {"facecolor": "0.87"}
         )
-        axes.fill_between(time, value, step="post", linewidth=0, label=one.label, zorder=1, **fill)
-        return
-    if one.draw in _IN_ROWS:
-        _draw_in_row(axes, one)
+        # Below the ticks of the axes.
+        axes.fill_between(
+            time, value, step="post", linewidth=0, label=one.label, zorder=0.3, **fill
+        )
         return
     if one.draw in _MARKS:
         marker, size, own = _MARKS[one.draw]
@@ -349,7 +371,7 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
         for points in (value[alone], one.most[alone]):
             axes.plot(time[alone], points, ls="none", marker=".", ms=2.6, mfc=look.colour, mew=0)
     markers: dict[str, Any] = {}
-    if several and not (one.draw == "queue" and one.flow == "" and one.label != one.scheme):
+    if marked:
         every = (room.window[1] - room.window[0]) / _MARKERS
         places = room.window[0] + every * (np.arange(_MARKERS) + (0.25 + 0.5 * (number % 2)))
         places = places + every * 0.09 * number
@@ -378,18 +400,37 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, lines: int, *, severa
     )
 
 
-def _draw_in_row(axes: Axes, one: Curve) -> None:
+def _rows_of(panel: Panel) -> dict[int, float]:
+    """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
+    line where there are several, by the kind of the mark for a single one.
+    """
+    marks = [one for one in panel.curves if one.draw in _IN_ROWS]
+    looks = sorted({one.look for one in marks if one.look is not None})
+    if looks:
+        height = min(_ROW, _ROWS / len(looks))
+        return {look: 1 - height * (row + 0.5) for row, look in enumerate(looks)}
+    lowest = max((_IN_ROWS[one.draw][3] for one in marks), default=-1)
+    return {row: 1 - _ROW * (row + 0.5) for row in range(lowest + 1)}
+
+
+def _above(panel: Panel) -> float:
+    """The share of the height of a panel that its rows of marks take."""
+    rows = _rows_of(panel)
+    return 2 * (1 - min(rows.values())) * len(rows) / (2 * len(rows) - 1) if rows else 0.0
+
+
+def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
     marker, size, own, row = _IN_ROWS[one.draw]
     is_first = one.label not in axes.get_legend_handles_labels()[1]
-    # Of several runs each has its colour, and in the legend none.
+    # Of several lines each has its colour, and in the legend none.
     colour = own if one.look is None else _look_of(one).colour
     how: Any = {"marker": marker, "ms": size, "mfc": "none", "mew": 0.7, "ls": "none"}
     if one.draw == "timeout":
         how["mfc"] = colour
     axes.plot(
         one.time_s,
-        np.full(len(one.time_s), 1 - _ROW * (row + 0.5)),
+        np.full(len(one.time_s), rows[row if one.look is None else one.look]),
         transform=axes.get_xaxis_transform(),
         zorder=6,
         mec=colour,
@@ -435,47 +476,65 @@ def _scale_of(axes: Axes, panel: Panel, yscale: str | None) -> None:
     """The axis of values begins at zero, and ends with what counts: a window that was never limited
     has a threshold far above it, a path that is faster than its flows a rate.
     """
-    lines = [one for one in panel.curves if one.draw != "area" and one.label != "ssthresh"]
-    behind = [one for one in panel.curves if one.draw == "area"]
-
-    def top(curves: Sequence[Curve]) -> float:
-        # The ends of bars and stalls are times.
-        levels = [
-            (one.value,) if one.draw in _SPANS else (one.most, one.high, one.value)
-            for one in curves
-        ]
-        ends = [next(v for v in each if v is not None) for each in levels]
-        known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
-        return max(known, default=0.0)
-
-    most = top(lines)
-    if behind and (most == 0 or top(behind) <= 2.5 * most):
-        most = max(most, top(behind))
+    most, behind = _tops(panel)
+    is_behind_shown = most == 0 or behind <= _FAR * most
+    if is_behind_shown:
+        most = max(most, behind)
     if panel.kind == "objects":
         # The first one above, as a browser's tools draw it.
         axes.set_ylim(most + 0.7, -0.7)
         return
-    # Rows of marks stand above the lines, each kind in its own.
-    rows = [_IN_ROWS[one.draw][3] for one in lines if one.draw in _IN_ROWS]
-    above = _ROW * (max(rows, default=-1) + 1)
+    above = _above(panel)
+    lines = [one for one in panel.curves if one.draw != "area" and one.label != "ssthresh"]
+    areas = [one for one in panel.curves if one.draw == "area"]
     if panel.kind == "sequence":
         low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
         height = most - low or 1.0
         axes.set_ylim(low - 0.04 * height, low + 1.04 * height / (1 - above))
         return
     least = None
-    if panel.kind in SCALED and yscale != "linear":
+    if panel.kind in _MAY_BE_LOG and yscale != "linear":
         least = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
     if least is None and panel.kind in SCALED and yscale == "log" and most > 0:
-        values = np.concatenate([one.value for one in (behind if top(behind) > 0 else lines)])
-        least = float(values[values > 0].min()) / (10 if behind else 1.3)
+        values = np.concatenate([one.value for one in (areas if behind > 0 else lines)])
+        least = float(values[values > 0].min()) / (10 if areas else 1.3)
     if least is not None:
         # Beside large values the usual ones would not be visible.
         plain_log(axes.yaxis)
-        axes.set_ylim(least, 1.3 * most)
+        axes.set_ylim(least, most * (1.3 * most / least) ** (above / (1 - above)) * 1.3)
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
     axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
+
+
+def _tops(panel: Panel) -> tuple[float, float]:
+    """The largest value of the lines of a panel, and of the areas behind them."""
+
+    def top(curves: Sequence[Curve]) -> float:
+        # The ends of bars and stalls are times.
+        levels = [
+            (one.value,) if one.draw in _SPANS else (one.most, one.high, one.value)
+            for one in curves
+            if one.draw not in _IN_ROWS
+        ]
+        ends = [next(v for v in each if v is not None) for each in levels]
+        known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
+        return max(known, default=0.0)
+
+    lines = [one for one in panel.curves if one.draw != "area" and one.label != "ssthresh"]
+    return top(lines), top([one for one in panel.curves if one.draw == "area"])
+
+
+def _off_scale(panel: Panel) -> str:
+    """What to say of a rate that is far above what the flows take of it."""
+    most, behind = _tops(panel)
+    if panel.kind != "throughput" or most == 0 or behind <= _FAR * most:
+        return ""
+    areas = [one.value for one in panel.curves if one.draw == "area"]
+    rates = np.concatenate(areas)
+    low = float(np.nanmin(rates[rates > 0]))
+    span = f"{behind:.3g}" if low > 0.99 * behind else f"{low:.3g} to {behind:.3g}"
+    return f"the link's rate is {span} Mbit/s"
 
 
 def _least_rate(curves: Sequence[Curve]) -> float | None:
@@ -484,10 +543,13 @@ def _least_rate(curves: Sequence[Curve]) -> float | None:
     """
     for one in (one for one in curves if one.draw == "area"):
         lasts, rates = np.diff(one.time_s), one.value[:-1]
-        there = rates > 0
+        there = (rates > 0) & (lasts > 0)
         lasts, rates = lasts[there], rates[there]
         if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
-            return float(rates.min()) / 10
+            # The share of each of several flows is seen, too.
+            shares = [one.value for one in curves if one.draw == "steps"]
+            known = np.concatenate([rates / 10, *(share[share > 0] / 1.3 for share in shares)])
+            return float(max(known.min(), rates.min() / 100))
     return None
 
 
@@ -515,17 +577,18 @@ def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
         if b <= start or a >= end:
             continue
         if not one.link:
-            axes.axvspan(
-                max(a, start), min(b, end), facecolor="#f2e3c8", edgecolor="none", zorder=0
-            )
+            axes.axvspan(max(a, start), min(b, end), zorder=0, **NO_LINK)
         elif number and a > start:
             axes.axvline(a, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)
 
 
-def _fill(stretches: Sequence[Stretch], link: str) -> str:
-    """The colour of a link in the band; neighbours differ."""
+def _fill(stretches: Sequence[Stretch], link: str) -> Mapping[str, Any]:
+    """How a link is filled in the band; neighbours differ. Its frame tells it from an area."""
+    if not link:
+        return NO_LINK
     names = list(dict.fromkeys(one.link for one in stretches if one.link))
-    return _LINK_FILLS[names.index(link) % len(_LINK_FILLS)] if link else "#f2e3c8"
+    colour = _LINK_FILLS[names.index(link) % len(_LINK_FILLS)]
+    return {"facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
 
 
 def _seen(one: Stretch, room: Room) -> tuple[float, float]:
@@ -538,7 +601,7 @@ def _fits(one: Stretch, room: Room) -> bool:
     """Whether the band has room for the name of a stretch."""
     begins, ends = _seen(one, room)
     point = room.width_in * 72 / (room.window[1] - room.window[0])
-    return text_width(one.link or "no link", SMALL_PT) + 4 <= (ends - begins) * point
+    return text_width(labelled(one.link or "no link"), SMALL_PT) + 4 <= (ends - begins) * point
 
 
 def _unnamed(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, Any]]:
@@ -549,7 +612,7 @@ def _unnamed(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, An
     for link in dict.fromkeys(one.link for one in shown):
         if not any(one.link == link and _fits(one, room) for one in shown):
             name = f"in the band: {link}" if link else "no link"
-            yield name, Patch(facecolor=_fill(stretches, link), edgecolor="none")
+            yield name, Patch(**_fill(stretches, link))
 
 
 def _band(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
@@ -560,10 +623,9 @@ def _band(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
         begins, ends = _seen(one, room)
         if ends <= begins:
             continue
-        fill = _fill(stretches, one.link)
-        axes.axvspan(begins, ends, facecolor=fill, edgecolor="none", zorder=0)
+        axes.axvspan(begins, ends, zorder=0, **_fill(stretches, one.link))
         if _fits(one, room):
-            axes.text((begins + ends) / 2, 0.44, one.link or "no link", **centred)
+            axes.text((begins + ends) / 2, 0.44, labelled(one.link or "no link"), **centred)
     axes.set_yticks([])
     axes.tick_params(axis="x", length=0, labelbottom=False, which="both")
     axes.grid(False)

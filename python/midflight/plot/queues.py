@@ -31,25 +31,28 @@ def _at_queue(
     links: Collection[int],
     queue: Curve,
     window: tuple[float, float],
-    look: int | None,
+    *,
+    alone: bool,
 ) -> list[Curve]:
-    """What became of packets of the shown flows at a queue, with its longest length then."""
+    """What became of packets of each shown flow at a queue, with its longest length then; a single
+    line needs no colour to tell whose they are.
+    """
+    if queue.high is None or not len(queue.time_s):
+        return []
     names = {run.link_label(one) for one in links}
     found = []
-    for draw, label in _AT_QUEUES.items():
-        times = []
-        for flow in run.flows:
+    for flow, look in zip(run.flows, run.looks, strict=True):
+        for draw, label in _AT_QUEUES.items():
             at, where = flow.at_queues()[draw]
-            times.append(at[[one in names for one in where]] / NS_PER_S)
-        time = np.sort(np.concatenate(times)) if times else np.empty(0)
-        time = time[inside(time, window)]
-        if not len(time) or queue.high is None or not len(queue.time_s):
-            continue
-        place = np.maximum(np.searchsorted(queue.time_s, time, side="right") - 1, 0)
-        how: Any = {"look": look, "scheme": queue.scheme, "link": queue.link}
-        # The legend has it behind the lines.
-        how["quantity"] = label
-        found.append(Curve(label, draw, time, queue.high[place], **how))
+            time = at[[one in names for one in where]] / NS_PER_S
+            time = time[inside(time, window)]
+            if not len(time):
+                continue
+            place = np.maximum(np.searchsorted(queue.time_s, time, side="right") - 1, 0)
+            how: Any = {"look": None if alone else look, "link": queue.link}
+            # The legend has it behind the lines.
+            how |= {"flow": flow.flow, "scheme": flow.label, "quantity": label}
+            found.append(Curve(label, draw, time, queue.high[place], **how))
     return found
 
 
@@ -87,6 +90,10 @@ def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     finer = _FINER if len(runs) == 1 else 1
     interval = max(interval, (window[1] - window[0]) / INTERVALS) / finer
     curves = []
+    alone = sum(len(one.flows) for one in runs) == 1
+    # Links are no flows: their looks are the last ones.
+    taken = {look for run in runs for look in run.looks}
+    free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
     for run in runs:
         links = run.shown_links
         columns = ("time_ns", "packets", "least", "most")
@@ -108,21 +115,27 @@ def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
                 least, most = np.minimum.reduceat(least, starts), np.maximum.reduceat(most, starts)
             one_run = len(runs) == 1
             name = f"queue of {link}{run.way}" if one_run else run.scheme
+            if not one_run and len(run.flows) > 1:
+                name = f"queue, {name}"
             queue = Curve(
                 name,
                 "queue",
                 time[seen][starts],
                 packets,
-                # Links are no flows: their looks are the last ones.
-                look=len(SERIES) - 1 - number if one_run else run.looks[0],
+                look=free[number % len(free)] if one_run else run.looks[0],
                 low=least,
                 high=most,
                 scheme=run.scheme,
                 link=link,
             )
-            curves.append(queue)
             numbers = [list(links)[number]] if one_run else list(links)
-            curves += _at_queue(run, numbers, queue, window, None if one_run else queue.look)
+            marks = _at_queue(run, numbers, queue, window, alone=alone)
+            if one_run and len(each) > 1 and not (marks or most.any()):
+                # Nothing happens at this link in the time that is shown.
+                continue
+            curves += [queue, *marks]
             if one_run:
                 curves += _backlogs(run, numbers[0], link, window, means)
-    return Panel("queue", "Queue (packets)", "packets", curves)
+    is_binned = any(one.draw == "queue" and np.any(one.high != one.low) for one in curves)
+    detail = f"means of {interval:g} s, band from least to most" if is_binned else ""
+    return Panel("queue", "Queue (packets)", "packets", curves, detail)

@@ -4,7 +4,7 @@ changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "HEAD",
     "MOST_MARKS",
     "MOST_VECTORS",
+    "NO_LINK",
     "OUTAGE",
     "Room",
     "draw_dots",
@@ -43,6 +44,13 @@ MOST_MARKS = 60
 
 #: What the legend calls times at which a recording has a rate of zero.
 OUTAGE = "outage"
+#: Times without a link: hatched, as their colour is that of a light grey without colours.
+NO_LINK: Mapping[str, Any] = {
+    "facecolor": "#f2e3c8",
+    "edgecolor": "#e0c99a",
+    "hatch": "xxx",
+    "linewidth": 0,
+}
 #: The columns of tables of the data of figures over time.
 HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
@@ -227,10 +235,9 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
         axes.axvspan(
             max(a, start),
             min(b, end),
-            facecolor="#f2e3c8",
-            edgecolor="none",
             zorder=0,
             label="no link" if number == 0 else None,
+            **NO_LINK,
         )
     for number, at in enumerate(within):
         axes.axvline(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import finish_panels, write_figure
+from midflight.plot.figure import Dress, finish_panels, write_figure
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -38,6 +38,7 @@ from midflight.plot.style import (
     Size,
     check_format,
     is_paper,
+    labelled,
     size_in,
     style,
 )
@@ -69,7 +70,7 @@ PATH_EVENTS = (
 
 
 def plot_run(
-    source: RunSource,
+    source: RunSource | Mapping[str, RunSource],
     path: str | Path,
     *,
     flow: str | None = None,
@@ -82,22 +83,21 @@ def plot_run(
     segments: tuple[int, int] | None = None,
     title: str | None = None,
     size: Size | None = None,
-    look: str | None = None,
-    font: str | None = None,
-    csv: str | Path | None = None,
+    **dress: Unpack[Dress],
 ) -> Path:
     """Draw a flow of a scenario's run over time into a .png, .svg, .pdf or .pgf file.
 
     Returns its path.
 
-    `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of a
+    `source` is a `Scenario`, a `Plan`, a file, the name of a starter, or several of them by names,
+    which are drawn side by side. `flow` is the name of a
     flow (default: the first), `run` the number of the run. With `schemes` the flow is drawn with
     each of them, side by side; `policies` are your own policies, which schemes can name. `kind` is
     "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are seconds
     from the start of the run, `segments` is the range of segment numbers; the defaults are the
     whole run. `title` is put above the figure. `size` is "single" or "double" (column, the
-    default), or inches: a width, or width and height. `look` is "plain" or "paper", `font` "sans",
-    "serif" or "latex". `csv` is a file for the data of the figure.
+    default), or inches: a width, or width and height.
+    `Dress` describes how it looks (`look`, `font`, `labels`, `legend`, `ylim`) and `csv`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -109,7 +109,7 @@ def plot_run(
         return run_figure(found, segments=segments, title=title, size=size, **drawn)
 
     table = chain([HEAD], run_rows(found, **drawn))
-    return write_figure(path, draw, table, look=look, font=font, csv=csv)
+    return write_figure(path, draw, table, dress)
 
 
 def run_figure(
@@ -140,6 +140,15 @@ def run_figure(
             accepted=accepted,
         )
     window = time_shown(runs, from_s, until_s)
+    if segments is not None:
+        last = max((float(one.values("send").max(initial=0)) for one in runs), default=0.0)
+        if segments[0] > last:
+            raise refusal(
+                f"--segments {segments[0]}:{segments[1]}: the last segment of the run is {last:g}",
+                name="--segments",
+                value=f"{segments[0]}:{segments[1]}",
+                accepted=f"numbers up to {last:g}",
+            )
     rows = {"time-sequence": (2.6,), "window": (1.5, 1.1), "both": (2.6, 1.35, 1.1)}[kind]
     width, height = size_in(size, (PAGE_IN, sum(rows) + 0.75))
     with style():
@@ -176,7 +185,7 @@ def run_figure(
                 # Its caption names the scheme.
                 continue
             levels = label_levels(one.moments, room)
-            axes.set_title(one.title, loc="left", pad=7 + 9 * levels, fontweight="bold")
+            axes.set_title(labelled(one.title), loc="left", pad=7 + 9 * levels, fontweight="bold")
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
         for row in grid:
@@ -184,7 +193,7 @@ def run_figure(
         figure.align_ylabels(grid[:, 0])
         if len(sequence):
             entries |= _name_entries(runs, room, segments)
-        finish_panels(figure, entries, title)
+        finish_panels(figure, [*grid.flat], entries, title)
         for axes, one in zip(sequence, runs, strict=False):
             _named_events(axes, one, room, segments)
     return figure

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from midflight.plot.axis import (
     text_of,
     unit_of,
 )
-from midflight.plot.figure import check_scale, label_axes, write_figure
+from midflight.plot.figure import Dress, check_scale, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -155,9 +155,7 @@ def plot_spread(
     xscale: str | None = None,
     yscale: str | None = None,
     size: Size | None = None,
-    look: str | None = None,
-    font: str | None = None,
-    csv: str | Path | None = None,
+    **dress: Unpack[Dress],
 ) -> Path:
     """Draw the distribution of a measurement into a .png, .svg, .pdf or .pgf file; return the file.
 
@@ -180,7 +178,7 @@ def plot_spread(
         texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
 
-    return write_figure(path, draw, spread_rows(data), look=look, font=font, csv=csv)
+    return write_figure(path, draw, spread_rows(data), dress)
 
 
 def spread_of(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "FILLS",
     "FONTS",
     "FORMATS",
+    "LEGENDS",
     "LIGHT",
     "LOOKS",
     "MIDDLE",
@@ -39,7 +41,9 @@ __all__ = [
     "chosen_style",
     "figure_bytes",
     "is_paper",
+    "labelled",
     "legend",
+    "limit_values",
     "looks_of",
     "save",
     "size_in",
@@ -127,16 +131,52 @@ FONTS: Mapping[str, Any] = {
     },
 }
 
-_CHOSEN: ContextVar[tuple[str, str]] = ContextVar("chosen", default=("plain", "sans"))
+#: The families behind those of an SVG's letters.
+_LAST: Mapping[str, str] = {
+    "sans": "Verdana, sans-serif",
+    "serif": "'Times New Roman', Times, serif",
+    "latex": "serif",
+}
+
+#: Places of the legend: beside the panels, in the first panel where there is most room, or nowhere.
+LEGENDS = ("outside", "inside", "none")
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What `chosen_style` has chosen."""
+
+    style: str = "plain"
+    font: str = "sans"
+    legend: str = "outside"
+    labels: tuple[tuple[str, str], ...] = ()
+    ylim: tuple[float, float] | None = None
+
+
+_USUAL = _Choice()
+_CHOSEN: ContextVar[_Choice] = ContextVar("chosen", default=_USUAL)
 
 
 @contextmanager
-def chosen_style(name: str | None = None, font: str | None = None) -> Iterator[None]:
+def chosen_style(
+    name: str | None = None,
+    font: str | None = None,
+    *,
+    legend: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    ylim: tuple[float, float] | None = None,
+) -> Iterator[None]:
     """Draw the figures of this context in one of `STYLES`, with the letters of one of `FONTS`.
 
-    Without a font a paper has "serif". Raises `MidflightError` for a name that is none of them.
+    Without a font a paper has "serif". `legend` is one of `LEGENDS`. `labels` are other names for
+    lines and links, by the usual ones. `ylim` are the ends of the axis of values in a figure with
+    one panel. Raises `MidflightError` for a value that is not accepted.
     """
-    for option, value, known in (("--style", name, STYLES), ("--font", font, FONTS)):
+    for option, value, known in (
+        ("--style", name, STYLES),
+        ("--font", font, FONTS),
+        ("--legend", legend, LEGENDS),
+    ):
         if value is not None and value not in known:
             accepted = ", ".join(known)
             raise refusal(
@@ -145,8 +185,18 @@ def chosen_style(name: str | None = None, font: str | None = None) -> Iterator[N
                 value=value,
                 accepted=accepted,
             )
+    if ylim is not None and not ylim[0] < ylim[1]:
+        raise refusal(
+            f"--ylim {ylim[0]:g}:{ylim[1]:g}: the low end must be below the high one",
+            name="--ylim",
+            value=f"{ylim[0]:g}:{ylim[1]:g}",
+            accepted="LOW:HIGH, such as 0:50",
+        )
     name = name or "plain"
-    token = _CHOSEN.set((name, font or ("serif" if name == "paper" else "sans")))
+    font = font or ("serif" if name == "paper" else "sans")
+    token = _CHOSEN.set(
+        _Choice(name, font, legend or "outside", tuple((labels or {}).items()), ylim)
+    )
     try:
         yield
     finally:
@@ -155,14 +205,46 @@ def chosen_style(name: str | None = None, font: str | None = None) -> Iterator[N
 
 def is_paper() -> bool:
     """Whether figures are drawn as for a paper."""
-    return _CHOSEN.get()[0] == "paper"
+    return _CHOSEN.get().style == "paper"
+
+
+def labelled(text: str) -> str:
+    """A name of a figure, with the chosen labels in place of its words."""
+    labels = dict(_CHOSEN.get().labels)
+    if not labels:
+        return text
+    words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))
+    return re.sub(rf"(?<![\w-])({words})(?![\w-])", lambda found: labels[found[1]], text)
+
+
+def limit_values(axes: Sequence[Axes]) -> None:
+    """Give the axis of values the chosen ends; raises `MidflightError` for several panels."""
+    ylim = _CHOSEN.get().ylim
+    if ylim is None:
+        return
+    if len(axes) != 1:
+        raise refusal(
+            f"--ylim is for a figure with one panel; this one has {len(axes)}",
+            name="--ylim",
+            value=f"{ylim[0]:g}:{ylim[1]:g}",
+            accepted="one --kind",
+        )
+    if axes[0].get_yscale() == "log" and ylim[0] <= 0:
+        raise refusal(
+            f"--ylim {ylim[0]:g}:{ylim[1]:g}: the axis is logarithmic, and begins above 0",
+            name="--ylim",
+            value=f"{ylim[0]:g}:{ylim[1]:g}",
+            accepted="a low end above 0, or --yscale linear",
+        )
+    axes[0].set_ylim(*ylim)
 
 
 def style() -> AbstractContextManager[None]:
     import matplotlib as mpl
 
-    name, font = _CHOSEN.get()
-    return mpl.rc_context({**_STYLE, **(_PAPER if name == "paper" else {}), **FONTS[font]})
+    chosen = _CHOSEN.get()
+    paper = _PAPER if chosen.style == "paper" else {}
+    return mpl.rc_context({**_STYLE, **paper, **FONTS[chosen.font]})
 
 
 @dataclass(frozen=True)
@@ -293,7 +375,7 @@ FILLS: Sequence[Fill] = (
 
 def text_width(text: str, size_pt: float) -> float:
     """The width of the widest line of a text in points."""
-    return _text_width(text, size_pt, _CHOSEN.get()[1])
+    return _text_width(text, size_pt, _CHOSEN.get().font)
 
 
 @cache
@@ -395,6 +477,8 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
     return sides[0], sides[1] if len(sides) == 2 else usual[1]
 
 
+#: More names in a panel would hide its lines.
+_MOST_INSIDE = 9
 #: Marks in a legend are no smaller, in points.
 _LEAST_MARK_PT = 3.8
 
@@ -410,6 +494,17 @@ def legend(
     """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
     `most`; `entries` are the drawn objects by name.
     """
+    place = _CHOSEN.get().legend
+    if place == "none":
+        return
+    entries = {labelled(name): handle for name, handle in entries.items()}
+    if place == "inside" and len(entries) > _MOST_INSIDE:
+        raise refusal(
+            f"--legend inside is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
+            name="--legend",
+            value=place,
+            accepted="outside, none",
+        )
     widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in entries]
     room = figure.get_size_inches()[0] * 72
     columns = next(
@@ -422,13 +517,13 @@ def legend(
     )
     # matplotlib fills a legend column by column.
     names = [name for first in range(columns) for name in list(entries)[first::columns]]
-    figure.legend(
-        [_legible(entries[name]) for name in names],
-        names,
-        loc=loc,
-        ncols=columns,
-        title=title or None,
-    )
+    handles = [_legible(entries[name]) for name in names]
+    if place == "inside":
+        # Bands have no values.
+        panel = next(axes for axes in figure.axes if axes.get_ylabel())
+        panel.legend(handles, names, loc="best", title=title or None, frameon=True, framealpha=0.85)
+        return
+    figure.legend(handles, names, loc=loc, ncols=columns, title=title or None)
 
 
 def _legible(handle: Any) -> Any:
@@ -510,6 +605,12 @@ def figure_bytes(figure: Figure, suffix: str) -> bytes:
             return pgf_bytes(figure)
         metadata: Any = FORMATS[suffix]
         figure.savefig(file, format=suffix[1:], metadata=metadata)
+    if suffix == ".svg":
+        from midflight.plot.svg import with_fonts
+
+        font = _CHOSEN.get().font
+        families = FONTS[font]["font.family"]
+        return with_fonts(file.getvalue().decode(), families, _LAST[font]).encode()
     return file.getvalue()
 
 

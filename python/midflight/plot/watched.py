@@ -7,6 +7,7 @@ them. No quantity is required: a flow with a stack that reports no window has no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from midflight.plot.history import (
     setups_of,
 )
 from midflight.plot.queues import INTERVALS, queue_panel
-from midflight.plot.style import PAGE_IN, SERIES
+from midflight.plot.style import PAGE_IN, SERIES, looks_of
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ _MOST_DOTS = 4000
 
 
 def watch(
-    source: RunSource,
+    source: RunSource | Mapping[str, RunSource],
     *,
     flows: Sequence[str] = (),
     run: int = 0,
@@ -96,13 +97,14 @@ def watch(
     kinds: Sequence[str] = (),
     progress: Callable[[int, int], object] | None = None,
 ) -> list[WatchedRun]:
-    """Return one run, or one for each of the `schemes`, which replace that of the first flow.
+    """Return one run, or one for each of the `schemes`, which replace that of the flows.
 
-    `flows` are names of flows. The default is all flows of one run; for several runs it is the flow
-    with the replaced scheme. If `kinds` of panels are given, only their events are recorded; if all
-    of them are for applications, the flows are those with such an application. `progress` is called
-    with the numbers of runs that are done and of all. Raises `MidflightError` for invalid
-    arguments, and for more lines than a reader can distinguish.
+    `flows` are names of flows, and each gets the schemes. The default is all flows of one run; for
+    several runs it is the first flow. Several sources by their names are runs with these names. If
+    `kinds` of panels are given, only their events are recorded; if all of them are for
+    applications, the flows are those with such an application. `progress` is called with the
+    numbers of runs that are done and of all. Raises `MidflightError` for invalid arguments, and for
+    more lines than a reader can distinguish.
     """
     kinds = list_kinds(kinds)
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
@@ -116,17 +118,21 @@ def watch(
             value=lines,
             accepted=accepted,
         )
-    place = 0
     for one in found:
         several = len(one.flows) > 1
+        # A sender that few flows have is named.
+        usual = Counter(history.label for history in one.flows).most_common(1)[0][0]
         labels = []
         for history, way in zip(one.flows, one.directions, strict=True):
             words = [history.flow] if several else []
-            words += [history.label] if len(found) > 1 or not several else []
+            if len(found) > 1 or not several or history.label != usual:
+                words += [history.label]
             other = f" ({way})" if way != one.directions[0] else ""
             labels.append(", ".join(words) + other)
-        one.labels, one.looks = labels, range(place, place + len(labels))
-        place += len(labels)
+        one.labels = labels
+    looks = iter(looks_of([label for one in found for label in one.labels]))
+    for one in found:
+        one.looks = [next(looks) for _ in one.labels]
     return found
 
 
@@ -152,7 +158,7 @@ def list_kinds(kinds: str | Sequence[str]) -> list[str]:
 
 
 def watched_runs(
-    source: RunSource,
+    source: RunSource | Mapping[str, RunSource],
     *,
     flows: Sequence[str] = (),
     run: int = 0,
@@ -163,10 +169,15 @@ def watched_runs(
     progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
-    deadlines = deadlines_of(source, policies)
+    deadlines = {
+        name: deadline
+        for one in (source.values() if isinstance(source, Mapping) else (source,))
+        for name, deadline in deadlines_of(one, policies).items()
+    }
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
-    of = max(1, len(dict.fromkeys(schemes)))
-    setups = setups_of(source, flows[0] if flows else None, run, schemes, policies)
+    sources = len(source) if isinstance(source, Mapping) else 1
+    of = max(1, len(dict.fromkeys(schemes))) * sources
+    setups = setups_of(source, flows, run, schemes, policies)
     for done, (scheme, setup) in enumerate(setups):
         described = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(described)
@@ -174,7 +185,7 @@ def watched_runs(
         if of_applications:
             wanted = {OF_APPLICATIONS[kind] for kind in kinds}
             names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
-        if not flows and len(dict.fromkeys(schemes)) > 1:
+        if not flows and of > 1:
             names = names[:1]
         one = WatchedRun(scheme, setup, [], deadlines=deadlines)
         names = names[:most_flows]
@@ -186,7 +197,8 @@ def watched_runs(
             how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name, only=[*dict.fromkeys(listed)])
-            history = History(described[name], trace, one.moments, **how)
+            label = scheme if isinstance(source, Mapping) else described[name]
+            history = History(label, trace, one.moments, **how)
             if not of_applications or has_events(history):
                 one.flows.append(history)
         if not one.flows:
@@ -247,7 +259,10 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
     bursts of a window, and no throughput.
     """
     shown = window[1] - window[0]
-    trips = [flow.values("rtt_sample") for flow in run.flows]
+    trips = []
+    for flow in run.flows:
+        seen = inside(flow.times("rtt_sample") / NS_PER_S, window)
+        trips.append(flow.values("rtt_sample")[seen])
     trip = max((float(np.median(one)) for one in trips if len(one)), default=0.0)
     usual = nice(max(shown / INTERVALS, min(trip, shown / _LEAST_INTERVALS)))
     rate = _rate(run, window)
@@ -278,10 +293,10 @@ def _corners(time_s: Values, value: Values, near_s: float) -> Values:
 
 #: Why the lines of a kind may have no values in the whole run.
 _UNTOLD: Mapping[str, str] = {
-    "rates": "does not pace or sample its rate (BBR does)",
-    "rtt": "reports no samples of the RTT",
-    "cwnd": "does not report its window",
-    "pipe": "does not report its pipe",
+    "rates": "no pacing rate and no samples of the delivery rate (BBR has both)",
+    "rtt": "no samples of the RTT",
+    "cwnd": "no window is reported",
+    "pipe": "no pipe is reported",
 }
 
 
@@ -314,12 +329,11 @@ def _lacks(
     for how in named:
         key = how["flow"], how["scheme"]
         if key not in there:
-            untold = _UNTOLD.get(panel.kind, "has no values")
+            untold = _UNTOLD.get(panel.kind, "no values")
             why.setdefault(outside if key in ever else untold, []).append(how["label"])
     words = []
     for reason, labels in why.items():
-        listed = ", ".join(labels) + (":" if reason == outside else "")
-        words.append(f"{panel.kind}: {listed} {reason}")
+        words.append(f"{panel.kind}: {', '.join(labels)}: {reason}")
     return words
 
 
@@ -338,7 +352,8 @@ def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
 def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: float) -> Any:
     """Steps in a window: from what holds when it begins to its end, or that of the run."""
     seen = inside(time_s, window)
-    if seen.start > 0:
+    holds = seen.start < len(time_s) and time_s[seen.start] == window[0]
+    if seen.start > 0 and not holds:
         time = np.concatenate([[window[0]], time_s[seen]])
         value = value[seen.start - 1 : seen.stop]
     else:

@@ -1,0 +1,217 @@
+"""Figures over time with several lines: names, marks of their own, and how a figure looks."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import midflight
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.cli import main
+from midflight.plot import figure_of, plot_over_time, plot_run
+from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.style import SERIES
+from midflight.plot.watched import watch
+
+
+def fast_and_slow() -> Scenario:
+    """Two downloads that move from 50 to 1 Mbit/s after two seconds."""
+    return Scenario(
+        links={
+            "fast": Link(rate="50 Mbit/s", delay="5 ms", queue="40 packets"),
+            "slow": Link(rate="1 Mbit/s", delay="60 ms", queue="12 packets"),
+        },
+        flows={"a": Flow(scheme="sack"), "b": Flow(scheme="sack", start="0.3 s")},
+        handoffs=[Handoff(at="2 s", to="slow", gap="200 ms")],
+        end="6 s",
+    )
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def test_schemes_replace_those_of_every_named_flow(tmp_path: Path) -> None:
+    table = tmp_path / "lines.csv"
+    schemes = ["sack", "bbr-linux"]
+    plot_over_time(
+        fast_and_slow(),
+        tmp_path / "lines.svg",
+        ["throughput", "queue"],
+        flows=["a", "b"],
+        schemes=schemes,
+        csv=table,
+    )
+    expected = {f"{flow}, {scheme}" for flow in "ab" for scheme in schemes}
+    rows = [one for one in rows_of(table) if one["kind"] == "throughput" and one["flow"]]
+    assert {one["line"] for one in rows} == expected
+    assert all(one["line"] == f"{one['flow']}, {one['scheme']}" for one in rows)
+    # No line has two values at an instant.
+    assert max(Counter((one["line"], one["time_s"]) for one in rows).values()) == 1
+    runs = watch(fast_and_slow(), flows=["a", "b"], schemes=schemes, kinds=["throughput"])
+    assert [one["scheme"] for one in runs[1].setup.flows] == ["bbr-linux"] * 2
+    drawn = (tmp_path / "lines.svg").read_text()
+    assert all(f">{name}</text>" in drawn for name in expected)
+
+
+def test_losses_and_timeouts_of_each_line_have_a_row() -> None:
+    runs = watch("wifi-to-lte", schemes=["sack", "enhanced", "vho"], kinds=["queue", "cwnd"])
+    window, panels = shown_panels(runs, ["queue", "cwnd"])
+    figure = over_time_figure(runs, panels, window)
+    for axes, panel, what in zip(figure.axes[1:], panels, ("full", "timeout"), strict=True):
+        looks = {one.look for one in panel.curves if one.draw == what}
+        assert looks == {*(one.looks[0] for one in runs)}
+        colours = {SERIES[look].colour for look in looks if look is not None}
+        heights = {
+            line.get_markeredgecolor(): float(np.asarray(line.get_ydata())[0])
+            for line in axes.lines
+            if line.get_linestyle() == "None" and line.get_markeredgecolor() in colours
+            if 0.5 < float(np.asarray(line.get_ydata(), dtype=float).max(initial=0)) < 1
+        }
+        assert heights.keys() == colours
+        assert len(set(heights.values())) == len(colours)
+
+
+def test_losses_of_several_flows_are_told_apart() -> None:
+    (run,) = runs = watch(fast_and_slow(), kinds=["queue"])
+    _, (panel,) = shown_panels(runs, ["queue"])
+    lost = Counter[str]()
+    for one in panel.curves:
+        lost[one.flow] += len(one.time_s) if one.draw == "full" else 0
+    trace = {
+        flow.flow: sum(why == "queue" for why in flow.column("cause", "drop")) for flow in run.flows
+    }
+    assert {flow: lost[flow] for flow in trace} == trace
+    assert min(trace.values()) > 0
+
+
+def test_the_interval_follows_the_round_trip_of_the_time_shown() -> None:
+    runs = watch(fast_and_slow(), kinds=["throughput"])
+    detail = {
+        window: shown_panels(runs, ["throughput"], *window)[1][0].detail
+        for window in ((0.0, 2.0), (2.5, 6.0))
+    }
+    # A round trip is 10 to 20 ms on the fast link, and more than 120 ms on the slow one.
+    assert detail == {(0.0, 2.0): "means of 0.05 s", (2.5, 6.0): "means of 0.2 s"}
+
+
+def test_the_end_of_a_fast_link_does_not_make_the_axis_logarithmic() -> None:
+    runs = watch(fast_and_slow(), kinds=["throughput"])
+    for start, scale in ((0.0, "log"), (2.0, "linear"), (2.001, "linear")):
+        window, panels = shown_panels(runs, ["throughput"], start, 6.0)
+        assert over_time_figure(runs, panels, window).axes[1].get_yscale() == scale
+
+
+def test_a_rate_above_the_axis_is_written() -> None:
+    figure = figure_of(plot_over_time, "wifi-to-5g", ["throughput"])
+    said = figure.axes[1].get_title("right")
+    assert said.endswith("the link's rate is 54 to 200 Mbit/s")
+    assert figure.axes[1].get_ylim()[1] < 54
+
+
+def test_an_idle_link_has_no_queue() -> None:
+    runs = watch(fast_and_slow(), kinds=["queue"])
+    for window, links in (((0.0, 1.9), ["fast"]), ((3.0, 6.0), ["slow"])):
+        _, (panel,) = shown_panels(runs, ["queue"], *window)
+        assert [one.link for one in panel.curves if one.draw == "queue"] == links
+
+
+def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "gaps.csv"
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,cwnd", "--csv", str(table)]
+    words += ["--axis", "handoffs.0.gap=0.5s,2s", "--out", str(tmp_path / "gaps.svg")]
+    assert main(words) == 0
+    rows = rows_of(table)
+    assert {one["line"] for one in rows if one["kind"] == "cwnd"} == {"0.5s", "2s", "timeout"}
+    timeouts = Counter(one["scheme"] for one in rows if one["line"] == "timeout")
+    assert timeouts["0.5s"] < timeouts["2s"]
+    assert "links, their rate and shaded times: 2s" in (tmp_path / "gaps.svg").read_text()
+    capsys.readouterr()
+    for more, said in (
+        (["--axis", "handoffs.0.at=1s:12s:1s"], "have 24 combinations"),
+        (["--set", "handoffs.0.gap=1s"], "--set handoffs.0.gap and --axis handoffs.0.gap"),
+        (["--axis", "handoffs.0.at"], "is not KEY=VALUES"),
+    ):
+        assert main([*words, *more]) == 2
+        assert said in capsys.readouterr().err
+    page = ["plot", "wifi-to-lte", "--axis", "handoffs.0.gap=0.5s,2s"]
+    assert main([*page, "--out", str(tmp_path / "x.html")]) == 2
+
+
+def test_two_stacks_share_a_figure() -> None:
+    scenarios = {
+        stack: Scenario.read("wifi-to-5g", sets={"flows.download.stack": stack})
+        for stack in ("midflight", "quinn")
+    }
+    runs = watch(scenarios, kinds=["throughput"])
+    assert [label for one in runs for label in one.labels] == ["midflight", "quinn"]
+    assert [flow["stack"] for one in runs for flow in one.setup.flows] == ["midflight", "quinn"]
+
+
+def test_other_names_and_the_place_of_the_legend(tmp_path: Path) -> None:
+    def drawn(**how: object) -> str:
+        out = tmp_path / "named.svg"
+        plot_over_time("wifi-to-lte", out, ["throughput"], schemes=["sack", "vho"], **how)
+        return out.read_text()
+
+    text = drawn(labels={"sack": "CUBIC", "lte": "LTE"})
+    assert ">CUBIC</text>" in text
+    assert ">LTE</text>" in text
+    assert ">sack</text>" not in text
+    assert ">vho</text>" in text
+    assert ">sack</text>" not in drawn(legend="none")
+    inside = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], legend="inside")
+    assert not inside.legends
+    assert inside.axes[1].get_legend() is not None
+    with pytest.raises(midflight.MidflightError, match="outside, inside, none"):
+        drawn(legend="left")
+
+
+def test_the_ends_of_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], ylim=(0, 30))
+    assert figure.axes[1].get_ylim() == (0, 30)
+    words = ["plot", "wifi-to-lte", "--out", str(tmp_path / "x.png")]
+    for more, said in (
+        (["--kind", "throughput,queue", "--ylim", "0:30"], "this one has 2"),
+        (["--kind", "throughput", "--ylim", "30:0"], "the low end must be below the high one"),
+        (["--kind", "throughput", "--ylim", "30"], "is not LOW:HIGH"),
+        (["--kind", "throughput", "--yscale", "log", "--ylim", "0:9"], "begins above 0"),
+    ):
+        assert main([*words, *more]) == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_figure_without_room_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "small.png"
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,queue", "--style", "paper"]
+    assert main([*words, "--size", "3.5x1.5", "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert not out.exists()
+    found = re.search(r"give --size (\S+) or more", said)
+    assert found is not None
+    assert main([*words, "--size", found[1], "--out", str(out)]) == 0
+
+
+def test_segments_behind_the_last_one_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(midflight.MidflightError, match="the last segment of the run is 2072"):
+        plot_run("wifi-to-lte", tmp_path / "x.png", segments=(5000, 6000))
+
+
+def test_an_svg_has_the_letters_that_it_needs(tmp_path: Path) -> None:
+    texts = []
+    for name in ("one.svg", "two.svg"):
+        plot_over_time("wifi-to-lte", tmp_path / name, ["throughput"], look="paper")
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] == texts[1]
+    assert "@font-face {font-family: 'STIXGeneral'" in texts[0]
+    assert ">no link</text>" in texts[0]
+    assert len(texts[0]) < 60_000
