@@ -1,18 +1,19 @@
-"""The HTML of runs, results and sweeps in a notebook (`_repr_html_`)."""
+"""The HTML of scenarios, runs, results and sweeps in a notebook (`_repr_html_`)."""
 
 from __future__ import annotations
 
 import html
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from midflight._core import Setup
-    from midflight.scenario import Outcome
+    from midflight.scenario import Outcome, Scenario
     from midflight.sweep import Sweep
 
-__all__ = ["outcome_html", "run_html", "sweep_html"]
+__all__ = ["outcome_html", "run_html", "scenario_html", "sweep_html"]
 
 #: Lines of a table, and values of an axis.
 _MOST_LINES = 20
@@ -101,7 +102,7 @@ def outcome_html(outcome: Outcome) -> str:
 
 
 def sweep_html(sweep: Sweep) -> str:
-    """Return a sweep as a notebook shows it: its axes."""
+    """Return a sweep as a notebook shows it: its axes, and what its folder has of results."""
     from midflight.run_tables import counted
 
     scenario = json.loads(sweep.scenario)
@@ -112,4 +113,45 @@ def sweep_html(sweep: Sweep) -> str:
         lines.append([key, str(len(values)), some, compared])
     title = scenario.get("title") or "A sweep"
     words = f"<h4>{html.escape(title)}</h4><p>{counted(sweep.cells, 'cell')}</p>"
-    return words + _table(lines)
+    has_results = sweep.folder is not None and (sweep.folder / "flows.csv").is_file()
+    return words + _table(lines) + (_results(sweep, sweep.folder) if has_results else "")
+
+
+def _results(sweep: Sweep, folder: Path | None) -> str:
+    """Return the tables that `midflight sweep` prints, and the first figure of its report."""
+    from midflight.sweep_results import METRICS
+    from midflight.sweep_summary import Summary
+
+    assert folder is not None
+    summary = Summary.of(sweep, folder, None)
+    words, unit = METRICS[summary.metric]
+    parts = [_text(f"Quartiles and 95th percentile of {words}{summary.over()}")]
+    parts.append(_table(summary.quartile_cells(unit)))
+    if summary.compared:
+        parts += [_text(summary.comparison_head()), _table(summary.comparison_lines(unit))]
+    return "".join([*parts, *_first_figure(sweep, folder, summary.metric)])
+
+
+def _first_figure(sweep: Sweep, folder: Path, metric: str) -> list[str]:
+    """Return the first figure of a sweep's report; nothing without matplotlib."""
+    try:
+        from midflight.sweep_report import sweep_figures
+
+        figure = next(sweep_figures(sweep, folder, metric))
+    except ImportError:
+        return []
+    caption = html.escape(figure["caption"])
+    return [f'<figure><img src="{figure["image"]}"><figcaption>{caption}</figcaption></figure>']
+
+
+def scenario_html(scenario: Scenario) -> str:
+    """Return a scenario as a notebook shows it: its links, flows, and handoffs and changes."""
+    from midflight.run_report import event_cells, flow_settings, link_cells
+
+    values = json.loads(scenario.plan().canonical)
+    parts = [f"<h4>{html.escape(values.get('title') or 'A scenario')}</h4>"]
+    if values.get("description"):
+        parts.append(_text(values["description"]))
+    parts += [_table(link_cells(values["links"])), _table(flow_settings(values["flows"]))]
+    events = event_cells(values)
+    return "".join([*parts, *([_table(events)] if len(events) > 1 else [])])

@@ -271,6 +271,12 @@ class Scenario:
         """
         return Outcome.of(self.plan(policies=policies), threads=threads, progress=progress)
 
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows: links, flows, and handoffs and changes."""
+        from midflight.notebook import scenario_html
+
+        return scenario_html(self)
+
     def trace(
         self, *, run: int = 0, flow: str | None = None, policies: Policies | None = None
     ) -> Table:

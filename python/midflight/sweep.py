@@ -20,13 +20,12 @@ import io
 import json
 import math
 import os
-import re
 import secrets
 import shutil
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, DecimalException, InvalidOperation
 from functools import cached_property
 from itertools import islice
@@ -36,14 +35,17 @@ from typing import TYPE_CHECKING, Any, Self
 from midflight.policy import sources
 from midflight.refusal import refusal
 from midflight.run_tables import csv_row
+from midflight.sweep_tables import concatenate, read_table, write_parquet
 
 if TYPE_CHECKING:
+    import pandas
+
     from midflight._core import Document, Plan, Table
     from midflight.policy import Policies
     from midflight.results import Columns
     from midflight.scenario import Scenario, Value
 
-__all__ = ["Shard", "Sweep", "axis_values"]
+__all__ = ["Shard", "Sweep", "SweepOutcome", "axis_values"]
 
 #: Default number of cells of a shard.
 SHARD_CELLS = 500
@@ -193,6 +195,8 @@ class Sweep:
     compare: str | None = None
     shard_cells: int = SHARD_CELLS
     policies: Policies | None = None
+    #: The folder with its results, if it was read from one or run there.
+    folder: Path | None = field(default=None, compare=False)
 
     @classmethod
     def of(
@@ -253,7 +257,7 @@ class Sweep:
         return sweep
 
     def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows: the axes."""
+        """Return the HTML that a notebook shows: the axes, and the results of its folder."""
         from midflight.notebook import sweep_html
 
         return sweep_html(self)
@@ -364,7 +368,7 @@ class Sweep:
         }
 
     @classmethod
-    def read(cls, folder: Path, *, policies: Policies | None = None) -> Self:
+    def read(cls, folder: str | Path, *, policies: Policies | None = None) -> Self:
         """Return the sweep of a folder.
 
         Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
@@ -375,6 +379,7 @@ class Sweep:
                 f'"{file}" is not a sweep: {why}', name=name, value=value, accepted=accepted
             )
 
+        folder = Path(folder)
         file = folder / "sweep.json"
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
@@ -389,7 +394,7 @@ class Sweep:
         if not axes or not all(isinstance(one, list) and one for one in axes.values()):
             raise refuse('"axes" has an axis without values', "axes", axes, "lists of values")
         scenario = json.dumps(found["scenario"])
-        return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies)
+        return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies, folder)
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""
@@ -454,7 +459,6 @@ class Sweep:
         Cells with many rows of results are run some at a time, so that the core holds a bounded
         number of rows.
         """
-        import io
 
         from midflight.scenario import run_tables
 
@@ -494,7 +498,6 @@ class Sweep:
 
     def table(self, cells: Sequence[int], table: Table | Columns) -> str:
         """Return the results of these cells as CSV, with the number and the values of each cell."""
-        import io
 
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(map(csv_row, self.rows(cells, table)))
@@ -562,7 +565,7 @@ class Sweep:
                 shutil.rmtree(left, ignore_errors=True)
         text = json.dumps(definition, indent=2) + "\n"
         if not file.is_file() or file.read_bytes() != text.encode():
-            _write_whole(file, text)
+            write_whole(file, text)
 
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
         """Write the tables of a shard, completely or not at all."""
@@ -590,8 +593,82 @@ class Sweep:
         """Merge the tables of all shards, in the order of the cells."""
         for name in TABLES:
             files = [shard_folder(folder, shard) / f"{name}.csv" for shard in self.shards()]
-            _concatenate(files, folder / f"{name}.csv")
-            _parquet(folder / f"{name}.csv", self.axes)
+            concatenate(files, folder / f"{name}.csv")
+            write_parquet(folder / f"{name}.csv", self.axes)
+
+    def run(
+        self, folder: str | Path, *, threads: int = 0, progress: Progress | None = None
+    ) -> SweepOutcome:
+        """Run the cells that a folder does not have, on this machine; return the results.
+
+        The folder then has the files of `midflight sweep --out FOLDER`. An interrupted run goes on
+        where it was. `threads` are 0 for one on each processor; `progress` is called with the
+        numbers of finished and of all missing cells. Raises `MidflightError` for a folder with
+        other results, `OSError` if it cannot be written.
+        """
+        from midflight.executors import run_local
+
+        place = Path(folder)
+        # A sweep that was begun there keeps its shards.
+        asked = replace(self, shard_cells=shard_cells_of(place) or self.shard_cells, folder=place)
+        asked.begin(place)
+        run_local(asked, place, asked.missing(place), threads=threads, progress=progress)
+        asked.merge(place)
+        found = SweepOutcome(asked, place)
+        if asked.compare is not None:
+            write_whole(place / found.summary.file, found.summary.comparison_text())
+        return found
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """The results of a sweep in a folder.
+
+    `flows` has a row for each cell, run and flow, `phases` one for each phase of these; both have a
+    column for each axis, and `midflight.run_plans` describes the others. Tables are read when they
+    are first used; `OSError` if they are not there.
+    """
+
+    sweep: Sweep
+    folder: Path
+
+    @cached_property
+    def flows(self) -> Columns:
+        """The table of flows."""
+        return read_table(self.folder / "flows.csv", self.sweep.axes)
+
+    @cached_property
+    def phases(self) -> Columns:
+        """The table of phases."""
+        return read_table(self.folder / "phases.csv", self.sweep.axes)
+
+    @cached_property
+    def summary(self) -> Any:
+        """Quartiles and comparison of the usual metric, as `midflight sweep` prints them."""
+        from midflight.sweep_summary import Summary
+
+        return Summary.of(self.sweep, self.folder, None)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of flows as a DataFrame; `MidflightError` if pandas is not installed."""
+        return self.flows.to_pandas()
+
+    def __str__(self) -> str:
+        return str(self.summary.text(self.folder))
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows: the axes, a figure and the quartiles."""
+        from midflight.notebook import sweep_html
+
+        return sweep_html(self.sweep)
+
+
+def shard_cells_of(folder: Path) -> int | None:
+    """Return the number of cells of a shard in a folder; None if there is no sweep."""
+    try:
+        return int(json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["shard_cells"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def comparison_file(metric: str | None, phase: int | None = None) -> str:
@@ -670,102 +747,10 @@ def _write_synced(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         _write_synced(unfinished, text)
         unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _concatenate(files: Sequence[Path], target: Path) -> None:
-    """Write CSV files as one. Those of flows without a workload lack the columns of measures."""
-    heads = {}
-    for path in files:
-        with path.open("rb") as file:
-            heads[path] = file.readline()
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with unfinished.open("wb") as all_of_them:
-            widest = max(heads.values(), key=len)
-            all_of_them.write(widest)
-            for path in files:
-                with path.open("rb") as file:
-                    if heads[path] == widest:
-                        file.readline()
-                        shutil.copyfileobj(file, all_of_them)
-                    else:
-                        all_of_them.write(_widened(file.read(), widest))
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _widened(text: bytes, head: bytes) -> bytes:
-    """Return the lines of a CSV file with the columns of another head, empty where it has none."""
-    columns = next(csv.reader([head.decode()]))
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, columns, restval="", lineterminator="\n")
-    writer.writerows(csv.DictReader(io.StringIO(text.decode())))
-    return lines.getvalue().encode()
-
-
-def kind_of(values: Sequence[str]) -> type[int] | type[float] | type[str]:
-    """Return what all these texts can be read as."""
-    for kind, form in (
-        (int, r"[+-]?[0-9]{1,18}"),
-        (float, r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?"),
-    ):
-        if all(re.fullmatch(form, value) for value in values):
-            return kind
-    return str
-
-
-#: Columns of texts; the others are numbers, whole but for rates and percentages.
-TEXTS = ("flow", "entry", "scheme", "direction", "kind", "link", "digest", "workload")
-
-
-def _parquet(path: Path, axes: Mapping[str, Sequence[str]]) -> None:
-    """Write a CSV file as Parquet beside it, where pyarrow is installed, a batch at a time.
-
-    Texts are as they were before they went into a CSV file. An axis of numbers has a column of
-    numbers.
-    """
-    try:
-        import pyarrow as pa
-        import pyarrow.compute as pa_compute
-        import pyarrow.csv as pa_csv
-        import pyarrow.parquet as pq
-    except ImportError:
-        return
-    with path.open(newline="", encoding="utf-8") as file:
-        names = next(csv.reader(file))
-
-    def of(name: str) -> Any:
-        if name in axes:
-            kind = kind_of(axes[name])
-            return pa.string() if kind is str else pa.float64() if kind is float else pa.int64()
-        if name in TEXTS:
-            return pa.string()
-        return pa.float64() if name.endswith(("_bps", "_percent")) else pa.int64()
-
-    def plain(column: Any) -> Any:
-        if column.type != pa.string():
-            return column
-        return pa_compute.replace_substring_regex(column, "^'", "")
-
-    target = path.with_suffix(".parquet")
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    options = pa_csv.ConvertOptions(column_types={name: of(name) for name in names})
-    try:
-        with (
-            pa_csv.open_csv(path, convert_options=options) as reader,
-            pq.ParquetWriter(unfinished, reader.schema) as writer,
-        ):
-            for batch in reader:
-                columns = [plain(column) for column in batch.columns]
-                writer.write_batch(pa.record_batch(columns, schema=reader.schema))
-        unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)

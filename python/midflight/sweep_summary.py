@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -94,6 +96,12 @@ class Summary:
             cells = ("" if values[name] != values[name] else values[name] for name in names)
             compared = str(self.asked.compare)
             yield csv_row((one.flow, *one.values, self.metric, compared, *cells))
+
+    def comparison_text(self) -> str:
+        """Return the file of comparisons, as CSV."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(self.comparison_rows())
+        return text.getvalue()
 
     def values(self) -> dict[str, Any]:
         """Return the summary as values for JSON; infinite and missing values are None."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sys
@@ -210,7 +209,7 @@ def sweep(
         made = Summary.of(asked, folder, metric, kept_apart, after)
         if made.compared:
             with open_result(folder / made.file) as table:
-                csv.writer(table, lineterminator="\n").writerows(made.comparison_rows())
+                table.write(made.comparison_text())
     except OSError as error:
         raise UserError(
             f'cannot write to "{folder}": {error.strerror or error}; shards that are there stay'
@@ -301,11 +300,10 @@ def fitting_shard(asked: Sweep, folder: Path, threads: int) -> int:
     import time
 
     from midflight.scenario import run_tables
+    from midflight.sweep import shard_cells_of
 
-    try:
-        return int(json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["shard_cells"])
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
+    if there := shard_cells_of(folder):
+        return there
     began = time.perf_counter()
     plan = asked.plan(0)
     run_tables([plan], threads=1, runs=(0, 1))
