@@ -592,3 +592,30 @@ def test_a_map_of_single_runs_has_no_medians() -> None:
     assert spread_of(columns, "heatmap", **how).value_title == "Transfer time (s)"
     twice = {name: [*values, *values] for name, values in columns.items()}
     assert spread_of(twice, "heatmap", **how).value_title == "Transfer time (s), medians"
+
+
+def test_a_logarithmic_axis_has_several_ticks_within_a_decade() -> None:
+    for values in ([5.1, 6.0, 7.0, 15.0], [2.0, 2.2, 2.4, 3.0], [3.0, 5.0, 9.0, 28.0]):
+        columns = over_places([1, 2, 3, 4], values)
+        data = axis_data(columns, x="links.a.rate", y="duration_ns")
+        (axes,) = axis_figure(data, yscale="log").axes
+        low, high = axes.get_ylim()
+        assert len([one for one in axes.get_yticks() if low <= one <= high]) >= 3
+
+
+@pytest.mark.parametrize("yscale", ["linear", "log"])
+def test_what_never_ends_leaves_the_axes_at_the_top(yscale: str) -> None:
+    columns = over_places([1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0])
+    columns["duration_ns"][3] = None
+    data = axis_data(columns, x="links.a.rate", y="duration_ns")
+    for figure in (
+        axis_figure(data, yscale=yscale),
+        spread_figure(
+            spread_of(columns, "box", x="links.a.rate", value="duration_ns"), yscale=yscale
+        ),
+    ):
+        (axes,) = figure.axes
+        arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]
+        assert [line.get_ydata()[0] for line in arrows] == [axes.get_ylim()[1]]
+        drawn = np.concatenate([line.get_ydata() for line in axes.lines if line not in arrows])
+        assert np.nanmax(drawn) > axes.get_ylim()[1]

@@ -20,6 +20,7 @@ from midflight.plot.figure import Dress, label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.scales import (
+    beyond,
     hides,
     is_log_place,
     is_log_value,
@@ -457,6 +458,8 @@ def axis_figure(
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
         top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
+        low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
+        over = beyond(low, top, is_log=log_y)
         values = max((len(line.x) for line in data.lines), default=0)
         bands = not has_names and values >= _LEAST_FOR_BANDS
         step = _dodge(data, width, is_log=log_x)
@@ -465,23 +468,22 @@ def axis_figure(
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
             at = np.array(line.x)
             x = at * np.exp(offset) if log_x else at + offset
-            _median(axes, line, look, x, top, number, joined=not has_names)
+            _median(axes, line, look, x, over, number, joined=not has_names)
             if bands:
-                _band(axes, line, look, at, top, strong=len(data.lines) <= _MOST_STRONG_BANDS)
+                _band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
-                _whiskers(axes, line, look, x, top)
+                _whiskers(axes, line, look, x, over)
             mark_endless(axes, x, np.array([one[2] for one in line.points]), top, look)
         if log_y:
-            set_log(axes.yaxis)
-            axes.set_ylim(min(one for one in finite if one > 0) / 1.3, top)
+            set_log(axes.yaxis, low, top)
         else:
             axes.set_ylim(_bottom(min(finite, default=top), top), top)
-        if log_x:
-            set_log(axes.xaxis, places)
         if data.categories is not None:
             name_categories(axes, data.categories, width)
+        elif log_x:
+            set_log(axes.xaxis, *place_limits(places, 0.05, is_log=True), places)
         else:
-            axes.set_xlim(*place_limits(places, 0.05, is_log=log_x))
+            axes.set_xlim(*place_limits(places, 0.05, is_log=False))
         # With one value at each place there are no quartiles.
         spread = any(runs > 1 for line in data.lines for runs in line.runs)
         label_axes(
@@ -544,13 +546,13 @@ def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> N
     axes.tick_params(axis="x", length=0)
 
 
-def _shown(line: Line, top: float) -> Any:
-    """Lower quartiles, medians and upper quartiles; infinite values leave the axes."""
-    return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), 1.02 * top).T
+def _shown(line: Line, over: float) -> Any:
+    """Lower quartiles, medians and upper quartiles; infinite values are `over` the axes."""
+    return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), over).T
 
 
 def _median(
-    axes: Axes, line: Line, look: Look, x: Any, top: float, number: int, *, joined: bool
+    axes: Axes, line: Line, look: Look, x: Any, over: float, number: int, *, joined: bool
 ) -> None:
     """Draw the medians of one series.
 
@@ -559,7 +561,7 @@ def _median(
     every = max(1, math.ceil(len(x) / _MOST_MARKERS))
     drawn = axes.plot(
         x,
-        _shown(line, top)[1],
+        _shown(line, over)[1],
         color=look.colour,
         linestyle=look.line if joined else "none",
         linewidth=1.0,
@@ -576,9 +578,9 @@ def _median(
     open_edges(axes, drawn)
 
 
-def _band(axes: Axes, line: Line, look: Look, x: Any, top: float, *, strong: bool) -> None:
+def _band(axes: Axes, line: Line, look: Look, x: Any, over: float, *, strong: bool) -> None:
     """Draw the quartiles of one series as an area, if there is a point with several values."""
-    q1, _, q3 = _shown(line, top)
+    q1, _, q3 = _shown(line, over)
     if not np.any(q1 < q3):
         return
     axes.fill_between(
@@ -588,9 +590,9 @@ def _band(axes: Axes, line: Line, look: Look, x: Any, top: float, *, strong: boo
         axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
 
 
-def _whiskers(axes: Axes, line: Line, look: Look, x: Any, top: float) -> None:
+def _whiskers(axes: Axes, line: Line, look: Look, x: Any, over: float) -> None:
     """Draw the quartiles of one series as bars at the points that have several values."""
-    q1, median, q3 = _shown(line, top)
+    q1, median, q3 = _shown(line, over)
     several = q1 < q3
     drawn = axes.errorbar(
         x[several],

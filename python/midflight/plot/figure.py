@@ -168,8 +168,8 @@ def label_axes(
         how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
         places |= {"ha": "right", "va": "bottom", "annotation_clip": False}
-        axes.annotate(detail, (1.0, 1.0), xytext=(0, 2), **places, **how)
-        pad = 4 + 1.3 * SMALL_PT * len(detail.splitlines())
+        axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **how)
+        pad = 6 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
     limit_values([axes])
     handles, labels = axes.get_legend_handles_labels()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WIDE",
+    "beyond",
     "hides",
     "is_log_place",
     "is_log_value",
@@ -117,15 +118,23 @@ def log_title(title: str) -> str:
     return title.removesuffix(")") + (", log)" if title.endswith(")") else " (log)")
 
 
-def set_log(axis: Axis, places: Iterable[float] = ()) -> None:
-    """Make an axis logarithmic; the ticks are at places that are a geometric series, if few."""
-    from matplotlib.ticker import FixedLocator, NullLocator
+def set_log(axis: Axis, low: float, high: float, places: Iterable[float] = ()) -> None:
+    """Make an axis logarithmic, with these ends; the ticks are at places that are a geometric
+    series, if few.
+    """
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     plain_log(axis)
+    (axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim)(low, high)
     values = sorted({*places})
     if is_geometric(values) and len(values) <= _MOST_TICKS:
         axis.set_major_locator(FixedLocator(values))
-        axis.set_minor_locator(NullLocator())
+    elif high < 10 * low:
+        # Within a decade powers of ten would be too few.
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 3, 5, 10]))
+    else:
+        return
+    axis.set_minor_locator(NullLocator())
 
 
 def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tuple[float, float]:
@@ -141,6 +150,11 @@ def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tup
         return low / factor, high * factor
     room = margin * ((high - low) or abs(high) or 1.0)
     return (max(0.0, low - room) if low >= 0 else low - room), high + room
+
+
+def beyond(low: float, top: float, *, is_log: bool) -> float:
+    """Return a value that is just above the axis of values from `low` to `top`."""
+    return top * (top / low) ** 0.03 if is_log else 1.03 * top
 
 
 def open_edges(axes: Axes, artists: Iterable[Any]) -> None:

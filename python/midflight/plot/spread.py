@@ -35,6 +35,7 @@ from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
 from midflight.plot.scales import (
     WIDE,
+    beyond,
     hides,
     is_log_place,
     is_log_value,
@@ -578,7 +579,7 @@ def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
             **_line_style(look),
         )
     if logs.x:
-        set_log(axes.xaxis)
+        set_log(axes.xaxis, *edges)
     axes.set_xlim(*edges)
     axes.set_ylim(0, 1.02)
 
@@ -620,10 +621,12 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     width = 0.62 * _step(data) / max(1, len(data.groups))
     every = [one for group in data.groups for values in group.values for one in _known(values)]
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
+    low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
+    over = beyond(low, top, is_log=logs.y)
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         x = _dodged(data, group, place)
         points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
-        shown = np.minimum(points, 1.02 * top)
+        shown = np.minimum(points, over)
         for at, (p5, q1, median, q3, p95) in zip(x, shown, strict=True):
             if math.isnan(median):
                 continue
@@ -653,10 +656,9 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
         middle = np.where(np.isfinite(points[:, 2]), shown[:, 2], np.nan)
         axes.plot(x, middle, label=group.label, zorder=6, **style_of)
     if logs.y:
-        set_log(axes.yaxis)
-        axes.set_ylim(min(one for one in every if one > 0) / 1.3, top)
+        set_log(axes.yaxis, low, top)
     else:
-        axes.set_ylim(min(0.0, *every) if every else 0.0, top)
+        axes.set_ylim(low, top)
     open_edges(axes, [*axes.lines, *axes.patches])
 
 
@@ -688,18 +690,18 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs) -> None:
         lines = axes.plot(x, mean, label=group.label, zorder=4, **how)
         open_edges(axes, [*lines, *bars.get_children()])
     if logs.y:
-        set_log(axes.yaxis)
         known = [one for one in ends if one > 0]
-        axes.set_ylim(min(known) / 1.3, 1.3 * max(known))
+        set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
     elif has_negative:
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
     else:
         axes.set_ylim(0.0, 1.05 * max(ends, default=1.0) or 1.0)
     if has_numbers:
         places = [x for group in data.groups for x in group.x]
+        limits = place_limits(places, 0.05, is_log=logs.x)
         if logs.x:
-            set_log(axes.xaxis, places)
-        axes.set_xlim(*place_limits(places, 0.05, is_log=logs.x))
+            set_log(axes.xaxis, *limits, places)
+        axes.set_xlim(*limits)
 
 
 def _decimals(values: NDArray[np.float64]) -> int:
