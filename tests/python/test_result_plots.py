@@ -410,7 +410,7 @@ def test_tables_of_other_libraries_are_drawn(library: str, tmp_path: Path) -> No
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     for source in (1, [1, 2], {"a"}, np.zeros((2, 2))):
         with pytest.raises(midflight.MidflightError, match="is no table of results; expected"):
-            plot_axis(source, tmp_path / "a.svg", x="a", y="b")  # type: ignore[arg-type]
+            plot_axis(source, tmp_path / "a.svg", x="a", y="b")
 
 
 def test_names_of_columns_are_words() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv as csv_files
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.refusal import refusal
@@ -20,24 +20,9 @@ __all__ = ["Columns", "TableSource", "columns_of", "missing_column", "read_colum
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
 
-class ColumnTable(Protocol):
-    """A table whose columns are named, as the core's and pyarrow's are."""
-
-    @property
-    def column_names(self) -> Sequence[str]: ...
-    def column(self, name: Any, /) -> Any: ...
-
-
-class Frame(Protocol):
-    """A table of pandas, polars and others."""
-
-    @property
-    def columns(self) -> Any: ...
-    def __getitem__(self, name: Any, /) -> Any: ...
-
-
-#: A folder of results, a table's file, columns, or a table.
-TableSource: TypeAlias = str | Path | Columns | ColumnTable | Frame
+#: A folder of results, a table's file, columns by their names, a `Table`, or a table of pandas,
+#: polars, pyarrow or another library whose columns have names.
+TableSource: TypeAlias = str | Path | Columns | Any
 
 #: Tables of a folder of results, in the order in which they are searched for a measurement.
 TABLES = ("flows", "phases")
