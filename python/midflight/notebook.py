@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from midflight._core import MidflightError
+
 if TYPE_CHECKING:
     from midflight._core import Setup
     from midflight.scenario import Outcome, Scenario
@@ -123,7 +125,11 @@ def _results(sweep: Sweep, folder: Path | None) -> str:
     from midflight.sweep_summary import Summary
 
     assert folder is not None
-    summary = Summary.of(sweep, folder, None)
+    try:
+        summary = Summary.of(sweep, folder, None)
+    except MidflightError as error:
+        # Such as a policy that `Sweep.read` was not given.
+        return _text(str(error))
     words, unit = METRICS[summary.metric]
     parts = [_text(f"Quartiles and 95th percentile of {words}{summary.over()}")]
     parts.append(_table(summary.quartile_cells(unit)))
@@ -148,7 +154,11 @@ def scenario_html(scenario: Scenario) -> str:
     """Return a scenario as a notebook shows it: its links, flows, and handoffs and changes."""
     from midflight.run_report import event_cells, flow_settings, link_cells
 
-    values = json.loads(scenario.plan().canonical)
+    try:
+        values = json.loads(scenario.plan().canonical)
+    except MidflightError as error:
+        # A scenario with policies of one's own is checked when it is run with them.
+        return _text(f"A scenario: {error}")
     parts = [f"<h4>{html.escape(values.get('title') or 'A scenario')}</h4>"]
     if values.get("description"):
         parts.append(_text(values["description"]))

@@ -480,6 +480,10 @@ def test_notebooks_show_runs_and_sweeps() -> None:
     for cell in ("lte", "download", "handoff to lte", "break before make, 2 s without a link"):
         assert f"<td>{cell}</td>" in text
     assert "no link for 2 s" in text
+    own = midflight.Scenario.from_dict(
+        {"links": {"a": {"preset": "lte"}}, "flows": {"b": {"scheme": "mine"}}}
+    )
+    assert "there is no scheme &quot;mine&quot;" in own._repr_html_()
 
 
 def test_kinds_in_python(tmp_path: Path) -> None:
