@@ -47,10 +47,10 @@ mod sizes;
 mod state;
 
 pub use config::{
-    profile, AckRules, ConfigError, ControllerAfter, InFlightAfter, InitialWindow, Migration,
-    PartialAckTimer, PortOnly, Profile, PrrRules, ReceiveBuffer, ReceiverConfig, RecoveryKind,
-    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig, SenderParts,
-    SlowStart, Switch, LINUX_SLACK, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
+    profile, AckRules, Bursts, ConfigError, ControllerAfter, InFlightAfter, InitialWindow,
+    Migration, PartialAckTimer, PortOnly, Profile, PrrRules, ReceiveBuffer, ReceiverConfig,
+    RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig,
+    SenderParts, SlowStart, Switch, LINUX_SLACK, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
 };
 pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
 pub use receiver::Receiver;

@@ -159,3 +159,32 @@ fn senders_that_do_not_listen_have_no_rate_sample() {
     assert_eq!(hand.sender.view().rate, None::<RateSample>);
     assert_eq!(hand.sender.view().paced_until, None);
 }
+
+/// tcp_tso_segs(): twice a window of 12 segments in 100 ms is 0.35 MB/s, or 339 bytes a millisecond; 64 KB halved three times
+/// for a minimum RTT of 3 times 2^15 us are 5.6 segments.
+#[test]
+fn bursts_have_the_size_of_their_settings() {
+    let least = ("tcp_min_tso_segs", "4");
+    for (settings, burst) in [
+        (&[][..], 2),
+        (&[("gso_max_segs", "1")], 1),
+        (&[least], 4),
+        (&[least, ("gso_max_segs", "3")], 3),
+        (&[("tcp_tso_rtt_log", "15")], 5),
+        (&[("tcp_tso_rtt_log", "15"), ("gso_max_segs", "4")], 4),
+    ] {
+        let usual = [("pacing", "on"), ("recovery", "linux")];
+        let mut hand = DrivenSender::open(&[&usual, settings].concat(), 100);
+        assert_eq!(hand.ack(11).len(), burst, "{settings:?}");
+        let later = sent(&mut hand, 40);
+        let of_instants: Vec<usize> = later
+            .chunk_by(|one, next| one.0 == next.0)
+            .map(<[_]>::len)
+            .collect();
+        // The last one has what is left of the window.
+        let whole = of_instants.len() - 1;
+        assert!(whole > 0, "{settings:?}: {later:?}");
+        assert_eq!(of_instants[..whole], vec![burst; whole], "{settings:?}");
+        assert!(of_instants[whole] <= burst, "{settings:?}");
+    }
+}

@@ -300,7 +300,7 @@ impl BbrLinux {
     fn burst_goal(&self, mss: u64) -> u64 {
         let bytes = (self.rate >> BURST_RATE_SHIFT).min(BURST_BYTES);
         (bytes / mss)
-            .max(self.least_burst(self.rate))
+            .max(least_burst(self.rate))
             .min(BURST_SEGMENTS)
     }
 
@@ -674,6 +674,15 @@ impl BbrLinux {
     }
 }
 
+/// bbr_min_tso_segs().
+fn least_burst(rate: u64) -> u64 {
+    if rate < LEAST_RATE_OF_BURSTS {
+        1
+    } else {
+        2
+    }
+}
+
 /// The number of segments delivered and the interval in microseconds, if the sample is valid.
 fn valid(sample: &RateSample) -> Option<(u64, u64)> {
     let interval = sample.interval?.as_nanos() / 1000;
@@ -756,13 +765,8 @@ impl Congestion for BbrLinux {
         self.reset_long_term(at);
     }
 
-    /// bbr_min_tso_segs().
-    fn least_burst(&self, rate: u64) -> u64 {
-        if rate < LEAST_RATE_OF_BURSTS {
-            1
-        } else {
-            2
-        }
+    fn least_burst(&self, rate: u64) -> Option<u64> {
+        Some(least_burst(rate))
     }
 
     /// bbr_sndbuf_expand().

@@ -175,9 +175,9 @@ pub trait Congestion {
     /// A recovery or a timeout was unneeded.
     fn on_undo(&mut self, _at: &Standing) {}
 
-    /// Minimum burst in segments, at this many bytes per second.
-    fn least_burst(&self, _rate: u64) -> u64 {
-        2
+    /// Minimum burst in segments at this many bytes per second, if it is not the sender's.
+    fn least_burst(&self, _rate: u64) -> Option<u64> {
+        None
     }
 
     /// How many windows of data the send buffer holds.

@@ -1,5 +1,6 @@
 //! All options of a sender and a receiver, explicit and with units. A profile is only a named set of them.
 
+mod bursts;
 mod check;
 mod profiles;
 mod quic;
@@ -15,6 +16,7 @@ use midflight_control::signal::AnyHandoffSignal;
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_units::{Duration, UnitError};
 
+pub use bursts::Bursts;
 pub use profiles::{profile, PROFILES};
 pub use quic::{
     ControllerAfter, InFlightAfter, Migration, PortOnly, RttAfter, Switch, MIGRATIONS,
@@ -204,6 +206,8 @@ pub struct SenderConfig {
     /// Segments are paced even if the controller does not request it: at the rate of tcp_update_pacing_rate() of
     /// Linux.
     pub pacing: bool,
+    /// The size of bursts in the recovery of Linux.
+    pub bursts: Bursts,
     /// Explicit congestion notification is negotiated (RFC 3168): data segments carry ECT(0).
     pub ecn: bool,
     /// Loss recovery.

@@ -11,7 +11,7 @@ use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::Duration;
 
 use super::{
-    AckRules, ConfigError, InitialWindow, Migration, PartialAckTimer, Profile, PrrRules,
+    AckRules, Bursts, ConfigError, InitialWindow, Migration, PartialAckTimer, Profile, PrrRules,
     ReceiveBuffer, ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle,
     RtoRecoveryEnd, RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK,
 };
@@ -42,6 +42,7 @@ pub(super) const NS2: Profile = Profile {
         receiver_window: 10_000,
         empty_acks: false,
         pacing: false,
+        bursts: Bursts::LINUX,
         ecn: false,
         recovery: RecoveryKind::Sack1,
         recovery_rules: RecoveryRules::Ns2,
@@ -110,6 +111,7 @@ pub(super) const RFC: Profile = Profile {
         receiver_window: 1_000_000,
         empty_acks: false,
         pacing: false,
+        bursts: Bursts::LINUX,
         ecn: false,
         recovery: RecoveryKind::Sack,
         recovery_rules: RecoveryRules::Rfc,

@@ -93,6 +93,11 @@ impl Profile {
             "receiver_window" => tx.receiver_window.to_string(),
             "empty_acks" => switch(tx.empty_acks),
             "pacing" => if tx.pacing { "on" } else { "auto" }.into(),
+            "gso_max_segs"
+            | "tcp_min_tso_segs"
+            | "tcp_tso_win_divisor"
+            | "tcp_tso_rtt_log"
+            | "tcp_limit_output_bytes" => tx.bursts.get(name),
             "ecn" => switch(tx.ecn),
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
@@ -296,6 +301,15 @@ impl Profile {
                     "on" => true,
                     _ => return Err(refuse()),
                 };
+            }
+            "gso_max_segs"
+            | "tcp_min_tso_segs"
+            | "tcp_tso_win_divisor"
+            | "tcp_tso_rtt_log"
+            | "tcp_limit_output_bytes" => {
+                if !tx.bursts.set(name, value) {
+                    return Err(refuse());
+                }
             }
             "ecn" => tx.ecn = switch()?,
             "acks" => {

@@ -104,6 +104,36 @@ pub const SETTINGS: &[Knob] = &[
         summary: "pacing: if the controller sets a rate, or always, at twice the window per round trip below half the threshold and 1.2 times above, as in Linux with the qdisc fq or by a socket option",
     },
     Knob {
+        name: "gso_max_segs",
+        default: "",
+        accepts: "a whole number of segments from 1 to 65535",
+        summary: "most segments in a burst of the recovery linux, which also has at most 64 KB; 1 sends segment by segment",
+    },
+    Knob {
+        name: "tcp_min_tso_segs",
+        default: "",
+        accepts: "a whole number of segments from 1 to 255",
+        summary: "least segments in a full burst of the recovery linux, unless the congestion controller sets that; gso_max_segs takes precedence",
+    },
+    Knob {
+        name: "tcp_tso_win_divisor",
+        default: "",
+        accepts: "a whole number from 0 to 255",
+        summary: "a burst of the recovery linux that is not full may wait up to 1 ms for an ACK, unless this part of the window is free; 0: unless more than three segments are",
+    },
+    Knob {
+        name: "tcp_tso_rtt_log",
+        default: "",
+        accepts: "a whole number from 0 to 31",
+        summary: "bursts of the recovery linux are larger on a short path, by 64 KB that are halved for every 2 to the power of this, in microseconds, of the minimum RTT",
+    },
+    Knob {
+        name: "tcp_limit_output_bytes",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 2147483647",
+        summary: "most memory that a sender of the recovery linux without pacing has in the queue below TCP, unless two bursts take more; then it sends lost segments before new data",
+    },
+    Knob {
         name: "ecn",
         default: "",
         accepts: "on, off",

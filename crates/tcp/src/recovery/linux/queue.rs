@@ -141,8 +141,8 @@ impl Queue {
     }
 
     /// The application writes another piece, if there is room (tcp_sendmsg_locked()); returns what must then be sent.
-    /// `nxt` is the first unsent byte.
-    pub(super) fn write(&mut self, core: &Core, nxt: u64, most_bytes: u64) -> Push {
+    /// `nxt` is the first unsent byte; a piece has at most so many bytes and segments (tcp_xmit_size_goal()).
+    pub(super) fn write(&mut self, core: &Core, nxt: u64, most: (u64, u64)) -> Push {
         let end = core.end_byte().unwrap_or(u64::MAX);
         if self.is_full || self.written >= end {
             return Push::Nothing;
@@ -154,7 +154,7 @@ impl Queue {
         } else {
             window
         };
-        let goal = (half.min(most_bytes) / mss).max(1) * mss;
+        let goal = (half.min(most.0) / mss).min(most.1).max(1) * mss;
         loop {
             let tail = self.tail(nxt);
             let added = if tail > 0 && tail < goal {

@@ -11,12 +11,12 @@ use crate::sender::{Core, SlotKind};
 
 /// The largest burst, in bytes: 64 KB less the largest header.
 const BURST_BYTES: u64 = 65_215;
-/// tcp_tso_rtt_log, sk_pacing_shift.
-const BURST_RTT_LOG: u32 = 9;
+/// sk_pacing_shift.
 const BURST_RATE_SHIFT: u32 = 10;
-/// net.ipv4.tcp_limit_output_bytes, and the factor for retransmissions, as a power of two.
-const QUEUE_BYTES: u64 = 1 << 20;
+/// How much more may be in the queue below TCP for retransmissions, as a power of two.
 const AGAIN_SHIFT: u32 = 1;
+/// Segments in two ACKs, less one (tcp_max_tso_deferred_mss()).
+const DEFERRED_SEGMENTS: u64 = 3;
 /// Maximum time that a burst is held back, in nanoseconds.
 const DEFER_MOST: u64 = 1_000_000;
 
@@ -230,7 +230,8 @@ impl Linux {
             self.queue
                 .open(whole(core), self.reordering(), core.buffer_factor());
         }
-        let push = self.queue.write(core, self.nxt_byte(core), BURST_BYTES);
+        let most = (BURST_BYTES, core.config.bursts.gso_max_segs.into());
+        let push = self.queue.write(core, self.nxt_byte(core), most);
         self.sending.one = (push == Push::One).then_some(false);
         self.sending.push = matches!(push, Push::One | Push::All);
         push != Push::Nothing
@@ -533,7 +534,11 @@ impl Linux {
         }
         let size = queue::memory(1, bytes);
         let limit = (2 * size).max(core.path.pacing_rate >> BURST_RATE_SHIFT);
-        let most = if core.is_paced() { limit } else { QUEUE_BYTES };
+        let most = if core.is_paced() {
+            limit
+        } else {
+            core.config.bursts.output_bytes.into()
+        };
         let limit = limit.min(most) << shift;
         self.sending.throttled = self.sending.charged >= limit && self.queue.has_left_twice();
         self.sending.throttled
@@ -578,16 +583,18 @@ impl Linux {
         segments
     }
 
-    /// tcp_tso_autosize().
+    /// tcp_tso_segs(), tcp_tso_autosize().
     fn burst_segments(&self, core: &Core) -> u64 {
+        let bursts = &core.config.bursts;
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
-        let halvings = self.min_rtt() >> BURST_RTT_LOG;
+        let halvings = self.min_rtt() >> bursts.rtt_log;
         if halvings < 32 {
             bytes += BURST_BYTES >> halvings;
         }
         // As 32 bits: a division of 64 takes much longer.
         let most = bytes.min(BURST_BYTES) as u32 / core.sizes.full() as u32;
-        u64::from(most).max(core.least_burst())
+        let full = u64::from(most).max(core.least_burst());
+        full.min(bursts.gso_max_segs.into())
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
@@ -602,9 +609,12 @@ impl Linux {
         let (cwnd, full) = (room.cwnd, core.sizes.full());
         let of_window = room.segments * full;
         let limit = window.min(of_window);
-        let third = core.window_bytes().min(cwnd * full) / 3;
         let is_whole = !head.is_last && limit >= head.left;
-        if limit >= burst * full || is_whole || limit >= third {
+        let is_much = match core.config.bursts.window_divisor {
+            0 => limit > DEFERRED_SEGMENTS * full,
+            divisor => limit >= core.window_bytes().min(cwnd * full) / u64::from(divisor),
+        };
+        if limit >= burst * full || is_whole || is_much {
             return false;
         }
         let (Some(oldest), Some(srtt)) = (self.board.head(), core.path.rto.srtt()) else {

@@ -290,7 +290,8 @@ impl Core {
 
     /// Minimum burst in segments.
     pub(crate) fn least_burst(&self) -> u64 {
-        self.path.congestion.least_burst(self.path.pacing_rate)
+        let of_controller = self.path.congestion.least_burst(self.path.pacing_rate);
+        of_controller.unwrap_or(self.config.bursts.least_segments.into())
     }
 
     /// How many windows of data the send buffer holds.
