@@ -10,6 +10,7 @@
 //! segment may have any size ([`Receiver::on_block`]).
 
 mod as_linux;
+mod gro;
 mod linux;
 mod memory;
 mod quic;
@@ -21,6 +22,7 @@ use std::collections::VecDeque;
 
 use midflight_units::{Instant, Ring, Seq};
 
+use self::gro::Gro;
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
 use self::signal::Reshaping;
@@ -73,6 +75,8 @@ pub struct Receiver {
     syn_answer: Option<AckOption>,
     /// Set if ACKs follow the Linux rules.
     linux: Option<Box<Linux>>,
+    /// Set if segments are merged before the Linux receiver gets them.
+    gro: Option<Box<Gro>>,
     /// Set if ACKs follow the QUIC rules.
     quic: Option<Box<QuicAcks>>,
 }
@@ -165,6 +169,7 @@ impl Receiver {
                     mss,
                     buffer,
                     slack,
+                    ..
                 } => Some(Box::new(Linux {
                     acks: LinuxAcks::new((clock, mss), (buffer, slack), room),
                     has_short: false,
@@ -173,6 +178,7 @@ impl Receiver {
                     at: Instant::ZERO,
                 })),
             },
+            gro: Gro::of(&config).filter(|_| room.is_none()),
             quic: match config.acks {
                 AckRules::Quic { threshold } => Some(Box::new(QuicAcks::new(threshold))),
                 _ => None,
@@ -210,7 +216,12 @@ impl Receiver {
     #[inline]
     pub fn knows(&self, segment: &Segment) -> (bool, bool) {
         let first = self.place(segment.seq, segment.offset);
-        (self.has_number(first), self.highest > first + self.unit)
+        let beyond = first + self.unit;
+        let known = (self.has_number(first), self.highest > beyond);
+        match &self.gro {
+            None => known,
+            Some(gro) => gro.knows(first, beyond, known),
+        }
     }
 
     /// The position of a segment in the receiver's sequence space.
@@ -375,6 +386,7 @@ impl Receiver {
             echo_ms: 0,
             ecn: crate::segment::EcnCodepoint::NotCapable,
             cwr: false,
+            merged: None,
         };
         let mut ack = None;
         self.take_data_as_linux(now, &data, &mut ack);
@@ -521,19 +533,12 @@ impl Receiver {
             let now = (linux.at, linux.at);
             return (!linux.more.is_empty())
                 .then_some(now)
-                .or_else(|| linux.acks.poll_timer());
+                .or_else(|| self.gro_timer().or_else(|| linux.acks.poll_timer()));
         }
         if let Some(quic) = &self.quic {
             return quic.poll_timer();
         }
         self.delayed.map(|d| (d.deadline, d.armed))
-    }
-
-    /// Whether the next deadline belongs to a high-resolution timer, which expires after a kernel has processed
-    /// the packets of the same instant.
-    pub fn awaits_high_resolution(&self) -> bool {
-        let linux = self.linux.as_deref();
-        linux.is_some_and(|linux| linux.more.is_empty() && linux.acks.awaits_high_resolution())
     }
 
     #[inline]

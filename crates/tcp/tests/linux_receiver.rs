@@ -2,8 +2,8 @@
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_tcp::{profile, Receiver, Segment};
-use midflight_units::Instant;
+use midflight_tcp::{profile, Ack, Receiver, Segment};
+use midflight_units::{Duration, Instant};
 
 use crate::common::segment;
 
@@ -57,4 +57,94 @@ fn quick_acks_return_after_a_gap_longer_than_the_timeout() {
     assert_eq!(acked_after_a_gap(1, true), [true, true]);
     assert_eq!(acked_after_a_gap(2, true), [true, true]);
     assert_eq!(acked_after_a_gap(2, false), [false, true]);
+}
+
+/// A receiver with this `gro_flush_timeout`, which has got the SYN and so many segments one by one, a millisecond each; and
+/// when the next one is sent.
+fn merging(timeout: &str, segments: u64) -> (Receiver, Instant) {
+    let mut linux = profile("linux").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(linux.set("gro_flush_timeout", timeout), Ok(()));
+    let mut receiver = Receiver::new(linux.receiver);
+    let syn_ack = receiver.on_segment(at(1000), &data(0, 1000, 0));
+    assert!(syn_ack.is_some(), "a SYN is not held");
+    for seq in 1..=segments {
+        let now = 1020 + 4 * seq;
+        receiver.on_segment(at(now), &data(seq, now, 1000));
+        expire(&mut receiver, at(now + 3));
+    }
+    (receiver, at(1024 + 4 * segments))
+}
+
+/// Everything that is sent because a timer expires until then.
+fn expire(receiver: &mut Receiver, until: Instant) -> Vec<(Instant, Ack)> {
+    let mut acks = Vec::new();
+    while let Some((due, _)) = receiver.poll_timer().filter(|(due, _)| *due <= until) {
+        acks.extend(receiver.on_timer(due).map(|ack| (due, ack)));
+    }
+    acks
+}
+
+/// Segments of one millisecond, 20 us apart; returns the ACKs and when they were sent.
+fn train(receiver: &mut Receiver, from: Instant, seqs: std::ops::Range<u64>) -> Vec<(u64, u64)> {
+    let mut acks = Vec::new();
+    for (place, seq) in seqs.enumerate() {
+        let now = from + Duration::from_micros(20 * place as u64);
+        let segment = Segment {
+            sent: from,
+            ..data(seq, 0, 1000)
+        };
+        acks.extend(expire(receiver, now));
+        acks.extend(receiver.on_segment(now, &segment).map(|ack| (now, ack)));
+    }
+    acks.extend(expire(receiver, from + Duration::from_millis(3)));
+    let of = |(sent, ack): (Instant, Ack)| (sent.since(from).as_nanos() / 1000, ack.ack);
+    acks.into_iter().map(of).collect()
+}
+
+/// tcp_rcv_established() gets six segments as one packet, 50 us after the last of them, and acknowledges it at once because it
+/// is more than a full segment. One by one every second is acknowledged.
+#[test]
+fn merged_segments_have_one_ack() {
+    let (mut receiver, now) = merging("50 us", 600);
+    assert_eq!(train(&mut receiver, now, 601..607), [(150, 607)]);
+    let (mut receiver, now) = merging("0 s", 600);
+    let acks = train(&mut receiver, now, 601..607);
+    assert_eq!(acks.len(), 3, "{acks:?}");
+    // Segments that come later than the timeout are not merged.
+    let (mut receiver, now) = merging("19 us", 600);
+    let later: Vec<(u64, u64)> = acks.iter().map(|(at, ack)| (at + 19, *ack)).collect();
+    assert_eq!(train(&mut receiver, now, 601..607), later);
+}
+
+/// A packet above a gap is one packet for the receiver too: its SACK block comes once, and what fills the gap is
+/// acknowledged at once.
+#[test]
+fn segments_above_a_gap_are_merged() {
+    let (mut receiver, now) = merging("50 us", 600);
+    assert_eq!(train(&mut receiver, now, 602..605), [(90, 601)]);
+    let now = now + Duration::from_millis(4);
+    assert_eq!(train(&mut receiver, now, 601..602), [(50, 605)]);
+}
+
+/// Of segments that are sent again together the first ones had arrived: tcp_data_queue() reports these as duplicates
+/// (DSACK) and takes the others.
+#[test]
+fn a_packet_that_is_known_in_part_is_reported() {
+    let (mut receiver, now) = merging("50 us", 600);
+    let again: Vec<Segment> = (600..603)
+        .map(|seq| Segment {
+            sent: now,
+            ..data(seq, 0, 1000)
+        })
+        .collect();
+    for segment in &again {
+        assert!(receiver.on_segment(now, segment).is_none());
+        assert!(receiver.knows(segment).0, "it has arrived, if not at TCP");
+    }
+    let acks = expire(&mut receiver, now + Duration::from_millis(1));
+    let [(_, ack)] = acks.as_slice() else {
+        panic!("{acks:?}");
+    };
+    let blocks: Vec<(u64, u64)> = ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect();
+    assert_eq!((ack.ack, blocks), (603, vec![(600, 601)]));
 }

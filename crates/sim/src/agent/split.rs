@@ -322,6 +322,9 @@ impl Split {
             if let Some(ack) = halves.receiver.on_timer(now) {
                 halves.answer(id, &ack, settings, out);
             }
+            // The receiver may have got what its network card held (GRO).
+            let next = halves.receiver.next();
+            halves.sender.write_until(now, next, &mut ());
             halves.pump(now, id, out);
         }
     }

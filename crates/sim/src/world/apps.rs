@@ -186,6 +186,19 @@ impl<O: Observer> World<O> {
         if place.way == Way::Back && next > 0 {
             self.answer_syn(place, sent);
         }
+        self.read_all(place, next);
+    }
+
+    /// The receiver's timer has expired: data that its network card held may have been read (GRO).
+    #[cold]
+    pub(super) fn read_by_app(&mut self, flow: FlowId) {
+        if let Some(place) = self.flows[flow.index()].app {
+            let next = self.flows[flow.index()].receiver.next();
+            self.read_all(place, next);
+        }
+    }
+
+    fn read_all(&mut self, place: Place, next: Seq) {
         while let Some(message) = self.lane_mut(place).and_then(|lane| lane.read(next)) {
             self.note_read(place);
             self.read(place.app, message);

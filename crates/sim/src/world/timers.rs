@@ -55,6 +55,9 @@ impl<O: Observer> World<O> {
         } else {
             let ack = self.flows[flow.index()].receiver.on_timer(self.moment.at);
             self.acknowledge(flow, ack);
+            if self.flows[flow.index()].app.is_some() {
+                self.read_by_app(flow);
+            }
         }
         if self.flows[timer / 2].timers[timer % 2].planned == Instant::NEVER {
             let source = self.first_timer() + timer;

@@ -84,6 +84,9 @@ pub enum AckRules {
         /// How much later than its deadline a compressed ACK may be sent (net.ipv4.tcp_comp_sack_slack_ns). It is
         /// sent at the end of that time, or earlier if another timer expires first.
         slack: Duration,
+        /// How long a segment waits to be merged with the next one (GRO; `gro_flush_timeout` of a network device); zero:
+        /// segments are not merged.
+        gro_flush_timeout: Duration,
     },
     /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ACKs report ranges of packet numbers,
     /// without SACK.
@@ -354,6 +357,12 @@ pub struct ReceiverConfig {
 }
 
 impl ReceiverConfig {
+    /// Bytes of a segment without data.
+    #[inline]
+    pub(crate) fn bare_bytes(&self) -> u32 {
+        HEADERS + if self.timestamps { TIMESTAMPS } else { 0 }
+    }
+
     /// The Linux receive buffer; with other ACK rules, the default one.
     pub(crate) fn buffer(&self) -> ReceiveBuffer {
         match self.acks {
@@ -367,6 +376,16 @@ impl ReceiverConfig {
         match self.acks {
             AckRules::Linux { slack, .. } => slack,
             _ => LINUX_SLACK,
+        }
+    }
+
+    /// The timeout of GRO; with other ACK rules, the default one.
+    pub(crate) fn gro_flush_timeout(&self) -> Duration {
+        match self.acks {
+            AckRules::Linux {
+                gro_flush_timeout, ..
+            } => gro_flush_timeout,
+            _ => Duration::ZERO,
         }
     }
 }

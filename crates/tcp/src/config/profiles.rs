@@ -200,6 +200,7 @@ pub(super) const LINUX: Profile = Profile {
             mss: 1448,
             buffer: ReceiveBuffer::LINUX,
             slack: LINUX_SLACK,
+            gro_flush_timeout: Duration::ZERO,
         },
         ..RFC.receiver
     },

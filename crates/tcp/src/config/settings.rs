@@ -105,14 +105,17 @@ impl Profile {
                 AckRules::Quic { .. } => "quic",
             }
             .into(),
-            "tcp_rmem_default" | "tcp_rmem_max" | "tcp_comp_sack_slack" => match rx.acks {
-                AckRules::Linux { buffer, slack, .. } => match name {
-                    "tcp_rmem_default" => buffer.first.to_string(),
-                    "tcp_rmem_max" => buffer.most.to_string(),
-                    _ => slack.to_string(),
-                },
-                _ => String::new(),
-            },
+            "tcp_rmem_default" | "tcp_rmem_max" | "tcp_comp_sack_slack" | "gro_flush_timeout" => {
+                match rx.acks {
+                    AckRules::Linux { buffer, .. } => match name {
+                        "tcp_rmem_default" => buffer.first.to_string(),
+                        "tcp_rmem_max" => buffer.most.to_string(),
+                        "tcp_comp_sack_slack" => rx.slack().to_string(),
+                        _ => rx.gro_flush_timeout().to_string(),
+                    },
+                    _ => String::new(),
+                }
+            }
             "ack_threshold" => match rx.acks {
                 AckRules::Quic { threshold } => threshold.to_string(),
                 _ => String::new(),
@@ -320,6 +323,7 @@ impl Profile {
                         mss: tx.payload_bytes(),
                         buffer: rx.buffer(),
                         slack: rx.slack(),
+                        gro_flush_timeout: rx.gro_flush_timeout(),
                     },
                     "quic" => AckRules::Quic { threshold: 1 },
                     _ => return Err(refuse()),
@@ -348,6 +352,15 @@ impl Profile {
                 }
                 _ => return Err(refuse()),
             },
+            "gro_flush_timeout" => {
+                let given = time()?;
+                match &mut rx.acks {
+                    AckRules::Linux {
+                        gro_flush_timeout, ..
+                    } if given <= Duration::from_millis(100) => *gro_flush_timeout = given,
+                    _ => return Err(refuse()),
+                }
+            }
             "ack_threshold" => {
                 let AckRules::Quic { threshold } = &mut rx.acks else {
                     return Err(refuse());

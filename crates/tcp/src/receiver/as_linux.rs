@@ -3,11 +3,13 @@
 
 use midflight_units::{Instant, Seq};
 
+use super::gro::Packet;
 use super::linux::{Data, Held, Place, Syn};
+use super::memory::Merged;
 use super::{Linux, Receiver};
 use crate::segment::{
     Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption,
-    ACK_HEADER_BYTES, SYN_OPTIONS,
+    SYN_OPTIONS,
 };
 use crate::sizes::segment_of;
 
@@ -87,19 +89,88 @@ impl Receiver {
         ack
     }
 
-    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
+    /// A segment arrives, and may be merged with others before TCP gets it.
     #[inline(always)]
     pub(super) fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
-        let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
+        let len = u64::from(
+            segment
+                .bytes
+                .saturating_sub(self.config.bare_bytes())
+                .max(1),
+        );
         let left = self.place(segment.seq, segment.offset);
         let right = left + len;
         let block = SackBlock { left, right };
+        if self.gro.is_some() {
+            return self.aggregate(now, segment, block);
+        }
+        self.take_one(now, segment, block, len)
+    }
+
+    /// The timer of GRO, if it is the next one.
+    #[inline]
+    pub(super) fn gro_timer(&self) -> Option<(Instant, Instant)> {
+        let timer = self.gro.as_deref()?.poll_timer()?;
+        let of_acks = self.linux.as_deref()?.acks.poll_timer();
+        of_acks
+            .is_none_or(|acks| timer.0 <= acks.0)
+            .then_some(timer)
+    }
+
+    /// Whether the next deadline belongs to a high-resolution timer, which expires after a kernel has processed
+    /// the packets of the same instant.
+    pub fn awaits_high_resolution(&self) -> bool {
+        let linux = self.linux.as_deref();
+        linux.is_some_and(|linux| {
+            let of_acks = || linux.acks.awaits_high_resolution();
+            linux.more.is_empty() && (self.gro_timer().is_some() || of_acks())
+        })
+    }
+
+    /// napi_gro_receive().
+    #[cold]
+    #[inline(never)]
+    fn aggregate(&mut self, now: Instant, segment: &Segment, block: SackBlock) -> Option<Ack> {
+        let packets = self.gro.as_deref_mut()?.arrive(now, segment, block);
+        let mut ack = None;
+        for packet in packets.iter().flatten() {
+            self.take_packet(now, packet, &mut ack);
+        }
+        ack
+    }
+
+    /// Takes a packet that GRO has let go. Its ACKs follow those of another one of the same instant.
+    #[cold]
+    fn take_packet(&mut self, now: Instant, packet: &Packet, first: &mut Option<Ack>) {
+        let Packet { segment, block, .. } = packet;
+        let len = block.right - block.left;
+        let before = self.linux.as_deref().map_or(0, |linux| linux.more.len());
+        let ack = match packet.merged {
+            None => self.take_one(now, segment, *block, len),
+            merged => self.take_unpredicted(now, segment, *block, len, merged),
+        };
+        match (ack, self.linux.as_deref_mut()) {
+            (Some(ack), Some(linux)) if first.is_some() => linux.more.insert(before, ack),
+            (Some(ack), _) => *first = Some(ack),
+            (None, _) => {}
+        }
+    }
+
+    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
+    #[inline(always)]
+    fn take_one(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        block: SackBlock,
+        len: u64,
+    ) -> Option<Ack> {
+        let left = block.left;
         let is_expected = left == self.next && self.above.is_empty();
         if is_expected && segment.sent >= self.ts_recent && self.is_predicted(segment, len) {
             return self.take_predicted(now, segment, block);
         }
-        self.take_unpredicted(now, segment, block, len)
+        self.take_unpredicted(now, segment, block, len, None)
     }
 
     /// Header prediction: an in-order segment as full as those before it, after which nothing waits above a gap.
@@ -135,6 +206,7 @@ impl Receiver {
             echo_ms: segment.echo_ms,
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
+            merged: None,
         };
         if !linux.acks.take_predicted(now, &data, held) {
             return linux
@@ -156,13 +228,14 @@ impl Receiver {
         segment: &Segment,
         block: SackBlock,
         len: u64,
+        merged: Option<Merged>,
     ) -> Option<Ack> {
         let (next, recent) = (self.next, self.ts_recent);
         let (left, unit) = (block.left, self.unit);
         let linux = self.linux.as_deref_mut()?;
         linux.at = now;
-        linux.has_short |=
-            segment.offset != 0 || segment.has_data() && segment.seq > 0 && len != unit;
+        linux.has_short |= segment.offset != 0
+            || segment.has_data() && segment.seq > 0 && !len.is_multiple_of(unit);
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {
@@ -199,6 +272,7 @@ impl Receiver {
             echo_ms: segment.echo_ms,
             ecn: segment.ecn,
             cwr: segment.cwr,
+            merged,
         };
         let mut ack = None;
         let (is_new, _) = self.take_data_as_linux(now, &data, &mut ack);
@@ -245,6 +319,10 @@ impl Receiver {
             let flushed = acks.flushes(block);
             Place::Above { kept, flushed }
         } else {
+            if block.left < next {
+                let SackBlock { left, .. } = block;
+                acks.dsack = Some(SackBlock { left, right: next });
+            }
             Place::InOrder { ends_gaps: false }
         };
         if matches!(place, Place::Above { flushed: true, .. }) {
@@ -298,6 +376,7 @@ impl Receiver {
             echo_ms: 0,
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
+            merged: None,
         };
         let mut ack = None;
         let (_, is_acked) = self.take_data_as_linux(now, &data, &mut ack);
@@ -375,7 +454,14 @@ impl Receiver {
         if let Some(ack) = linux.more.pop_front() {
             return Some(ack);
         }
-        let is_due = linux.acks.on_timer(now);
+        if let Some(packet) = self.gro.as_deref_mut().and_then(|gro| gro.on_timer(now)) {
+            let mut ack = None;
+            self.take_packet(now, &packet, &mut ack);
+            if ack.is_some() {
+                return ack;
+            }
+        }
+        let is_due = self.linux.as_deref_mut()?.acks.on_timer(now);
         is_due.then(|| self.acknowledge_as_linux())
     }
 }

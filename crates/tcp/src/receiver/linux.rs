@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
-use super::memory::{self, Kept, Unread, Waiting};
+use super::memory::{self, Kept, Merged, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
 use crate::config::ReceiveBuffer;
@@ -50,6 +50,21 @@ pub(super) struct Data {
     pub(super) echo_ms: u32,
     pub(super) ecn: EcnCodepoint,
     pub(super) cwr: bool,
+    /// It is several segments that GRO has merged.
+    pub(super) merged: Option<Merged>,
+}
+
+impl Data {
+    /// The memory that the kernel counts for it (skb->truesize).
+    pub(super) fn size(&self) -> u64 {
+        let merged = self.merged.map(|merged| merged.size());
+        merged.unwrap_or_else(|| memory::truesize(self.len))
+    }
+
+    /// Bytes of data in a segment of it (gso_size, or skb->len).
+    fn segment(&self) -> u64 {
+        self.merged.map_or(self.len, |merged| merged.segment())
+    }
 }
 
 /// The state of the sequence space at the time of a call.
@@ -349,7 +364,7 @@ impl LinuxAcks {
     }
 
     /// tcp_grow_window(), with this much data in the buffer.
-    fn grow_window(&mut self, len: u64, taken: u64) {
+    fn grow_window(&mut self, data: &Data, taken: u64) {
         let room = self
             .clamp
             .min(self.free(taken))
@@ -357,18 +372,19 @@ impl LinuxAcks {
         if room == 0 {
             return;
         }
-        let growth = self.growth(len);
+        let growth = self.growth(data);
         if growth == 0 {
             return;
         }
-        self.threshold += room.min(growth.max(2 * len));
+        self.threshold += room.min(growth.max(2 * data.len));
         self.quick |= 1;
     }
 
     /// By how much a packet lets the window grow: less if it holds little data for the memory it takes
     /// (__tcp_grow_window()).
-    fn growth(&self, len: u64) -> u64 {
-        let mut size = self.to_window(memory::truesize(len));
+    fn growth(&self, data: &Data) -> u64 {
+        let len = data.len;
+        let mut size = self.to_window(data.size());
         if size <= len {
             return 2 * self.advmss;
         }
@@ -442,10 +458,9 @@ impl LinuxAcks {
             Place::InOrder { ends_gaps } => {
                 // Unread data; an application that reads at once never leaves any.
                 let earlier = std::mem::take(&mut self.unread).size;
-                self.unread.size = earlier + memory::truesize(data.len);
+                self.unread.size = earlier + data.size();
                 self.on_data(now, data, held.next);
-                let SackBlock { left, right } = data.block;
-                let released = self.waiting.release(left, right, data.len, held.next);
+                let released = self.waiting.release(data, held.next, self.dsack);
                 (self.unread, self.dsack) = released;
                 self.unread.size += earlier;
                 self.must |= ends_gaps;
@@ -459,7 +474,7 @@ impl LinuxAcks {
             Place::Above { kept, .. } => {
                 self.note_block(data.block);
                 if let Kept::Queued { size } = kept {
-                    self.grow_window(data.len, self.waiting.size());
+                    self.grow_window(data, self.waiting.size());
                     self.waiting.charge(size);
                 }
             }
@@ -475,11 +490,10 @@ impl LinuxAcks {
         self.scheduled = true;
         self.check_mark(data.ecn);
         self.measure_mss(data);
-        let SackBlock { left, right } = data.block;
-        let (kept, again) = self.waiting.keep(left, right, data.len);
+        let (kept, again) = self.waiting.keep(data);
         self.dsack = again;
         if kept == Kept::Merged {
-            self.grow_window(data.len, self.waiting.size());
+            self.grow_window(data, self.waiting.size());
         }
         kept
     }
@@ -551,7 +565,7 @@ impl LinuxAcks {
         self.last_data = tick;
         self.check_mark(data.ecn);
         if data.len >= 128 {
-            self.grow_window(data.len, self.unread.size + self.waiting.size());
+            self.grow_window(data, self.unread.size + self.waiting.size());
         }
     }
 
@@ -771,6 +785,6 @@ fn micros(from: Instant, to: Instant) -> u64 {
 }
 
 /// The value of a clock of milliseconds.
-fn millis(clock: Jiffies, at: Instant) -> u64 {
+pub(super) fn millis(clock: Jiffies, at: Instant) -> u64 {
     (at.as_nanos() + clock.phase.as_nanos()) / 1_000_000
 }

@@ -8,6 +8,7 @@ use midflight_units::Seq;
 
 use self::tree::{Place, Side, Tree};
 use super::linux::blocks::{join, touch};
+use super::linux::Data;
 use crate::segment::SackBlock;
 
 /// Bytes of struct sk_buff and of struct skb_shared_info, each rounded up to cache lines.
@@ -26,6 +27,53 @@ pub(super) fn truesize(len: u64) -> u64 {
     HEAD + (BEFORE_DATA + len + SHARED).next_multiple_of(BUFFER)
 }
 
+/// What GRO has merged into one packet: the first segment with its own buffer, and the others as fragments of it or, if
+/// there are too many, of further packets in a list (skb_gro_receive()).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Merged {
+    /// Bytes of data in its segments, the last of which may be shorter (gso_size).
+    segment: u64,
+    /// Bytes in use.
+    size: u64,
+    /// Fragments of the last packet in the list, and whether there is one besides the first.
+    pieces: u32,
+    has_list: bool,
+}
+
+impl Merged {
+    /// A packet with one segment, which takes this much memory.
+    pub(super) fn of(segment: u64, size: u64) -> Self {
+        Self {
+            segment,
+            size,
+            pieces: 0,
+            has_list: false,
+        }
+    }
+
+    /// Merges another segment.
+    pub(super) fn add(&mut self, len: u64) {
+        self.size += truesize(len);
+        if self.pieces < MOST_PIECES {
+            self.pieces += 1;
+            self.size -= HEAD;
+        } else {
+            self.pieces = 0;
+            self.has_list = true;
+        }
+    }
+
+    /// Bytes of data in its first segment.
+    pub(super) fn segment(&self) -> u64 {
+        self.segment
+    }
+
+    /// Bytes of the buffer in use.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     first: Seq,
@@ -38,7 +86,23 @@ struct Packet {
 }
 
 impl Packet {
-    fn new(first: Seq, end: Seq, len: u64) -> Self {
+    fn new(first: Seq, end: Seq, len: u64, merged: Option<Merged>) -> Self {
+        if let Some(merged) = merged {
+            // Packets in a list are not merged with others, which as many fragments prevent.
+            let pieces = if merged.has_list {
+                MOST_PIECES
+            } else {
+                merged.pieces
+            };
+            return Self {
+                first,
+                end,
+                size: merged.size,
+                room: 0,
+                len,
+                pieces,
+            };
+        }
         let size = truesize(len);
         Self {
             first,
@@ -107,8 +171,9 @@ impl Waiting {
 
     /// Queues a segment above a gap; also returns what of it has arrived before, as far as the kernel notices it: it
     /// examines only the packets on the way to the segment's place, and those after it (tcp_data_queue_ofo()).
-    pub(super) fn keep(&mut self, seq: Seq, end: Seq, len: u64) -> (Kept, Option<SackBlock>) {
-        let packet = Packet::new(seq, end, len);
+    pub(super) fn keep(&mut self, data: &Data) -> (Kept, Option<SackBlock>) {
+        let (seq, end) = (data.block.left, data.block.right);
+        let packet = Packet::new(seq, end, data.len, data.merged);
         let Some(last) = self.last else {
             self.last = Some(self.packets.insert(None, packet));
             return (Kept::Queued { size: packet.size }, None);
@@ -184,20 +249,20 @@ impl Waiting {
     }
 
     /// An in-order segment fills a gap: the packets that follow it up to `next` go to the application with
-    /// it (tcp_ofo_queue()). Also returns what of them is in the segment.
+    /// it (tcp_ofo_queue()). Also returns what of them is in the segment, together with what of it was `known`.
     pub(super) fn release(
         &mut self,
-        seq: Seq,
-        end: Seq,
-        len: u64,
+        data: &Data,
         next: Seq,
+        known: Option<SackBlock>,
     ) -> (Unread, Option<SackBlock>) {
+        let (seq, end) = (data.block.left, data.block.right);
         if self.is_empty() {
-            let size = truesize(len);
-            return (Unread { size, first: end }, None);
+            let size = data.size();
+            return (Unread { size, first: end }, known);
         }
-        let mut last = Packet::new(seq, end, len);
-        let (mut first, mut again) = (None, None);
+        let mut last = Packet::new(seq, end, data.len, data.merged);
+        let (mut first, mut again) = (None, known);
         let (mut size, mut reached) = (0, end);
         while let Some(at) = self.packets.first() {
             let packet = *self.packets.get(at);
@@ -255,12 +320,25 @@ pub(super) struct Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::EcnCodepoint;
 
     const MSS: u64 = 1448;
 
+    fn data(left: u64, right: u64) -> Data {
+        Data {
+            block: block(left, right),
+            len: right - left,
+            push: false,
+            echo_ms: 0,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
+            merged: None,
+        }
+    }
+
     fn keep(waiting: &mut Waiting, segment: u64) -> (Kept, Option<SackBlock>) {
         let left = segment * MSS;
-        let kept = waiting.keep(left, left + MSS, MSS);
+        let kept = waiting.keep(&data(left, left + MSS));
         if let Kept::Queued { size } = kept.0 {
             waiting.charge(size);
         }
@@ -287,10 +365,10 @@ mod tests {
             assert_eq!(keep(&mut waiting, segment), QUEUED);
         }
         assert_eq!(keep(&mut waiting, 11), (Kept::Merged, None));
-        let (unread, again) = waiting.release(7 * MSS, 8 * MSS, MSS, 9 * MSS);
+        let (unread, again) = waiting.release(&data(7 * MSS, 8 * MSS), 9 * MSS, None);
         assert_eq!((unread.first, again), (9 * MSS, None));
         // The copy is dropped.
-        let (unread, again) = waiting.release(9 * MSS, 10 * MSS, MSS, 12 * MSS);
+        let (unread, again) = waiting.release(&data(9 * MSS, 10 * MSS), 12 * MSS, None);
         assert!(waiting.is_empty() && again.is_none());
         assert_eq!((waiting.size(), unread.first), (0, 12 * MSS));
     }
@@ -301,7 +379,7 @@ mod tests {
         for segment in [12, 11, 5] {
             keep(&mut waiting, segment);
         }
-        let (kept, again) = waiting.keep(11 * MSS, 14 * MSS, 3 * MSS);
+        let (kept, again) = waiting.keep(&data(11 * MSS, 14 * MSS));
         assert!(matches!(kept, Kept::Queued { .. }));
         assert_eq!(again, Some(block(11 * MSS, 13 * MSS)));
         assert_eq!(waiting.size(), 2304);

@@ -230,6 +230,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "how much later than due a compressed ACK of Linux may be sent, so that several timers can expire together",
     },
     Knob {
+        name: "gro_flush_timeout",
+        default: "",
+        accepts: "a time of up to 100 ms, where acks is linux",
+        summary: "how long the network card of a Linux receiver holds a segment for the next one, so that both are merged (GRO); 0 s: segments are not merged",
+    },
+    Knob {
         name: "dup_threshold",
         default: "",
         accepts: "a whole number from 1 to 1000",

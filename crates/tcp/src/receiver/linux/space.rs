@@ -3,7 +3,7 @@
 
 use midflight_units::{Instant, Seq};
 
-use super::{memory, micros, Data, LinuxAcks, MSS_GUESS, RATIO_SHIFT};
+use super::{micros, Data, LinuxAcks, MSS_GUESS, RATIO_SHIFT};
 
 impl LinuxAcks {
     /// TCP_QUICKACK (__tcp_sock_set_quickack()): ACKs are not delayed until data is sent, or they are. Returns whether an
@@ -29,24 +29,25 @@ impl LinuxAcks {
     /// tcp_measure_rcv_mss().
     pub(super) fn measure_mss(&mut self, data: &Data) {
         let last = std::mem::take(&mut self.last_size);
-        if data.len >= self.mss {
-            if data.len != self.mss {
-                let ratio = ((data.len << RATIO_SHIFT) / memory::truesize(data.len)).max(1);
+        let len = data.segment();
+        if len >= self.mss {
+            if len != self.mss {
+                let ratio = ((data.len << RATIO_SHIFT) / data.size()).max(1);
                 if ratio != self.ratio {
                     self.ratio = ratio;
                     self.clamp = self.to_window(self.buffer);
                     self.space = self.space.min(self.clamp);
                 }
             }
-            self.mss = data.len.min(self.advmss);
+            self.mss = len.min(self.advmss);
             self.pushed |= data.push;
             return;
         }
         // Two equal small segments of at least TCP_MSS_DEFAULT make the estimate smaller.
-        if data.len >= MSS_GUESS || (data.len >= 88 && !data.push) {
-            self.last_size = data.len;
-            if data.len == last {
-                self.mss = data.len;
+        if len >= MSS_GUESS || (len >= 88 && !data.push) {
+            self.last_size = len;
+            if len == last {
+                self.mss = len;
                 return;
             }
         }
