@@ -3,6 +3,8 @@
 #ifndef MIDFLIGHT_GUEST_H
 #define MIDFLIGHT_GUEST_H
 
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +24,17 @@ struct flow {
 	pid_t sender, receiver;
 };
 
+/* A message to the kernel's routing. */
+struct request {
+	struct nlmsghdr head;
+	union {
+		struct fib_rule_hdr rule;
+		struct rtmsg route;
+		struct ifinfomsg link;
+	};
+	char attributes[256];
+};
+
 extern struct flow flows[FLOWS];
 extern unsigned flow_count;
 extern uint64_t origin, end;
@@ -33,12 +46,22 @@ void fail(const char *form, ...);
 void enter(unsigned node);
 struct sockaddr_in address_of(unsigned node, unsigned port);
 void bring_up(const char *name, const struct sockaddr_in *address);
+void put(const char *path, const char *value);
 void flush(void);
 void command(const char *line);
 void redirect(const char *name, const char *what, int to);
 
 /* homes.c */
+void attribute_of(struct request *request, unsigned short kind, const void *value, unsigned length);
+void attribute(struct request *request, unsigned short kind, uint32_t value);
+/* Sends it, and waits for the answer. */
+void tell_routing(struct request *request, const char *what);
 void add_home(const char *line);
+
+/* offload.c */
+void set_link(const char *name, unsigned short kind, uint32_t value, const char *what);
+void set_gso(const char *line);
+void set_gro(const char *line);
 
 /* host.c */
 extern int is_host;

@@ -17,27 +17,23 @@
 
 unsigned homes[NODES], home_count;
 
-/* A message to the kernel's routing, and its answer. */
-struct request {
-	struct nlmsghdr head;
-	union {
-		struct fib_rule_hdr rule;
-		struct rtmsg route;
-	};
-	char attributes[64];
-};
-
-static void attribute(struct request *request, unsigned short kind, uint32_t value)
+void attribute_of(struct request *request, unsigned short kind, const void *value, unsigned length)
 {
 	struct rtattr *at = (void *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
 
 	at->rta_type = kind;
-	at->rta_len = RTA_LENGTH(sizeof(value));
-	memcpy(RTA_DATA(at), &value, sizeof(value));
+	at->rta_len = RTA_LENGTH(length);
+	if (length)
+		memcpy(RTA_DATA(at), value, length);
 	request->head.nlmsg_len = NLMSG_ALIGN(request->head.nlmsg_len) + RTA_ALIGN(at->rta_len);
 }
 
-static void tell_routing(struct request *request, const char *what)
+void attribute(struct request *request, unsigned short kind, uint32_t value)
+{
+	attribute_of(request, kind, &value, sizeof(value));
+}
+
+void tell_routing(struct request *request, const char *what)
 {
 	struct {
 		struct nlmsghdr head;

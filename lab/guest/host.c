@@ -66,37 +66,6 @@ void enter_host(const char *folder)
 	prctl(PR_SET_PDEATHSIG, 9);
 }
 
-/* By a message to the kernel's routing, which who is root of a namespace may send. */
-static void set_queue(unsigned index, uint32_t packets)
-{
-	struct {
-		struct nlmsghdr head;
-		struct ifinfomsg link;
-		struct rtattr attribute;
-		uint32_t value;
-	} request = {
-		.head = { .nlmsg_len = sizeof(request), .nlmsg_type = RTM_NEWLINK,
-			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-		.link = { .ifi_family = AF_UNSPEC, .ifi_index = index },
-		.attribute = { .rta_len = RTA_LENGTH(sizeof(packets)), .rta_type = IFLA_TXQLEN },
-		.value = packets,
-	};
-	struct {
-		struct nlmsghdr head;
-		struct nlmsgerr error;
-		char more[256];
-	} answer = {};
-	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-
-	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0 ||
-	    recv(fd, &answer, sizeof(answer), 0) < 0)
-		fail("cannot set the queue of a TUN device");
-	errno = -answer.error.error;
-	if (errno)
-		fail("cannot set the queue of a TUN device");
-	close(fd);
-}
-
 /* The device of a node, in the network namespace of who asks for it. */
 void add_tun(unsigned node)
 {
@@ -108,7 +77,7 @@ void add_tun(unsigned node)
 	strcpy(request.ifr_name, "mf0");
 	if (ioctl(fd, TUNSETIFF, &request))
 		fail("cannot make a TUN device");
-	set_queue(if_nametoindex("mf0"), QUEUE);
+	set_link("mf0", IFLA_TXQLEN, QUEUE, "the queue of a TUN device");
 	devices[node] = fd;
 }
 

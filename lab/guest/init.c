@@ -15,6 +15,8 @@
  *   namespace NODE [RATE]                   an end of flows: a namespace with the node's device, which has a queueing
  *                                           discipline of the kernel if it has a rate
  *   home NODE OF                            an interface more of the namespace of node OF
+ *   gso NODE SEGMENTS                       the largest buffer that its device takes from TCP
+ *   gro NODE NS                             its device merges packets, and holds them for this long
  *   sysctl NODE PATH VALUE                  below /proc/sys, in its namespace
  *   flow NUMBER FROM TO BYTES OPENS_NS CC   a transfer; of 0 bytes: without end
  *   ours NUMBER FROM TO HAS_END [0]         a transfer whose sender is midflight's; with 0 a program
@@ -203,7 +205,7 @@ void command(const char *line)
 	commands[pending] = 0;
 }
 
-static void put(const char *path, const char *value)
+void put(const char *path, const char *value)
 {
 	int file = open(path, O_WRONLY);
 
@@ -436,6 +438,10 @@ static void read_script(void)
 			make_namespace(line);
 		else if (!strncmp(line, "home ", 5))
 			add_home(line);
+		else if (!strncmp(line, "gso ", 4))
+			set_gso(line);
+		else if (!strncmp(line, "gro ", 4))
+			set_gro(line);
 		else if (!strncmp(line, "sysctl ", 7))
 			set_sysctl(line);
 		else if (!strncmp(line, "flow ", 5) || !strncmp(line, "ours ", 5))

@@ -9,6 +9,7 @@
 mod emulator;
 mod homes;
 mod links;
+mod offload;
 mod packets;
 mod record;
 mod replay;

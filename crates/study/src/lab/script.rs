@@ -11,7 +11,7 @@ use midflight_units::{Duration, Instant};
 
 use super::emulator::shortest_way;
 use super::homes::Homes;
-use super::{refused, sender, LabError};
+use super::{offload, refused, sender, LabError};
 use crate::measure::Measured;
 use crate::scenario::Stack;
 use crate::setup::{FlowSetup, Setup, Step};
@@ -196,28 +196,6 @@ fn receiver_lines(flow: &FlowSetup) -> String {
     )
 }
 
-/// ECN at the endpoints of flows that request it; the kernel has one setting for all flows of a host.
-fn ecn_lines(flows: &[FlowSetup]) -> Result<String, LabError> {
-    let mut ecn_of: BTreeMap<u16, bool> = BTreeMap::new();
-    for flow in flows {
-        let ecn = flow.part.built.profile.sender.ecn;
-        for node in [flow.from.0, flow.to.0] {
-            if *ecn_of.entry(node).or_insert(ecn) != ecn {
-                let what = format!(
-                    "flow \"{}\", which differs from others of its host in ecn",
-                    flow.name
-                );
-                return Err(refused(what, "one setting for all flows of a host"));
-            }
-        }
-    }
-    let mut lines = String::new();
-    for (node, _) in ecn_of.into_iter().filter(|(_, ecn)| *ecn) {
-        let _ = writeln!(lines, "sysctl {node} net/ipv4/tcp_ecn 1");
-    }
-    Ok(lines)
-}
-
 /// A setup as the script of a guest.
 ///
 /// A flow of n segments transfers n full segments of the kernel: 1448 bytes, or 1460 if a sysctl disables timestamps.
@@ -252,7 +230,7 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     for flow in setup.flows.iter() {
         text += &receiver_lines(flow);
     }
-    text += &ecn_lines(&setup.flows)?;
+    text += &offload::lines(&setup.flows, guest.stack, guest.multihomed)?;
     for node in &ends {
         for (name, value) in &guest.sysctls {
             let path = &paths[name.as_str()];
