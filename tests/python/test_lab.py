@@ -489,6 +489,32 @@ def test_what_the_lab_cannot_run_is_refused_without_a_kernel(
     assert text in capsys.readouterr().err
 
 
+def test_hosts_get_the_bursts_and_the_merging_of_their_flows() -> None:
+    from midflight.scenario import read_plan
+
+    def lines(**sets: str) -> list[str]:
+        named = {f"set.{name}": value for name, value in sets.items()}
+        setup = read_plan("wifi-to-lte", sets=named).setup(0)
+        script: list[str] = setup.lab_script(congestion=["cubic"]).splitlines()
+        return script
+
+    plain = lines()
+    (flow,) = [line.split() for line in plain if line.startswith("flow ")]
+    sender, receiver = flow[2:4]
+    added = {
+        "gso_max_segs": f"gso {sender} 4",
+        "tcp_min_tso_segs": f"sysctl {sender} net/ipv4/tcp_min_tso_segs 4",
+        "tcp_tso_win_divisor": f"sysctl {sender} net/ipv4/tcp_tso_win_divisor 4",
+        "tcp_tso_rtt_log": f"sysctl {sender} net/ipv4/tcp_tso_rtt_log 4",
+        "tcp_limit_output_bytes": f"sysctl {sender} net/ipv4/tcp_limit_output_bytes 4096",
+    }
+    for name, line in added.items():
+        assert [one for one in lines(**{name: line.split()[-1]}) if one not in plain] == [line]
+    merging = lines(gro_flush_timeout="20 us")
+    assert [one for one in merging if one not in plain] == [f"gro {receiver} 20000"]
+    assert [one for one in merging if one in plain] == plain
+
+
 def test_packets_are_compared_place_by_place() -> None:
     from midflight.lab.comparison import compare_packets
 

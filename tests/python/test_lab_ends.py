@@ -102,6 +102,20 @@ def test_a_node_with_one_link_is_not_multihomed() -> None:
         plan.setup(0).lab_script(congestion=["cubic"], multihomed=True)
 
 
+def test_a_host_that_sends_does_not_merge_what_arrives() -> None:
+    up = {"flows.up.direction": "up", "flows.up.size": "1 MB"}
+    plan = read_plan("wifi-to-lte", sets={"set.gro_flush_timeout": "20 us", **up})
+    with pytest.raises(MidflightError, match="gro_flush_timeout at a host that also sends"):
+        plan.setup(0).lab_script(congestion=["cubic"])
+
+
+def test_flows_of_a_host_have_the_same_bursts() -> None:
+    other = {"flows.other.size": "1 MB", "flows.other.set.gso_max_segs": "4"}
+    plan = read_plan("wifi-to-lte", sets=other)
+    with pytest.raises(MidflightError, match="differs from others of its host in the size of"):
+        plan.setup(0).lab_script(congestion=["cubic"])
+
+
 @pytest.mark.skipif(bool(why_no_host()), reason=why_no_host() or "-")
 def test_a_scenario_on_the_machines_own_kernel(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
