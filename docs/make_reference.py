@@ -56,6 +56,7 @@ PAGES = (
     "docs/schemes.md",
     "docs/nodes.md",
     "docs/path-change.md",
+    "docs/linux-behaviour.md",
     "docs/policies.md",
     "docs/sweeps.md",
     "docs/performance.md",
@@ -467,6 +468,34 @@ def stalls() -> str:
     return table(head, rows)
 
 
+def offload(starter: str) -> str:
+    """Return what bursts, pacing and GRO change in a starter with the profile `linux`."""
+    rows = []
+    for words in (
+        [],
+        ["gso_max_segs=1"],
+        ["tcp_min_tso_segs=16"],
+        ["gro_flush_timeout=20 us"],
+        ["gro_flush_timeout=100 us"],
+        ["gro_flush_timeout=1 ms"],
+        ["gro_flush_timeout=100 us", "gso_max_segs=1"],
+        ["pacing=on"],
+        ["pacing=on", "gso_max_segs=1"],
+        ["pacing=on", "gro_flush_timeout=100 us"],
+    ):
+        sets = dict(word.split("=") for word in words)
+        plan = scenario.read_plan(starter, sets={f"set.{name}": sets[name] for name in sets})
+        flows, phases = _core.run_plans([plan])
+        (first,) = (n / 1e9 for n in phases.column("all_new_ns")[1:])
+        acks = sum(event == "ack" for event in plan.setup(0).trace(flow="download").column("event"))
+        seconds = flows.column("duration_ns")[0] / 1e9
+        lost = flows.column("drops_queue")[0] + flows.column("drops_break")[0]
+        counts = [f"{count:,}" for count in (acks, lost, flows.column("rexmits")[0])]
+        name = ", ".join(f"`{word}`" for word in words) or "the defaults"
+        rows.append([name, f"{seconds:.3f}", f"{first:.3f}", *counts])
+    return table(["settings", "seconds", "T100", "ACKs", "losses", "retransmissions"], rows)
+
+
 def budget() -> str:
     """Return the instructions that each workload may take."""
     text = (ROOT / "crates/bench/budget.toml").read_text(encoding="utf-8")
@@ -636,7 +665,7 @@ MAKERS: dict[str, Any] = {
     of.__name__: of
     for of in (
         *(keys, quantities, presets, starters, results, contents, schemes, settings),
-        *(papers, stalls, budget, samples, agents, migrations, migration, quinn),
+        *(papers, stalls, offload, budget, samples, agents, migrations, migration, quinn),
         *(literature, helps, helps_each),
     )
 }
