@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import midflight
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
-from midflight.plot import figure_of, plot_over_time, plot_run
+from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
@@ -215,3 +216,11 @@ def test_an_svg_has_the_letters_that_it_needs(tmp_path: Path) -> None:
     assert "@font-face {font-family: 'STIXGeneral'" in texts[0]
     assert ">no link</text>" in texts[0]
     assert len(texts[0]) < 60_000
+
+
+def test_a_dollar_sign_of_data_begins_no_mathematics() -> None:
+    columns = {"gap": [1, 2, 1, 2], "price": ["$5", "$5", "$6", "$6"], "cost": [1.0, 2.0, 3.0, 4.0]}
+    how: Any = {"x": "gap", "y": "cost", "by": ["price"]}
+    figure = figure_of(plot_axis, columns, labels={"$6": r"six $\beta$"}, **how)
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == [r"\$5", r"six $\beta$"]

@@ -208,13 +208,16 @@ def is_paper() -> bool:
     return _CHOSEN.get().style == "paper"
 
 
-def labelled(text: str) -> str:
-    """A name of a figure, with the chosen labels in place of its words."""
+def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
+    """A name of a figure, with the chosen labels in place of its words, and the rest as `plain`
+    returns it.
+    """
     labels = dict(_CHOSEN.get().labels)
     if not labels:
-        return text
+        return plain(text)
     words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))
-    return re.sub(rf"(?<![\w-])({words})(?![\w-])", lambda found: labels[found[1]], text)
+    parts = re.split(rf"(?<![\w-])({words})(?![\w-])", text)
+    return "".join(labels[one] if odd % 2 else plain(one) for odd, one in enumerate(parts))
 
 
 def limit_values(axes: Sequence[Axes]) -> None:
@@ -497,7 +500,11 @@ def legend(
     place = _CHOSEN.get().legend
     if place == "none":
         return
-    entries = {labelled(name): handle for name, handle in entries.items()}
+    # A dollar sign of data begins no mathematics.
+    entries = {
+        labelled(name, plain=lambda text: text.replace("$", r"\$")): one
+        for name, one in entries.items()
+    }
     if place == "inside" and len(entries) > _MOST_INSIDE:
         raise refusal(
             f"--legend inside is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
