@@ -60,6 +60,12 @@ impl SendBuffer {
         self.limit = Some(bytes.saturating_mul(2).max(LEAST));
     }
 
+    /// Another connection begins.
+    pub(super) fn clear(&mut self) {
+        self.pieces.clear();
+        (self.sealed, self.written) = (0, 0);
+    }
+
     /// The limit, as getsockopt() returns it.
     pub(super) fn limit(&self) -> Option<u64> {
         self.limit

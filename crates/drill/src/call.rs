@@ -261,9 +261,9 @@ impl Runner<'_> {
             return Ok(self.would_block());
         }
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(4);
-        self.sockets.connected = Some(fd);
         // A connection inherits the options of the listening socket, except whether it blocks.
-        self.sockets.non_blocking = argument(call, 3).contains("SOCK_NONBLOCK");
+        let non_blocking = argument(call, 3).contains("SOCK_NONBLOCK");
+        self.sockets.accept(fd, non_blocking);
         Ok(Some(Ok(fd)))
     }
 

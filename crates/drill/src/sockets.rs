@@ -49,6 +49,30 @@ pub(super) struct Sockets {
     pub(super) files: Vec<i64>,
 }
 
+impl Sockets {
+    /// A connection is accepted: it has the listener's options, and nothing of an earlier connection.
+    pub(super) fn accept(&mut self, fd: i64, non_blocking: bool) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        *self = Self {
+            listening: self.listening,
+            listens: self.listens,
+            connected: Some(fd),
+            non_blocking,
+            set: self.set,
+            kept: std::mem::take(&mut self.kept),
+            epolls: std::mem::take(&mut self.epolls),
+            files: std::mem::take(&mut self.files),
+            icmp_error: self.icmp_error,
+            soft_error: self.soft_error,
+            no_cookie: self.no_cookie,
+            fast_open_queue: self.fast_open_queue,
+            buffer,
+            ..Self::default()
+        };
+    }
+}
+
 /// The options of a socket.
 #[derive(Clone, Copy, Debug)]
 #[expect(

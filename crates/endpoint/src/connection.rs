@@ -554,6 +554,7 @@ impl Connection {
             self.stream.close(self.sender.view().snd_max);
             self.more_to_send(now, log);
         }
+        self.note_end(now, false);
     }
 
     /// The application aborts the connection: the other side, if it has responded, gets an RST.
