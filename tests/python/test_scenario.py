@@ -176,6 +176,29 @@ def test_false_fast_retransmits_are_reported(capsys: pytest.CaptureFixture[str])
     assert "false" not in capsys.readouterr().out
 
 
+def test_a_recovery_that_is_entered_again_is_no_false_fast_retransmit(tmp_path: Path) -> None:
+    """On a link that never reorders every retransmission is of a segment that the radio lost.
+
+    Of 79 entries into fast recovery one follows its predecessor's end while the retransmission is
+    on its way, and retransmits nothing.
+    """
+    file = tmp_path / "lossy.toml"
+    file.write_text(
+        """
+end = "60 s"
+links.c = { rate = "40 Mbit/s", delay = "20 ms", loss = "uniform 0.5%", queue = "2000 packets" }
+flows.d = {}
+"""
+    )
+    outcome = Scenario.read(file).run()
+    row = {name: outcome.flows.column(name)[0] for name in outcome.flows.column_names}
+    assert row["rexmits"] == row["drops_radio"] == 86
+    assert row["fast_rexmits"] == 78
+    assert row["false_fast_rexmits"] == 0
+    events = Scenario.read(file).plan().setup(0).events(name="fast_retransmit")
+    assert len(events) == 79
+
+
 def test_a_starter_is_found_beside_files_of_its_name(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

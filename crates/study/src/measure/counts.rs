@@ -54,9 +54,10 @@ pub struct FlowRow {
     /// Series of timeouts of one segment that the sender detected as spurious. A series counts once, in the
     /// interval of its last timeout.
     pub detected_timeouts: u32,
-    /// Fast retransmits.
+    /// Fast retransmits: entries into fast recovery that retransmit a segment. A recovery that ends and is entered
+    /// again while the retransmissions are on their way sends nothing again, and does not count.
     pub fast_rexmits: u32,
-    /// Fast retransmits of a segment that was not lost.
+    /// Fast retransmits of a segment whose last copy was not lost.
     pub false_fast_rexmits: u32,
     /// Fast retransmits that the sender detected as spurious.
     pub undone_fast_rexmits: u32,
@@ -121,6 +122,8 @@ pub(crate) struct FlowMetrics {
     lost: Ring<(Seq, Cause)>,
     /// The last transmission times of retransmitted segments, ascending.
     resent: Ring<(Seq, Instant)>,
+    /// Fast recovery was entered and has not retransmitted anything yet.
+    has_entered: bool,
     /// When the timer last expired.
     last_timeout: Instant,
     /// The suspected segment: the true cause, and the classified one.
@@ -178,12 +181,10 @@ impl FlowMetrics {
                 self.suspected = Some((*segment, self.truth(*segment), *cause));
             }
             SenderEvent::Reordered(_) => self.answered(Cause::Reordering),
-            SenderEvent::FastRetransmit(segment) => {
-                self.row.fast_rexmits += 1;
-                let late = self.truth(*segment) == Cause::Reordering;
-                self.row.false_fast_rexmits += u32::from(late);
-            }
+            SenderEvent::FastRetransmit(_) => self.has_entered = true,
+            SenderEvent::RecoveryExit => self.has_entered = false,
             SenderEvent::Timeout(_) => {
+                self.has_entered = false;
                 self.row.timeouts += 1;
                 self.last_timeout = now;
                 if let Some((_, truth, _)) = self.suspected.take() {
@@ -256,8 +257,13 @@ impl FlowMetrics {
                     }
                     let last = (segment.seq, segment.sent);
                     put(&mut self.resent, last);
-                    if let Some((place, _)) = find(&self.lost, segment.seq) {
+                    let lost = find(&self.lost, segment.seq);
+                    if let Some((place, _)) = lost {
                         self.lost.remove(place, place + 1);
+                    }
+                    if std::mem::take(&mut self.has_entered) {
+                        self.row.fast_rexmits += 1;
+                        self.row.false_fast_rexmits += u32::from(lost.is_none());
                     }
                 }
             }
