@@ -512,7 +512,20 @@ impl Setup {
     fn outages(&self) -> Vec<(u64, u64)> {
         let found = self.setup.outages().into_iter();
         found
-            .map(|(from, until)| (from.as_nanos(), until.as_nanos()))
+            .map(|one| (one.from.as_nanos(), one.until.as_nanos()))
+            .collect()
+    }
+
+    /// The same with the name of the link, and whether packets are lost then; otherwise they
+    /// wait.
+    #[getter]
+    fn link_outages(&self) -> Vec<(u64, u64, String, bool)> {
+        let found = self.setup.outages().into_iter();
+        found
+            .map(|one| {
+                let (from, until) = (one.from.as_nanos(), one.until.as_nanos());
+                (from, until, one.link.into(), one.loses)
+            })
             .collect()
     }
 

@@ -61,7 +61,7 @@ pub use question::{
     RoamingHandoffs, RoamingRun, SignalFate, Startup, Sweep, LINK_NAMES, REFERENCE_FIXED,
 };
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
-pub use setup::{FlowInfo, PathChange, PhaseStart, Setup};
+pub use setup::{FlowInfo, LinkOutage, PathChange, PhaseStart, Setup};
 pub use watch::{
     capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, trace_columns,
     BacklogSample, Capture, CausePlace, Codes, Compared, Divergence, EventCause, Explained,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use midflight_control::signal::AckRoute;
 use midflight_control::Notice;
-use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, Service, World, WorldConfig};
+use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, Outage, Service, World, WorldConfig};
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
@@ -182,6 +182,19 @@ pub struct PathChange {
     pub misstated: bool,
 }
 
+/// A time in which the recording of the link in use lets nothing pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkOutage<'a> {
+    /// When it begins, or the link comes into use.
+    pub from: Instant,
+    /// When it ends, or the link is left.
+    pub until: Instant,
+    /// The link.
+    pub link: &'a str,
+    /// Whether packets are lost in it; otherwise they wait.
+    pub loses: bool,
+}
+
 /// A run: the network and flows, the external events, the measure and the end.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -237,9 +250,9 @@ impl Setup {
         &self.path_changes
     }
 
-    /// From when to when the recording that the link in use follows has a downward rate of zero, or opportunities
+    /// The times at which the recording that the link in use follows has a downward rate of zero, or opportunities
     /// and none for at least Linux's minimum RTO and ten times their mean distance.
-    pub fn outages(&self) -> Vec<(Instant, Instant)> {
+    pub fn outages(&self) -> Vec<LinkOutage<'_>> {
         let mut found = Vec::new();
         for place in &self.network.places {
             let schedule = self.network.links[place.access[0].index()]
@@ -256,13 +269,16 @@ impl Setup {
             };
             let at = |seconds: f64| Instant::from_nanos((seconds * 1e9).round() as u64);
             for (begins, ends) in self.in_use(place) {
-                let within = outages
-                    .iter()
-                    .map(|one| (at(one.0).max(begins), at(one.1).min(ends)));
-                found.extend(within.filter(|one| one.0 < one.1));
+                let within = outages.iter().map(|one| LinkOutage {
+                    from: at(one.0).max(begins),
+                    until: at(one.1).min(ends),
+                    link: &place.name,
+                    loses: schedule.is_some_and(|of| of.schedule.outage() == Outage::Drop),
+                });
+                found.extend(within.filter(|one| one.from < one.until));
             }
         }
-        found.sort_unstable();
+        found.sort_unstable_by_key(|one| (one.from, one.until));
         found
     }
 

@@ -18,16 +18,29 @@ from typing import TYPE_CHECKING
 from midflight.explain.applications import APPLICATION, waiting_for
 from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
-from midflight.explain.words import clock, number, row_text, when
+from midflight.explain.words import clock, number, outage_text, row_text, when
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
+    from midflight.explain.words import LinkOutage
 
-__all__ = ["CHOICES", "STALL", "Explanation", "Step", "chain", "choose", "explain", "explain_stall"]
+__all__ = [
+    "CHOICES",
+    "STALL",
+    "Explanation",
+    "Step",
+    "chain",
+    "choose",
+    "explain",
+    "explain_stall",
+    "with_outages",
+]
 
 #: Steps of a chain at most, and of that to the end of a stall.
 MOST_STEPS = 12
 STALL_STEPS = 6
+#: Outages of a recording that are named one by one.
+MOST_OUTAGES = 3
 #: This name is not an event: it selects the longest time without progress.
 STALL = "stall"
 #: Without --what the event is searched for in this time before the requested instant.
@@ -201,6 +214,8 @@ def explain(
         steps = chain(history, row.index)
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
+        now = [one for one in history.outages_within(at_ns, at_ns) if row.time_ns >= one[0]]
+        steps = with_outages(steps, now)
         explanation = explained(history, row, why, steps)
         remark = ""
         if why == NOTHING_NEAR and row.time_ns == history.opened_ns:
@@ -290,8 +305,25 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
             sentences.append((row.time_ns, texts.timeout_text(row), row.index))
     since = f"nothing new was acknowledged from then on: {waited} was waited for"
     sentences.append((stall.begin_ns, since, None))
+    steps = with_outages(steps, history.outages_within(stall.begin_ns, stall.end_ns))
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
     steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]
+    return sorted(steps, key=lambda step: -step.time_ns)
+
+
+def with_outages(steps: list[Step], outages: Sequence[LinkOutage]) -> list[Step]:
+    """Return steps with outages of a recording: the longest few, and the number of the others."""
+    longest = sorted(outages, key=lambda one: one[0] - one[1])[:MOST_OUTAGES]
+    found = {step.text for step in steps}
+    for outage in longest:
+        text = outage_text(outage)
+        if text in found:
+            continue
+        more = len(outages) - len(longest)
+        if more and outage is longest[0]:
+            text += f"; {more} shorter outages" if more > 1 else "; a shorter outage"
+            text += " are not listed" if more > 1 else " is not listed"
+        steps = [*steps, Step(outage[0], text, None)]
     return sorted(steps, key=lambda step: -step.time_ns)
 
 

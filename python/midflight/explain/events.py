@@ -21,6 +21,7 @@ from midflight._core import QUIC_STACKS
 
 if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
+    from midflight.explain.words import LinkOutage
 
 __all__ = [
     "CONGESTION",
@@ -207,6 +208,15 @@ class History:
     def rows(self) -> list[Row]:
         """All events of the window."""
         return [Row(*values) for values in self.events.rows()]
+
+    @cached_property
+    def outages(self) -> list[LinkOutage]:
+        """The times in which the recording of the link in use let nothing pass, in their order."""
+        return self.setup.link_outages
+
+    def outages_within(self, begin_ns: int, end_ns: int) -> list[LinkOutage]:
+        """Return the outages of which a part is between two instants, both included."""
+        return [one for one in self.outages if one[0] <= end_ns and one[1] >= begin_ns]
 
     # ---- events by their numbers ---------------------------------------
 

@@ -13,6 +13,7 @@ from midflight.explain.words import (
     number,
     order_text,
     ordinal,
+    outage_text,
     path_change_text,
     row_text,
     seconds_text,
@@ -715,6 +716,8 @@ class Steps:
         for one in self.history.path_changes:
             if copy.sent.time_ns <= one["at_ns"] < until:
                 return f"; meanwhile, at {when(one['at_ns'])}, {self.occasion(one)}"
+        for outage in self.history.outages_within(copy.sent.time_ns, until)[:1]:
+            return f"; meanwhile {outage_text(outage)}"
         before = self.history.has_arrived(copy.seq - 1, until)
         arrived = copy.arrived
         if before is None or arrived is None or before.link == arrived.link:
@@ -744,7 +747,13 @@ class Steps:
             for one in self.history.path_changes
             if one["breaks"] and one["from_link"] == name and one["at_ns"] <= lost.time_ns
         ]
-        if began:
+        sent_ns = lost.time_ns if lost.sent_ns is None else lost.sent_ns
+        outages = self.history.outages_within(sent_ns, lost.time_ns)
+        # An outage of a recording loses packets of both directions.
+        outages = [one for one in outages if one[3] and name.removesuffix("-up") == one[2]]
+        if outages:
+            yield outages[-1][0], outage_text(outages[-1]), None
+        elif began:
             self.named.add(began[-1]["at_ns"])
             yield began[-1]["at_ns"], path_change_text(began[-1]), self.mark(began[-1])
 

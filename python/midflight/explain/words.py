@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from midflight.explain.events import Row
 
@@ -11,16 +11,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OF_QUIC",
+    "LinkOutage",
     "clock",
     "link_text",
     "number",
     "order_text",
     "ordinal",
+    "outage_text",
     "path_change_text",
     "row_text",
     "seconds_text",
     "when",
 ]
+
+#: From when to when the recording of a link let nothing pass, which link, and whether packets were
+#: lost; otherwise they waited.
+LinkOutage: TypeAlias = tuple[int, int, str, bool]
 
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 
@@ -90,6 +96,14 @@ def path_change_text(one: PathChange) -> str:
     if one["breaks"]:
         return f"the handoff from {here} to {there} began; there was no link until {until}"
     return f"the handoff from {here} to {there}, without a gap"
+
+
+def outage_text(outage: LinkOutage) -> str:
+    """Return what the recording of a link did to packets while it let nothing pass."""
+    begin_ns, end_ns, link, loses = outage
+    fate = "were lost" if loses else "waited"
+    span = f"from {when(begin_ns)} to {when(end_ns)}"
+    return f"the recording of {link_text(link)} had no rate {span}; packets {fate}"
 
 
 #: What happens to a connection over QUIC: what of it, and what of its value and its detail.
