@@ -931,6 +931,11 @@ class Setup:
         downward rate of zero. For a Mahimahi file these are the times without an opportunity of at
         least 0.2 s and ten times the mean distance of two.
         """
+    @property
+    def link_outages(self) -> list[tuple[int, int, str, bool]]:
+        """The same with the name of the link, and whether packets are lost then; otherwise they
+        wait.
+        """
     def trace(
         self,
         *,
@@ -1278,10 +1283,15 @@ class Recording(TypedDict):
     handovers: list[tuple[int, str]]
     outages: list[tuple[int, int]]
     drops: bool
+    opportunity_bytes: float
     remarks: list[str]
 
 def read_recording(
-    file: str, *, format: str | None = None, columns: Mapping[str, str] | None = None
+    file: str,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    part: Mapping[str, str] | None = None,
 ) -> Recording:
     """Read a recording of a path, as a link's `trace` in a scenario does.
 
@@ -1291,17 +1301,24 @@ def read_recording(
     what changed, `outages` as pairs of instants, `drops`, whether outages lose packets in this
     format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
     of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
-    1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
+    `opportunity_bytes` may be sent. `part` has the options `from`, `until`, `offset`, `repeat`,
+    `scale`, `interpolation` and `holes` of `trace` in a scenario as texts: the result is then what
+    a link follows from its beginning on. Raises `MidflightError` for what cannot be read.
     """
 
 def draw_recording(
-    model: str, *, seed: int = 1, length: str = "600 s", set: Mapping[str, str] | None = None
+    model: str,
+    *,
+    seed: int = 1,
+    length: str = "600 s",
+    set: Mapping[str, str] | None = None,
+    part: Mapping[str, str] | None = None,
 ) -> Recording:
     """Generate a trace from a model, as a link's `trace` in a scenario does.
 
     `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
-    (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
-    accepted.
+    (`path_models`). `part` and the result are those of `read_recording`. Raises `MidflightError`
+    for what is not accepted.
     """
 
 def path_models() -> list[Part]:

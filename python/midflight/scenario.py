@@ -648,7 +648,7 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
 #: Keys of a trace's table in a scenario file.
 _TRACE_KEYS = frozenset(
     "file up delay format columns model seed length set from until offset repeat scale "
-    "interpolation outage hash".split()
+    "interpolation outage holes hash".split()
 )
 
 
@@ -676,6 +676,11 @@ def _trace_table(of: Any) -> dict[str, Any]:
                 key: one if isinstance(one, str) else _numbers(key, one) for key, one in columns
             }
         return table
+    index = getattr(of, "index", None)
+    is_clock = getattr(getattr(index, "dtype", None), "kind", "") == "M"
+    if is_clock and not any(name.lower() in ("time", "timestamp", "datetime") for name in each):
+        # The index of a DataFrame or a Series has the times.
+        each = {"time": index, **each}
     return {"columns": {name: _numbers(name, one) for name, one in each.items()}}
 
 
@@ -684,6 +689,11 @@ def _numbers(name: str, values: Any) -> list[float | None]:
     import math
 
     kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if getattr(getattr(values, "dtype", None), "tz", None) is not None:
+        # Times of a time zone, of pandas: those of UTC have the same differences.
+        local = getattr(values, "dt", values)
+        values = local.tz_convert("UTC")
+        values = getattr(values, "dt", values).tz_localize(None)
     if kind == "M":
         values = values.astype("datetime64[ns]").astype("int64") / 1e9
     try:

@@ -13,9 +13,13 @@ import numpy
 import pytest
 
 from midflight import Flow, Link, MidflightError, Scenario
-from midflight._core import read_recording
+from midflight._core import draw_recording, read_recording
 from midflight.cli import main
+from midflight.cli.trace import pauses, quantities
+from midflight.explain import with_outages
+from midflight.explain.events import History
 from midflight.plot.history import histories
+from midflight.plot.recorded import recording_figure
 from midflight.plot.run import run_figure
 from midflight.scenario import read_plan
 
@@ -251,9 +255,154 @@ def test_an_outage_of_a_recording_is_shaded() -> None:
         band = named(axes)["outage"].get_window_extent()
         ends = axes.transData.inverted().transform([(band.x0, 0), (band.x1, 0)])[:, 0]
         assert list(ends) == [pytest.approx(2), pytest.approx(3)]
-    # What is narrower than a hair is left out.
+    # What is narrower than a hair is a hair.
     figure = run_figure([one], from_s=2.9999, until_s=5)
-    assert "outage" not in named(figure.axes[0])
+    (segment,) = named(figure.axes[0])["outage"].get_segments()
+    assert [tuple(point) for point in segment] == [
+        (pytest.approx(2.99995), 0),
+        (pytest.approx(2.99995), 1),
+    ]
+
+
+def test_explanations_name_the_outage(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a stall, and of an event within it; packets wait or are lost."""
+    where = "the recording of `cell` had no rate from 4 s to 9 s; packets"
+    for sets, fate in (([], "waited"), (["--set", "links.cell.trace.outage=drop"], "were lost")):
+        for stack in ([], ["--set", "flows.download.stack=quinn"]):
+            for asked in (["--what", "stall"], ["--at", "7s"]):
+                assert main(["explain", str(drive), *asked, *sets, *stack]) == 0
+                assert f"{where} {fate}" in capsys.readouterr().out
+    assert main(["explain", str(drive), "--at", "3s"]) == 0
+    assert "had no rate" not in capsys.readouterr().out
+
+
+def test_many_outages_are_counted_in_an_explanation() -> None:
+    """The three longest of them are named, in the order of time."""
+    columns = {"time_s": [0, 1, 2, 3, 5, 6, 7, 8, 8.5], "rate_mbps": [4, 0, 4, 0, 4, 0, 4, 0, 4]}
+    link = Link(delay="20 ms", trace={"columns": columns, "outage": "drop"})
+    plan = Scenario(links={"cell": link}, flows={"download": Flow()}, end="12 s").plan()
+    setup = plan.setup(0)
+    assert [one[2:] for one in setup.link_outages] == [("cell", True)] * 4
+    history = History(setup)
+    steps = with_outages([], history.outages_within(0, 10_000_000_000))
+    assert [step.time_ns / 1e9 for step in steps] == [6, 3, 1]
+    assert steps[1].text.endswith("; a shorter outage is not listed")
+
+
+HOLE = "time_s,rate_mbps\n" + "".join(
+    f"{s},{8 if s % 2 else 4}\n" for s in (*range(10), *range(20, 25))
+)
+
+
+def test_times_without_rows_are_noted(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By check and by run; as outages nothing passes."""
+    drive.with_suffix(".csv").write_text(HOLE)
+    held = "it has no rows from 10 s to 20 s: the values before it hold"
+    csv = str(drive.with_suffix(".csv"))
+    assert main(["trace", "check", csv]) == 0
+    printed = capsys.readouterr().out
+    assert held in printed
+    assert "outages" not in printed
+    assert main(["trace", "check", csv, "--holes", "outage"]) == 0
+    printed = capsys.readouterr().out
+    assert "it has no rows from 10 s to 20 s: taken for an outage" in printed
+    assert "outages: 1, 10 s in all" in printed
+    assert main(["run", str(drive)]) == 0
+    assert held in capsys.readouterr().err
+    assert run(drive)["stall_ns"] < 1e9
+    assert read_plan(drive, sets={"links.cell.trace.holes": "outage"}).setup(0).outages == [
+        (10_000_000_000, 20_000_000_000)
+    ]
+    linear = {"links.cell.trace.holes": "outage", "links.cell.trace.interpolation": "linear"}
+    ((begin, end),) = read_plan(drive, sets=linear).setup(0).outages
+    assert (begin, end + 1) == (10_000_000_000, 20_000_000_000)
+
+
+def test_check_takes_the_part_that_a_link_follows(
+    drive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cut, moved, repeated and scaled as by a scenario."""
+    csv = str(drive.with_suffix(".csv"))
+    found = read_recording(csv, part={"from": "2 s", "until": "12 s", "scale": "0.5"})
+    assert found["span_ns"] == 10_000_000_000
+    assert found["down"]["rate_bps"] == ([0, 2_000_000_000, 7_000_000_000], [6e6, 0, 3e6])
+    words = ["--from", "2s", "--until", "12s", "--offset", "5s", "--repeat"]
+    assert main(["trace", "check", csv, *words]) == 0
+    printed = capsys.readouterr().out
+    assert "drive.csv: csv, 10 s" in printed
+    # From second 7 of the file: 2 s of the outage, 3 s at 6 Mbit/s, and from second 2 on 2 s at 12.
+    assert "  0-2, 7-10 s" in printed
+    assert main(["trace", "check", csv, "--offset", "30s"]) == 2
+    assert "is behind the end" in capsys.readouterr().err
+    assert main(["trace", "check", csv, "--offset", "soon"]) == 2
+    assert 'offset "soon"; expected a time' in capsys.readouterr().err
+    assert main(["trace", "check", "starlinks"]) == 2
+    assert 'did you mean "starlink"?' in capsys.readouterr().err
+
+
+def test_a_picture_of_opportunities_has_means_of_an_interval(tmp_path: Path) -> None:
+    """Means over equal intervals, which it names, and pauses."""
+    link = tmp_path / "x.down"
+    # 1,000 opportunities a second for 10 s without the fourth second.
+    link.write_text("".join(f"{ms}\n" for ms in range(1, 10_001) if not 3000 < ms <= 4000))
+    found = read_recording(str(link))
+    rows = [
+        (name, what, *values) for name, what, _, values, _ in quantities(found, None) if values[0]
+    ]
+    (_, _, times, rates) = rows[0]
+    assert times[1] - times[0] == 100_000_000
+    # An opportunity of the millisecond 3000 belongs to what begins there.
+    assert rates[2] == pytest.approx(12e6)
+    assert rates[35] == 0
+    assert pauses(found["down"]["opportunities_ns"]) == [(3_000_000_000, 4_001_000_000)]
+    figure = recording_figure(
+        found, rows, pauses(found["down"]["opportunities_ns"]), shaded="pause"
+    )
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    extent = dict(zip(labels, handles, strict=True))["pause"].get_window_extent()
+    ends = figure.axes[0].transData.inverted().transform([(extent.x0, 0), (extent.x1, 0)])[:, 0]
+    assert list(ends) == [pytest.approx(3), pytest.approx(4.001)]
+
+
+def test_short_outages_of_a_picture_are_as_narrow_as_they_are(drive: Path) -> None:
+    """Hairlines, where bars with edges covered the panel."""
+    found = read_recording(str(drive.with_suffix(".csv")))
+    short = [(k * 100_000_000, k * 100_000_000 + 2_000_000) for k in range(150)]
+    figure = recording_figure(found, [("down", "rate", *found["down"]["rate_bps"])], short)
+    (hairs,) = figure.axes[0].collections
+    assert len(hairs.get_segments()) == 150
+    assert hairs.get_linewidth()[0] < 0.5
+    assert not figure.axes[0].patches
+
+
+def test_a_model_whose_mean_is_shifted_says_so() -> None:
+    """The minimum of Gauss-Markov fading raises its mean, if it is reached often."""
+    far = draw_recording("gauss-markov", set={"deviation": "5 Mbit/s"})
+    assert len(far["remarks"]) == 1
+    near = draw_recording("gauss-markov", set={"deviation": "20 Mbit/s"})
+    (said,) = near["remarks"][1:]
+    rates = near["down"]["rate_bps"][1]
+    assert f"it is {sum(rates) / len(rates) / 1e6:.4f} Mbit/s, not 30 Mbit/s" in said
+
+
+def test_times_of_pandas_are_taken() -> None:
+    """Times of a time zone, also across a change of the clock, and an index of times."""
+    pandas = pytest.importorskip("pandas")
+    # At 1:00 UTC of that day the clock goes from 2:00 to 3:00.
+    times = pandas.date_range("2026-03-29 00:59:58", periods=4, freq="s", tz="UTC")
+    local = times.tz_convert("Europe/Berlin")
+    rates = [4, 8, 0, 8]
+    plain = Link(delay="20 ms", trace={"time_s": [0, 1, 2, 3], "rate_mbps": rates})
+    flows = {"download": Flow(size="1 MB")}
+    expected = Scenario(links={"cell": plain}, flows=flows).run().flows.column("digest")
+    for frame in (
+        pandas.DataFrame({"time": local, "rate_mbps": rates}),
+        pandas.DataFrame({"rate_mbps": rates}, index=local),
+        pandas.DataFrame({"rate_mbps": rates}, index=times.tz_localize(None)),
+    ):
+        link = Link(delay="20 ms", trace=frame)
+        found = Scenario(links={"cell": link}, flows=flows).run().flows.column("digest")
+        assert found == expected
 
 
 def test_the_rate_is_in_the_samples(drive: Path) -> None:
@@ -299,9 +448,12 @@ def test_check_prints_what_was_read(
     printed = capsys.readouterr().out
     assert "x.down: mahimahi, 0.01 s; up: mahimahi, 0.04 s" in printed
     assert re.search(
-        r"^down rate, Mbit/s +10 .* 12\.000 .*\nup rate, Mbit/s +20 .* 6\.000 ", printed, re.M
+        r"^down rate, Mbit/s, means of 0\.01 s +10 .* 12\.000 .*\n"
+        r"up rate, Mbit/s, means of 0\.04 s +20 .* 6\.000 ",
+        printed,
+        re.M,
     )
-    assert "up rate, Mbit/s, from 0 to 0.04 s" in printed
+    assert "up rate, Mbit/s, means of 0.04 s, from 0 to 0.04 s" in printed
     link.write_text("1\n2\n2\n900\n901\n")
     assert main(["trace", "check", str(link)]) == 0
     said = "down: the longest time without an opportunity is 0.898 s, at 0.002 s"

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use midflight_sim::QUEUES;
-use midflight_study::recording::{Format, Model, Recording, Series, Way, MODELS};
-use midflight_study::scenario::Files;
+use midflight_study::recording::{
+    Between, Format, HoleKind, Model, Recording, Series, Way, MODELS,
+};
+use midflight_study::scenario::{Files, TraceFile};
 use midflight_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -42,9 +44,11 @@ fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
 /// what changed, `outages` as pairs of instants, `drops`, whether outages lose packets in this
 /// format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
 /// of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
-/// 1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
+/// `opportunity_bytes` may be sent. `part` has the options `from`, `until`, `offset`, `repeat`,
+/// `scale`, `interpolation` and `holes` of `trace` in a scenario as texts: the result is then what
+/// a link follows from its beginning on. Raises `MidflightError` for what cannot be read.
 #[pyfunction]
-#[pyo3(signature = (file, *, format = None, columns = None))]
+#[pyo3(signature = (file, *, format = None, columns = None, part = None))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "arguments of a Python function"
@@ -54,6 +58,7 @@ pub(crate) fn read_recording<'py>(
     file: &str,
     format: Option<&str>,
     columns: Option<BTreeMap<String, String>>,
+    part: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let of_name = |name: &str| {
         Format::ALL
@@ -78,11 +83,60 @@ pub(crate) fn read_recording<'py>(
         let recording = Recording::read(&text, format, &columns.unwrap_or_default());
         recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
     });
-    as_dict(py, found.map_err(refuse)?)
+    as_dict(py, found.map_err(refuse)?, part)
 }
 
-fn as_dict(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
+/// The options of a trace that select a part of a recording, from texts.
+fn options(part: &BTreeMap<String, String>) -> Result<TraceFile, String> {
+    let mut of = TraceFile::default();
+    for (key, text) in part {
+        let wrong = |accepted: &str| format!("{key} \"{text}\"; expected {accepted}");
+        let of_time = || {
+            text.parse()
+                .map(Some)
+                .map_err(|_| wrong("a time such as \"30 s\""))
+        };
+        match key.as_str() {
+            "from" => of.from = of_time()?,
+            "until" => of.until = of_time()?,
+            "offset" => of.offset = of_time()?,
+            "repeat" => of.repeat = Some(text.parse().map_err(|_| wrong("true or false"))?),
+            "scale" => of.scale = Some(text.parse().map_err(|_| wrong("a number"))?),
+            "interpolation" => {
+                of.interpolation = Some(match text.as_str() {
+                    "step" => Between::Step,
+                    "linear" => Between::Linear,
+                    _ => return Err(wrong("step or linear")),
+                });
+            }
+            "holes" => {
+                of.holes = Some(match text.as_str() {
+                    "hold" => HoleKind::Hold,
+                    "outage" => HoleKind::Outage,
+                    _ => return Err(wrong("hold or outage")),
+                });
+            }
+            _ => return Err(format!("part has \"{key}\"; expected from, until, offset, repeat, scale, interpolation or holes")),
+        }
+    }
+    Ok(of)
+}
+
+fn as_dict(
+    py: Python<'_>,
+    mut found: Recording,
+    part: Option<BTreeMap<String, String>>,
+) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
+    let part = part.unwrap_or_default();
+    let refuse = |why: String| refuse_sentence(why, "part", &format!("{part:?}"));
+    let of = options(&part).map_err(refuse)?;
+    let cut = of.part(found.format).map_err(refuse)?;
+    found.remarks.extend(found.holes_remark(cut.holes));
+    if !part.is_empty() {
+        found = found.part(&cut).map_err(refuse)?;
+    }
+    dict.set_item("opportunity_bytes", (1500.0 * cut.scale).round())?;
     dict.set_item("format", found.format.name())?;
     dict.set_item("span_ns", found.span.as_nanos())?;
     dict.set_item("down", way(py, &found.down)?)?;
@@ -102,10 +156,10 @@ fn as_dict(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
 /// Generate a trace from a model, as a link's `trace` in a scenario does.
 ///
 /// `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
-/// (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
-/// accepted.
+/// (`path_models`). `part` and the result are those of `read_recording`. Raises `MidflightError`
+/// for what is not accepted.
 #[pyfunction]
-#[pyo3(signature = (model, *, seed = 1, length = "600 s", set = None))]
+#[pyo3(signature = (model, *, seed = 1, length = "600 s", set = None, part = None))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "arguments of a Python function"
@@ -116,6 +170,7 @@ pub(crate) fn draw_recording<'py>(
     seed: u64,
     length: &str,
     set: Option<BTreeMap<String, String>>,
+    part: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let refuse = |why: String| refuse_sentence(why, "model", model);
     let model = Model::named(model).map_err(refuse)?;
@@ -127,7 +182,7 @@ pub(crate) fn draw_recording<'py>(
         "length" => refuse_sentence(refused.why, "length", length),
         _ => refuse(refused.why),
     });
-    as_dict(py, found?)
+    as_dict(py, found?, part)
 }
 
 /// Return the models that generate traces, with their knobs.

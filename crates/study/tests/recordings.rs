@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use midflight_sim::{Digest, Event, FlowId, Observer};
-use midflight_study::recording::{Format, Recording};
+use midflight_study::recording::{Between, Cut, Format, HoleKind, Recording};
 use midflight_study::scenario::{read_scenario, Document, Files, Kept, Origin, Plan};
 use midflight_units::{Duration, Instant};
 
@@ -211,7 +211,11 @@ fn what_a_transfer_had_is_said_to_be_no_rate() {
         "{:?}",
         log.remarks
     );
-    assert_eq!(log.details, ["not used: Speed, PINGAVG"]);
+    assert_eq!(log.details[1], "not used: Speed, PINGAVG");
+    assert!(log.details[0].starts_with("columns = { rtt = \"PINGAVG ms\" }"));
+    let both = read("time_s,download_mbps,upload_mbps\n0,3,1\n").remarks;
+    assert!(both[0].starts_with("\"download_mbps\" and \"upload_mbps\" are the throughput"));
+    assert_eq!(both.len(), 1);
 }
 
 #[test]
@@ -242,6 +246,108 @@ fn columns_can_be_named() {
 }
 
 /// What spreadsheets, loggers and numpy write.
+/// The part that a link follows, as a recording: from second 7 of the file to 12, and then from 2 to 7.
+#[test]
+fn a_part_is_a_recording_from_the_beginning_of_the_run() {
+    let s = |s: u64| ms(1000 * s);
+    let mut rows = String::from("time_s,rate_mbps,cell\n");
+    for (at, mbps, cell) in [(0, 12, 1), (4, 0, 1), (9, 6, 2), (15, 12, 2)] {
+        rows += &format!("{at},{mbps},{cell}\n");
+    }
+    let whole = read(&rows);
+    let cut = |repeats| Cut {
+        from: s(2),
+        until: Some(s(12)),
+        offset: s(5),
+        repeats,
+        scale: 0.5,
+        between: Between::Step,
+        outage: None,
+        holes: HoleKind::Hold,
+    };
+    let part = |repeats| whole.part(&cut(repeats)).unwrap_or_else(|e| panic!("{e}"));
+    let found = part(true);
+    assert_eq!(found.span, s(10));
+    let rates = [(s(0), 0.0), (s(2), 3e6), (s(5), 6e6), (s(7), 0.0)];
+    assert_eq!(found.down.rate, rates);
+    assert_eq!(found.handovers, [(s(2), "cell")]);
+    let once = part(false);
+    assert_eq!((once.span, &once.down.rate[..]), (s(5), &rates[..2]));
+    assert!(once.down.delay.is_empty());
+}
+
+/// Half of a round trip is the delay of each direction, if the user says so.
+#[test]
+fn round_trips_are_halved_where_they_are_named() {
+    let text = "time_s,rate_mbps,rtt_ms,PINGMIN\n0,20,50,1\n1,20,70,1\n";
+    let plain = read(text);
+    assert!(plain.down.delay.is_empty());
+    let hint =
+        "columns = { rtt = \"rtt_ms\" } takes half of \"rtt_ms\" as the delay of each direction";
+    assert!(
+        plain.details.iter().any(|one| one == hint),
+        "{:?}",
+        plain.details
+    );
+    let with = |key: &str, name: &str| {
+        let columns = BTreeMap::from([(key.to_string(), name.to_string())]);
+        Recording::read(text, None, &columns).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let found = with("rtt", "rtt_ms");
+    assert_eq!(found.down.delay, [(ms(0), 0.025), (ms(1000), 0.035)]);
+    assert_eq!(found.up.delay, found.down.delay);
+    assert!(found.remarks[0].contains("it includes the measurement's wired path"));
+    let one_way = with("delay", "rtt_ms");
+    assert_eq!(one_way.down.delay, [(ms(0), 0.05), (ms(1000), 0.07)]);
+    assert!(one_way.remarks[0].contains("its name says round trips"));
+    // A column named for the delay makes the other one unused; both named is a contradiction.
+    let text = "time_s,delay_ms,ping\n0,20,50\n";
+    let columns = BTreeMap::from([("rtt".to_string(), "ping ms".to_string())]);
+    let found = Recording::read(text, None, &columns).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found.down.delay, [(ms(0), 0.025)]);
+    let columns = [("rtt", "ping ms"), ("delay", "delay_ms")];
+    let columns = columns.map(|(key, name)| (key.to_string(), name.to_string()));
+    let both = Recording::read(text, None, &columns.into());
+    assert!(both.is_err_and(|why| why.contains("both a delay and rtt")));
+    let g_net_track =
+        "Timestamp,DL_bitrate,UL_bitrate,PINGAVG,PINGMAX\n2026.03.14_08.05.00,1000,500,40,90\n";
+    let hint = "columns = { rtt = \"PINGAVG ms\" }";
+    assert!(read(g_net_track)
+        .details
+        .iter()
+        .any(|one| one.starts_with(hint)));
+}
+
+#[test]
+fn units_may_be_a_row_of_their_own() {
+    let plain = read("time (s),rate (Mbit/s),delay (ms)\n0,20,30\n1,10,30\n");
+    for text in [
+        "time,rate,delay\ns,Mbit/s,ms\n0,20,30\n1,10,30\n",
+        "time;rate;delay\n[s];[Mbit/sec];[ms]\n0;20;30\n1;10;30\n",
+        "time,rate (Mbit/second),delay\n,,ms\n0,20,30\n1,10,30\n",
+    ] {
+        assert_eq!(read(text).down, plain.down, "{text}");
+    }
+    // A row without values is none of units.
+    let text = "time,rate_mbps\nnow,-\n";
+    assert!(refusal(text).starts_with("line 2"));
+    let bytes = read("time,rate (MB/sec)\n0,1\n");
+    assert_eq!(bytes.down.rate, [(ms(0), 8e6)]);
+}
+
+#[test]
+fn values_that_are_hardly_meant_are_noted() {
+    let noted = |text: &str| read(text).remarks.join("; ");
+    assert_eq!(noted("time,rate_gbps,delay_s\n0,100,10\n"), "");
+    assert!(noted("time,rate_gbps\n0,39120\n1,5\n").contains("is 39120 Gbit/s, over 100 Gbit/s"));
+    assert!(noted("time,delay_s\n0,50\n").contains("longest delay of the downlink is 50 s"));
+    let rows = "\n0,0\n1,0\n2,1\n3,0\n4,0.3\n";
+    let said = "\"loss\" is 1, all packets, in 1 of 5 rows, and 0 in most";
+    assert!(noted(&format!("time,loss{rows}")).contains(said));
+    assert_eq!(noted(&format!("time,loss_%{rows}")), "");
+    assert_eq!(noted("time,loss\n0,1\n1,1\n2,0\n"), "");
+}
+
 #[test]
 fn the_same_rows_are_read_however_they_are_written() {
     for text in [
@@ -280,7 +386,7 @@ fn the_same_rows_are_read_however_they_are_written() {
     assert_eq!(speed.down.loss, [(ms(0), 0.02)]);
     let remarks = speed.remarks.join("\n");
     assert!(
-        remarks.contains("\"Downlink [kbit/s]\" is the throughput of a transfer"),
+        remarks.contains("\"Downlink [kbit/s]\" and \"Uplink [kbit/s]\" are the throughput"),
         "{remarks}"
     );
     assert_eq!(speed.details, ["not used: Speed (km/h)"]);

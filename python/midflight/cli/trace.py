@@ -10,18 +10,28 @@ import typer
 
 from midflight.cli.command import Command
 from midflight.cli.output import UserError, align, note, open_result
+from midflight.policy import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from midflight._core import RecordedWay, Recording
 
-__all__ = ["trace"]
+__all__ = ["pauses", "quantities", "trace"]
 
 NS_PER_S = 1e9
 #: Columns of a picture, and its characters from nothing to all.
 WIDTH = 72
 LEVELS = " ▁▂▃▄▅▆▇█"
+#: Intervals of means, in seconds: a figure has up to this number of the shortest that has so many
+#: opportunities in the mean.
+INTERVALS_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)
+MOST_INTERVALS = 1000
+LEAST_OPPORTUNITIES = 10
+#: A time without an opportunity is a pause if it is as long as Linux's minimum RTO and this many
+#: times the mean distance of two.
+PAUSE_NS = 200_000_000
+PAUSE_DISTANCES = 10
 #: Outages and handovers that are listed; all are counted.
 MOST_LISTED = 12
 
@@ -93,6 +103,32 @@ def check(
             "Mahimahi do.",
         ),
     ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="The part of it from here on."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="The part of it up to here.")
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option("--offset", metavar="TIME", help="Where in that part a run begins."),
+    ] = None,
+    repeat: Annotated[
+        bool | None,
+        typer.Option("--repeat/--no-repeat", help="Whether it starts again at its end."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option("--scale", metavar="FACTOR", help="A factor for rates.")
+    ] = None,
+    holes: Annotated[
+        str | None,
+        typer.Option(
+            "--holes",
+            metavar="KIND",
+            help="What times without rows are: hold (the values before stay) or outage.",
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option("--out", metavar="FILE", help="Draw it, as png, svg, pdf or pgf."),
@@ -100,13 +136,16 @@ def check(
 ) -> None:
     """Print what is read of a recording: its span, rates, delays, losses, outages and handovers.
 
+    With an option of a trace such as --from it is the part that a link follows, from when the run
+    begins.
+
     \b
     Examples:
       midflight trace check drive.csv
       midflight trace check log.csv --columns time=Timestamp --columns rate="DL_bitrate kbit/s"
       midflight trace check starlink --seed 3 --set delay="10 ms : 40 ms"
       midflight trace check driving.down --up driving.up
-      midflight trace check drive.csv --out drive.png
+      midflight trace check drive.csv --from 90s --until 150s --out drive.png
     """
     from midflight import _core
 
@@ -114,7 +153,19 @@ def check(
         from midflight.plot.style import check_format
 
         check_format(Path(out))
-    is_model = file in {one["name"] for one in _core.path_models()} and not Path(file).is_file()
+    models = [one["name"] for one in _core.path_models()]
+    is_model = file in models and not Path(file).is_file()
+    if not is_model and not Path(file).exists() and (near := did_you_mean(file, models)):
+        raise UserError(f'there is no file "{file}", and no model of that name{near}')
+    options = {
+        "from": begin,
+        "until": until,
+        "offset": offset,
+        "repeat": None if repeat is None else str(repeat).lower(),
+        "scale": scale,
+        "holes": holes,
+    }
+    part = {key: value for key, value in options.items() if value is not None}
     of_model = (("--seed", seed), ("--length", length), ("--set", knobs))
     of_file = (("--format", format_), ("--columns", columns), ("--up", up))
     for option, value in of_file if is_model else of_model:
@@ -127,12 +178,17 @@ def check(
             seed=1 if seed is None else seed,
             length=length or "600 s",
             set=_pairs(knobs or [], "--set", 'rate="20 Mbit/s"'),
+            part=part,
         )
     else:
         of_columns = _pairs(columns or [], "--columns", 'rate="DL kbit/s"')
-        found = _core.read_recording(file, format=format_, columns=of_columns)
+        found = _core.read_recording(file, format=format_, columns=of_columns, part=part)
     # A second file replaces the first file's values of the uplink.
-    uplink = None if up is None else _core.read_recording(up, format=format_, columns=of_columns)
+    uplink = (
+        None
+        if up is None
+        else _core.read_recording(up, format=format_, columns=of_columns, part=part)
+    )
     print("\n".join(lines(file, found, uplink)))
     if out is not None:
         _draw(out, file, found, uplink)
@@ -144,9 +200,17 @@ def _draw(out: str, file: str, found: Recording, uplink: Recording | None) -> No
     from midflight.plot.style import check_format, figure_bytes
 
     suffix = check_format(Path(out))
-    drawn = [(name, what, *of) for name, what, _, of, _ in _quantities(found, uplink) if of[0]]
+    drawn = [(name, what, *of) for name, what, _, of, _ in quantities(found, uplink) if of[0]]
     title = f"{Path(file).name}: {found['format']}"
-    figure = recording_figure(found, drawn, _outages(found), title=title)
+    ways = _ways(found, uplink)
+    counted = [_interval(*one) for one in ways.values() if one[0]["opportunities_ns"]]
+    if counted:
+        means = dict.fromkeys(f"{every / NS_PER_S:g} s" for every in counted)
+        title += f", rates as means of {' and '.join(means)}"
+    long = pauses(ways["down"][0]["opportunities_ns"])
+    figure = recording_figure(
+        found, drawn, _outages(found) or long, title=title, shaded="pause" if long else "outage"
+    )
     with open_result(Path(out), binary=True) as target:
         target.write(figure_bytes(figure, suffix))
     note(f"written to {out}")
@@ -158,12 +222,13 @@ def _ways(found: Recording, uplink: Recording | None) -> dict[str, tuple[Recorde
     return {"down": (found["down"], found["span_ns"]), "up": (up[0], up[1]["span_ns"])}
 
 
-def _quantities(
+def quantities(
     found: Recording, uplink: Recording | None
 ) -> Iterator[tuple[str, str, float, tuple[Sequence[int], Sequence[float]], int]]:
     """Yield the values of each direction: name, quantity, unit, instants and values, and length."""
     for name, (way, span_ns) in _ways(found, uplink).items():
-        yield name, "rate", 1e6, _rates(way, span_ns), span_ns
+        size = (found if uplink is None or name == "down" else uplink)["opportunity_bytes"]
+        yield name, "rate", 1e6, _rates(way, span_ns, size), span_ns
         yield name, "delay", 1e-3, way["delay_s"], span_ns
         yield name, "loss", 0.01, way["loss"], span_ns
 
@@ -190,7 +255,7 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
     )
     rows = [["", "points", "least", "mean", "most", "changes every"]]
     pictures = []
-    for name, what, unit, (times, values), span_ns in _quantities(found, uplink):
+    for name, what, unit, (times, values), span_ns in quantities(found, uplink):
         if not times:
             continue
         label = f"{name} {what}, {({'rate': 'Mbit/s', 'delay': 'ms', 'loss': '%'})[what]}"
@@ -198,6 +263,8 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
         mean = _mean(times, scaled, span_ns)
         way, _ = _ways(found, uplink)[name]
         count = len(way["opportunities_ns"]) if what == "rate" else 0
+        if count:
+            label += f", means of {_interval(way, span_ns) / NS_PER_S:g} s"
         step = span_ns / (count or len(times)) / NS_PER_S
         figures = (f"{one:.3f}" for one in (min(scaled), mean, max(scaled)))
         rows.append([label, str(count or len(times)), *figures, f"{step:.3g} s"])
@@ -238,30 +305,54 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
 def _pause(name: str, opportunities_ns: Sequence[int]) -> str:
     """Return the longest time between two opportunities, also round the end of the file."""
     last = opportunities_ns[-1]
+    long = pauses(opportunities_ns)
+    took = sum(until - start for start, until in long) / NS_PER_S
+    number = f"; {len(long)} pauses take {took:.4g} s in all" if long else ""
     starts = [0, *opportunities_ns[:-1]]
-    pauses = [at - before for before, at in zip(starts, opportunities_ns, strict=True)]
-    longest = max(pauses)
-    start = starts[pauses.index(longest)]
+    distances = [at - before for before, at in zip(starts, opportunities_ns, strict=True)]
+    longest = max(distances)
+    start = starts[distances.index(longest)]
     return (
         f"{name}: the longest time without an opportunity is {longest / NS_PER_S:.6g} s, at "
-        f"{start / NS_PER_S:.6g} s; after {last / NS_PER_S:.6g} s the file repeats"
+        f"{start / NS_PER_S:.6g} s{number}; after {last / NS_PER_S:.6g} s the file repeats"
     )
 
 
-def _rates(way: RecordedWay, span_ns: int) -> tuple[list[int], list[float]]:
-    """Return the rate of a direction over time; of opportunities their mean in as many bins."""
+def pauses(opportunities_ns: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the long times without an opportunity, also that before the first one."""
+    if not opportunities_ns:
+        return []
+    mean = opportunities_ns[-1] / len(opportunities_ns)
+    least = max(PAUSE_NS, PAUSE_DISTANCES * mean)
+    pairs = itertools.pairwise([0, *opportunities_ns])
+    return [(before, at) for before, at in pairs if at - before >= least]
+
+
+def _interval(way: RecordedWay, span_ns: int) -> int:
+    """Return the length of the intervals in which opportunities are counted, in nanoseconds."""
+    mean = span_ns / len(way["opportunities_ns"])
+    least = max(span_ns / MOST_INTERVALS, LEAST_OPPORTUNITIES * mean)
+    fitting = [one for one in INTERVALS_S if one * NS_PER_S >= least]
+    return min(round(fitting[0] * NS_PER_S) if fitting else span_ns, span_ns)
+
+
+def _rates(
+    way: RecordedWay, span_ns: int, opportunity_bytes: float
+) -> tuple[list[int], list[float]]:
+    """Return the rate of a direction over time; of opportunities its means in equal intervals."""
     opportunities = way["opportunities_ns"]
     if not opportunities:
         return way["rate_bps"]
-    bins = [0] * WIDTH
+    every = _interval(way, span_ns)
+    starts = list(range(0, span_ns, every))
+    counts = [0] * len(starts)
     for at in opportunities:
         # The last one is at the very end.
-        bins[min(at * WIDTH // span_ns, WIDTH - 1)] += 1
-    seconds = span_ns / NS_PER_S / WIDTH
-    return (
-        [span_ns * place // WIDTH for place in range(WIDTH)],
-        [8 * 1500 * count / seconds for count in bins],
-    )
+        counts[min(at // every, len(counts) - 1)] += 1
+    return starts, [
+        8 * opportunity_bytes * count / (min(every, span_ns - start) / NS_PER_S)
+        for start, count in zip(starts, counts, strict=True)
+    ]
 
 
 def _mean(times: Sequence[int], values: Sequence[float], end: int) -> float:

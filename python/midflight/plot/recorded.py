@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from midflight.plot.room import shade_spans
 from midflight.plot.style import COLUMN_IN, SERIES, arrange, legend, style, wrapped
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ def recording_figure(
     outages: Sequence[tuple[int, int]],
     *,
     title: str | None = None,
+    shaded: str = "outage",
 ) -> Figure:
-    """Return panels over time: steps of each direction, outages shaded, handovers as lines.
+    """Return panels over time: steps of each direction, outages `shaded` under that name, handovers
+    as lines.
 
     `rows` are what `found` has of each direction; what both directions have alike is drawn once.
     """
@@ -70,15 +73,8 @@ def recording_figure(
                 top = max(top, *scaled)
             axes.set_ylim(0, 1.08 * top or 1.0)
             axes.set_ylabel(label)
-            for start, until in outages:
-                axes.axvspan(
-                    start / NS_PER_S,
-                    until / NS_PER_S,
-                    facecolor="#f2e3c8",
-                    edgecolor="#f2e3c8",
-                    zorder=0,
-                    label="outage",
-                )
+            spans = [(start / NS_PER_S, until / NS_PER_S) for start, until in outages]
+            shade_spans(axes, spans, shaded, length=span)
             if len(found["handovers"]) <= MOST_HANDOVERS:
                 for at, _ in found["handovers"]:
                     axes.axvline(

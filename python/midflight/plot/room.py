@@ -32,6 +32,7 @@ __all__ = [
     "extremes",
     "label_levels",
     "plain_log",
+    "shade_spans",
 ]
 
 #: The resolution at which dots are distinguished, in dots per inch: a little finer than the eye's
@@ -193,21 +194,50 @@ def draw_outages(axes: Axes, outages: Sequence[tuple[int, int]], room: Room) -> 
     """Shade the times at which the recording of the link in use has a rate of zero."""
     start, end = room.window
     spans = [(max(a / NS_PER_S, start), min(b / NS_PER_S, end)) for a, b in outages]
-    # What is narrower than a hair is not seen.
-    least = (end - start) / 2000
-    shown = [(a, b) for a, b in spans if b - a > least]
-    for number, (a, b) in enumerate(shown):
+    # The hatching of a pipe goes the other way.
+    shown = [(a, b) for a, b in spans if b > a]
+    shade_spans(axes, shown, OUTAGE, length=end - start, hatch="\\\\\\\\")
+
+
+def shade_spans(
+    axes: Axes,
+    spans: Sequence[tuple[float, float]],
+    label: str,
+    *,
+    length: float,
+    hatch: str | None = None,
+) -> None:
+    """Shade times over the height of a panel, each as wide as it is, and at least a light hairline.
+
+    `length` is that of the time that the panel shows.
+    """
+    from matplotlib.collections import LineCollection
+
+    least = length / 2000
+    wide = [(a, b) for a, b in spans if b - a > least]
+    narrow = [(a + b) / 2 for a, b in spans if b - a <= least]
+    for number, (a, b) in enumerate(wide):
         axes.axvspan(
             a,
             b,
             facecolor="#f2e3c8",
             edgecolor="white",
-            # The hatching of a pipe goes the other way.
-            hatch="\\\\\\\\",
+            hatch=hatch,
             linewidth=0,
             zorder=0.1,
-            label=OUTAGE if number == 0 else None,
+            label=label if number == 0 else None,
         )
+    if not narrow:
+        return
+    hairs = LineCollection(
+        [[(at, 0.0), (at, 1.0)] for at in narrow],
+        transform=axes.get_xaxis_transform(),
+        colors="#dcc193",
+        linewidths=0.4,
+        zorder=0.1,
+        label=None if wide else label,
+    )
+    axes.add_collection(hairs, autolim=False)
 
 
 def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bool) -> None:

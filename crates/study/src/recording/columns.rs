@@ -6,25 +6,9 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord};
 use midflight_units::Duration;
 
-use super::time::{self, from_first, span};
+use super::quantity::{is_round_trip, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED};
+use super::time::{self, from_first, holes, span};
 use super::{did_you_mean, goodput_remark, short, Format, Recording, Series};
-
-/// The quantity of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Quantity {
-    Time,
-    Rate,
-    Delay,
-    Loss,
-    Cell,
-}
-
-/// The quantity of a column, and its direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Meaning {
-    up: bool,
-    of: Quantity,
-}
 
 /// A column in use: its index, its meaning, and the factor of its numbers.
 struct Column {
@@ -32,234 +16,45 @@ struct Column {
     name: String,
     meaning: Meaning,
     factor: f64,
+    has_unit: bool,
 }
 
-const NAMES: [(&str, Quantity); 28] = [
-    ("time", Quantity::Time),
-    ("datetime", Quantity::Time),
-    ("date_time", Quantity::Time),
-    ("seconds", Quantity::Time),
-    ("t", Quantity::Time),
-    ("timestamp", Quantity::Time),
-    ("elapsed", Quantity::Time),
-    ("rate", Quantity::Rate),
-    ("bandwidth", Quantity::Rate),
-    ("bw", Quantity::Rate),
-    ("capacity", Quantity::Rate),
-    ("throughput", Quantity::Rate),
-    ("goodput", Quantity::Rate),
-    ("bitrate", Quantity::Rate),
-    ("bit_rate", Quantity::Rate),
-    ("data_rate", Quantity::Rate),
-    ("delay", Quantity::Delay),
-    ("owd", Quantity::Delay),
-    ("latency", Quantity::Delay),
-    ("one_way_delay", Quantity::Delay),
-    ("loss", Quantity::Loss),
-    ("plr", Quantity::Loss),
-    ("packet_loss", Quantity::Loss),
-    ("loss_rate", Quantity::Loss),
-    ("packet_loss_rate", Quantity::Loss),
-    ("cell", Quantity::Cell),
-    ("cellid", Quantity::Cell),
-    ("cell_id", Quantity::Cell),
-];
-/// Names of rates that are measured transfer rates.
-const MEASURED: [&str; 7] = [
-    "throughput",
-    "goodput",
-    "bitrate",
-    "bit_rate",
-    "data_rate",
-    // A column named "download (Mbit/s)" or "download speed (Mbit/s)".
-    "",
-    "speed",
-];
 /// The latest time in seconds, in ns: seconds since 1970 in the year 5138. Times in ms are later.
 const LATEST: i128 = 100_000_000_000 * 1_000_000_000;
 /// Accepted column names, for messages.
 const ACCEPTED: &str =
     "time_s, rate_mbps, delay_ms, loss (a share) or loss_%, with up_ before it for the uplink";
-/// Keys by which a user assigns columns to quantities.
-const KEYS: [(&str, Meaning); 8] = [
-    (
-        "time",
-        Meaning {
-            up: false,
-            of: Quantity::Time,
-        },
-    ),
-    (
-        "rate",
-        Meaning {
-            up: false,
-            of: Quantity::Rate,
-        },
-    ),
-    (
-        "delay",
-        Meaning {
-            up: false,
-            of: Quantity::Delay,
-        },
-    ),
-    (
-        "loss",
-        Meaning {
-            up: false,
-            of: Quantity::Loss,
-        },
-    ),
-    (
-        "up_rate",
-        Meaning {
-            up: true,
-            of: Quantity::Rate,
-        },
-    ),
-    (
-        "up_delay",
-        Meaning {
-            up: true,
-            of: Quantity::Delay,
-        },
-    ),
-    (
-        "up_loss",
-        Meaning {
-            up: true,
-            of: Quantity::Loss,
-        },
-    ),
-    (
-        "cell",
-        Meaning {
-            up: false,
-            of: Quantity::Cell,
-        },
-    ),
-];
+/// The columns of a file or of a program.
+struct Header<'a> {
+    names: &'a [String],
+    /// The units of a second header row; empty for none.
+    units: &'a [String],
+    /// Whether the names are those of a file, whose columns a user can name.
+    is_of_file: bool,
+}
 
-impl Quantity {
-    /// The factor from a unit to ns, bit/s, seconds or fractions. A capital B is a byte, as in MB/s.
-    fn factor(self, unit: &str) -> Option<f64> {
-        let is_of_bytes = ["B/s", "B/S", "Bps"]
-            .iter()
-            .any(|end| unit.trim().ends_with(end));
-        let unit = unit.trim().to_lowercase();
-        let seconds = match unit.as_str() {
-            "ns" => Some(1e-9),
-            "us" | "\u{b5}s" | "\u{3bc}s" => Some(1e-6),
-            "ms" => Some(1e-3),
-            "s" | "sec" | "seconds" => Some(1.0),
-            "min" => Some(60.0),
-            "h" => Some(3600.0),
-            _ => None,
+impl Header<'_> {
+    /// The unit of a column in a second header row.
+    fn unit(&self, place: usize) -> Option<String> {
+        self.units
+            .get(place)
+            .filter(|unit| !unit.is_empty())
+            .cloned()
+    }
+
+    /// How to use the round trips of a column that is not used.
+    fn hint(&self, name: &str) -> String {
+        let unit = if with_unit(name).1.is_some() {
+            ""
+        } else {
+            " ms"
         };
-        match self {
-            Self::Time => seconds.map(|s| (s * 1e9_f64).round()),
-            Self::Delay => seconds,
-            Self::Rate => match unit.trim_end_matches("/s").trim_end_matches("ps") {
-                "b" if is_of_bytes => Some(8.0),
-                "kb" if is_of_bytes => Some(8e3),
-                "mb" if is_of_bytes => Some(8e6),
-                "gb" if is_of_bytes => Some(8e9),
-                "byte" | "bytes" => Some(8.0),
-                "kbyte" => Some(8e3),
-                "mbyte" => Some(8e6),
-                "gbyte" => Some(8e9),
-                "bit" | "bits" | "b" => Some(1.0),
-                "kbit" | "kb" => Some(1e3),
-                "mbit" | "mb" => Some(1e6),
-                "gbit" | "gb" => Some(1e9),
-                _ => None,
-            },
-            Self::Loss => match unit.as_str() {
-                "%" | "percent" | "pct" => Some(0.01),
-                "share" => Some(1.0),
-                _ => None,
-            },
-            Self::Cell => None,
+        if self.is_of_file {
+            format!("columns = {{ rtt = \"{name}{unit}\" }} takes half of \"{name}\" as the delay of each direction")
+        } else {
+            format!("half of \"{name}\" in a column \"delay_ms\" is the delay of each direction")
         }
     }
-
-    /// The factor for a column without a unit.
-    fn usual(self) -> Option<f64> {
-        match self {
-            Self::Time => Some(1e9),
-            Self::Loss | Self::Cell => Some(1.0),
-            Self::Rate | Self::Delay => None,
-        }
-    }
-
-    /// An example of a unit in a column name.
-    fn example(self) -> &'static str {
-        match self {
-            Self::Time => "s",
-            Self::Delay => "ms",
-            Self::Rate => "Mbit/s",
-            Self::Loss => "%",
-            Self::Cell => "",
-        }
-    }
-
-    fn units(self) -> &'static str {
-        match self {
-            Self::Time => "ns, us, ms, s, min or h",
-            Self::Delay => "us, ms or s",
-            Self::Rate => "bps, kbps, mbps, gbps or MB/s",
-            Self::Loss => "% or none",
-            Self::Cell => "none",
-        }
-    }
-}
-
-/// Splits a name into the name without its unit, and the unit.
-fn with_unit(name: &str) -> (String, Option<String>) {
-    if let Some((base, rest)) = name.split_once(['(', '[']) {
-        let unit = rest.trim().trim_end_matches([')', ']']).trim().to_string();
-        let base = base.trim().to_lowercase().replace([' ', '-'], "_");
-        return (base, Some(unit));
-    }
-    let flat = name.trim().replace([' ', '-'], "_");
-    let is_unit = |text: &str| {
-        [Quantity::Time, Quantity::Rate, Quantity::Loss]
-            .iter()
-            .any(|q| q.factor(text).is_some())
-    };
-    let parts: Vec<&str> = flat.split('_').collect();
-    for count in [2, 1] {
-        if parts.len() > count {
-            let (base, unit) = parts.split_at(parts.len() - count);
-            let unit = unit.join("/");
-            if is_unit(&unit) {
-                return (base.join("_").to_lowercase(), Some(unit));
-            }
-        }
-    }
-    (flat.to_lowercase(), None)
-}
-
-/// The quantity of a column with this name, its plain name, and its unit.
-fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
-    let (base, unit) = with_unit(name);
-    let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
-    let is_down = |part: &&str| ["down", "dl", "downlink", "download"].contains(part);
-    let up = base.split('_').any(|part| is_up(&part));
-    let rest: Vec<&str> = base
-        .split('_')
-        .filter(|part| !is_up(part) && !is_down(part))
-        .collect();
-    let plain = rest.join("_");
-    let is_rate = || {
-        unit.as_deref()
-            .is_some_and(|unit| Quantity::Rate.factor(unit).is_some())
-    };
-    let of = match plain.as_str() {
-        "" | "speed" => is_rate().then_some(Quantity::Rate)?,
-        known => NAMES.iter().find(|one| one.0 == known)?.1,
-    };
-    Some((Meaning { up, of }, plain, unit))
 }
 
 /// The factor of a column's unit, or an error text.
@@ -283,10 +78,11 @@ fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
 
 /// The columns in use, from the header and the user's assignments.
 fn columns(
-    header: &[String],
+    of: &Header<'_>,
     named: &BTreeMap<String, String>,
     found: &mut Recording,
 ) -> Result<Vec<Column>, String> {
+    let header = of.names;
     let mut columns: Vec<Column> = Vec::new();
     for (key, text) in named {
         let Some((_, meaning)) = KEYS.iter().find(|known| known.0 == key) else {
@@ -299,24 +95,43 @@ fn columns(
         };
         let (place, unit) = place(header, text)?;
         let unit = unit.or_else(|| with_unit(&header[place]).1);
+        let unit = unit.or_else(|| of.unit(place));
+        let name = &header[place];
+        if meaning.of == Quantity::Delay && is_round_trip(name) {
+            found.remarks.push(format!("\"{name}\" is taken for one-way delays, but its name says round trips: columns = {{ rtt = \"{text}\" }} takes half"));
+        }
+        if meaning.of == Quantity::RoundTrip {
+            found.remarks.push(format!("half of \"{name}\" is the delay of each direction; it includes the measurement's wired path and what its packets waited in queues"));
+        }
         columns.push(Column {
             place,
-            name: header[place].clone(),
+            name: name.clone(),
             meaning: *meaning,
-            factor: factor(&header[place], meaning.of, unit.as_deref())?,
+            factor: factor(name, meaning.of, unit.as_deref())?,
+            has_unit: unit.is_some(),
         });
     }
-    let mut unused = Vec::new();
+    let is_of = |columns: &[Column], of: Quantity| columns.iter().any(|one| one.meaning.of == of);
+    if is_of(&columns, Quantity::RoundTrip) && is_of(&columns, Quantity::Delay) {
+        return Err("columns has both a delay and rtt; expected one of them".into());
+    }
+    let (mut unused, mut measured) = (Vec::new(), Vec::new());
     for (place, name) in header.iter().enumerate() {
         if columns.iter().any(|column| column.place == place) {
             continue;
         }
-        let is_new = |of: &Meaning| columns.iter().all(|column| column.meaning != *of);
+        let is_new = |of: &Meaning| {
+            let is_delay = of.of == Quantity::Delay;
+            columns.iter().all(|one| {
+                one.meaning != *of && !(is_delay && one.meaning.of == Quantity::RoundTrip)
+            })
+        };
         match meaning(name) {
             Some((meaning, plain, unit)) if is_new(&meaning) => {
+                let unit = unit.or_else(|| of.unit(place));
                 let factor = factor(name, meaning.of, unit.as_deref())?;
                 if MEASURED.contains(&plain.as_str()) {
-                    found.remarks.push(goodput_remark(&format!("\"{name}\"")));
+                    measured.push(format!("\"{name}\""));
                 }
                 if plain == "latency" {
                     found.remarks.push(format!("\"{name}\" is read as the one-way delay; the latency of a ping is a round trip, twice as much"));
@@ -326,6 +141,7 @@ fn columns(
                     name: name.clone(),
                     meaning,
                     factor,
+                    has_unit: unit.is_some(),
                 });
             }
             Some((meaning, ..)) if named.is_empty() => {
@@ -336,7 +152,14 @@ fn columns(
             _ => unused.push(name.as_str()),
         }
     }
-    let has = |of: Quantity| columns.iter().any(|column| column.meaning.of == of);
+    if !measured.is_empty() {
+        found.remarks.push(goodput_remark(&measured));
+    }
+    let has = |of: Quantity| is_of(&columns, of);
+    let round_trip = unused.iter().find(|name| is_round_trip(name));
+    if let Some(name) = round_trip.filter(|_| !has(Quantity::Delay) && !has(Quantity::RoundTrip)) {
+        found.details.push(of.hint(name));
+    }
     if !unused.is_empty() {
         let unused = format!("not used: {}", unused.join(", "));
         if has(Quantity::Rate) {
@@ -357,10 +180,13 @@ fn columns(
             header.join(", ")
         ));
     }
-    if ![Quantity::Rate, Quantity::Delay, Quantity::Loss]
-        .into_iter()
-        .any(has)
-    {
+    let usable = [
+        Quantity::Rate,
+        Quantity::Delay,
+        Quantity::Loss,
+        Quantity::RoundTrip,
+    ];
+    if !usable.into_iter().any(has) {
         return Err(format!(
             "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}; or name one: --columns rate=\"NAME UNIT\", or columns.rate in a scenario",
             header.join(", ")
@@ -423,14 +249,28 @@ pub(super) fn read(
         .from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| e.to_string())?;
     let header: Vec<String> = header.iter().map(String::from).collect();
+    let mut record = StringRecord::new();
+    let mut has_record = reader.read_record(&mut record).map_err(|e| e.to_string())?;
+    let mut units = Vec::new();
+    if has_record {
+        units = units_of(&record);
+        if !units.is_empty() {
+            has_record = reader.read_record(&mut record).map_err(|e| e.to_string())?;
+        }
+    }
+    let of = Header {
+        names: &header,
+        units: &units,
+        is_of_file: true,
+    };
     let mut found = Recording::new(format);
     let columns = if format == Format::GNetTrack {
         found
             .remarks
-            .push(goodput_remark("the bit rate of G-NetTrack, once a second,"));
-        columns(&header, &of_g_net_track(named), &mut found)?
+            .push(goodput_remark(&["the bit rate of G-NetTrack".into()]));
+        columns(&of, &of_g_net_track(named), &mut found)?
     } else {
-        columns(&header, named, &mut found)?
+        columns(&of, named, &mut found)?
     };
     let time = columns
         .iter()
@@ -441,14 +281,8 @@ pub(super) fn read(
     let mut times = Vec::new();
     let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
     let mut cells: Vec<String> = Vec::new();
-    let mut record = StringRecord::new();
     let mut has_commas = false;
-    loop {
-        match reader.read_record(&mut record) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => return Err(error.to_string()),
-        }
+    while has_record {
         let line = || line_at(text, record.position().map_or(0, csv::Position::byte));
         if record
             .iter()
@@ -501,6 +335,7 @@ pub(super) fn read(
                 ),
             }
         }
+        has_record = reader.read_record(&mut record).map_err(|e| e.to_string())?;
     }
     if has_commas {
         found
@@ -519,6 +354,21 @@ fn line_at(text: &str, byte: u64) -> usize {
         .take_while(|byte| matches!(byte, b'\n' | b'\r'));
     let count = |bytes: &mut dyn Iterator<Item = &u8>| bytes.filter(|byte| **byte == b'\n').count();
     1 + count(&mut before.iter()) + count(&mut ends.into_iter())
+}
+
+/// The units in a second header row, `s,Mbit/s,ms`, without brackets; none if the row is none.
+fn units_of(record: &StringRecord) -> Vec<String> {
+    let quantities = [Quantity::Time, Quantity::Rate, Quantity::Loss];
+    let is_unit = |cell: &&str| quantities.iter().any(|of| of.factor(cell).is_some());
+    let cells = record
+        .iter()
+        .map(|cell| cell.trim_matches(['(', ')', '[', ']']));
+    let has_value = |cell: &str| cell.chars().any(|c| c.is_ascii_digit());
+    if record.iter().any(has_value) || !cells.clone().any(|cell| is_unit(&cell)) {
+        return Vec::new();
+    }
+    let known = |cell: &str| Some(cell).filter(is_unit).unwrap_or_default().to_string();
+    cells.map(known).collect()
 }
 
 /// The first line that is not empty.
@@ -565,7 +415,12 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
 pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording, String> {
     let mut found = Recording::new(Format::Csv);
     let header: Vec<String> = given.keys().cloned().collect();
-    let columns = columns(&header, &BTreeMap::new(), &mut found)?;
+    let of = Header {
+        names: &header,
+        units: &[],
+        is_of_file: false,
+    };
+    let columns = columns(&of, &BTreeMap::new(), &mut found)?;
     let lengths: Vec<usize> = given.values().map(Vec::len).collect();
     if let Some([a, b]) = lengths.windows(2).find(|pair| pair[0] != pair[1]) {
         return Err(format!(
@@ -672,6 +527,7 @@ fn finish(
         return Err("it has no rows; expected at least one".into());
     }
     found.span = span(&times);
+    found.holes = holes(&times);
     let twice = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
     if twice > 0 {
         let rows = if twice == 1 { "row has" } else { "rows have" };
@@ -691,7 +547,25 @@ fn finish(
         match column.meaning.of {
             Quantity::Rate => way.rate = series,
             Quantity::Delay => way.delay = series,
-            Quantity::Loss => way.loss = series,
+            Quantity::RoundTrip => {
+                found.down.delay = series
+                    .iter()
+                    .map(|point| (point.0, point.1 / 2.0))
+                    .collect();
+                found.up.delay.clone_from(&found.down.delay);
+            }
+            Quantity::Loss => {
+                let all = series.iter().filter(|point| point.1 >= 1.0).count();
+                let none = series.iter().filter(|point| point.1 == 0.0).count();
+                if !column.has_unit && all > 0 && 2 * none > series.len() {
+                    found.remarks.push(format!(
+                        "\"{}\" is 1, all packets, in {all} of {} rows, and 0 in most: for 1 %, its unit is %",
+                        column.name,
+                        series.len()
+                    ));
+                }
+                way.loss = series;
+            }
             Quantity::Time | Quantity::Cell => {}
         }
     }

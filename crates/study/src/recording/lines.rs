@@ -2,7 +2,7 @@
 
 use midflight_units::Duration;
 
-use super::time::span;
+use super::time::{holes, span};
 use super::{goodput_remark, short, Format, Recording};
 
 fn each<T>(text: &str, accepted: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
@@ -80,8 +80,9 @@ pub(super) fn pensieve(text: &str) -> Result<Recording, String> {
         .collect();
     let times: Vec<Duration> = found.down.rate.iter().map(|point| point.0).collect();
     found.span = span(&times);
+    found.holes = holes(&times);
     found
         .remarks
-        .push(goodput_remark("the Mbit/s of a Pensieve trace"));
+        .push(goodput_remark(&["the Mbit/s of a Pensieve trace".into()]));
     Ok(found)
 }

@@ -5,6 +5,7 @@ mod columns;
 mod leoem;
 mod lines;
 mod model;
+mod quantity;
 mod schedule;
 mod time;
 
@@ -16,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::model::{Model, Refused, MODELS};
-pub use self::schedule::{Between, Cut, Followed, OutageKind, Own};
+pub use self::schedule::{Between, Cut, Followed, HoleKind, OutageKind, Own};
 
 /// The values of a quantity, each from its instant on.
 pub type Series = Vec<(Duration, f64)>;
@@ -88,6 +89,8 @@ pub struct Recording {
     pub handovers: Vec<(Duration, &'static str)>,
     /// Times without a path, for any rate.
     pub outages: Vec<(Duration, Duration)>,
+    /// Times without rows, much longer than the usual step of its rows.
+    pub holes: Vec<(Duration, Duration)>,
     /// Whether packets are lost in an outage, if the format specifies that.
     pub drops: bool,
     /// What a user of its values should know, one sentence each.
@@ -105,6 +108,7 @@ impl Recording {
             span: Duration::ZERO,
             handovers: Vec::new(),
             outages: Vec::new(),
+            holes: Vec::new(),
             drops: false,
             remarks: Vec::new(),
             details: Vec::new(),
@@ -145,7 +149,7 @@ impl Recording {
             Format::LeoEm => leoem::read(text),
             Format::Model => Err("a model is not a file; expected model = \"starlink\"".into()),
         }?;
-        Ok(found.with_zeros_noted())
+        Ok(found.with_doubts_noted())
     }
 
     /// The recording of columns from a program, with the same names as in a header.
@@ -153,12 +157,43 @@ impl Recording {
     /// # Errors
     /// As [`Self::read`].
     pub fn of_columns(columns: &BTreeMap<String, Vec<f64>>) -> Result<Self, String> {
-        Ok(columns::of_numbers(columns)?.with_zeros_noted())
+        Ok(columns::of_numbers(columns)?.with_doubts_noted())
     }
 
-    /// The same with a remark on a direction that can never send.
-    fn with_zeros_noted(mut self) -> Self {
+    /// A remark on times without rows, if there are any and they are taken for this.
+    pub fn holes_remark(&self, kind: HoleKind) -> Option<String> {
+        let longest = self.holes.iter().max_by_key(|hole| {
+            let (from, until) = **hole;
+            (until.saturating_sub(from), std::cmp::Reverse(from))
+        })?;
+        let (from, until) = (longest.0.as_secs_f64(), longest.1.as_secs_f64());
+        let times = match self.holes.len() {
+            1 => format!("from {from} s to {until} s"),
+            many => format!("at {many} times, the longest from {from} s to {until} s"),
+        };
+        let meaning = match kind {
+            HoleKind::Hold => "the values before it hold; holes = \"outage\" makes it an outage",
+            HoleKind::Outage => "taken for an outage",
+        };
+        Some(format!("it has no rows {times}: {meaning}"))
+    }
+
+    /// The same with remarks on a direction that can never send, and on values that are hardly meant.
+    fn with_doubts_noted(mut self) -> Self {
         for (way, name) in [(&self.down, "downlink"), (&self.up, "uplink")] {
+            let most = |of: &Series| of.iter().map(|point| point.1).fold(0.0, f64::max);
+            let (rate, delay) = (most(&way.rate), most(&way.delay));
+            if rate > MOST_USUAL_BPS {
+                self.remarks.push(format!(
+                    "its highest rate of the {name} is {} Gbit/s, over 100 Gbit/s: check the unit",
+                    rate / 1e9
+                ));
+            }
+            if delay > MOST_USUAL_S {
+                self.remarks.push(format!(
+                    "its longest delay of the {name} is {delay} s, over 10 s: check the unit"
+                ));
+            }
             if !way.rate.is_empty() && way.rate.iter().all(|point| point.1 == 0.0) {
                 self.remarks.push(format!(
                     "all rates of the {name} are 0: nothing can be sent over it"
@@ -179,6 +214,10 @@ impl Recording {
         has(&self.down) || has(&self.up) || !self.outages.is_empty()
     }
 }
+
+/// Values above these are accepted with a remark: hardly any link has them, and often a unit is wrong.
+const MOST_USUAL_BPS: f64 = 100e9;
+const MOST_USUAL_S: f64 = 10.0;
 
 /// The text without the lines at its beginning that are comments, `# ...`; lines keep their numbers. If numbers in
 /// columns follow, the last comment is their header, as `numpy.savetxt` writes it.
@@ -264,9 +303,13 @@ fn short(text: &str) -> String {
     short
 }
 
-/// A note that a throughput was measured, which is not the rate of a link.
-fn goodput_remark(what: &str) -> String {
-    format!("{what} is the throughput of a transfer, which is at most the rate of the link: results with it as the rate differ from the measurement")
+/// A note that throughputs were measured, which are not the rate of a link.
+fn goodput_remark(what: &[String]) -> String {
+    let (names, is) = (
+        what.join(" and "),
+        if what.len() == 1 { "is" } else { "are" },
+    );
+    format!("{names} {is} the throughput of a transfer, at most the rate of the link: results differ from the measurement")
 }
 
 /// The nearest name among others, for a message.

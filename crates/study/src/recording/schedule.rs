@@ -35,6 +35,17 @@ pub enum OutageKind {
     Drop,
 }
 
+/// What times without rows are taken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoleKind {
+    /// The values before them hold.
+    #[default]
+    Hold,
+    /// Outages.
+    Outage,
+}
+
 /// The part of a recording that is used, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
@@ -52,6 +63,8 @@ pub struct Cut {
     pub between: Between,
     /// What happens to packets in outages, if the format does not specify it.
     pub outage: Option<OutageKind>,
+    /// What times without rows are taken for.
+    pub holes: HoleKind,
 }
 
 /// A link's own values in a direction; None if the recording has them.
@@ -84,7 +97,7 @@ impl Window {
     /// A series within the window, in the run's time.
     fn series(&self, of: &Series, between: Between) -> Series {
         let inside = self.inside(of, between);
-        if self.offset == Duration::ZERO {
+        if self.offset == Duration::ZERO || inside.is_empty() {
             return inside;
         }
         let begin = value_at(&inside, self.offset, between);
@@ -190,6 +203,30 @@ fn with_outages(rate: &Series, outages: &[(Duration, Duration)]) -> Series {
     found
 }
 
+/// A rate that is zero in holes, between which it is interpolated. It falls and rises within a nanosecond.
+fn with_holes(rate: &Series, holes: &[(Duration, Duration)], between: Between) -> Series {
+    let nanosecond = Duration::from_nanos(1);
+    let mut found = rate.clone();
+    for &(from, until) in holes {
+        let (before, after) = (
+            value_at(rate, from, Between::Step),
+            value_at(rate, until, between),
+        );
+        found.retain(|point| point.0 < from || point.0 >= until);
+        let place = found.partition_point(|point| point.0 < from);
+        let mut edges = vec![(from, 0.0)];
+        if between == Between::Linear {
+            edges.insert(0, (from.saturating_sub(nanosecond), before));
+            edges.push((until.saturating_sub(nanosecond), 0.0));
+        }
+        if found.get(place).is_none_or(|point| point.0 > until) {
+            edges.push((until, after));
+        }
+        found.splice(place..place, edges);
+    }
+    found
+}
+
 /// The mean of a curve over time.
 fn mean(curve: &Curve) -> f64 {
     if curve.span() > 0.0 {
@@ -209,6 +246,74 @@ impl Recording {
         let window = self.window(cut)?;
         let recorded = if up { &self.up } else { &self.down };
         self.follow_way(recorded, &window, cut, own)
+    }
+
+    /// The part of the recording that a link follows, as a recording that begins when the run does.
+    ///
+    /// # Errors
+    /// A sentence that names what is invalid.
+    pub fn part(&self, cut: &Cut) -> Result<Self, String> {
+        let window = self.window(cut)?;
+        let begin = sum(window.from, window.offset);
+        let end = sum(window.from, window.length);
+        let span = if window.repeats {
+            window.length
+        } else {
+            window.length.saturating_sub(window.offset)
+        };
+        // Of a part that repeats, what is before the offset comes at its end.
+        let moves = |at: Duration| {
+            if at >= begin {
+                at.saturating_sub(begin)
+            } else {
+                sum(end.saturating_sub(begin), at.saturating_sub(window.from))
+            }
+        };
+        let sides = [(begin, end), (window.from, begin)];
+        let sides = if window.repeats {
+            &sides[..]
+        } else {
+            &sides[..1]
+        };
+        let times = |of: &[(Duration, Duration)]| -> Vec<(Duration, Duration)> {
+            let cuts = sides.iter().flat_map(|&(from, until)| {
+                let inside = of
+                    .iter()
+                    .map(move |one| (one.0.max(from), one.1.min(until)));
+                inside.filter(|one| one.0 < one.1)
+            });
+            cuts.map(|one| (moves(one.0), sum(moves(one.0), one.1.saturating_sub(one.0))))
+                .collect()
+        };
+        let way = |of: &Way| {
+            let rate = window.series(&of.rate, cut.between).into_iter();
+            Way {
+                rate: rate.map(|point| (point.0, point.1 * cut.scale)).collect(),
+                delay: window.series(&of.delay, cut.between),
+                loss: window.series(&of.loss, cut.between),
+                opportunities: window.instants(&of.opportunities),
+            }
+        };
+        let mut found = Self {
+            down: way(&self.down),
+            up: way(&self.up),
+            span,
+            outages: times(&self.outages),
+            holes: times(&self.holes),
+            ..self.clone()
+        };
+        if cut.holes == HoleKind::Outage {
+            found.outages.append(&mut found.holes);
+            found.outages.sort_unstable();
+        }
+        let inside =
+            |at: Duration| at < end && (at >= begin || (window.repeats && at >= window.from));
+        found.handovers.retain(|one| inside(one.0));
+        for one in &mut found.handovers {
+            one.0 = moves(one.0);
+        }
+        found.handovers.sort_unstable();
+        Ok(found)
     }
 
     fn window(&self, cut: &Cut) -> Result<Window, String> {
@@ -266,11 +371,19 @@ impl Recording {
         };
         let delay = curve(&recorded.delay, shape, cut.between)?;
         let loss = curve(&recorded.loss, shape, cut.between)?;
-        let scaled: Series = recorded
+        let mut scaled: Series = recorded
             .rate
             .iter()
             .map(|p| (p.0, p.1 * cut.scale))
             .collect();
+        if cut.holes == HoleKind::Outage && !self.holes.is_empty() {
+            if let (true, Some(own)) = (scaled.is_empty(), own.rate) {
+                scaled = vec![(Duration::ZERO, own.as_bps() as f64)];
+            }
+            if !scaled.is_empty() {
+                scaled = with_holes(&scaled, &self.holes, cut.between);
+            }
+        }
         let rate = match (self.outages.is_empty(), scaled.is_empty(), own.rate) {
             (true, _, _) => curve(&scaled, shape, cut.between)?,
             (false, true, Some(rate)) => {

@@ -2,21 +2,41 @@
 
 use midflight_units::Duration;
 
-/// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5Z`, `31.01.2024 07:27:02` and
-/// similar formats. With slashes, `03/04/2024`, day and month are not known.
+/// Splits a time of ISO 8601 into the local time and its offset from UTC in minutes: `+01:00`, `-0530` or `Z`.
+fn without_offset(text: &str) -> (&str, i128) {
+    let text = text.trim();
+    let colon = text.find(':').unwrap_or(text.len());
+    let place = text.rfind(['+', '-']).filter(|place| *place > colon);
+    let Some((local, offset)) = place.and_then(|place| text.split_at_checked(place)) else {
+        return (text.trim_end_matches('Z'), 0);
+    };
+    let digits = offset[1..].replace(':', "");
+    let minutes = match (digits.len(), digits.parse::<i128>()) {
+        (2, Ok(hours)) => 60 * hours,
+        (4, Ok(both)) => 60 * (both / 100) + both % 100,
+        _ => return (text, 0),
+    };
+    let sign = if offset.starts_with('-') { -1 } else { 1 };
+    (local.trim_end(), sign * minutes)
+}
+
+/// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5+01:00`, `31.01.2024 07:27:02`,
+/// `31/01/2024 07:27:02` and similar formats. With slashes, `03/04/2024`, day and month are not known.
 fn of_clock(text: &str) -> Option<i128> {
     let mut numbers = Vec::new();
-    let text = text.trim().trim_end_matches('Z');
+    let (text, offset) = without_offset(text);
     for part in text.split(['.', '-', '_', ':', ' ', 'T', '/']) {
         let is_number = !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
         numbers.push(part.parse::<i128>().ok().filter(|_| is_number)?);
     }
     let (&[first, month, third, hour, minute, second], fraction) = numbers.split_first_chunk()?;
-    let is_day_first = third >= 1900 && text.split([' ', 'T', '_']).next()?.contains('.');
-    let (year, day) = if is_day_first {
-        (third, first)
-    } else {
-        (first, third)
+    let date = text.split([' ', 'T', '_']).next()?;
+    let (year, month, day) = match (third >= 1900, date.contains('.'), date.contains('/')) {
+        (true, true, _) => (third, month, first),
+        (true, _, true) if first > 12 => (third, month, first),
+        (true, _, true) if month > 12 => (third, first, month),
+        (true, ..) => return None,
+        _ => (first, month, third),
     };
     let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && year >= 1900;
     if !in_range || hour > 23 || minute > 59 || second > 60 || fraction.len() > 1 {
@@ -29,7 +49,7 @@ fn of_clock(text: &str) -> Option<i128> {
         (year - 1, month + 9)
     };
     let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day;
-    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
+    let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second;
     let nanos = match fraction {
         [] => 0,
         [value] => {
@@ -60,6 +80,8 @@ fn of_number(text: &str, unit: f64) -> Option<i128> {
     Some(whole.parse::<i128>().ok()? * unit + part * unit / scale)
 }
 
+/// Usual steps without a row from which on they are missing.
+const HOLE: u64 = 5;
 const DAY: i128 = 86_400_000_000_000;
 
 /// A time of day, `07:27:02.5`, in nanoseconds. If it is more than half a day before the time of the row above, it is
@@ -105,6 +127,26 @@ pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
     Ok(times.iter().map(since).collect())
 }
 
+/// From when to when rows are missing: times of more than [`HOLE`] usual steps between two rows, from a usual step after
+/// the first of them. None unless nine of ten rows come after about the same step, and there are ten.
+pub(super) fn holes(times: &[Duration]) -> Vec<(Duration, Duration)> {
+    let step_of = |pair: &[Duration]| pair[1].saturating_sub(pair[0]);
+    let mut steps: Vec<Duration> = times.windows(2).map(step_of).collect();
+    steps.retain(|step| *step != Duration::ZERO);
+    steps.sort_unstable();
+    let Some(&usual) = steps.get(steps.len() / 2) else {
+        return Vec::new();
+    };
+    let many = |count: u64| Duration::from_nanos(usual.as_nanos().saturating_mul(count));
+    let regular = steps.iter().filter(|step| **step <= many(2)).count();
+    if times.len() < 10 || 10 * regular < 9 * steps.len() {
+        return Vec::new();
+    }
+    let pairs = times.windows(2).filter(|pair| step_of(pair) > many(HOLE));
+    let after = |at: Duration| Duration::from_nanos(at.as_nanos() + usual.as_nanos());
+    pairs.map(|pair| (after(pair[0]), pair[1])).collect()
+}
+
 /// The length of rows at these instants: the last row is as long as the one before it.
 pub(super) fn span(times: &[Duration]) -> Duration {
     let Some(&last) = times.last() else {
@@ -133,13 +175,36 @@ mod tests {
             86_400_750_000_000
         );
         assert_eq!(at("14.03.2026 09:12:03"), at("2026-03-14T09:12:03"));
-        assert_eq!(of_clock("03/14/2026 09:12:03"), None);
+        assert_eq!(at("14/03/2026 09:12:03"), at("2026-03-14T09:12:03"));
+        assert_eq!(at("03/14/2026 09:12:03"), at("2026-03-14T09:12:03"));
+        assert_eq!(of_clock("03/04/2026 09:12:03"), None);
+        for zoned in [
+            "2026-03-14T10:12:03+01:00",
+            "2026-03-14 10:12:03.0 +0100",
+            "2026-03-14T08:12:03-01",
+        ] {
+            assert_eq!(at(zoned), at("2026-03-14T09:12:03Z"), "{zoned}");
+        }
+        assert_eq!(of_clock("2026-03-14T10:12:03+1"), None);
         assert_eq!(of_clock("2024-13-01T00:00:00"), None);
         assert_eq!(of_clock("1,5"), None);
         assert_eq!(read("0.1", 1e9, None), Some(100_000_000));
         assert_eq!(read("12.000001", 1e6, None), Some(12_000_001));
         assert_eq!(read("1e3", 1e6, None), Some(1_000_000_000));
         assert_eq!(read("now", 1e9, None), None);
+    }
+
+    #[test]
+    fn rows_are_missing_where_the_usual_step_is_much_exceeded() {
+        let seconds =
+            |all: Vec<u64>| -> Vec<Duration> { all.into_iter().map(Duration::from_secs).collect() };
+        let some: Vec<u64> = (0..20).chain(40..60).chain([65]).collect();
+        let s = Duration::from_secs;
+        assert_eq!(holes(&seconds(some)), [(s(20), s(40)), (s(60), s(65))]);
+        // Rows that come only with changes have no usual step.
+        assert_eq!(holes(&seconds(vec![0, 10, 12, 100])), []);
+        let changes = (0..20).map(|k| k * k).collect();
+        assert_eq!(holes(&seconds(changes)), []);
     }
 
     #[test]

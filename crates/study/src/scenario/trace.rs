@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::plan::Problem;
 use super::written::Written;
 use crate::recording::{
-    Between, Cut, Followed, Format, Model, OutageKind, Own, Recording, Way, MODELS,
+    Between, Cut, Followed, Format, HoleKind, Model, OutageKind, Own, Recording, Way, MODELS,
 };
 
 /// Default length of a model's path.
@@ -71,6 +71,9 @@ pub struct TraceFile {
     /// What happens to packets while the rate is zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<OutageKind>,
+    /// What times without rows are taken for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holes: Option<HoleKind>,
     /// Hash of the content of the files, which is checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
@@ -156,6 +159,8 @@ struct Table {
     interpolation: Option<Between>,
     /// Packets while the rate is zero: they wait (hold), or are lost (drop).
     outage: Option<OutageKind>,
+    /// Times without rows, over five usual steps: the values before them hold (hold), or they are outages (outage).
+    holes: Option<HoleKind>,
     /// Hash of the files' content; written by midflight.
     hash: Option<String>,
 }
@@ -196,6 +201,7 @@ impl<'de> Deserialize<'de> for TraceFile {
                     scale: table.scale,
                     interpolation: table.interpolation,
                     outage: table.outage,
+                    holes: table.holes,
                     hash: table.hash,
                 })
             }
@@ -318,6 +324,15 @@ fn loaded(
 }
 
 impl TraceFile {
+    /// The part of a recording of a format that a link with these options follows, and how.
+    ///
+    /// # Errors
+    /// A sentence that names the option that is not accepted.
+    pub fn part(&self, format: Format) -> Result<Cut, String> {
+        let found = self.cut(format);
+        found.map_err(|problem| format!("{}: {}", problem.key, problem.why))
+    }
+
     /// The part of a recording and how it is used.
     fn cut(&self, format: Format) -> Result<Cut, Problem> {
         let time = |of: &Option<Written<Duration>>| of.as_ref().map(|written| written.value);
@@ -339,6 +354,7 @@ impl TraceFile {
             scale,
             between: self.interpolation.unwrap_or_default(),
             outage: self.outage,
+            holes: self.holes.unwrap_or_default(),
         })
     }
 
@@ -494,6 +510,13 @@ impl TraceFile {
             up.delay.clone_from(&down.delay);
         }
         let cut = self.cut(recording.format)?;
+        let holes = recording.holes_remark(cut.holes);
+        let holes_up = up_file.and_then(|file| file.holes_remark(cut.holes));
+        for remark in holes.into_iter().chain(holes_up) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
         let span_of = |way: &Way, file: Option<&Recording>| {
             let uses_file = file.is_some() && !way.opportunities.is_empty();
             file.filter(|_| uses_file)
@@ -502,6 +525,7 @@ impl TraceFile {
         // Of two Mahimahi files each repeats at its own end.
         let up_recording = Recording {
             span: span_of(&up, up_file),
+            holes: up_file.unwrap_or(&recording).holes.clone(),
             up,
             ..recording.clone()
         };

@@ -59,10 +59,23 @@ fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
     let noise = deviation * (1.0 - keep * keep).sqrt();
     let mut away = deviation * path.normal();
     let steps = (path.span / step).ceil() as u64;
+    let mut clipped = 0;
     for number in 0..steps {
         let value = (mean + away).max(least);
+        clipped += u64::from(mean + away < least);
         push(&mut path.recording.down.rate, number as f64 * step, value);
         away = keep * away + noise * path.normal();
+    }
+    if clipped * 100 > steps {
+        let sum: f64 = path.recording.down.rate.iter().map(|point| point.1).sum();
+        let (share, mbps) = (
+            100.0 * clipped as f64 / steps as f64,
+            sum / steps as f64 / 1e6,
+        );
+        path.recording.remarks.push(format!(
+            "{share:.1} % of the rates would be below the minimum and are raised to it, which raises the mean: it is {mbps:.4} Mbit/s, not {} Mbit/s",
+            mean / 1e6
+        ));
     }
     Ok(())
 }

@@ -1,0 +1,269 @@
+//! What columns have, by their names and units.
+
+/// The quantity of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Quantity {
+    Time,
+    Rate,
+    Delay,
+    Loss,
+    Cell,
+    /// Of both directions together; half of it is the delay of each.
+    RoundTrip,
+}
+
+/// The quantity of a column, and its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Meaning {
+    pub(super) up: bool,
+    pub(super) of: Quantity,
+}
+
+pub(super) const NAMES: [(&str, Quantity); 28] = [
+    ("time", Quantity::Time),
+    ("datetime", Quantity::Time),
+    ("date_time", Quantity::Time),
+    ("seconds", Quantity::Time),
+    ("t", Quantity::Time),
+    ("timestamp", Quantity::Time),
+    ("elapsed", Quantity::Time),
+    ("rate", Quantity::Rate),
+    ("bandwidth", Quantity::Rate),
+    ("bw", Quantity::Rate),
+    ("capacity", Quantity::Rate),
+    ("throughput", Quantity::Rate),
+    ("goodput", Quantity::Rate),
+    ("bitrate", Quantity::Rate),
+    ("bit_rate", Quantity::Rate),
+    ("data_rate", Quantity::Rate),
+    ("delay", Quantity::Delay),
+    ("owd", Quantity::Delay),
+    ("latency", Quantity::Delay),
+    ("one_way_delay", Quantity::Delay),
+    ("loss", Quantity::Loss),
+    ("plr", Quantity::Loss),
+    ("packet_loss", Quantity::Loss),
+    ("loss_rate", Quantity::Loss),
+    ("packet_loss_rate", Quantity::Loss),
+    ("cell", Quantity::Cell),
+    ("cellid", Quantity::Cell),
+    ("cell_id", Quantity::Cell),
+];
+/// Names of rates that are measured transfer rates.
+pub(super) const MEASURED: [&str; 7] = [
+    "throughput",
+    "goodput",
+    "bitrate",
+    "bit_rate",
+    "data_rate",
+    // A column named "download (Mbit/s)" or "download speed (Mbit/s)".
+    "",
+    "speed",
+];
+/// Keys by which a user assigns columns to quantities.
+pub(super) const KEYS: [(&str, Meaning); 9] = [
+    (
+        "time",
+        Meaning {
+            up: false,
+            of: Quantity::Time,
+        },
+    ),
+    (
+        "rate",
+        Meaning {
+            up: false,
+            of: Quantity::Rate,
+        },
+    ),
+    (
+        "delay",
+        Meaning {
+            up: false,
+            of: Quantity::Delay,
+        },
+    ),
+    (
+        "loss",
+        Meaning {
+            up: false,
+            of: Quantity::Loss,
+        },
+    ),
+    (
+        "up_rate",
+        Meaning {
+            up: true,
+            of: Quantity::Rate,
+        },
+    ),
+    (
+        "up_delay",
+        Meaning {
+            up: true,
+            of: Quantity::Delay,
+        },
+    ),
+    (
+        "up_loss",
+        Meaning {
+            up: true,
+            of: Quantity::Loss,
+        },
+    ),
+    (
+        "cell",
+        Meaning {
+            up: false,
+            of: Quantity::Cell,
+        },
+    ),
+    (
+        "rtt",
+        Meaning {
+            up: false,
+            of: Quantity::RoundTrip,
+        },
+    ),
+];
+
+impl Quantity {
+    /// The factor from a unit to ns, bit/s, seconds or fractions. A capital B is a byte, as in MB/s.
+    pub(super) fn factor(self, unit: &str) -> Option<f64> {
+        let is_of_bytes = ["B/s", "B/S", "Bps", "B/sec", "B/second"]
+            .iter()
+            .any(|end| unit.trim().ends_with(end));
+        let unit = unit.trim().to_lowercase();
+        let unit = match unit.rsplit_once('/') {
+            Some((of, "sec" | "second")) => format!("{of}/s"),
+            _ => unit,
+        };
+        let seconds = match unit.as_str() {
+            "ns" => Some(1e-9),
+            "us" | "\u{b5}s" | "\u{3bc}s" => Some(1e-6),
+            "ms" => Some(1e-3),
+            "s" | "sec" | "seconds" => Some(1.0),
+            "min" => Some(60.0),
+            "h" => Some(3600.0),
+            _ => None,
+        };
+        match self {
+            Self::Time => seconds.map(|s| (s * 1e9_f64).round()),
+            Self::Delay | Self::RoundTrip => seconds,
+            Self::Rate => match unit.trim_end_matches("/s").trim_end_matches("ps") {
+                "b" if is_of_bytes => Some(8.0),
+                "kb" if is_of_bytes => Some(8e3),
+                "mb" if is_of_bytes => Some(8e6),
+                "gb" if is_of_bytes => Some(8e9),
+                "byte" | "bytes" => Some(8.0),
+                "kbyte" => Some(8e3),
+                "mbyte" => Some(8e6),
+                "gbyte" => Some(8e9),
+                "bit" | "bits" | "b" => Some(1.0),
+                "kbit" | "kb" => Some(1e3),
+                "mbit" | "mb" => Some(1e6),
+                "gbit" | "gb" => Some(1e9),
+                _ => None,
+            },
+            Self::Loss => match unit.as_str() {
+                "%" | "percent" | "pct" => Some(0.01),
+                "share" => Some(1.0),
+                _ => None,
+            },
+            Self::Cell => None,
+        }
+    }
+
+    /// The factor for a column without a unit.
+    pub(super) fn usual(self) -> Option<f64> {
+        match self {
+            Self::Time => Some(1e9),
+            Self::Loss | Self::Cell => Some(1.0),
+            Self::Rate | Self::Delay | Self::RoundTrip => None,
+        }
+    }
+
+    /// An example of a unit in a column name.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            Self::Time => "s",
+            Self::Delay | Self::RoundTrip => "ms",
+            Self::Rate => "Mbit/s",
+            Self::Loss => "%",
+            Self::Cell => "",
+        }
+    }
+
+    pub(super) fn units(self) -> &'static str {
+        match self {
+            Self::Time => "ns, us, ms, s, min or h",
+            Self::Delay | Self::RoundTrip => "us, ms or s",
+            Self::Rate => "bps, kbps, mbps, gbps or MB/s",
+            Self::Loss => "% or none",
+            Self::Cell => "none",
+        }
+    }
+}
+
+/// Splits a name into the name without its unit, and the unit.
+pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
+    if let Some((base, rest)) = name.split_once(['(', '[']) {
+        let unit = rest.trim().trim_end_matches([')', ']']).trim().to_string();
+        let base = base.trim().to_lowercase().replace([' ', '-'], "_");
+        return (base, Some(unit));
+    }
+    let flat = name.trim().replace([' ', '-'], "_");
+    let is_unit = |text: &str| {
+        [Quantity::Time, Quantity::Rate, Quantity::Loss]
+            .iter()
+            .any(|q| q.factor(text).is_some())
+    };
+    let parts: Vec<&str> = flat.split('_').collect();
+    for count in [2, 1] {
+        if parts.len() > count {
+            let (base, unit) = parts.split_at(parts.len() - count);
+            let unit = unit.join("/");
+            if is_unit(&unit) {
+                return (base.join("_").to_lowercase(), Some(unit));
+            }
+        }
+    }
+    (flat.to_lowercase(), None)
+}
+
+/// The quantity of a column with this name, its plain name, and its unit.
+pub(super) fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
+    let (base, unit) = with_unit(name);
+    let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
+    let is_down = |part: &&str| ["down", "dl", "downlink", "download"].contains(part);
+    let up = base.split('_').any(|part| is_up(&part));
+    let rest: Vec<&str> = base
+        .split('_')
+        .filter(|part| !is_up(part) && !is_down(part))
+        .collect();
+    let plain = rest.join("_");
+    let is_rate = || {
+        unit.as_deref()
+            .is_some_and(|unit| Quantity::Rate.factor(unit).is_some())
+    };
+    let of = match plain.as_str() {
+        "" | "speed" => is_rate().then_some(Quantity::Rate)?,
+        known => NAMES.iter().find(|one| one.0 == known)?.1,
+    };
+    Some((Meaning { up, of }, plain, unit))
+}
+
+/// Whether a name says that its column has round trips: rtt, ping, PINGAVG, but not PINGMIN or PINGLOSS.
+pub(super) fn is_round_trip(name: &str) -> bool {
+    let (base, _) = with_unit(name);
+    let mut parts = base.split('_');
+    let is_other = |part: &str| {
+        ["min", "max", "std", "dev", "loss", "jitter", "var"]
+            .iter()
+            .any(|other| part.contains(other))
+    };
+    parts
+        .clone()
+        .any(|part| part == "rtt" || part.starts_with("ping"))
+        && !parts.any(is_other)
+}
