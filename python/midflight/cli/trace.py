@@ -307,7 +307,7 @@ def _pause(name: str, opportunities_ns: Sequence[int]) -> str:
     last = opportunities_ns[-1]
     long = pauses(opportunities_ns)
     took = sum(until - start for start, until in long) / NS_PER_S
-    number = f"; {len(long)} pauses take {took:.4g} s in all" if long else ""
+    number = f"; {len(long)} pauses take {took:.4g} s in all" if len(long) > 1 else ""
     starts = [0, *opportunities_ns[:-1]]
     distances = [at - before for before, at in zip(starts, opportunities_ns, strict=True)]
     longest = max(distances)
