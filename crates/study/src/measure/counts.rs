@@ -255,8 +255,7 @@ impl FlowMetrics {
                             });
                         }
                     }
-                    let last = (segment.seq, segment.sent);
-                    put(&mut self.resent, last);
+                    put(&mut self.resent, (segment.seq, segment.sent));
                     let lost = find(&self.lost, segment.seq);
                     if let Some((place, _)) = lost {
                         self.lost.remove(place, place + 1);
