@@ -16,13 +16,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midflight.explain.applications import APPLICATION, waiting_for
-from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
+from midflight.explain.events import (
+    Copy,
+    History,
+    LinkOutage,
+    Row,
+    Stall,
+    setup_of,
+    widening,
+)
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
 from midflight.explain.words import clock, number, outage_text, row_text, when
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
-    from midflight.explain.words import LinkOutage
 
 __all__ = [
     "CHOICES",

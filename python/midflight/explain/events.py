@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from midflight._core import QUIC_STACKS
 
 if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
-    from midflight.explain.words import LinkOutage
 
 __all__ = [
     "CONGESTION",
@@ -29,6 +28,7 @@ __all__ = [
     "ZERO",
     "Copy",
     "History",
+    "LinkOutage",
     "OutsideWindowError",
     "Row",
     "SenderBefore",
@@ -45,6 +45,10 @@ SENT = frozenset({"send", "rexmit"})
 #: Events of the first window up to an instant, and by how much the next one is larger.
 WINDOW = 65_536
 WIDER = 4
+
+#: From when to when the recording of a link let nothing pass, which link, and whether packets were
+#: lost; otherwise they waited.
+LinkOutage: TypeAlias = tuple[int, int, str, bool]
 
 Found = TypeVar("Found")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from midflight.explain.events import Row
+from midflight.explain.events import LinkOutage, Row
 
 if TYPE_CHECKING:
     from midflight._core import PathChange
 
 __all__ = [
     "OF_QUIC",
-    "LinkOutage",
     "clock",
     "link_text",
     "number",
@@ -23,10 +22,6 @@ __all__ = [
     "seconds_text",
     "when",
 ]
-
-#: From when to when the recording of a link let nothing pass, which link, and whether packets were
-#: lost; otherwise they waited.
-LinkOutage: TypeAlias = tuple[int, int, str, bool]
 
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 
