@@ -224,3 +224,12 @@ def test_a_dollar_sign_of_data_begins_no_mathematics() -> None:
     figure = figure_of(plot_axis, columns, labels={"$6": r"six $\beta$"}, **how)
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == [r"\$5", r"six $\beta$"]
+
+
+def test_losses_on_the_radio_are_beside_those_of_the_queue() -> None:
+    runs = watch("lossy-wifi", kinds=["queue"])
+    _, (panel,) = shown_panels(runs, ["queue"])
+    (flow,) = runs[0].flows
+    causes = Counter(flow.column("cause", "drop").astype(str))
+    shown = {one.draw: len(one.time_s) for one in panel.curves if one.draw != "queue"}
+    assert shown["radio"] == causes["radio"] > 0

@@ -35,6 +35,7 @@ Draw = Literal[
     "deadline",
     "full",
     "broken",
+    "radio",
     "early",
     "marked",
     "timeout",

@@ -298,13 +298,15 @@ class History:
         return self._time[self.lost], self._value[self.lost], why
 
     def at_queues(self) -> dict[str, tuple[Times, list[str]]]:
-        """When packets are lost to a full queue ("full") or because the link is down ("broken"),
-        dropped early by its discipline ("early"), or marked by it ("marked"), and at which links.
+        """When packets are lost to a full queue ("full"), because the link is down ("broken") or on
+        the radio ("radio"), dropped early by its discipline ("early"), or marked by it ("marked"),
+        and at which links.
         """
         rows = self._rows.get("drop", np.empty(0, np.int64))
         found = {
             "full": self._with("cause", "queue", rows),
             "broken": self._with("cause", "break", rows),
+            "radio": self._with("cause", "radio", rows),
             "early": self._with("cause", "early", rows),
             "marked": self._rows.get("mark", np.empty(0, np.int64)),
         }

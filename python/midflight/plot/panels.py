@@ -90,6 +90,7 @@ _MARKS: Mapping[str, tuple[str, float, str]] = {
 _IN_ROWS: Mapping[str, tuple[str, float, str, int]] = {
     "full": ("x", 2.8, "black", 0),
     "broken": ("s", 2.4, "#8a6d1f", 0),
+    "radio": ("d", 2.8, "#2f6f8f", 1),
     "early": ("v", 2.8, "#b03a2e", 1),
     "marked": ("+", 3.4, "#6a3d9a", 2),
     "timeout": ("v", 3.4, "black", 0),

@@ -21,6 +21,7 @@ _FINER = 4
 _AT_QUEUES: Mapping[Draw, str] = {
     "full": "lost: the queue is full",
     "broken": "lost: the link is down",
+    "radio": "lost on the radio",
     "early": "dropped early",
     "marked": "marked (ECN)",
 }
