@@ -14,7 +14,7 @@ import pytest
 import midflight
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
-from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run
+from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
@@ -233,3 +233,70 @@ def test_losses_on_the_radio_are_beside_those_of_the_queue() -> None:
     causes = Counter(flow.column("cause", "drop").astype(str))
     shown = {one.draw: len(one.time_s) for one in panel.curves if one.draw != "queue"}
     assert shown["radio"] == causes["radio"] > 0
+
+
+def test_what_differs_between_the_runs_of_an_axis_is_written() -> None:
+    def heads(**sources: dict[str, Any]) -> list[str]:
+        named = {name: Scenario.read("wifi-to-5g", sets=sets) for name, sets in sources.items()}
+        figure = figure_of(plot_over_time, named, ["throughput", "sequence"])
+        return [axes.get_title("right") for axes in figure.axes[1:]]
+
+    rate, _ = heads(one={}, two={"links.5g.rate": "40 Mbit/s"})
+    assert rate.startswith("links, their rate and shaded times: ")
+    rate, sequence = heads(tcp={}, quic={"flows.download.stack": "quinn"})
+    assert "links" not in rate.splitlines()[0]
+    assert re.fullmatch(r"tcp: segments of 1448 bytes; quic: segments of \d+ bytes", sequence)
+
+
+def test_labels_are_written_on_axes_of_names() -> None:
+    columns = {"s": ["sack", "sack", "vho", "vho"], "g": [1, 2, 1, 2], "c": [1.0, 2.0, 3.0, 4.0]}
+    how: Any = {"value": "c", "x": "g", "y": "s", "labels": {"sack": "CUBIC"}}
+    (axes, *_) = figure_of(plot_spread, columns, "heatmap", **how).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["CUBIC", "vho"]
+    how = {"value": "c", "x": "s", "labels": {"sack": "CUBIC"}}
+    (axes,) = figure_of(plot_spread, columns, "box", **how).axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["CUBIC", "vho"]
+
+
+def test_a_legend_inside_keeps_the_order_of_the_lines() -> None:
+    schemes = ["sack", "freeze", "enhanced"]
+    how: Any = {"schemes": schemes, "legend": "inside"}
+    legend = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], **how).axes[1].get_legend()
+    words = [text.get_text() for text in legend.get_texts()] if legend else []
+    assert words[:4] == ["rate of the link", *schemes]
+
+
+@pytest.mark.parametrize(
+    "how", [{"ylim": (0, float("inf"))}, {"labels": {"sack": r"$\foo$"}}], ids=["ylim", "label"]
+)
+def test_values_that_cannot_be_drawn_are_refused(tmp_path: Path, how: dict[str, Any]) -> None:
+    with pytest.raises(midflight.MidflightError, match=r"--ylim 0:inf|cannot be typeset"):
+        plot_over_time("wifi-to-lte", tmp_path / "x.png", ["throughput"], **how)
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_results_that_did_not_finish_are_drawn_again(tmp_path: Path) -> None:
+    columns = {"x": [1, 2], "s": ["a", "a"], "duration_ns": [1e9, None]}
+    table = tmp_path / "map.csv"
+    how: Any = {"x": "x", "y": "s", "value": "duration_ns", "csv": table}
+    plot_spread(columns, tmp_path / "map.png", "heatmap", **how)
+    assert "inf" in table.read_text()
+    words = ["plot", str(table), "--kind", "cdf", "--value", "median"]
+    assert main([*words, "--out", str(tmp_path / "cdf.png")]) == 0
+
+
+def test_close_places_of_an_axis_stay_apart(tmp_path: Path) -> None:
+    at = [1000001000.0, 1000002000.0, 1000003000.0, None]
+    columns = {"handoffs.0.at_ns": at, "goodput_bps": [1e6, 2e6, 3e6, 4e6]}
+    how: Any = {"x": "handoffs.0.at_ns", "y": "goodput_bps", "csv": tmp_path / "p.csv"}
+    plot_axis(columns, tmp_path / "p.png", **how)
+    assert len({row["handoffs.0.at_ns"] for row in rows_of(tmp_path / "p.csv")} - {""}) == 3
+
+
+def test_a_figure_is_not_written_without_its_data(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        plot_over_time(
+            "wifi-to-lte", tmp_path / "x.png", ["throughput"], csv=tmp_path / "file" / "x.csv"
+        )
+    assert not (tmp_path / "x.png").exists()

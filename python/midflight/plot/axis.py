@@ -35,6 +35,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    labelled,
     looks_of,
     size_in,
     style,
@@ -384,7 +385,8 @@ def one_line_name(
 
 
 def text_of(value: Any) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    # Twelve digits: nanoseconds of a column with missing values are floats.
+    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _some(values: Iterable[str], most: int = 12) -> str:
@@ -393,12 +395,14 @@ def _some(values: Iterable[str], most: int = 12) -> str:
 
 
 def shown_number(value: Any, name: str) -> float:
-    """A measurement in the unit that it is shown in; nan where it is missing."""
-
+    """A measurement in the unit that it is shown in; nan where it is missing or not finite, as of a
+    run that did not finish.
+    """
     if value is None or value == "":
         return math.nan
     try:
-        return float(value) * unit_of(name)[1]
+        number = float(value) * unit_of(name)[1]
+        return number if math.isfinite(number) else math.nan
     except ValueError:
         raise refusal(
             f'--y: "{name}" has no numbers, but for example "{value}"; '
@@ -533,10 +537,11 @@ def _dodge(data: AxisData, width_in: float, *, is_log: bool) -> float:
 
 def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
     room = (width_in - 0.6) * 72 / max(1, len(categories))
-    turned = any(text_width(name, 7) > room for name in categories)
+    names = [labelled(name) for name in categories]
+    turned = any(text_width(name, 7) > room for name in names)
     axes.set_xticks(
-        range(len(categories)),
-        list(categories),
+        range(len(names)),
+        names,
         rotation=30 if turned else 0,
         ha="right" if turned else "center",
         rotation_mode="anchor",

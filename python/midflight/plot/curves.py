@@ -15,7 +15,17 @@ from midflight.plot.history import History, Moments
 if TYPE_CHECKING:
     from midflight._core import Setup, Table
 
-__all__ = ["Curve", "Draw", "Panel", "Stretch", "Values", "WatchedRun", "each_line", "inside"]
+__all__ = [
+    "Curve",
+    "Draw",
+    "Panel",
+    "Stretch",
+    "Values",
+    "WatchedRun",
+    "each_line",
+    "inside",
+    "nice",
+]
 
 #: Links whose queues are shown.
 _MOST_LINKS = 4
@@ -103,6 +113,8 @@ class WatchedRun:
     #: The names of the lines of the flows, and the indices of their looks.
     labels: Sequence[str] = ()
     looks: Sequence[int] = ()
+    #: What the links and handoffs of its scenario are, if that is known.
+    path: str = ""
     #: The deadlines of the frames of those that are calls, in seconds, by their names.
     deadlines: Mapping[str, float] = field(default_factory=dict)
     _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
@@ -247,3 +259,10 @@ def each_line(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History,
 def inside(time_s: Values, window: tuple[float, float]) -> slice:
     low, high = np.searchsorted(time_s, window, side="left")
     return slice(int(low), int(high))
+
+
+def nice(value: float) -> float:
+    """The next greater of 1, 2, 5, 10, ... times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
+    steps = (one * power for one in (1, 2, 5, 10))
+    return float(f"{next(one for one in steps if one >= value * (1 - 1e-9)):.3g}")

@@ -14,6 +14,7 @@ from midflight.plot.style import (
     check_format,
     chosen_style,
     figure_bytes,
+    labelled,
     legend,
     limit_values,
     typeset,
@@ -104,13 +105,14 @@ def write_figure(
     with dressed(dress):
         figure = draw()
         drawn = figure_bytes(figure, suffix) if kept is None else b""
-    if kept is None:
-        path.write_bytes(drawn)
-    else:
+    if kept is not None:
         kept.append(figure)
     if csv is not None:
+        # The figure is written only if its data can be.
         head, *rows = table
         write_csv(Path(csv), [str(one) for one in head], rows)
+    if kept is None:
+        path.write_bytes(drawn)
     return path
 
 
@@ -157,10 +159,12 @@ def label_axes(
         (axes.set_ylabel, "--ylabel", ylabel, y_title, height - 0.9),
     ):
         is_math = given is not None
-        shown = text if given is None else typeset(option, given)
+        shown = labelled(text) if given is None else typeset(option, given)
         put(wrapped(shown, 7.5, room * 72), parse_math=is_math)
     # The dollar signs of data are no mathematics.
-    above = "\n".join(filter(None, (typeset("--title", title or ""), remark.replace("$", r"\$"))))
+    above = "\n".join(
+        filter(None, (typeset("--title", title or ""), labelled(remark).replace("$", r"\$")))
+    )
     axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
     if detail:
         # Above it stands the title, if there is one.

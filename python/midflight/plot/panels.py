@@ -218,7 +218,10 @@ def over_time_figure(
     has_band = any(one.link for one in stretches)
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
-    if len({tuple(one[::2] for one in run.stretches) for run in runs}) > 1:
+    if (
+        len({run.path for run in runs}) > 1
+        or len({str([one[::2] for one in run.stretches]) for run in runs}) > 1
+    ):
         lacks.append(f"links, their rate and shaded times: {longest(runs).labels[0]}")
     panels = [panel for panel in panels if panel.curves]
     width, _ = size_in(size, (PAGE_IN, 1.0))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Draw, Panel, WatchedRun, inside
+from midflight.plot.curves import Curve, Draw, Panel, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
 from midflight.plot.style import SERIES
 
@@ -89,7 +89,7 @@ def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     means = interval
     # The sawtooth of one queue can be seen, those of several cover each other.
     finer = _FINER if len(runs) == 1 else 1
-    interval = max(interval, (window[1] - window[0]) / INTERVALS) / finer
+    interval = nice(max(interval, (window[1] - window[0]) / INTERVALS) / finer)
     curves = []
     alone = sum(len(one.flows) for one in runs) == 1
     # Links are no flows: their looks are the last ones.

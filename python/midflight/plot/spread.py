@@ -50,6 +50,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    labelled,
     looks_of,
     size_in,
     style,
@@ -744,7 +745,8 @@ def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
     for side, names in ((axes.xaxis, data.categories or ()), (axes.yaxis, data.rows)):
         # As many names as there is room for.
         every = max(1, math.ceil(len(names) / 14))
-        side.set_ticks(range(0, len(names), every), list(names)[::every], parse_math=False)
+        shown = [labelled(name) for name in list(names)[::every]]
+        side.set_ticks(range(0, len(names), every), shown, parse_math=False)
     axes.tick_params(length=0)
     if any(len(one) > 5 for one in data.categories or ()) and across > 4:
         axes.tick_params(axis="x", rotation=30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -120,7 +121,7 @@ _PAPER: Any = {
 }
 
 #: The letters of a figure, all from files that come with matplotlib. Those of "latex" are Computer
-#: Computer Modern, as in LaTeX; missing letters are taken from the next font.
+#: Modern, as in LaTeX; missing letters are taken from the next font.
 FONTS: Mapping[str, Any] = {
     "sans": {"font.family": ["DejaVu Sans"]},
     "serif": {"font.family": ["STIXGeneral", "DejaVu Serif"], "mathtext.fontset": "stix"},
@@ -185,13 +186,16 @@ def chosen_style(
                 value=value,
                 accepted=accepted,
             )
-    if ylim is not None and not ylim[0] < ylim[1]:
+    if ylim is not None and not -math.inf < ylim[0] < ylim[1] < math.inf:
         raise refusal(
-            f"--ylim {ylim[0]:g}:{ylim[1]:g}: the low end must be below the high one",
+            f"--ylim {ylim[0]:g}:{ylim[1]:g}: the low end must be below the high one, and both "
+            "finite",
             name="--ylim",
             value=f"{ylim[0]:g}:{ylim[1]:g}",
             accepted="LOW:HIGH, such as 0:50",
         )
+    for text in (labels or {}).values():
+        typeset("--label", text)
     name = name or "plain"
     font = font or ("serif" if name == "paper" else "sans")
     token = _CHOSEN.set(
@@ -387,9 +391,16 @@ def _text_width(text: str, size_pt: float, name: str) -> float:
     from matplotlib.textpath import TextPath
 
     font = FontProperties(family=FONTS[name]["font.family"])
-    lines = [line for line in text.split("\n") if line.strip()]
-    widths = [TextPath((0, 0), line, size=size_pt, prop=font).get_extents().x1 for line in lines]
-    return float(max(widths, default=0.0))
+
+    def width(line: str) -> float:
+        try:
+            path = TextPath((0, 0), line, size=size_pt, prop=font)
+        except ValueError:
+            # Dollar signs of data are no mathematics.
+            path = TextPath((0, 0), line.replace("$", r"\$"), size=size_pt, prop=font)
+        return float(path.get_extents().x1)
+
+    return max((width(line) for line in text.split("\n") if line.strip()), default=0.0)
 
 
 def wrapped(text: str, size_pt: float, width_pt: float) -> str:
@@ -523,6 +534,7 @@ def legend(
         1,
     )
     # matplotlib fills a legend column by column.
+    columns = 1 if place == "inside" else columns
     names = [name for first in range(columns) for name in list(entries)[first::columns]]
     handles = [_legible(entries[name]) for name in names]
     if place == "inside":

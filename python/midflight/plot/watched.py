@@ -7,6 +7,7 @@ them. No quantity is required: a flow with a stack that reports no window has no
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,11 +26,14 @@ from midflight.plot.curves import (
     WatchedRun,
     each_line,
     inside,
+    nice,
 )
 from midflight.plot.history import (
     NS_PER_S,
     History,
     RunSource,
+    SetupSource,
+    plan_of,
     setups_of,
 )
 from midflight.plot.queues import INTERVALS, queue_panel
@@ -174,6 +178,7 @@ def watched_runs(
         for one in (source.values() if isinstance(source, Mapping) else (source,))
         for name, deadline in deadlines_of(one, policies).items()
     }
+    paths = _paths(source, policies) if isinstance(source, Mapping) else []
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
     sources = len(source) if isinstance(source, Mapping) else 1
     of = max(1, len(dict.fromkeys(schemes))) * sources
@@ -187,7 +192,8 @@ def watched_runs(
             names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and of > 1:
             names = names[:1]
-        one = WatchedRun(scheme, setup, [], deadlines=deadlines)
+        path = next((text for name, text in paths if scheme.startswith(name)), "")
+        one = WatchedRun(scheme, setup, [], path=path, deadlines=deadlines)
         names = names[:most_flows]
         # A run is simulated for each flow, and once more for the links.
         steps = len(names) + 1
@@ -211,6 +217,21 @@ def watched_runs(
             _ = one.samples
             progress((done + 1) * steps, of * steps)
         yield one
+
+
+#: What of a scenario says nothing of its links and handoffs.
+_NO_PATH = ("title", "description", "flows", "set", "profile", "runs", "seed", "policies")
+
+
+def _paths(sources: Mapping[str, RunSource], policies: Policies | None) -> list[tuple[str, str]]:
+    """The links and handoffs of scenarios, by names of which none begins with a later one."""
+    found = []
+    for name, one in sources.items():
+        if not isinstance(one, SetupSource):
+            scenario = json.loads(plan_of(one, policies=policies).canonical)
+            kept = {key: value for key, value in scenario.items() if key not in _NO_PATH}
+            found.append((name, json.dumps(kept, sort_keys=True)))
+    return sorted(found, key=lambda pair: len(pair[0]), reverse=True)
 
 
 def panels_of(
@@ -335,13 +356,6 @@ def _lacks(
     for reason, labels in why.items():
         words.append(f"{panel.kind}: {', '.join(labels)}: {reason}")
     return words
-
-
-def nice(value: float) -> float:
-    """The next greater of 1, 2, 5, 10, ... times a power of ten."""
-    power = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
-    steps = (one * power for one in (1, 2, 5, 10))
-    return float(f"{next(one for one in steps if one >= value * (1 - 1e-9)):.3g}")
 
 
 def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
@@ -544,6 +558,19 @@ def _is_alone(runs: Sequence[WatchedRun]) -> bool:
     return sum(len(one.flows) for one in runs) == 1
 
 
+def _of_segments(runs: Sequence[WatchedRun]) -> str:
+    """What to say of segments whose sizes differ between the lines."""
+    sizes: dict[int, list[str]] = {}
+    for run, flow, how in each_line(runs):
+        payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
+        sizes.setdefault(payload, []).append(how["label"])
+    if len(sizes) < 2:
+        return ""
+    return "; ".join(
+        f"{', '.join(names)}: segments of {size} bytes" for size, names in sizes.items()
+    )
+
+
 def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     del interval
     curves, behind = [], []
@@ -562,7 +589,7 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
         behind += _timeouts(flow, curves[-1], alone=alone)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
-    return Panel("cwnd", "cwnd (segments)", "segments", shown)
+    return Panel("cwnd", "cwnd (segments)", "segments", shown, _of_segments(runs))
 
 
 def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -572,7 +599,7 @@ def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
         steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
         curves += _timeouts(flow, curves[-1], alone=_is_alone(runs))
-    return Panel("pipe", "Pipe (segments)", "segments", curves)
+    return Panel("pipe", "Pipe (segments)", "segments", curves, _of_segments(runs))
 
 
 def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -598,7 +625,7 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
             if seen.stop > seen.start:
                 aux = {**how, "label": label}
                 curves.append(Curve(draw=draw, time_s=at[seen], value=value[seen], **aux))
-    return Panel("sequence", "Segments\nacknowledged", "segments", curves)
+    return Panel("sequence", "Segments\nacknowledged", "segments", curves, _of_segments(runs))
 
 
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
