@@ -1,5 +1,7 @@
 //! What columns have, by their names and units.
 
+use std::borrow::Cow;
+
 /// The quantity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Quantity {
@@ -130,21 +132,17 @@ pub(super) const KEYS: [(&str, Meaning); 9] = [
 impl Quantity {
     /// The factor from a unit to ns, bit/s, seconds or fractions. A capital B is a byte, as in MB/s.
     pub(super) fn factor(self, unit: &str) -> Option<f64> {
-        let is_of_bytes = ["B/s", "B/S", "Bps", "B/sec", "B/second"]
-            .iter()
-            .any(|end| unit.trim().ends_with(end));
-        let unit = unit.trim().to_lowercase();
-        let unit = match unit.rsplit_once('/') {
-            Some((of, "sec" | "second")) => format!("{of}/s"),
-            _ => unit,
-        };
+        let unit = per_second(unit.trim());
+        let of_second = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps"));
+        let is_of_bytes = of_second.is_some_and(|of| of.ends_with('B'));
+        let unit = unit.to_lowercase();
         let seconds = match unit.as_str() {
             "ns" => Some(1e-9),
             "us" | "\u{b5}s" | "\u{3bc}s" => Some(1e-6),
             "ms" => Some(1e-3),
             "s" | "sec" | "seconds" => Some(1.0),
-            "min" => Some(60.0),
-            "h" => Some(3600.0),
+            "min" if self == Self::Time => Some(60.0),
+            "h" if self == Self::Time => Some(3600.0),
             _ => None,
         };
         match self {
@@ -160,9 +158,9 @@ impl Quantity {
                 "mbyte" => Some(8e6),
                 "gbyte" => Some(8e9),
                 "bit" | "bits" | "b" => Some(1.0),
-                "kbit" | "kb" => Some(1e3),
-                "mbit" | "mb" => Some(1e6),
-                "gbit" | "gb" => Some(1e9),
+                "kbit" | "kbits" | "kb" => Some(1e3),
+                "mbit" | "mbits" | "mb" => Some(1e6),
+                "gbit" | "gbits" | "gb" => Some(1e9),
                 _ => None,
             },
             Self::Loss => match unit.as_str() {
@@ -205,6 +203,16 @@ impl Quantity {
     }
 }
 
+/// The unit with its `/sec`, `/second` or `/S` as `/s`.
+fn per_second(unit: &str) -> Cow<'_, str> {
+    match unit.rsplit_once('/') {
+        Some((of, time)) if ["s", "sec", "second"].contains(&time.to_lowercase().as_str()) => {
+            Cow::Owned(format!("{of}/s"))
+        }
+        _ => Cow::Borrowed(unit),
+    }
+}
+
 /// Splits a name into the name without its unit, and the unit.
 pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
     if let Some((base, rest)) = name.split_once(['(', '[']) {
@@ -231,7 +239,7 @@ pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
     (flat.to_lowercase(), None)
 }
 
-/// The quantity of a column with this name, its plain name, and its unit.
+/// The quantity of a column with this name, none of a minimum such as `delay_min`, its plain name, and its unit.
 pub(super) fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     let (base, unit) = with_unit(name);
     let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
@@ -250,13 +258,22 @@ pub(super) fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
         "" | "speed" => is_rate().then_some(Quantity::Rate)?,
         known => NAMES.iter().find(|one| one.0 == known)?.1,
     };
+    let ends_in_min = unit.as_deref().is_some_and(is_minimum) && !name.contains(['(', '[']);
+    if ends_in_min && of != Quantity::Time {
+        return None;
+    }
     Some((Meaning { up, of }, plain, unit))
+}
+
+/// The end of `time_min` is minutes, that of `rtt_min` the least value.
+fn is_minimum(unit: &str) -> bool {
+    unit.eq_ignore_ascii_case("min")
 }
 
 /// Whether a name says that its column has round trips: rtt, ping, PINGAVG, but not PINGMIN or PINGLOSS.
 pub(super) fn is_round_trip(name: &str) -> bool {
-    let (base, _) = with_unit(name);
-    let mut parts = base.split('_');
+    let name = name.to_lowercase();
+    let mut parts = name.split(|c: char| !c.is_alphanumeric());
     let is_other = |part: &str| {
         ["min", "max", "std", "dev", "loss", "jitter", "var"]
             .iter()
