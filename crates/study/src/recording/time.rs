@@ -2,29 +2,35 @@
 
 use midflight_units::Duration;
 
-/// Splits a time of ISO 8601 into the local time and its offset from UTC in minutes: `+01:00`, `-0530` or `Z`.
-fn without_offset(text: &str) -> (&str, i128) {
+/// Splits a time of ISO 8601 into the local time and its offset from UTC in minutes: `+01:00`, `-0530`, `Z` or ` UTC`.
+fn without_offset(text: &str) -> Option<(&str, i128)> {
     let text = text.trim();
+    if let Some(local) = text.strip_suffix(" UTC") {
+        return Some((local.trim_end(), 0));
+    }
     let colon = text.find(':').unwrap_or(text.len());
     let place = text.rfind(['+', '-']).filter(|place| *place > colon);
     let Some((local, offset)) = place.and_then(|place| text.split_at_checked(place)) else {
-        return (text.trim_end_matches('Z'), 0);
+        return Some((text.trim_end_matches('Z'), 0));
     };
     let digits = offset[1..].replace(':', "");
-    let minutes = match (digits.len(), digits.parse::<i128>()) {
-        (2, Ok(hours)) => 60 * hours,
-        (4, Ok(both)) => 60 * (both / 100) + both % 100,
-        _ => return (text, 0),
+    let (hours, minutes) = match (digits.len(), digits.parse::<i128>().ok()?) {
+        (2, hours) => (hours, 0),
+        (4, both) => (both / 100, both % 100),
+        _ => return None,
     };
+    if hours > 14 || minutes > 59 {
+        return None;
+    }
     let sign = if offset.starts_with('-') { -1 } else { 1 };
-    (local.trim_end(), sign * minutes)
+    Some((local.trim_end(), sign * (60 * hours + minutes)))
 }
 
 /// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5+01:00`, `31.01.2024 07:27:02`,
 /// `31/01/2024 07:27:02` and similar formats. With slashes, `03/04/2024`, day and month are not known.
 fn of_clock(text: &str) -> Option<i128> {
     let mut numbers = Vec::new();
-    let (text, offset) = without_offset(text);
+    let (text, offset) = without_offset(text)?;
     for part in text.split(['.', '-', '_', ':', ' ', 'T', '/']) {
         let is_number = !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
         numbers.push(part.parse::<i128>().ok().filter(|_| is_number)?);
@@ -182,10 +188,14 @@ mod tests {
             "2026-03-14T10:12:03+01:00",
             "2026-03-14 10:12:03.0 +0100",
             "2026-03-14T08:12:03-01",
+            "2026-03-14 09:12:03 UTC",
         ] {
             assert_eq!(at(zoned), at("2026-03-14T09:12:03Z"), "{zoned}");
         }
-        assert_eq!(of_clock("2026-03-14T10:12:03+1"), None);
+        for offset in ["+1", "+99:99", "-99", "+15:00", "+01:60", "-0175"] {
+            let text = format!("2026-03-14T10:12:03{offset}");
+            assert_eq!(of_clock(&text), None, "{text}");
+        }
         assert_eq!(of_clock("2024-13-01T00:00:00"), None);
         assert_eq!(of_clock("1,5"), None);
         assert_eq!(read("0.1", 1e9, None), Some(100_000_000));
