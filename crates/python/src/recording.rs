@@ -132,10 +132,10 @@ fn as_dict(
     let refuse = |why: String| refuse_sentence(why, "part", &format!("{part:?}"));
     let of = options(&part).map_err(refuse)?;
     let cut = of.part(found.format).map_err(refuse)?;
-    found.remarks.extend(found.holes_remark(cut.holes));
     if !part.is_empty() {
         found = found.part(&cut).map_err(refuse)?;
     }
+    found.remarks.extend(found.holes_remark(cut.holes));
     dict.set_item("opportunity_bytes", (1500.0 * cut.scale).round())?;
     dict.set_item("format", found.format.name())?;
     dict.set_item("span_ns", found.span.as_nanos())?;

@@ -273,6 +273,86 @@ fn a_part_is_a_recording_from_the_beginning_of_the_run() {
     assert!(once.down.delay.is_empty());
 }
 
+/// Times without rows are outages of the part, if the user says so: its rate is zero there, and a part of nothing else
+/// is refused, as by a link.
+#[test]
+fn times_without_rows_are_outages_of_a_part() {
+    let s = |s: u64| ms(1000 * s);
+    let rows = (0..10).chain(20..25).map(|at| format!("{at},8\n"));
+    let whole = read(&format!("time_s,rate_mbps\n{}", rows.collect::<String>()));
+    let cut = |from, until, between| Cut {
+        from: s(from),
+        until: Some(s(until)),
+        offset: Duration::ZERO,
+        repeats: true,
+        scale: 0.5,
+        between,
+        outage: None,
+        holes: HoleKind::Outage,
+    };
+    let found = whole.part(&cut(8, 22, Between::Step));
+    let found = found.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((found.outages, found.holes.len()), (vec![(s(2), s(12))], 1));
+    let zeros: Vec<_> = found.down.rate.iter().filter(|p| p.1 == 0.0).collect();
+    assert_eq!(zeros, [&(s(2), 0.0)]);
+    assert!(found.down.rate.contains(&(s(12), 4e6)));
+    for between in [Between::Step, Between::Linear] {
+        let why = whole.part(&cut(11, 19, between)).err().unwrap_or_default();
+        let own = midflight_study::recording::Own { rate: None };
+        let of_link = whole.follow(false, &cut(11, 19, between), own);
+        assert!(why.starts_with("its highest rate is 0 bit/s"), "{why}");
+        assert_eq!(of_link.err(), Some(why));
+    }
+}
+
+/// A unit of a rate means the same however `per second` is written; only a capital B is a byte.
+#[test]
+fn bytes_per_second_are_known_however_they_are_written() {
+    for (unit, bps) in [
+        ("MB/s", 8e6),
+        ("MB/S", 8e6),
+        ("MB/sec", 8e6),
+        ("MB/Sec", 8e6),
+        ("MB/SEC", 8e6),
+        ("kB/Second", 8e3),
+        ("MBps", 8e6),
+        ("B/SEC", 8.0),
+        ("Mb/Sec", 1e6),
+        ("Mbps", 1e6),
+        ("MBPS", 1e6),
+        ("mb/s", 1e6),
+        ("Kbits/sec", 1e3),
+        ("Mbits/sec", 1e6),
+        ("Gbits/sec", 1e9),
+    ] {
+        let found = read(&format!("time_s,rate ({unit})\n0,1\n"));
+        assert_eq!(found.down.rate, [(Duration::ZERO, bps)], "{unit}");
+    }
+}
+
+/// `min` is minutes at the end of a time's name, and the least value at the end of others.
+#[test]
+fn a_minimum_is_not_in_minutes() {
+    for name in [
+        "rtt_min",
+        "ping_min",
+        "delay_min",
+        "latency_min",
+        "Ping Min",
+    ] {
+        let found = read(&format!("time_min,rate_mbps,{name}\n0,1,20\n1,2,20\n"));
+        assert_eq!(found.down.rate[1].0, ms(60_000), "{name}");
+        assert!(found.down.delay.is_empty(), "{name}");
+        assert_eq!(found.details, [format!("not used: {name}")]);
+        let text = format!("time_s,rate_mbps,{name}\n0,1,20\n");
+        let columns = BTreeMap::from([("rtt".to_string(), format!("{name} min"))]);
+        let why = Recording::read(&text, None, &columns).err();
+        let expected = format!("column \"{name}\" has the unit \"min\"; expected us, ms or s");
+        assert_eq!(why, Some(expected));
+    }
+    assert!(refusal("time_s,delay (min)\n0,1\n").contains("has the unit \"min\""));
+}
+
 /// Half of a round trip is the delay of each direction, if the user says so.
 #[test]
 fn round_trips_are_halved_where_they_are_named() {

@@ -366,18 +366,16 @@ def _mean(times: Sequence[int], values: Sequence[float], end: int) -> float:
 
 def _outages(found: Recording) -> list[tuple[int, int]]:
     """Return from when to when nothing can be sent down: no path, or a rate of zero."""
-    outages = list(found["outages"])
     times, values = found["down"]["rate_bps"]
-    for (at, until), value in zip(
-        itertools.pairwise([*times, found["span_ns"]]), values, strict=True
-    ):
-        if value > 0:
-            continue
-        if outages and outages[-1][1] == at:
-            outages[-1] = (outages[-1][0], until)
+    steps = zip(itertools.pairwise([*times, found["span_ns"]]), values, strict=True)
+    zeros = [step for step, value in steps if value <= 0]
+    outages: list[tuple[int, int]] = []
+    for at, until in sorted([*found["outages"], *zeros]):
+        if outages and at <= outages[-1][1]:
+            outages[-1] = (outages[-1][0], max(until, outages[-1][1]))
         else:
             outages.append((at, until))
-    return sorted(outages)
+    return outages
 
 
 def _picture(

@@ -227,6 +227,16 @@ fn with_holes(rate: &Series, holes: &[(Duration, Duration)], between: Between) -
     found
 }
 
+/// An error if nothing can be sent at the highest rate.
+fn check_highest(bps: f64) -> Result<(), String> {
+    if bps < 1.0 {
+        return Err(format!(
+            "its highest rate is {bps} bit/s; expected some that is not zero"
+        ));
+    }
+    Ok(())
+}
+
 /// The mean of a curve over time.
 fn mean(curve: &Curve) -> f64 {
     if curve.span() > 0.0 {
@@ -285,25 +295,32 @@ impl Recording {
             cuts.map(|one| (moves(one.0), sum(moves(one.0), one.1.saturating_sub(one.0))))
                 .collect()
         };
-        let way = |of: &Way| {
-            let rate = window.series(&of.rate, cut.between).into_iter();
-            Way {
-                rate: rate.map(|point| (point.0, point.1 * cut.scale)).collect(),
+        let way = |of: &Way| -> Result<Way, String> {
+            let mut rate: Series = of.rate.iter().map(|p| (p.0, p.1 * cut.scale)).collect();
+            if cut.holes == HoleKind::Outage && !rate.is_empty() {
+                rate = with_holes(&rate, &self.holes, cut.between);
+            }
+            let rate = window.series(&rate, cut.between);
+            if !rate.is_empty() {
+                check_highest(rate.iter().map(|point| point.1).fold(0.0, f64::max))?;
+            }
+            Ok(Way {
+                rate,
                 delay: window.series(&of.delay, cut.between),
                 loss: window.series(&of.loss, cut.between),
                 opportunities: window.instants(&of.opportunities),
-            }
+            })
         };
         let mut found = Self {
-            down: way(&self.down),
-            up: way(&self.up),
+            down: way(&self.down)?,
+            up: way(&self.up)?,
             span,
             outages: times(&self.outages),
             holes: times(&self.holes),
             ..self.clone()
         };
         if cut.holes == HoleKind::Outage {
-            found.outages.append(&mut found.holes);
+            found.outages.extend(&found.holes);
             found.outages.sort_unstable();
         }
         let inside =
@@ -401,11 +418,8 @@ impl Recording {
                 Between::Step,
             )?,
         };
-        if let Some(rate) = rate.as_ref().filter(|rate| rate.range().1 < 1.0) {
-            return Err(format!(
-                "its highest rate is {} bit/s; expected some that is not zero",
-                rate.range().1
-            ));
+        if let Some(rate) = &rate {
+            check_highest(rate.range().1)?;
         }
         let mean_rate = rate.as_ref().map(mean);
         let (service, mean_rate) = if recorded.opportunities.is_empty() {
