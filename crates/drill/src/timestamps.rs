@@ -333,7 +333,9 @@ impl Runner<'_> {
 /// `{scm_sec=0,scm_nsec=100000000}`: the time since the start of the script; 0 is any.
 fn stamp_differs(data: &Value, at: Instant, tolerance: Duration) -> Option<String> {
     let part = |name| data.field(name).and_then(Value::number).unwrap_or(0);
-    let nanos = part("scm_sec") * 1_000_000_000 + part("scm_nsec");
+    let nanos = part("scm_sec")
+        .saturating_mul(1_000_000_000)
+        .saturating_add(part("scm_nsec"));
     let stated = Instant::from_nanos(u64::try_from(nanos).unwrap_or(0));
     let off = stated.since(at).max(at.since(stated));
     (nanos != 0 && off > tolerance).then(|| format!("SCM_TIMESTAMPING at {stated}"))
