@@ -225,17 +225,21 @@ impl Connection {
         if !self.is_closed_both_ways() {
             return false;
         }
-        let Some(since) = self.validity.time_wait.filter(|&at| now <= at + TIME_WAIT) else {
+        let has_ended = self
+            .validity
+            .time_wait
+            .is_none_or(|at| now > at + TIME_WAIT);
+        if has_ended {
             // tcp_done(): there is no such connection any more.
             self.over = Some(Over::Aborted);
             self.refusal = Refusal::of(arrival);
             return true;
-        };
+        }
+        // tcp_paws_reject() without its exception for an RST: the age of the last timestamp is not kept.
         let next = self.receiver.next();
         let is_old = self.timestamps
             && arrival.timestamp.is_some()
-            && arrival.stamp() < self.receiver.ts_recent()
-            && !(arrival.rst && now > since + TIME_WAIT);
+            && arrival.stamp() < self.receiver.ts_recent();
         let is_bare = arrival.from == next && (arrival.end() == arrival.from || arrival.rst);
         if !is_old && is_bare {
             if arrival.rst {
