@@ -377,7 +377,7 @@ def handoff(
     - `drops_data`: data packets lost, `drops_queue` to a full queue, `drops_break` to the break;
       `drops_all`: ACKs too; `rexmits`; `sent_in_outage`: new segments sent between break and make
     - `reordered`: first transmissions that arrived behind a higher segment; `fast_rexmits`, and
-      `false_fast_rexmits`: those of a segment that was not lost
+      `false_fast_rexmits`: entries into recovery for a segment of which no copy was lost
     - `loss_wait_max_ns`, `loss_wait_mean_ns`: from a loss to the segment's next transmission;
       `losses_timed_out`: losses detected by the timer
     - `cwnd`, `ssthresh`, `flight` (segments), `rto_ns`, `hiack`, `maxseq`, `dupacks`, `backoff` and
@@ -518,7 +518,7 @@ def run_long_flows(
     - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
     - `timeouts`; `spurious_timeouts`: those that something sent before answers;
       `detected_timeouts`: those that the sender found spurious
-    - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
+    - `fast_rexmits`; `false_fast_rexmits`: those of a segment whose last copy was not lost;
       `undone_fast_rexmits`: those that the sender found spurious
     - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
       `drops_wired` those of the first that the wired link's queue dropped
@@ -605,7 +605,8 @@ def run_roaming(
     - `run`, `interval` (from 0), `node` (0 is the mobile one, then the residents in the order of
       their stations), `station` of the node (from 0), `from_ns`, `until_ns`
     - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
-    - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
+    - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`:
+      entries into recovery
     - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
       and because the node had left
     - `digest` of the run
@@ -1203,8 +1204,8 @@ def run_plans(
     the flow's name; `acked`, data segments newly acknowledged (without the SYN); `sent`; `rexmits`;
     `timeouts` and the `spurious_timeouts` among them, in which a transmission before the timeout
     caused the ACK of the segment; `fast_rexmits` and the `false_fast_rexmits` among them, of
-    segments that were not lost; data packets lost to a full queue, to a link that was down and to
-    the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
+    segments whose last copy was not lost; data packets lost to a full queue, to a link that was
+    down and to the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
     the discipline of a queue dropped before it was full, and marked instead; `node_sent`, segments
     that nodes on the path sent by themselves, and `node_kept`, segments and ACKs that they kept
     back; `reordered`, segments that arrived behind a higher one.

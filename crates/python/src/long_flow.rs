@@ -157,7 +157,7 @@ impl LongFlow {
 /// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
 /// - `timeouts`; `spurious_timeouts`: those that something sent before answers;
 ///   `detected_timeouts`: those that the sender found spurious
-/// - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
+/// - `fast_rexmits`; `false_fast_rexmits`: those of a segment whose last copy was not lost;
 ///   `undone_fast_rexmits`: those that the sender found spurious
 /// - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
 ///   `drops_wired` those of the first that the wired link's queue dropped

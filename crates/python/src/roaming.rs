@@ -204,7 +204,8 @@ impl Roaming {
 /// - `run`, `interval` (from 0), `node` (0 is the mobile one, then the residents in the order of
 ///   their stations), `station` of the node (from 0), `from_ns`, `until_ns`
 /// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
-/// - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
+/// - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`:
+///   entries into recovery
 /// - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
 ///   and because the node had left
 /// - `digest` of the run

@@ -93,7 +93,7 @@ pub struct HandoffRow {
     pub reordered: u32,
     /// Fast recoveries entered.
     pub fast_rexmits: u32,
-    /// Fast recoveries entered for a segment that was not lost.
+    /// Fast recoveries entered for a segment of which no copy was lost.
     pub false_fast_rexmits: u32,
     /// How late losses are detected: the longest time from the loss of a data segment to its next
     /// transmission. A loss before the handoff counts if the segment was retransmitted after it; a
