@@ -9,6 +9,7 @@ mod events;
 mod files;
 mod foreign;
 mod interrupt;
+mod lab_host;
 mod long_flow;
 mod policy;
 mod recording;
@@ -441,7 +442,7 @@ fn run_all(
 /// - `drops_data`: data packets lost, `drops_queue` to a full queue, `drops_break` to the break;
 ///   `drops_all`: ACKs too; `rexmits`; `sent_in_outage`: new segments sent between break and make
 /// - `reordered`: first transmissions that arrived behind a higher segment; `fast_rexmits`, and
-///   `false_fast_rexmits`: those of a segment that was not lost
+///   `false_fast_rexmits`: entries into recovery for a segment of which no copy was lost
 /// - `loss_wait_max_ns`, `loss_wait_mean_ns`: from a loss to the segment's next transmission;
 ///   `losses_timed_out`: losses detected by the timer
 /// - `cwnd`, `ssthresh`, `flight` (segments), `rto_ns`, `hiack`, `maxseq`, `dupacks`, `backoff` and

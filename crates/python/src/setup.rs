@@ -19,6 +19,7 @@ use crate::described::{flow_entries, path_changes};
 use crate::estimation::Probe;
 use crate::events::{cause_columns, keep, parted_entry, sender_entry, stall_entry, Events};
 use crate::interrupt::interruptible;
+use crate::lab_host::{emulate, send, serve};
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
@@ -36,53 +37,6 @@ use crate::{captures, refuse, trace_table, HandoffSweep};
 pub(crate) struct Setup {
     setup: midflight_study::Setup,
     failures: Failures,
-}
-
-#[cfg(target_os = "linux")]
-fn send(sender: &mut lab::OurSender, origin: Instant) -> Result<(), String> {
-    use std::io::Write;
-
-    let said = |error: std::io::Error| error.to_string();
-    let mut device = midflight_lab::Device::of_stdin(origin).map_err(said)?;
-    let turns = lab::drive(sender, &mut device)?;
-    let mut out = std::io::stdout();
-    out.write_all(&turns)
-        .and_then(|()| out.flush())
-        .map_err(said)
-}
-
-#[cfg(target_os = "linux")]
-fn emulate(
-    emulator: lab::Emulator,
-    devices: &[(u16, i32)],
-    stop: i32,
-    origin: Instant,
-) -> Result<Vec<u8>, String> {
-    let said = |error: midflight_lab::HostError| error.to_string();
-    let handed = midflight_lab::Handed::new(devices, stop).map_err(said)?;
-    midflight_lab::emulate(emulator, &handed, origin).map_err(said)
-}
-
-#[cfg(target_os = "linux")]
-fn serve(emulator: lab::Emulator, file: i32) -> Result<Vec<u8>, String> {
-    let said = |error: midflight_lab::HostError| error.to_string();
-    let driver = midflight_lab::Driver::new(file).map_err(said)?;
-    midflight_lab::serve(emulator, &driver).map_err(said)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn serve(_: lab::Emulator, _: i32) -> Result<Vec<u8>, String> {
-    Err("the lab is for Linux".into())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn emulate(_: lab::Emulator, _: &[(u16, i32)], _: i32, _: Instant) -> Result<Vec<u8>, String> {
-    Err("the lab is for Linux".into())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn send(_: &mut lab::OurSender, _: Instant) -> Result<(), String> {
-    Err("the lab is for Linux".into())
 }
 
 /// A question of the class `name`, made from keywords.
