@@ -101,7 +101,7 @@ fn a_note_of_a_timestamp_is_compared_field_by_field() {
     let note = |nanos: &str, busy: &str, info: &str, data: &str| {
         let text = format!(
             "{start}+0 recvmsg(4, {{msg_name(...)=..., msg_iov(1)=[{{...,0}}], msg_flags=MSG_ERRQUEUE, msg_control=[\
-             {{cmsg_level=SOL_SOCKET, cmsg_type=SCM_TIMESTAMPING, cmsg_data={{scm_sec=0,scm_nsec={nanos}}}}},\
+             {{cmsg_level=SOL_SOCKET, cmsg_type=SCM_TIMESTAMPING, cmsg_data={{scm_nsec={nanos}}}}},\
              {{cmsg_level=SOL_SOCKET, cmsg_type=SCM_TIMESTAMPING_OPT_STATS, cmsg_data={{TCP_NLA_BUSY={busy}}}}},\
              {{cmsg_level=CMSG_LEVEL_IP, cmsg_type=CMSG_TYPE_RECVERR, cmsg_data={{ee_errno=ENOMSG, \
              ee_origin=SO_EE_ORIGIN_TIMESTAMPING, ee_type=0, ee_code=0, ee_info={info}, ee_data={data}}}}}]}}, MSG_ERRQUEUE) = 0\n"
@@ -110,6 +110,8 @@ fn a_note_of_a_timestamp_is_compared_field_by_field() {
     };
     assert_eq!(note("200000000", "0", "SCM_TSTAMP_SND", "999"), None);
     assert_eq!(note("0", "...", "SCM_TSTAMP_SND", "999"), None);
+    let far = "0,scm_sec=9300000000";
+    assert_eq!(note(far, "0", "SCM_TSTAMP_SND", "999"), Some(11));
     for (nanos, busy, info, data) in [
         ("250000000", "0", "SCM_TSTAMP_SND", "999"),
         ("200000000", "9", "SCM_TSTAMP_SCHED", "999"),
