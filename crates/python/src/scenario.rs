@@ -184,8 +184,8 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// `timeouts` and the `spurious_timeouts` among them, in which a transmission before the timeout
 /// caused the ACK of the segment; `fast_rexmits` and the `false_fast_rexmits` among them, of
 /// segments whose last copy was not lost; data packets lost to a full queue, to a link that was
-/// down and to the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`,
-/// those that the discipline of a queue dropped before it was full, and marked instead;
+/// down and to the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and
+/// `marks`, those that the discipline of a queue dropped before it was full, and marked instead;
 /// `node_sent`, segments that nodes on the path sent by themselves, and `node_kept`, segments and
 /// ACKs that they kept back; `reordered`, segments that arrived behind a higher one.
 ///
