@@ -489,7 +489,7 @@ impl Runner<'_> {
                 let Some(value) = set.or_else(|| Some(default?.1)) else {
                     let what = format!("getsockopt with {option}");
                     let why = "known are SO_ERROR, SO_TYPE, IP_MTU, TCP_CONGESTION, TCP_NODELAY, TCP_CORK, TCP_INQ, SO_ZEROCOPY, \
-                         TCP_MAXSEG, TCP_USER_TIMEOUT, options with a fixed default and what was set; assertions tell of the sender";
+                         TCP_MAXSEG, TCP_USER_TIMEOUT, options with a fixed default, and options that were set; the state of the sender is for assertions (tcpi_...)";
                     return self.refuse(line, what, why);
                 };
                 value

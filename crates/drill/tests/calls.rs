@@ -1,18 +1,11 @@
 //! Segments of no connection, options that can be read before they are set, and the fields that calls change.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+mod common;
+
 use midflight_drill::{run_drill, DrillRequest};
 
-/// A connection that is accepted at 0.1 s, on seven lines.
-const OPENED: &str = "\
-0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
-+0 bind(3, ..., ...) = 0
-+0 listen(3, 1) = 0
-+0 < S 0:0(0) win 65535 <mss 1000,nop,wscale 7>
-+0 > S. 0:0(0) ack 1 <...>
-+.1 < . 1:1(0) ack 1 win 500
-+0 accept(3, ..., ...) = 4
-";
+use common::OPENED;
 
 /// None if the script passes, or the line and what was seen.
 fn failure(text: &str) -> Option<(u32, String)> {

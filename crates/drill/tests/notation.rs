@@ -1,19 +1,12 @@
 //! What a script may contain, how a failure is reported, and what is refused by file and line.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+mod common;
+
 use midflight_drill::{run_drill, DrillRequest, DrillRun};
 use midflight_units::Duration;
 
-/// A connection that is accepted at 0.1 s, on seven lines.
-const OPENED: &str = "\
-0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
-+0 bind(3, ..., ...) = 0
-+0 listen(3, 1) = 0
-+0 < S 0:0(0) win 65535 <mss 1000,nop,wscale 7>
-+0 > S. 0:0(0) ack 1 <...>
-+.1 < . 1:1(0) ack 1 win 500
-+0 accept(3, ..., ...) = 4
-";
+use common::OPENED;
 
 fn with(request: &DrillRequest, text: &str) -> Result<DrillRun, String> {
     let mut runs = run_drill(text, "x.pkt", request).map_err(|e| e.to_string())?;

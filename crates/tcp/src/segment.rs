@@ -385,6 +385,26 @@ impl Ack {
 }
 
 #[cfg(test)]
+impl Segment {
+    /// A full data segment without anything special.
+    pub(crate) fn full(seq: Seq, sent: Instant) -> Self {
+        Self {
+            seq,
+            bytes: 1500,
+            retransmission: false,
+            sent,
+            content: Content::Data,
+            push: false,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
+            echo_ms: 0,
+            offset: 0,
+            option: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

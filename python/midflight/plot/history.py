@@ -297,6 +297,7 @@ class History:
         why = self._where_and_why(self.lost)
         return self._time[self.lost], self._value[self.lost], why
 
+    @cached_property
     def at_queues(self) -> dict[str, tuple[Times, list[str]]]:
         """When packets are lost to a full queue ("full"), because the link is down ("broken") or on
         the radio ("radio"), dropped early by its discipline ("early"), or marked by it ("marked"),

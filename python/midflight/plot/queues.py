@@ -44,7 +44,7 @@ def _at_queue(
     found = []
     for flow, look in zip(run.flows, run.looks, strict=True):
         for draw, label in _AT_QUEUES.items():
-            at, where = flow.at_queues()[draw]
+            at, where = flow.at_queues[draw]
             time = at[[one in names for one in where]] / NS_PER_S
             time = time[inside(time, window)]
             if not len(time):

@@ -178,7 +178,7 @@ impl Recording {
         Some(format!("it has no rows {times}: {meaning}"))
     }
 
-    /// The same with remarks on a direction that can never send, and on values that are hardly meant.
+    /// The same with remarks on a direction that can never send, and on implausible values.
     fn with_doubts_noted(mut self) -> Self {
         for (way, name) in [(&self.down, "downlink"), (&self.up, "uplink")] {
             let most = |of: &Series| of.iter().map(|point| point.1).fold(0.0, f64::max);

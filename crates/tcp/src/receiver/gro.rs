@@ -191,17 +191,8 @@ mod tests {
     /// A full segment, sent at this millisecond.
     fn segment(seq: Seq, sent_ms: u64) -> Segment {
         Segment {
-            seq,
-            offset: 0,
-            bytes: 1500,
-            retransmission: false,
-            sent: at(sent_ms * 1000),
-            content: Content::Data,
-            push: false,
-            ecn: EcnCodepoint::NotCapable,
-            cwr: false,
             echo_ms: 7,
-            option: None,
+            ..Segment::full(seq, at(sent_ms * 1000))
         }
     }
 

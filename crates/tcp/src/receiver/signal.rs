@@ -288,26 +288,13 @@ mod tests {
 
     use super::*;
     use crate::config::profile;
-    use crate::segment::{Content, EcnCodepoint};
 
     fn at(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)
     }
 
     fn segment(ms: u64, seq: Seq) -> Segment {
-        Segment {
-            seq,
-            bytes: 1500,
-            retransmission: false,
-            sent: at(ms),
-            content: Content::Data,
-            push: false,
-            ecn: EcnCodepoint::NotCapable,
-            cwr: false,
-            echo_ms: 0,
-            offset: 0,
-            option: None,
-        }
+        Segment::full(seq, at(ms))
     }
 
     fn receiver(signal: &str) -> Receiver {
