@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 import midflight
-from browser import Browser, find_chromium
-from midflight import Change, Flow, Handoff, Link, MidflightError, Notice, Scenario
+from browser import Browser
+from midflight import Change, Flow, Handoff, Link, Notice, Scenario
 from midflight.cli import main
-from midflight.plot import page, plot_page
+from midflight.plot import page, page_data, plot_page
 from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
 from midflight.plot.history import History, histories
-from midflight.plot.page import packed
+from midflight.plot.page_data import packed
 from midflight.run_report import report_run
+from pages import Page, data_of, legend, opened_browser, series, unpacked
 
 SCHEMES = ("sack", "enhanced", "freeze")
 
@@ -43,19 +44,6 @@ def moving(**more: Any) -> Scenario:
     )
 
 
-def unpacked(text: str) -> list[int]:
-    """What `packed` packs."""
-    found, value, delta, shift = [], 0, 0, 0
-    for byte in base64.b64decode(text):
-        delta |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            value += (delta >> 1) ^ -(delta & 1)
-            found.append(value)
-            delta = shift = 0
-    return found
-
-
 def test_numbers_survive_packing() -> None:
     rng = np.random.Generator(np.random.PCG64(1))
     numbers = [0, 0, 1, -1, 63, 64, -64, -65, 2**31, -(2**31), 2**53, 5]
@@ -63,14 +51,6 @@ def test_numbers_survive_packing() -> None:
     many = rng.integers(-(2**40), 2**40, 10_000)
     assert unpacked(packed(many)) == many.tolist()
     assert packed(np.empty(0)) == ""
-
-
-def data_of(html: str) -> dict[str, Any]:
-    """The data that is embedded in a page."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
-    assert found
-    values: dict[str, Any] = json.loads(found[1])
-    return values
 
 
 def test_every_segment_has_its_fate(tmp_path: Path) -> None:
@@ -116,7 +96,7 @@ def test_copies_that_were_not_under_way_together_are_distinguished() -> None:
             texts: Any = SimpleNamespace(codes=lambda _: ([""], np.zeros(len(rows), np.uint8)))
             self._table = texts
 
-    found = page._fates(Log())
+    found = page_data._fates(Log())
     assert list(found["after"]) == [5, 2, 110, 40]
     # The copies sent at 20 and 100 were both under way until 130.
     assert list(found["unsure"]) == [2, 3]
@@ -154,29 +134,29 @@ def test_nothing_is_loaded_from_elsewhere(kind: str, tmp_path: Path) -> None:
     assert "Away &lt;/script&gt;&lt;b&gt;&amp; back" in html
 
 
-def series(packed_steps: list[str]) -> tuple[list[int], Any]:
-    """The times and values of a line of the page."""
-    times, values = packed_steps
-    return unpacked(times), np.frombuffer(base64.b64decode(values), "<f4")
-
-
 def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
     file = plot_page("bufferbloat", tmp_path / "a.html")
-    (run,) = data_of(file.read_text())["runs"]
+    data = data_of(file.read_text())
+    (run,) = data["runs"]
     trace = Scenario.read("bufferbloat").trace()
     came = trace.numpy("event") == "rcv"
-    time, value = series(run["throughput"])
-    bits = (value[:-1].astype(float) * np.diff(time)).sum() / 1e9 * 1e6
-    assert bits == pytest.approx(8 * trace.numpy("bytes")[came].sum(), rel=1e-4)
-    _, rate = series(run["rate"])
+    times, sizes = trace.numpy("time_ns")[came], trace.numpy("bytes")[came]
+    arrived = unpacked(run["bytes"])
+    assert (len(arrived) - 2) * data["unit"] < run["end"] <= (len(arrived) - 1) * data["unit"]
+    for place in (0, 1, 500, len(arrived) // 2):
+        assert arrived[place] == sizes[times < place * data["unit"]].sum()
+    assert arrived[-1] == sizes.sum()
+    (path,) = data["paths"]
+    _, rate = series(path["rate"])
     assert set(np.round(rate)) == {50, 6}
-    links, _ = Scenario.read("bufferbloat").plan().setup(0).samples()
-    # Both links have a queue for a while, and the page takes longer intervals.
-    greatest = [
-        links.numpy("most")[links.numpy("link") == name].max() for name in set(links.column("link"))
-    ]
-    _, most = series(run["queueMost"])
-    assert max(greatest) <= most.max() <= sum(greatest)
+    setup = Scenario.read("bufferbloat").plan().setup(0)
+    links, _ = setup.samples()
+    # Both links have a queue for a while.
+    assert [one["label"] for one in data["queues"]] == ["queue of lte", "queue of hsdpa"]
+    for one, link in zip(data["queues"], setup.access_links, strict=True):
+        here = (links.numpy("number") == link["down"]) & (links.numpy("time_ns") <= run["end"])
+        for name in ("packets", "most"):
+            assert np.array_equal(series(one[name])[1], links.numpy(name)[here])
     assert run["every"] == 1
 
 
@@ -184,25 +164,38 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     whole = plot_page("wifi-to-lte", tmp_path / "whole.html").read_text()
     assert "To stay small" not in whole
     (all_of_it,) = data_of(whole)["runs"]
-    monkeypatch.setattr(page, "MOST_CHARACTERS", 36_000)
-    monkeypatch.setattr(page, "_LEAST_STEPS", 200)
+    monkeypatch.setattr(page, "MOST_CHARACTERS", 155_000)
+    monkeypatch.setattr(page_data, "_LEAST_STEPS", 200)
     thin = plot_page("wifi-to-lte", tmp_path / "thin.html").read_text()
     (run,) = data_of(thin)["runs"]
     assert run["every"] > 1
     named = {2: "second", 3: "third"}.get(run["every"], f"{run['every']}th")
-    assert f"every {named} new segment and ACK" in thin
+    assert f"and elsewhere every {named} new segment and ACK" in thin
     assert len(unpacked(run["sent"])) < len(unpacked(all_of_it["sent"]))
-    assert len(json.dumps(data_of(thin), separators=(",", ":"))) <= 36_000
+    assert len(json.dumps(data_of(thin), separators=(",", ":"))) <= 155_000
     # All losses and retransmissions are there, with their fate.
     for kind in (1, 2):
         assert unpacked(run["kind"]).count(kind) == unpacked(all_of_it["kind"]).count(kind)
     lost = {run["ends"].index(one) for one in run["ends"] if one.startswith("lost ")}
     how = [one for one in unpacked(run["how"]) if one in lost]
     assert len(how) == len([one for one in unpacked(all_of_it["how"]) if one in lost]) >= 60
+    # Near the handoff, timeouts and fast retransmits all packets are there, and all of cwnd.
+    (history,) = histories("wifi-to-lte")
+    assert len(run["near"]) >= 2
+    times = {name: np.array(unpacked(all_of_it[name])) for name in ("sent", "ack")}
+    times["cwnd"] = np.array(series(all_of_it["cwnd"])[0])
+    kept = {name: unpacked(run[name]) for name in ("sent", "ack")} | {
+        "cwnd": series(run["cwnd"])[0]
+    }
+    for begin, end in run["near"]:
+        for name, all_times in times.items():
+            inside = (all_times >= begin) & (all_times <= end)
+            assert sorted({*all_times[inside].tolist()} - {*kept[name]}) == []
+    for at in (*history.times("break", "rto"), history.times("make")[-1]):
+        assert any(begin < at < end for begin, end in run["near"])
     # Lines keep their greatest values.
     for name in ("cwnd", "rtt"):
         assert series(run[name])[1].max() == series(all_of_it[name])[1].max()
-    (history,) = histories("wifi-to-lte")
     assert series(run["flight"])[1].max() == history.flight.value.max()
     assert unpacked(run["acked"])[-1] == history.values("ack")[-1]
 
@@ -219,7 +212,7 @@ def test_a_gigabyte_is_a_page_of_less_than_five_megabytes(tmp_path: Path) -> Non
         handoffs=[Handoff(at="300 s", to="cell", gap="60 s")],
         end="1200 s",
     )
-    file = plot_page(long, tmp_path / "long.html")
+    file = plot_page(long, tmp_path / "long.html", flow="video")
     assert long.run().flows.column("acked")[0] * 1448 > 1e9
     assert file.stat().st_size < 5_000_000
     (run,) = data_of(file.read_text())["runs"]
@@ -227,74 +220,9 @@ def test_a_gigabyte_is_a_page_of_less_than_five_megabytes(tmp_path: Path) -> Non
     assert len(run["stalls"]) >= 1
 
 
-def test_a_page_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "MOST_EVENTS", 100)
-    with pytest.raises(MidflightError, match=r"events are too many for a page, which holds 100;"):
-        page.page_html(moving())
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    found = Browser(program)
-    yield found
-    found.close()
-
-
-class Page:
-    """The page of a scenario in a browser."""
-
-    def __init__(self, browser: Browser, file: Path) -> None:
-        self.browser = browser
-        browser.requests.clear()
-        browser.complaints.clear()
-        browser.dark(False)
-        browser.open(file)
-        self.left, self.top = self.run(
-            "(r => [r.left, r.top])(document.getElementById('graph').getBoundingClientRect())"
-        )
-
-    def run(self, expression: str) -> Any:
-        return self.browser.run(expression)
-
-    def view(self) -> dict[str, float]:
-        found: dict[str, float] = self.run("midflight.view()")
-        return found
-
-    def drawn(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.run("(midflight.draw(), midflight.drawn())")
-        return found
-
-    def point(self, run: int, kind: str, place: int) -> tuple[float, float]:
-        x, y = self.run(f"midflight.point({run}, '{kind}', {place})")
-        return self.left + x, self.top + y
-
-    def under(self, x: float, y: float) -> list[float]:
-        """The time and the segment at a place in the window."""
-        x, y = x - self.left, y - self.top
-        found: list[float] = self.run(
-            f"(({{t0, t1, s0, s1}}, a) => [t0 + ({x} - a.left) / a.w * (t1 - t0),"
-            f" s1 - ({y} - a.top) / a.h1 * (s1 - s0)])(midflight.view(), midflight.area)"
-        )
-        return found
-
-    def hover(self, run: int, kind: str, place: int) -> list[str]:
-        self.browser.mouse("Moved", *self.point(run, kind, place))
-        found: list[str] = self.run("midflight.picked()")
-        assert self.run("!document.getElementById('tip').hidden")
-        tip = self.run("document.getElementById('tip').textContent")
-        assert all(one in tip for one in found)
-        return found
-
-    def click(self, selector: str) -> None:
-        x, y = self.run(
-            f"(r => [r.x + r.width / 2, r.y + r.height / 2])"
-            f"(document.querySelector('{selector}').getBoundingClientRect())"
-        )
-        for kind in ("Pressed", "Released"):
-            self.browser.mouse(kind, x, y, button="left", clickCount=1)
+    yield from opened_browser()
 
 
 @pytest.fixture(scope="module")
@@ -330,7 +258,7 @@ def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
         for instant in (10_000_000, 150_000_000, 400_000_000, 1_500_000_000):
             assert opened.run(f"midflight.flightAt({number}, {instant})") == one.flight.at(instant)
     drawn = opened.drawn()
-    assert set(drawn) == {*SCHEMES, "moments", "outages"}
+    assert set(drawn) == {*SCHEMES, "below", "moments", "outages"}
     assert sorted(drawn["moments"]) == ["notice", "to lte", "wifi lost"]
     assert drawn["sack"]["segments"] == len(runs[0].rows("send"))
     assert drawn["sack"]["retransmissions"] == len(runs[0].rows("rexmit"))
@@ -342,10 +270,10 @@ def test_schemes_are_toggled(opened: Page) -> None:
     assert opened.run(pressed) == ["true"] * 3
     opened.click("#runs button:nth-child(2)")
     assert opened.run(pressed) == ["true", "false", "true"]
-    assert set(opened.drawn()) == {"sack", "freeze", "moments", "outages"}
+    assert set(opened.drawn()) == {"sack", "freeze", "below", "moments", "outages"}
     assert opened.run("document.getElementById('status').textContent") == "enhanced is hidden."
     opened.click("#runs button:nth-child(2)")
-    assert set(opened.drawn()) == {*SCHEMES, "moments", "outages"}
+    assert set(opened.drawn()) == {*SCHEMES, "below", "moments", "outages"}
 
 
 def test_zoom_move_and_reset(opened: Page) -> None:
@@ -511,14 +439,6 @@ def test_keys_do_what_the_mouse_does(opened: Page) -> None:
     assert opened.run("midflight.picked()") is None
 
 
-def legend(page: Page) -> list[str]:
-    """The rows of the legend."""
-    rows: list[str] = page.run(
-        "[...document.querySelectorAll('#marks > div')].map(row => row.textContent)"
-    )
-    return rows
-
-
 def test_the_legend_has_a_picture_of_each_mark(opened: Page) -> None:
     above, below = legend(opened)
     for mark in ("segment sent", "sent again", "ACK", "lost", "link in use", "no link", "notice"):
@@ -566,7 +486,7 @@ def test_applications_have_a_panel(
         ((begin, end),) = stalls_of(one)
         assert page.run(f"{run}.stalls") == [[round(begin * 1e9), round(end * 1e9)]]
         found = page.hover(0, "stall", 0)
-        assert found[0] == "Playback stands still (sack)"
+        assert found[0] == "Playback stands still (video)"
         assert found[2] == f"for {end - begin:.6f} s"
     elif panel == "frames":
         frames = frames_of(one)
@@ -585,7 +505,7 @@ def test_applications_have_a_panel(
         assert page.run(f"[...{run}.objects.number]") == numbers.tolist()
         assert page.run(f"[...{run}.objects.end]") == np.round(ends * 1e9).tolist()
         found = page.hover(0, "object", 3)
-        assert found[0] == "Object 3 of the page (sack)"
+        assert found[0] == "Object 3 of the page (page)"
         assert found[2] == f"read {ends[3]:.6f} s, after {ends[3] - begins[3]:.6f} s"
     for other in ("window", "timer", "throughput", "queue", panel):
         page.click(f"[data-below={other}]")
@@ -601,6 +521,28 @@ def test_an_object_that_was_not_read_says_so(browser: Browser, tmp_path: Path) -
     assert page.hover(0, "object", len(ends) - 1)[2] == "not read"
     assert "not read" in legend(page)[1]
     assert browser.complaints == []
+
+
+@pytest.mark.parametrize("panel", ["window", "pipe", "timer", "throughput", "queue"])
+def test_axes_are_logarithmic_or_linear(opened: Page, panel: str) -> None:
+    opened.click(f"[data-below={panel}]")
+    pressed = "document.getElementById('log').ariaPressed === 'true'"
+    for key in (None, "l"):
+        before = opened.drawn()["below"]
+        assert opened.run(pressed) == before["isLog"]
+        if key is None:
+            opened.click("#log")
+        else:
+            opened.run("document.getElementById('graph').focus()")
+            opened.browser.press(key)
+        after = opened.drawn()["below"]
+        assert after["isLog"] != before["isLog"]
+        assert opened.run(pressed) == after["isLog"]
+        assert (after["low"] > 0) == after["isLog"]
+    # What is chosen for one panel is not chosen for others.
+    other = "pipe" if panel != "pipe" else "window"
+    opened.click(f"[data-below={other}]")
+    assert opened.drawn()["below"]["isLog"] is False
 
 
 def colours(page: Page) -> Any:

@@ -141,8 +141,6 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
     ):
         assert main([*words, *more]) == 2
         assert said in capsys.readouterr().err
-    page = ["plot", "wifi-to-lte", "--axis", "handoffs.0.gap=0.5s,2s"]
-    assert main([*page, "--out", str(tmp_path / "x.html")]) == 2
 
 
 def test_two_stacks_share_a_figure() -> None:

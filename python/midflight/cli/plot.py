@@ -86,7 +86,7 @@ def plot(
         typer.Option(
             "--axis",
             metavar="KEY=VALUES",
-            help="A run for each of these values, in one figure, as in midflight sweep: "
+            help="A run for each of these values, in one figure or page, as in midflight sweep: "
             "flows.download.stack=midflight,quinn. May be repeated.",
         ),
     ] = None,
@@ -95,7 +95,8 @@ def plot(
         typer.Option(
             "--flow",
             metavar="NAME",
-            help="The flow; for panels over time it may be repeated.  [default: the first, or all]",
+            help="The flow; for panels over time and a page it may be repeated.  [default: the "
+            "first, or all]",
         ),
     ] = None,
     run: Annotated[
@@ -229,7 +230,8 @@ def plot(
 
     A scenario is drawn with segments, ACKs and losses over time, the window, and the timer, with
     handoffs marked; as a figure or, with a name in .html, as an interactive page that needs no
-    network. A folder of results is drawn with median and quartiles of a measurement.
+    network and shows all flows. A folder of results is drawn with median and quartiles of a
+    measurement.
 
     \b
     Examples:
@@ -237,6 +239,7 @@ def plot(
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --from "0.2 s" --out both.pdf
       midflight plot wifi-to-lte --kind throughput,queue,delay --out over-time.png --csv drawn.csv
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --out both.html
+      midflight plot household --out household.html
       midflight plot --study daniel-kojo-2008 --figure 8 --out figure-8.html
       midflight plot --out starts.png startup --link "50 Mbit/s, 15 ms" --scheme sack --scheme vho
       midflight plot results --x handoffs.0.at --y duration_ns --by flows.download.scheme \\
@@ -348,18 +351,17 @@ def plot(
         raise UserError(f"--interval is for panels over time: --kind {', '.join(OVER_TIME)}")
     if yscale is not None:
         check_yscale(yscale, kinds)
-    if not (over_time or is_cdf) and len(flows) > 1:
-        what = "a page" if suffix == PAGE else f"a figure of the kind {kinds[0]}"
+    if not (over_time or is_cdf or suffix == PAGE) and len(flows) > 1:
         raise UserError(
-            f"{what} is of one flow, not of {len(flows)} ({', '.join(flows)}); give one --flow, or "
-            "--kind throughput or another panel over time"
+            f"a figure of the kind {kinds[0]} is of one flow, not of {len(flows)} "
+            f"({', '.join(flows)}); give one --flow, or --kind throughput or another panel over "
+            "time"
         )
     first_flow = next(iter(flows), None)
     all_sets = with_shorthands(sets, profile)
     shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
+    titled = shown_run
     if axes:
-        if suffix == PAGE:
-            raise UserError("a page shows one run of a flow, and --axis is for figures")
         asked = (source, policies, (study, figure, job))
         shown_run = runs_of_axes(axes, all_sets, *asked)
     elif study is None and not is_question:
@@ -385,13 +387,16 @@ def plot(
         own = [*(word for pair in given for word in pair), "--out", out]
         # Options after the name of a question belong to the question.
         words = ["midflight", "plot", *([*own, *named] if is_question else [*named, *own])]
-        html = page_html(
-            shown_run,
-            flow=first_flow,
-            view=(from_s, until_s, shown),
-            command=shlex.join(words),
-            **how,
-        )
+        with watching() as progress:
+            html = page_html(
+                shown_run,
+                flows=flows,
+                view=(from_s, until_s, shown),
+                command=shlex.join(words),
+                titled=titled,
+                progress=progress,
+                **how,
+            )
         with open_result(Path(out)) as file:
             file.write(html)
     else:

@@ -50,8 +50,10 @@ __all__ = [
     "delay_of",
     "list_kinds",
     "longest",
+    "name_lines",
     "nice",
     "panels_of",
+    "rate_in_use",
     "watch",
     "watched_runs",
 ]
@@ -113,7 +115,16 @@ def watch(
     kinds = list_kinds(kinds)
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
     found = list(watched_runs(source, flows=flows, progress=progress, **how))
-    lines = sum(len(one.flows) for one in found)
+    name_lines(found)
+    return found
+
+
+def name_lines(runs: Sequence[WatchedRun]) -> None:
+    """Give each flow of each run the name and the look of its line.
+
+    Raises `MidflightError` for more lines than a reader can distinguish.
+    """
+    lines = sum(len(one.flows) for one in runs)
     if lines > len(SERIES):
         accepted = f"1 to {len(SERIES)}"
         raise refusal(
@@ -122,22 +133,21 @@ def watch(
             value=lines,
             accepted=accepted,
         )
-    for one in found:
+    for one in runs:
         several = len(one.flows) > 1
         # A sender that few flows have is named.
         usual = Counter(history.label for history in one.flows).most_common(1)[0][0]
         labels = []
         for history, way in zip(one.flows, one.directions, strict=True):
             words = [history.flow] if several else []
-            if len(found) > 1 or not several or history.label != usual:
+            if len(runs) > 1 or not several or history.label != usual:
                 words += [history.label]
             other = f" ({way})" if way != one.directions[0] else ""
             labels.append(", ".join(words) + other)
         one.labels = labels
-    looks = iter(looks_of([label for one in found for label in one.labels]))
-    for one in found:
+    looks = iter(looks_of([label for one in runs for label in one.labels]))
+    for one in runs:
         one.looks = [next(looks) for _ in one.labels]
-    return found
 
 
 def list_kinds(kinds: str | Sequence[str]) -> list[str]:
@@ -286,7 +296,7 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
         trips.append(flow.values("rtt_sample")[seen])
     trip = max((float(np.median(one)) for one in trips if len(one)), default=0.0)
     usual = nice(max(shown / INTERVALS, min(trip, shown / _LEAST_INTERVALS)))
-    rate = _rate(run, window)
+    rate = rate_in_use(run, window)
     sampled = run.sampled(next(iter(run.access.values())), "time_ns")
     between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
     at = _corners(rate.time_s, rate.value, 1.5 * between)
@@ -378,7 +388,7 @@ def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: flo
 
 
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    curves = [_rate(longest(runs), window)]
+    curves = [rate_in_use(longest(runs), window)]
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -408,7 +418,7 @@ def _edges(window: tuple[float, float], interval: float, end_s: float) -> Values
     return np.append(edges, end) if len(edges) and end > edges[-1] else edges
 
 
-def _rate(run: WatchedRun, window: tuple[float, float]) -> Curve:
+def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
     """The rate of the link in use, in Mbit/s."""
     times: list[Values] = []
     values: list[Values] = []

@@ -9,12 +9,13 @@ const S = 1e9;
 
 const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 
+// A run is a flow in a run of the simulator, which has a button and a colour; flows of one run share its path.
+const paths = data.paths.map(raw => ({ rate: steps(raw.rate), moments: raw.moments, outages: raw.outages }));
 const runs = data.runs.map((raw, number) => {
-  const run = { number, label: raw.label, end: raw.end, shown: true, ends: raw.ends, said: raw.said, ackSaid: raw.ackSaid,
-    ackLost: raw.ackLost, notes: raw.notes, orders: raw.orders, moments: raw.moments, outages: raw.outages };
-  for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked"]) run[key] = unpack(raw[key]);
-  for (const key of ["cwnd", "ssthresh", "rto", "rtt", "throughput", "rate", "queue", "queueMost"]) run[key] = steps(raw[key]);
-  run.every = raw.every;
+  const path = paths[raw.path], { moments, outages } = path, { label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders } = raw;
+  const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };
+  for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes"]) run[key] = unpack(raw[key]);
+  for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);
   run.stalls = raw.stalls || [];
   if (raw.frames) {
@@ -40,7 +41,16 @@ const runs = data.runs.map((raw, number) => {
   run.timeouts = run.notes.filter(n => n[1] === "rto");
   return run;
 });
+const queues = data.queues.map(({ path, line, label, look, packets, most }) => {
+  const run = line === null ? null : runs.filter(one => one.path === paths[path])[line];
+  return { path: paths[path], run, label, look, packets: steps(packets), most: steps(most) };
+});
 const shown = () => runs.filter(run => run.shown);
+/** The flow whose packets are drawn, of all runs that are shown. */
+let flow = runs[0].flow;
+const flows = [...new Set(runs.map(run => run.flow))];
+const isChosen = run => run.flow === flow;
+const chosen = () => shown().filter(isChosen);
 
 /** What happens to the path in any run that is shown; the same thing once. */
 function moments() {
@@ -53,15 +63,14 @@ function moments() {
 
 // ---- looks ----------------------------------------------------------------------------------
 
-const LIGHT = ["#08417a", "#c96a00", "#1f7a5c", "#7a3d91", "#5c4a1e", "#a3262a", "#2a7f9e", "#4a5560"];
-const DARK = ["#7db4ee", "#f3a545", "#64c9a2", "#cf9be6", "#d2bd85", "#f0898c", "#7fd3ee", "#b9c4cf"];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let css = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ["ink", "soft", "line", "grid", "back", "gap"]) css[name] = style.getPropertyValue(`--${name}`).trim();
 }
-const colour = run => (dark.matches ? DARK : LIGHT)[run.number % LIGHT.length];
+const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
+const colour = run => colourOf(run.look);
 const shape = run => Shapes.ofSchemes[run.number % Shapes.ofSchemes.length];
 
 /** Adds a shape around a point to the path. */
@@ -71,11 +80,22 @@ const { icon } = Shapes;
 // ---- view -----------------------------------------------------------------------------------
 
 const last = Math.max(1, ...runs.map(run => run.end));
-const most = Math.max(1, ...runs.map(run => run.segment.reduce((a, b) => Math.max(a, b), 0)));
-const whole = { t0: -.01 * last, t1: 1.01 * last, s0: -.03 * most - 1, s1: 1.03 * most + 1 };
+const whole = { t0: -.01 * last, t1: 1.01 * last, s0: 0, s1: 1 };
+let most = 1;
+/** Makes room for the segments of the chosen flow. */
+function measure() {
+  most = Math.max(1, ...runs.filter(isChosen).map(run => run.segment.reduce((a, b) => Math.max(a, b), 0)));
+  whole.s0 = -.03 * most - 1; whole.s1 = 1.03 * most + 1;
+}
+measure();
 const view = { ...whole };
+const KINDS = { ...Lines.KINDS, ...Panels.KINDS };
+// The share of the height that the upper panel has.
+const SHARE = .54;
 // A flow with an application shows that first.
-let below = Object.keys(Panels.KINDS).find(kind => runs.some(Panels.KINDS[kind].has)) || "window";
+let below = Object.keys(Panels.KINDS).find(kind => runs.some(KINDS[kind].has)) || "window";
+// Whether the axis of a panel is logarithmic, where the reader has chosen.
+const scales = {};
 let boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
 // Where the panels are, in CSS pixels.
 const area = { left: 64, right: 14, top: 34, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
@@ -106,7 +126,7 @@ function reset() { look(whole.t0, whole.t1, whole.s0, whole.s1); }
 /** Fits the axis of segments to what is shown of the time. */
 function fit() {
   let low = Infinity, high = -Infinity;
-  for (const run of shown()) {
+  for (const run of chosen()) {
     for (const [times, values] of [[run.sent, run.segment], [run.ack, run.acked]]) {
       for (let i = lower(times, view.t0), end = upper(times, view.t1); i < end; i++) {
         low = Math.min(low, values[i]); high = Math.max(high, values[i]);
@@ -136,13 +156,15 @@ function handoff(forward) {
 function later() { if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; draw(); }); }
 
 function resize() {
+  // The graph has what the heading leaves of the window.
+  canvas.style.height = `${Math.max(420, innerHeight - canvas.getBoundingClientRect().top - scrollY - 34)}px`;
   const ratio = devicePixelRatio || 1, { width, height } = canvas.getBoundingClientRect();
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   Object.assign(area, { width, height, left: 34 + 7 * Math.max(4, String(Math.round(most)).length) });
   area.w = Math.max(10, width - area.left - area.right);
   const room = Math.max(40, height - area.top - area.gap - area.bottom);
-  area.h1 = Math.round(room * (Panels.KINDS[below] ? Panels.SHARE : .68)); area.h2 = room - area.h1;
+  area.h1 = Math.round(room * SHARE); area.h2 = room - area.h1;
   area.y2 = area.top + area.h1 + area.gap;
   later();
 }
@@ -157,20 +179,24 @@ function ticks(low, high, count) {
 }
 const digits = step => Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9)));
 
-/** Ones and threes of each power of ten in a range. */
+/** Round numbers for a logarithmic axis: ones of each power of ten in a range, or more of them where there are few powers. */
 function powers(low, high) {
-  const found = [];
-  for (let k = Math.floor(Math.log10(low)); 10 ** k <= high; k++) {
-    for (const factor of [1, 3]) if (factor * 10 ** k >= low && factor * 10 ** k <= high) found.push(+(factor * 10 ** k).toPrecision(1));
+  for (const factors of [[1], [1, 3], [1, 2, 5]]) {
+    const found = [];
+    for (let k = Math.floor(Math.log10(low)); 10 ** k <= high; k++) {
+      for (const factor of factors) found.push(+(factor * 10 ** k).toPrecision(1));
+    }
+    const seen = found.filter(value => value >= low && value <= high);
+    if (seen.length > 3) return seen;
   }
-  return [found, 0];
+  return ticks(low, high, 6)[0].map(value => +value.toPrecision(3));
 }
 
 /** What is counted: its axis has no fractions. */
 const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
 function frame(y, height, low, high, title, yOf, isLog) {
   g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
-  const [found, step] = isLog ? powers(low, high) : ticks(low, high, height / 42);
+  const [found, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / 42);
   g.beginPath();
   for (const value of found) {
     const at = Math.round(yOf(value)) + .5;
@@ -230,7 +256,7 @@ function packets(run) {
   const range = times => [lower(times, view.t0), upper(times, view.t1)];
   const [a, b] = range(run.sent), many = b - a > 2500, of = colour(run);
   // Runs that do the same cover each other: the first ones are a little larger.
-  const whole = 1.15 - .15 * Math.min(3, shown().indexOf(run)), r = whole * (many ? 1.5 : b - a > 700 ? 2.2 : 3.1);
+  const whole = 1.15 - .15 * Math.min(3, chosen().indexOf(run)), r = whole * (many ? 1.5 : b - a > 700 ? 2.2 : 3.1);
   const count = drawn[run.label] = { segments: 0, retransmissions: 0, acks: 0, lost: 0 };
   g.strokeStyle = of; g.lineWidth = 1; g.globalAlpha = .55;
   g.beginPath();
@@ -272,7 +298,7 @@ let named = [];
 function names() {
   named = [];
   g.textAlign = "left"; g.textBaseline = "middle"; g.lineWidth = 1;
-  for (const run of shown()) {
+  for (const run of chosen()) {
     const notes = run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1);
     if (notes.length > 16) continue;
     g.fillStyle = g.strokeStyle = colour(run);
@@ -294,113 +320,45 @@ function nameAt(x, y, text) {
   }
 }
 
-/** A step line; of many steps in a pixel the least and the greatest. */
-function line(series, end, yOf, dash, width) {
-  const from = Math.max(0, upper(series.t, view.t0) - 1), to = upper(series.t, view.t1);
-  if (to <= from) return;
-  g.setLineDash(dash); g.lineWidth = width;
-  g.beginPath();
-  let pixel = -Infinity, low = 0, high = 0, y = yOf(series.v[from]);
-  g.moveTo(X(Math.max(series.t[from], view.t0)), y);
-  const close = () => { if (low !== high) { g.lineTo(pixel, low); g.lineTo(pixel, high); g.lineTo(pixel, y); } };
-  const thin = to - from > 3 * area.w;
-  for (let i = from + 1; i < to; i++) {
-    const x = X(series.t[i]), next = yOf(series.v[i]);
-    if (!thin) { g.lineTo(x, y); g.lineTo(x, next); y = next; continue; }
-    if (Math.floor(x) !== pixel) {
-      close();
-      pixel = Math.floor(x); g.lineTo(pixel, y); low = high = next; g.lineTo(pixel, next);
-    }
-    low = Math.min(low, next); high = Math.max(high, next); y = next;
-  }
-  close();
-  g.lineTo(X(Math.min(view.t1, Math.max(series.t[series.t.length - 1], end))), y);
-  g.stroke();
-  g.setLineDash([]);
-}
-
-/** The least and the greatest of some series in the time shown. */
-function reach(names) {
-  let low = Infinity, high = 0;
-  for (const run of shown()) {
-    for (const { t, v } of names.map(name => run[name])) {
-      for (let i = Math.max(0, upper(t, view.t0) - 1), end = upper(t, view.t1); i < end; i++) {
-        low = Math.min(low, v[i]); high = Math.max(high, v[i]);
-      }
+/** Where all packets of a thinned run are there. */
+function nearBars() {
+  g.fillStyle = css.soft;
+  for (const run of chosen()) {
+    for (const [from, to] of run.near) {
+      if (to > view.t0 && from < view.t1) g.fillRect(X(from), area.top + area.h1 - 3, Math.max(1, X(to) - X(from)), 3);
     }
   }
-  return [low, high];
 }
 
-/** What the panel below may show: the series that its axis is to hold, and the title and least end of the axis. */
-const BELOW = {
-  window: { holds: ["cwnd", "flight"], title: "segments", least: 4 },
-  timer: { holds: ["rto", "rtt"], title: "seconds", least: .01 },
-  throughput: { holds: ["throughput"], title: "Mbit/s", least: .1 },
-  queue: { holds: ["queueMost"], title: "packets", least: 4 },
-};
+/** What panels below need of the page. */
+const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colourOf, queues, unit: data.unit, nice: Data.nice, means: Data.means,
+  get css() { return css; }, yOf: () => 0, place: run => withIt().indexOf(run) };
+/** The runs shown that have what the panel below is about. */
+const withIt = () => shown().filter(KINDS[below].has);
 
-/** What panels of applications need of the page. */
-const passed = { g, X, area, view, lower, upper, trace, shape, get css() { return css; }, yOf: () => 0, place: run => withIt().indexOf(run) };
-/** The runs shown whose application the panel below is about. */
-const withIt = () => shown().filter(Panels.KINDS[below].has);
-
-function applicationPanel() {
-  const kind = Panels.KINDS[below], those = withIt();
-  if (!those.length) return;
-  const { title, low, high, isLog, down } = kind.axis(passed, those);
-  const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => (value - low) / (high - low);
-  const yOf = passed.yOf = value => area.y2 + area.h2 * (down ? share(value) : 1 - share(value));
-  // The number of an object stands beside the middle of its bar.
-  frame(area.y2, area.h2, low, high, title, down ? value => yOf(value + .5) : yOf, isLog);
-  clipped(area.y2 - 1, area.h2 + 2, () => those.forEach((run, place) => {
-    g.strokeStyle = g.fillStyle = colour(run);
-    kind.draw(passed, run, yOf, place, those.length);
-  }));
+/** The axis of the panel below for some runs: what it says of itself, its ends, and whether it is logarithmic. */
+function axisOf(those) {
+  const kind = KINDS[below], axis = kind.axis(passed, those);
+  const isLog = Boolean(kind.log) && axis.least > 0 && axis.least < Infinity && (scales[below] ?? Boolean(axis.isLog));
+  return { ...axis, isLog, low: isLog ? axis.least / 1.4 : 0, high: (isLog ? 1.6 : 1.1) * axis.most };
 }
 
 function lowerPanel() {
-  if (Panels.KINDS[below]) { applicationPanel(); return orders(); }
-  const panel = BELOW[below], [least, most] = reach(panel.holds);
-  // RTT samples are a small part of most timeouts.
-  const isLog = below === "timer" && least > 0 && most > 12 * least;
-  const low = isLog ? least / 1.4 : 0, high = isLog ? most * 1.6 : 1.1 * Math.max(panel.least, most);
-  const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
-  const yOf = value => area.y2 + area.h2 * (1 - share(value));
-  frame(area.y2, area.h2, low, high, panel.title, yOf, isLog);
-  clipped(area.y2 - 1, area.h2 + 2, () => {
-    for (const run of shown()) {
+  const kind = KINDS[below], those = withIt();
+  if (those.length) {
+    const { title, low, high, isLog, down } = axisOf(those);
+    const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
+    const yOf = passed.yOf = value => area.y2 + area.h2 * (down ? share(value) : 1 - share(value));
+    // The number of an object stands beside the middle of its bar.
+    frame(area.y2, area.h2, low, high, title, down ? value => yOf(value + .5) : yOf, isLog);
+    const isAlone = new Set(those.map(run => run.path)).size === 1;
+    clipped(area.y2 - 1, area.h2 + 2, () => those.forEach((run, place) => {
       g.strokeStyle = g.fillStyle = colour(run);
-      if (below === "window") {
-        g.globalAlpha = .5; line(run.flight, run.end, yOf, [1.5, 2], 1.2);
-        g.globalAlpha = 1; line(run.ssthresh, run.end, yOf, [7, 4], 1.2); line(run.cwnd, run.end, yOf, [], 1.7);
-        continue;
-      }
-      if (below === "throughput") {
-        g.globalAlpha = .5; line(run.rate, run.end, yOf, [7, 4], 1.2);
-        g.globalAlpha = 1; line(run.throughput, run.end, yOf, [], 1.7);
-        continue;
-      }
-      if (below === "queue") {
-        g.globalAlpha = .5; line(run.queueMost, run.end, yOf, [1.5, 2], 1.2);
-        g.globalAlpha = 1; line(run.queue, run.end, yOf, [], 1.7);
-        continue;
-      }
-      line(run.rto, run.end, yOf, [], 1.7);
-      g.beginPath();
-      const from = lower(run.rtt.t, view.t0), to = upper(run.rtt.t, view.t1);
-      let lastX = -1, lastY = -1;
-      for (let i = from; i < to; i++) {
-        const x = Math.round(X(run.rtt.t[i])), y = Math.round(yOf(run.rtt.v[i]));
-        if (x === lastX && y === lastY) continue;
-        trace(shape(run), lastX = x, lastY = y, 1.6);
-      }
-      g.fill();
-      g.fillStyle = css.back; g.lineWidth = 1.5; g.beginPath();
-      for (const [time] of run.timeouts) if (time >= view.t0 && time <= view.t1) trace("down", X(time), yOf(at(run.rto, time - 1)), 4);
-      g.fill(); g.stroke();
-    }
-  });
+      kind.draw(passed, run, yOf, those.findIndex(one => one.path === run.path) === place, isAlone, place, those.length);
+    }));
+    pressed($("log"), isLog);
+    drawn.below = { title, isLog, low, high };
+  }
   orders();
 }
 function orders() {
@@ -421,6 +379,16 @@ function outages(band) {
   for (const [a, b] of parts) for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) Shapes.hatch(g, a, y, b - a, h);
 }
 
+/** So many handoffs and changes are marked one by one. */
+const MOST_MARKS = 60;
+/** Marks a time with more handoffs and changes. */
+function manyMoments(makes) {
+  const from = X(makes[0].time), to = X(makes[makes.length - 1].time), words = `${makes.length} handoffs or changes: zoom in to see them`;
+  g.fillStyle = css.soft; g.fillRect(from, area.top - 2, to - from, 2);
+  g.fillStyle = css.ink; g.textAlign = "center"; g.textBaseline = "bottom"; g.fillText(words, (from + to) / 2, area.top - 4);
+  drawn.moments.push(words);
+}
+
 function path() {
   const found = moments();
   let broken = null;
@@ -437,6 +405,8 @@ function path() {
   outages(band);
   const levels = [[], []];
   drawn.moments = [];
+  const makes = found.filter(m => m.kind === "make" && m.time >= view.t0 && m.time <= view.t1);
+  if (makes.length > MOST_MARKS) return manyMoments(makes);
   g.textBaseline = "bottom"; g.textAlign = "center"; g.strokeStyle = css.soft; g.fillStyle = css.ink;
   for (const kind of ["make", "break", "notice"]) {
     for (const m of found) {
@@ -464,7 +434,7 @@ function draw() {
   path();
   frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
   timeAxis();
-  clipped(area.top - 1, area.h1 + 2, () => { shown().forEach(packets); names(); });
+  clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(packets); names(); });
   lowerPanel();
   g.strokeStyle = css.line; g.lineWidth = 1;
   for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.strokeRect(area.left + .5, y + .5, area.w, h);
@@ -578,7 +548,7 @@ function nearest(x, y) {
     }
   };
   if (y < area.top + area.h1 + 4) {
-    for (const run of shown()) {
+    for (const run of chosen()) {
       offer({ run, kind: "segment" }, run.sent, run.segment, lower(run.sent, from), upper(run.sent, to));
       offer({ run, kind: "ack" }, run.ack, run.acked, lower(run.ack, from), upper(run.ack, to));
       for (let k = lower(run.lostAt, from), end = upper(run.lostAt, to); k < end; k++) {
@@ -623,7 +593,7 @@ function hover(x, y) {
   const inside = x >= area.left && x <= area.left + area.w && y >= area.top && y <= area.y2 + area.h2;
   pointer = inside ? { x, y } : null;
   show(inside ? nearest(x, y) : null, x, y);
-  if (inside) say([seconds(timeAt(x)), ...shown().map(run => `${run.label}: ${stateAt(run, timeAt(x))}`)].join("  |  "));
+  if (inside) say([seconds(timeAt(x)), ...chosen().map(run => `${run.label}: ${stateAt(run, timeAt(x))}`)].join("  |  "));
 }
 
 // ---- hands ----------------------------------------------------------------------------------
@@ -706,7 +676,7 @@ canvas.addEventListener("dblclick", reset);
 
 /** Picks the next or the previous packet of the run that one was picked of, or of the first. */
 function step(forward) {
-  const run = picked && picked.run && picked.run.shown ? picked.run : shown()[0];
+  const run = picked && picked.run && chosen().includes(picked.run) ? picked.run : chosen()[0];
   if (!run || !run.sent.length) return;
   let i = picked && picked.run === run && (picked.kind === "segment" || picked.kind === "lost")
     ? picked.i + (forward ? 1 : -1) : lower(run.sent, Math.max(view.t0, picked ? -Infinity : view.t0));
@@ -729,7 +699,7 @@ function press(key) {
   const actions = {
     ArrowLeft: () => move(-dt, 0), ArrowRight: () => move(dt, 0), ArrowUp: () => move(0, ds), ArrowDown: () => move(0, -ds),
     "+": () => zoom(1 / 1.5, ...middle), "=": () => zoom(1 / 1.5, ...middle), "-": () => zoom(1.5, ...middle),
-    0: reset, Home: reset, f: fit, b: () => toggleBox(), h: () => handoff(true), H: () => handoff(false),
+    0: reset, Home: reset, f: fit, b: () => toggleBox(), l: () => $("log").click(), h: () => handoff(true), H: () => handoff(false),
     n: () => step(true), p: () => step(false), Escape: () => { toggleBox(false); box = drag = null; show(null); },
   };
   if (!actions[key]) return false;
@@ -749,13 +719,27 @@ for (const button of document.querySelectorAll("[data-below]")) {
     legend(); resize();
   });
 }
+$("log").addEventListener("click", () => {
+  const those = withIt();
+  if (those.length) scales[below] = !axisOf(those).isLog;
+  legend(); later();
+});
+for (const name of flows) $("flow").append(new Option(name));
+$("flow").parentElement.hidden = flows.length < 2;
+$("flow").addEventListener("change", () => {
+  flow = $("flow").value;
+  show(null); measure();
+  legend(); resize(); look(view.t0, view.t1, whole.s0, whole.s1);
+  if (view.t0 > whole.t0 || view.t1 < whole.t1) fit();
+  say(`The packets are those of ${flow}.`);
+});
 
 // ---- legend ---------------------------------------------------------------------------------
 
 function toggle(run, on = !run.shown) {
   run.shown = on;
   if (picked && picked.run === run) show(null);
-  legend(); later();
+  legend(); resize();
   say(`${run.label} is ${on ? "shown" : "hidden"}.`);
 }
 function legend() {
@@ -775,11 +759,12 @@ function legend() {
     pressed(button, run.shown);
   });
   for (const button of document.querySelectorAll("[data-below]")) {
-    const kind = Panels.KINDS[button.dataset.below];
-    button.hidden = Boolean(kind) && !runs.some(kind.has);
+    button.hidden = !runs.some(KINDS[button.dataset.below].has);
     pressed(button, button.dataset.below === below);
   }
-  $("marks").innerHTML = Panels.legend(runs, below, icon, runs.length > 1 ? "circle" : shape(runs[0]), data.interval);
+  $("log").hidden = !KINDS[below].log;
+  const own = below === "queue" ? Lines.queues(passed, shown()).map(q => [colourOf(q.look), q.run ? `packets of ${q.label}` : q.label]) : [];
+  $("marks").innerHTML = Panels.legend(runs, KINDS[below], icon, runs.length > 1 ? "circle" : shape(runs[0]), flows.length > 1 ? flow : "", own);
 }
 
 function recolour() { readColours(); legend(); later(); }
@@ -796,5 +781,6 @@ draw();
 
 // What tests ask.
 window.midflight = { runs, view: () => ({ ...view }), whole, look, draw, drawn: () => drawn, area, flightAt: (run, t) => at(runs[run].flight, t),
-  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape), below: () => below };
+  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape), below: () => below, colours: () => runs.map(colour),
+  means: run => { const { t, v } = Data.means(runs[run], data.unit, 1, 0, Infinity); return [[...t], [...v]]; }, queues, paths };
 })();

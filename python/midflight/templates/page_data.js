@@ -26,8 +26,9 @@ function unpack(text) {
   return found;
 }
 
-function steps([times, values]) {
-  return { t: unpack(times), v: new Float32Array(bytes(values).buffer) };
+/** A value that holds from each time to the next. */
+function steps([times, values, whole]) {
+  return { t: unpack(times), v: whole ? Float32Array.from(unpack(values)) : new Float32Array(bytes(values).buffer) };
 }
 
 /** The first place in ascending numbers that is not below `value`. */
@@ -60,5 +61,27 @@ function flight(run) {
   return { t: Float64Array.from(t), v: Float32Array.from(v) };
 }
 
-return { bytes, unpack, steps, lower, upper, at, flight };
+/** The next greater of 1, 2, 5, 10, ... times a power of ten. */
+function nice(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * [1, 2, 5, 10].find(f => f * power >= value * .999999);
+}
+
+/**
+ * Mean throughputs in Mbit/s, as steps, of the intervals of `per` units that are seen from `from` to `until`; `bytes` are those
+ * that have arrived by each unit, the last ones by the run's end. The last interval ends there; less than half of one joins the one
+ * before.
+ */
+function means({ bytes, end }, unit, per, from, until) {
+  const last = bytes.length - 1, t = [], v = [];
+  for (let k = Math.max(0, Math.floor(from / unit / per)) * per; k < last && k * unit <= until; ) {
+    const next = last - k < 1.5 * per ? last : k + per;
+    t.push(k * unit);
+    v.push((bytes[next] - bytes[k]) * 8e3 / ((next === last ? end : next * unit) - k * unit));
+    k = next;
+  }
+  return { t: Float64Array.from(t), v: Float32Array.from(v) };
+}
+
+return { bytes, unpack, steps, lower, upper, at, flight, nice, means };
 })();

@@ -1,9 +1,6 @@
 "use strict";
-/** Panels below of applications: a video's buffer, a call's frames, a page's objects; and the legend of both panels. */
+/** Panels below of flows with an application: a video's buffer, a call's frames, a page's objects; and the legend of both panels. */
 const Panels = (() => {
-
-/** The share of the height that the upper panel has beside a panel of an application. */
-const SHARE = .5;
 
 /** A line through corners, which are seldom many; `at` is what the page passes. */
 function corners(at, { t, v }, yOf) {
@@ -50,8 +47,8 @@ const usual = run => {
 const KINDS = {
   buffer: {
     has: run => Boolean(run.buffer),
-    axis: (at, runs) => ({ title: "video in the buffer (s)", low: 0, high: 1.1 * Math.max(1, ...runs.map(run => highest(at, run.buffer))) }),
-    draw(at, run, yOf, place, count) {
+    axis: (at, runs) => ({ title: "video in the buffer (s)", most: Math.max(1, ...runs.map(run => highest(at, run.buffer))) }),
+    draw(at, run, yOf, isFirst, isAlone, place, count) {
       stalls(at, run, place, count);
       corners(at, run.buffer, yOf);
     },
@@ -59,14 +56,13 @@ const KINDS = {
     marks: [["line", "seconds of video in the buffer"], ["hatch", "playback stands still (rebuffering)", run => run.stalls.length]],
   },
   frames: {
-    has: run => Boolean(run.frames),
+    has: run => Boolean(run.frames), log: true,
     axis(at, runs) {
       const most = Math.max(1, ...runs.map(longest), ...runs.map(run => 1.1 * (run.frames.deadline || 0)));
       const least = Math.min(...runs.map(run => run.frames.took.reduce((a, b) => Math.min(a, b), Infinity)));
-      const isLog = least > 0 && most > 12 * Math.max(...runs.map(usual));
-      return { title: "frame delay (ms)", low: isLog ? least / 1.4 : 0, high: isLog ? most * 1.6 : 1.1 * most, isLog };
+      return { title: "frame delay (ms)", least, most, isLog: most > 12 * Math.max(...runs.map(usual)) };
     },
-    draw(at, run, yOf, place, count) {
+    draw(at, run, yOf, isFirst, isAlone, place, count) {
       // Runs that do the same cover each other: the first ones are a little larger.
       const larger = .6 * (count - 1 - place);
       const { g, X, area, css } = at, { made, took, late, lost, deadline } = run.frames;
@@ -106,9 +102,9 @@ const KINDS = {
     has: run => Boolean(run.objects),
     axis(at, runs) {
       const count = 1 + Math.max(...runs.map(run => run.objects.number.reduce((a, b) => Math.max(a, b), 0)));
-      return { title: "object of the page", low: 0, high: count, down: true };
+      return { title: "object of the page", most: count / 1.1, down: true };
     },
-    draw(at, run, yOf, place, count) {
+    draw(at, run, yOf, isFirst, isAlone, place, count) {
       const { g, X } = at, slot = Math.abs(yOf(1) - yOf(0)), height = Math.max(1, .8 * slot / count);
       run.objects.number.forEach((number, i) => {
         const { y, x, width } = bar(at, run, i, yOf, place, count);
@@ -194,6 +190,8 @@ function sample(mark, icon, shape) {
     made: ["", 1.6], broken: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
   if (mark === "gap") return swatch("var(--gap)");
+  if (mark === "band") return swatch(ink, "", .25);
+  if (mark === "near") return line("", 3, "var(--soft)");
   if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
@@ -201,25 +199,25 @@ function sample(mark, icon, shape) {
   return icon({ shape, again: shape, up: "up" }[mark] || mark, hollow || mark === "diamond" ? "none" : ink, ink);
 }
 
-/** The legend of the marks that the runs have: a row for the upper panel, and one for that below. */
-function legend(runs, below, icon, shape, interval) {
+/**
+ * The legend of the marks that the runs have: a row for the upper panel, and one for that below. `of` names the flow whose packets
+ * are shown, if there are others; `own` are marks of the panel below by their pictures.
+ */
+function legend(runs, kind, icon, shape, of, own) {
   const several = shape === "circle" && runs.length > 1;
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
-  const above = [["shape", several ? "segment sent (its shape and colour: the scheme)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
+  const above = [["shape", several ? "segment sent (shape and colour: those of the line)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
     ["dash", "ACK"], ["cross", "lost", some(run => run.lost.length || run.ackLost.length)],
     ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", moment("break")],
-    ["outage", "outage: the recording has a rate of 0", some(run => run.outages.length)], ["noticed", "notice to the sender", moment("notice")]];
-  const lines = { window: [["line", "cwnd"], ["dashes", "ssthresh"], ["dots", "flight"]],
-    timer: [["line", "RTO"], ["shape", "RTT sample"], ["down", "timeout", some(run => run.timeouts.length)]],
-    throughput: [["line", `arrivals, means of ${interval} s`], ["dashes", "rate of the link in use"]],
-    queue: [["line", "packets at the access links, mean"], ["dots", "the most"]] };
-  const own = KINDS[below];
-  const its = own ? own.marks.map(([mark, text, of]) => [mark, text, !of || some(run => own.has(run) && of(run))]) : lines[below];
-  const marks = [...its, ["diamond", "order of a policy", some(run => run.orders.length)]];
-  const row = (name, each) => `<div><b>${name}</b>` + each.filter(([, , there]) => there === undefined || there)
-    .map(([mark, text]) => `<span>${sample(mark, icon, shape)}${text}</span>`).join("") + "</div>";
-  return row("Above", above) + row("Below", marks);
+    ["outage", "outage: the recording has a rate of 0", some(run => run.outages.length)], ["noticed", "notice to the sender", moment("notice")],
+    ["near", "all packets are there", some(run => run.near.length)]];
+  const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run))]);
+  marks.push(["diamond", "order of a policy", some(run => run.orders.length)]);
+  const row = (name, each, first = []) => `<div><b>${name}</b>` + [...first, ...each.filter(([, , there]) => there === undefined || there)
+    .map(([mark, text]) => `${sample(mark, icon, shape)}${escaped(text)}`)].map(one => `<span>${one}</span>`).join("") + "</div>";
+  return row("Above", above) + row("Below", marks, own.map(([stroke, text]) => line("", 2, stroke) + escaped(text)));
 }
+const escaped = text => text.replace(/[&<]/g, one => one === "&" ? "&amp;" : "&lt;");
 
-return { KINDS, SHARE, describe, near, placeOf, legend };
+return { KINDS, describe, near, placeOf, legend };
 })();

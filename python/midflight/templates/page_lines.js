@@ -1,0 +1,160 @@
+"use strict";
+/** Panels below of every flow: window, pipe, timer, throughput and queues, as lines over time. */
+const Lines = (() => {
+
+/** A step line; of many steps in a pixel the least and the greatest. `at` is what the page passes. */
+function line(at, series, end, yOf, dash, width) {
+  const { g, X, view, area } = at, { t, v } = series;
+  const from = Math.max(0, at.upper(t, view.t0) - 1), to = at.upper(t, view.t1);
+  if (to <= from) return;
+  g.setLineDash(dash); g.lineWidth = width;
+  g.beginPath();
+  let pixel = -Infinity, low = 0, high = 0, y = yOf(v[from]);
+  g.moveTo(X(Math.max(t[from], view.t0)), y);
+  const close = () => { if (low !== high) { g.lineTo(pixel, low); g.lineTo(pixel, high); g.lineTo(pixel, y); } };
+  const thin = to - from > 3 * area.w;
+  for (let i = from + 1; i < to; i++) {
+    const x = X(t[i]), next = yOf(v[i]);
+    if (!thin) { g.lineTo(x, y); g.lineTo(x, next); y = next; continue; }
+    if (Math.floor(x) !== pixel) {
+      close();
+      pixel = Math.floor(x); g.lineTo(pixel, y); low = high = next; g.lineTo(pixel, next);
+    }
+    low = Math.min(low, next); high = Math.max(high, next); y = next;
+  }
+  close();
+  g.lineTo(X(Math.min(view.t1, Math.max(t[t.length - 1], end))), y);
+  g.stroke();
+  g.setLineDash([]);
+}
+
+/** The least positive and the greatest value of some series in the time shown. */
+function reach(at, all) {
+  let least = Infinity, most = 0;
+  for (const { t, v } of all) {
+    for (let i = Math.max(0, at.upper(t, at.view.t0) - 1), end = at.upper(t, at.view.t1); i < end; i++) {
+      if (v[i] > 0) least = Math.min(least, v[i]);
+      most = Math.max(most, v[i]);
+    }
+  }
+  return { least, most };
+}
+const axis = (at, title, floor, all) => {
+  const { least, most } = reach(at, all);
+  return { title, least, most: Math.max(most, floor) };
+};
+
+/** The queues of the paths of runs that are shown: each once, those of a flow with the flow. */
+function queues(at, runs) {
+  return at.queues.filter(q => runs.some(run => run.path === q.path && (q.run === null || q.run === run)));
+}
+/** The means of a run's throughput, of an interval that is right for the time shown. */
+function throughput(at, run) {
+  const { t0, t1 } = at.view;
+  return at.means(run, at.unit, interval(at) / at.unit, t0, t1);
+}
+/** The mean, the least and the greatest length of a queue in each such interval that is seen; in a list. */
+function levels(at, { packets, most }) {
+  const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, step = interval(at);
+  const to = at.upper(t, at.view.t1);
+  for (let i = Math.max(0, at.upper(t, at.view.t0) - 1); i < to; ) {
+    const place = Math.floor(t[i] / step), from = i;
+    let sum = 0, low = Infinity, high = 0;
+    for (; i < to && Math.floor(t[i] / step) === place; i++) {
+      sum += v[i]; low = Math.min(low, v[i]); high = Math.max(high, v[i], most.v[i]);
+    }
+    found.t.push(t[from]); found.v.push(sum / (i - from)); found.least.push(low); found.most.push(high);
+  }
+  return found.t.length ? [found] : [];
+}
+const lasts = at => +(interval(at) / 1e9).toPrecision(3);
+const interval = at => at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 200 / at.unit));
+
+/** How a panel is drawn: its axis, whose logarithm it may be (`log`), and the lines of a run; `isFirst` is whether the run is the
+ * first one of its path, for what flows share. */
+const KINDS = {
+  window: {
+    has: run => run.cwnd.t.length > 0, log: true,
+    axis: (at, runs) => axis(at, "segments", 4, runs.flatMap(run => at.isChosen(run) ? [run.cwnd, run.flight] : [run.cwnd])),
+    draw(at, run, yOf) {
+      const { g } = at;
+      if (at.isChosen(run)) {
+        g.globalAlpha = .5; line(at, run.flight, run.end, yOf, [1.5, 2], 1.2);
+        g.globalAlpha = 1; line(at, run.ssthresh, run.end, yOf, [7, 4], 1.2);
+      }
+      line(at, run.cwnd, run.end, yOf, [], 1.7);
+    },
+    marks: [["line", "cwnd"], ["dashes", "ssthresh{of}"], ["dots", "flight{of}"]],
+  },
+  pipe: {
+    has: run => run.pipe.t.length > 0, log: true,
+    axis: (at, runs) => axis(at, "segments", 4, runs.map(run => run.pipe)),
+    draw: (at, run, yOf) => line(at, run.pipe, run.end, yOf, [], 1.7),
+    marks: [["line", "segments that the sender takes to be in the network"]],
+  },
+  timer: {
+    has: run => run.rtt.t.length > 0 || run.rto.t.length > 0, log: true,
+    axis(at, runs) {
+      const found = axis(at, "seconds", .01, runs.flatMap(run => at.isChosen(run) ? [run.rtt, run.rto] : [run.rtt]));
+      // RTT samples are a small part of most timeouts.
+      return { ...found, isLog: found.most > 12 * found.least };
+    },
+    draw(at, run, yOf) {
+      const { g, view, css } = at, { t, v } = run.rtt;
+      if (at.isChosen(run)) line(at, run.rto, run.end, yOf, [], 1.7);
+      g.beginPath();
+      let lastX = -1, lastY = -1;
+      for (let i = at.lower(t, view.t0), to = at.upper(t, view.t1); i < to; i++) {
+        const x = Math.round(at.X(t[i])), y = Math.round(yOf(v[i]));
+        if (x === lastX && y === lastY) continue;
+        at.trace(at.shape(run), lastX = x, lastY = y, 1.6);
+      }
+      g.fill();
+      if (!at.isChosen(run)) return;
+      g.fillStyle = css.back; g.lineWidth = 1.5; g.beginPath();
+      for (const [time] of run.timeouts) {
+        if (time >= view.t0 && time <= view.t1) at.trace("down", at.X(time), yOf(at.at(run.rto, time - 1)), 4);
+      }
+      g.fill(); g.stroke();
+    },
+    marks: [["line", "RTO{of}"], ["shape", "RTT sample"], ["down", "timeout{of}", run => run.timeouts.length]],
+  },
+  throughput: {
+    has: () => true, log: true,
+    axis: (at, runs) => axis(at, `Mbit/s, means of ${lasts(at)} s`, .1, runs.map(run => throughput(at, run))),
+    draw(at, run, yOf, isFirst, isAlone) {
+      const { g, css } = at;
+      if (isFirst) {
+        g.save();
+        if (isAlone) g.strokeStyle = css.soft; else g.globalAlpha = .5;
+        line(at, run.path.rate, run.end, yOf, [7, 4], 1.2);
+        g.restore();
+      }
+      line(at, throughput(at, run), run.end, yOf, [], 1.7);
+    },
+    marks: [["line", "arrivals"], ["dashes", "rate of the link in use"]],
+  },
+  queue: {
+    has: () => true, log: true,
+    axis: (at, runs) => axis(at, `packets, means of ${lasts(at)} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
+    draw(at, run, yOf, isFirst) {
+      const { g, X, view } = at;
+      for (const q of queues(at, [run])) {
+        if (!isFirst && q.run === null) continue;
+        g.strokeStyle = g.fillStyle = at.colourOf(q.look);
+        for (const { t, v, least, most } of levels(at, q)) {
+          g.globalAlpha = .22;
+          for (let i = 0; i < t.length; i++) {
+            const x = X(t[i]), until = X(i + 1 < t.length ? t[i + 1] : Math.min(run.end, view.t1)), y = yOf(most[i]);
+            g.fillRect(x, y, until - x, yOf(least[i]) - y);
+          }
+          g.globalAlpha = 1; line(at, { t, v }, run.end, yOf, [], q.run === null ? 1.7 : 1.2);
+        }
+      }
+    },
+    marks: [["line", "mean"], ["band", "from the least to the most"]],
+  },
+};
+
+return { KINDS, queues };
+})();

@@ -1,0 +1,144 @@
+"""Pages of several flows and runs, their panels, and pages of long runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from browser import Browser
+from midflight import Flow, Link, MidflightError, Scenario
+from midflight.cli import main
+from midflight.plot import plot_page
+from midflight.plot.style import SERIES
+from midflight.plot.watched import watch
+from pages import Page, data_of, legend, opened_browser, series, unpacked
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    yield from opened_browser()
+
+
+def test_ten_minutes_of_a_drive_are_a_page(tmp_path: Path) -> None:
+    """2.3 GB in 5 million events; around the outage everything is there."""
+    seconds = list(range(600))
+    rates = [0 if 300 <= one < 306 else 30 + one % 7 for one in seconds]
+    drive = Scenario(
+        links={
+            "cell": Link(delay="30 ms", trace={"columns": {"time_s": seconds, "rate_mbps": rates}})
+        },
+        flows={"download": Flow()},
+        end="600 s",
+    )
+    file = plot_page(drive, tmp_path / "drive.html")
+    assert file.stat().st_size < 5_000_000
+    html = file.read_text()
+    data = data_of(html)
+    (run,) = data["runs"]
+    assert run["every"] > 10
+    assert "before and after links that break or come into use, outages, timeouts" in html
+    for at in (300_000_000_000, 306_000_000_000):
+        (span,) = [(begin, end) for begin, end in run["near"] if begin < at < end]
+        assert span[1] - span[0] >= 2e8
+    assert unpacked(run["bytes"])[-1] > 2e9
+
+
+def test_a_page_has_all_flows_with_the_colours_of_figures(tmp_path: Path) -> None:
+    html = plot_page("household", tmp_path / "a.html").read_text()
+    data = data_of(html)
+    (one,) = watch("household")
+    assert [run["flow"] for run in data["runs"]] == ["film", "page", "backup"]
+    assert [run["label"] for run in data["runs"]] == list(one.labels)
+    colours, dark = data["colours"]
+    assert [colours[run["look"]] for run in data["runs"]] == [
+        SERIES[look].colour for look in one.looks
+    ]
+    assert len(colours) == len(dark) == len(set(dark)) == len(SERIES)
+    for run, flow in zip(data["runs"], one.flows, strict=True):
+        assert unpacked(run["acked"]) == flow.values("ack").tolist()
+        assert np.array_equal(series(run["pipe"])[1], flow.pipe.value)
+    assert "Flows <b>film, page, backup</b>" in html
+    chosen = data_of(plot_page("household", tmp_path / "b.html", flow="page").read_text())
+    assert [run["flow"] for run in chosen["runs"]] == ["page"]
+
+
+def test_flows_beyond_the_colours_are_named(tmp_path: Path) -> None:
+    many = Scenario(
+        links={"cell": Link(rate="10 Mbit/s", delay="20 ms")},
+        flows={"f": Flow(size="20 kB", count=11)},
+        end="5 s",
+    )
+    html = plot_page(many, tmp_path / "a.html").read_text()
+    assert len(data_of(html)["runs"]) == len(SERIES) == 9
+    assert "Not in the page: f-9, f-10" in html
+    with pytest.raises(MidflightError, match="10 lines cannot be told apart"):
+        plot_page(many, tmp_path / "b.html", flow=[f"f-{place}" for place in range(10)])
+
+
+def test_a_page_of_several_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The values of an axis, and schemes of several flows, as a figure has them."""
+    out = tmp_path / "a.html"
+    axis = ["--axis", "handoffs.0.gap=1s,2s"]
+    assert main(["plot", "wifi-to-lte", *axis, "--out", str(out)]) == 0
+    html = out.read_text()
+    data = data_of(html)
+    assert [run["label"] for run in data["runs"]] == ["1s", "2s"]
+    gaps = [{kind: time for time, kind, _ in path["moments"]} for path in data["paths"]]
+    assert [one["make"] - one["break"] for one in gaps] == [10**9, 2 * 10**9]
+    assert [one["path"] for one in data["queues"]] == [0, 1]
+    assert "--axis handoffs.0.gap=1s,2s" in html
+    assert "A download of 3 MB moves from Wi-Fi to LTE with a gap of 2 s</h1>" in html
+    both = ["--flow", "film", "--flow", "page", "--scheme", "sack", "--scheme", "westwood"]
+    assert main(["plot", "household", *both, "--out", str(out)]) == 0
+    labels = [run["label"] for run in data_of(out.read_text())["runs"]]
+    assert labels == ["film, sack", "page, sack", "film, westwood", "page, westwood"]
+    capsys.readouterr()
+
+
+def test_packets_are_those_of_the_chosen_flow(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("household", tmp_path / "a.html"))
+    assert page.run("[...document.getElementById('flow').options].map(o => o.value)") == [
+        *("film", "page", "backup")
+    ]
+    drawn = page.drawn()
+    assert "film" in drawn
+    assert not {"page, enhanced", "backup (up)"} & set(drawn)
+    assert "flight (film)" in legend(page)[1]
+    most = page.view()["s1"]
+    choose = "(f => { f.value = 'page'; f.dispatchEvent(new Event('change')); })"
+    page.run(f"{choose}(document.getElementById('flow'))")
+    drawn = page.drawn()
+    assert "page, enhanced" in drawn
+    assert not {"film", "backup (up)"} & set(drawn)
+    assert page.view()["s1"] != most
+    greatest = page.run("midflight.runs[1].segment.reduce((a, b) => Math.max(a, b))")
+    assert page.view()["s1"] == pytest.approx(1.03 * greatest + 1)
+    # The buttons hide a flow from all panels; the axis below is that of the flows that are left.
+    page.click("[data-below=throughput]")
+    highest = page.drawn()["below"]["high"]
+    page.click("#runs button:nth-child(2)")
+    drawn = page.drawn()
+    assert "page, enhanced" not in drawn
+    assert drawn["below"]["high"] < highest
+    assert browser.complaints == []
+
+
+def test_means_of_the_throughput_are_finer_the_closer_one_looks(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = Page(browser, plot_page("bufferbloat", tmp_path / "a.html"))
+    times, means = page.run("midflight.means(0)")
+    trace = Scenario.read("bufferbloat").trace()
+    came = trace.numpy("event") == "rcv"
+    unit = times[1] - times[0]
+    edges = np.append(times, page.run("midflight.runs[0].end"))
+    sums, _ = np.histogram(trace.numpy("time_ns")[came], edges, weights=trace.numpy("bytes")[came])
+    assert np.sum(np.array(means) * np.diff(edges)) / 8e3 == pytest.approx(sums.sum(), rel=1e-6)
+    assert means[len(means) // 2] == pytest.approx(sums[len(means) // 2] * 8e3 / unit)
+    page.click("[data-below=throughput]")
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
+    page.run("midflight.look(5e9, 7e9, 0, 1e6)")
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.01 s"
