@@ -155,8 +155,10 @@ def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
     assert [one["label"] for one in data["queues"]] == ["queue of lte", "queue of hsdpa"]
     for one, link in zip(data["queues"], setup.access_links, strict=True):
         here = (links.numpy("number") == link["down"]) & (links.numpy("time_ns") <= run["end"])
-        for name in ("packets", "most"):
-            assert np.array_equal(series(one[name])[1], links.numpy(name)[here])
+        packets, most = (series(one[name])[1] for name in ("packets", "most"))
+        assert np.array_equal(packets, links.numpy("packets")[here])
+        # Until the next sample.
+        assert np.array_equal(most[:-1], np.maximum(packets[:-1], links.numpy("most")[here][1:]))
     assert run["every"] == 1
 
 
@@ -732,3 +734,6 @@ def test_outages_of_a_recording_are_shaded(browser: Browser, tmp_path: Path) -> 
     assert (0xF2, 0xE3, 0xC8) in shade(1.4)
     assert len(shade(1.4)) > len(shade(2.6))
     assert (0xF2, 0xE3, 0xC8) not in shade(2.6)
+    page.run("document.getElementById('graph').focus()")
+    browser.press("H")
+    assert page.run("document.getElementById('status').textContent") == "outage at 1.000000 s"

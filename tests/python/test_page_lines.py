@@ -11,7 +11,7 @@ import pytest
 from browser import Browser
 from midflight import Flow, Link, MidflightError, Scenario
 from midflight.cli import main
-from midflight.plot import plot_page
+from midflight.plot import page_data, plot_page
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
 from pages import Page, data_of, legend, opened_browser, series, unpacked
@@ -39,11 +39,22 @@ def test_ten_minutes_of_a_drive_are_a_page(tmp_path: Path) -> None:
     data = data_of(html)
     (run,) = data["runs"]
     assert run["every"] > 10
-    assert "before and after links that break or come into use, outages, timeouts" in html
+    assert "before and after links that break or come into use, outages and timeouts" in html
     for at in (300_000_000_000, 306_000_000_000):
         (span,) = [(begin, end) for begin, end in run["near"] if begin < at < end]
-        assert span[1] - span[0] >= 2e8
+        assert span[1] - span[0] >= 2e9
     assert unpacked(run["bytes"])[-1] > 2e9
+
+
+def test_times_near_instants_are_found_and_joined() -> None:
+    near = page_data._spans((np.array([5, 100, 130]), np.array([90, 300])), (20, 10))
+    assert near.tolist() == [[0, 25], [80, 150], [290, 310]]
+    times = np.array([0, 25, 26, 79, 80, 150, 151, 290, 311])
+    inside = [True, True, False, False, True, True, False, True, False]
+    assert page_data._within(times, near).tolist() == inside
+    none = page_data._spans((np.empty(0, np.int64), np.empty(0, np.int64)), (20, 0))
+    assert none.shape == (0, 2)
+    assert not page_data._within(times, none).any()
 
 
 def test_a_page_has_all_flows_with_the_colours_of_figures(tmp_path: Path) -> None:

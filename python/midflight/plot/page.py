@@ -21,7 +21,7 @@ from midflight.plot.history import (
     plan_of,
     time_shown,
 )
-from midflight.plot.page_data import Line, Thinning, near_width, path_data, queues_data
+from midflight.plot.page_data import Line, Thinning, near_widths, path_data, queues_data
 from midflight.plot.style import SERIES
 from midflight.plot.watched import (
     WatchedRun,
@@ -157,10 +157,11 @@ def _text(data: Mapping[str, Any]) -> str:
 
 def _data(runs: Sequence[WatchedRun]) -> tuple[dict[str, Any], Thinning]:
     """The data of a page that is not too long, and how it was thinned for that."""
-    lines = [Line(one, place) for one in runs for place in range(len(one.flows))]
-    whole = (0.0, max(one.flow.end_ns for one in lines) / NS_PER_S)
+    count = sum(len(one.flows) for one in runs)
+    whole = (0.0, max(one.end_ns for one in runs) / NS_PER_S)
     (queues,) = panels_of(runs, ("queue",), whole, may_lack=True)
-    unit_ns = max(1_000_000, 10 ** math.ceil(math.log10(1e9 * whole[1] * len(lines) / _UNITS + 1)))
+    unit_ns = max(1_000_000, 10 ** math.ceil(math.log10(1e9 * whole[1] * count / _UNITS + 1)))
+    lines = [Line(one, place, unit_ns) for one in runs for place in range(len(one.flows))]
 
     same = {
         "colours": [[look.colour for look in SERIES], DARK_SERIES],
@@ -170,14 +171,14 @@ def _data(runs: Sequence[WatchedRun]) -> tuple[dict[str, Any], Thinning]:
     }
 
     def thinned(thinning: Thinning) -> tuple[dict[str, Any], int]:
-        each = [{"path": runs.index(one.run)} | one.data(unit_ns, thinning) for one in lines]
+        each = [{"path": runs.index(one.run)} | one.data(thinning) for one in lines]
         found = same | {"runs": each}
         return found, len(_text(found))
 
     packets = sum(len(one.packets.sent) + len(one.packets.acks) for one in lines)
     # More than that is thinned in any case.
     every = max(1, packets * _CHARACTERS // (3 * MOST_CHARACTERS))
-    thinning = Thinning(every, 0, len(lines))
+    thinning = Thinning(every, (0, 0), count)
     found, size = thinned(thinning)
     if every == 1 and size <= MOST_CHARACTERS:
         return found, thinning
@@ -191,10 +192,10 @@ def _data(runs: Sequence[WatchedRun]) -> tuple[dict[str, Any], Thinning]:
         found, size = thinned(thinning)
     most = 2 * max(0, MOST_CHARACTERS - size) // _CHARACTERS
     while most > 0:
-        near = replace(thinning, near_ns=near_width(lines, most))
+        near = replace(thinning, near_ns=near_widths(lines, most))
         larger, size = thinned(near)
         if size <= MOST_CHARACTERS:
-            return larger, near if near.near_ns else thinning
+            return larger, near
         most = int(min(0.95, MOST_CHARACTERS / size) * most)
     return found, thinning
 
@@ -230,13 +231,15 @@ def _facts(label: str, one: History) -> dict[str, Any]:
 def _thinned_text(thinning: Thinning) -> str:
     every = thinning.every
     number = {2: "second", 3: "third"}.get(every, f"{every}th")
-    near = (
-        f"every packet up to {thinning.near_ns / NS_PER_S:.2g} s before and after links that break "
-        "or come into use, outages, timeouts and fast retransmits (a bar at the lower edge marks "
-        "these times), and elsewhere "
+    path, again = (f"{one / NS_PER_S:.2g} s" if one else "" for one in thinning.near_ns)
+    near = [f"{path} before and after links that break or come into use, outages and timeouts"]
+    near = [*(near if path else []), *([f"{again} around fast retransmits"] if again else [])]
+    all_near = (
+        f"every packet up to {' and '.join(near)} (a bar at the lower edge marks these times), and "
+        "elsewhere "
     )
     return (
-        f"To stay small, the page has {near if thinning.near_ns else ''}every {number} new segment "
+        f"To stay small, the page has {all_near if near else ''}every {number} new segment "
         "and ACK, beside all that was lost or sent again while that is not too much. Windows, "
         "timers, queues and flight keep the least and the greatest value of each short time."
     )

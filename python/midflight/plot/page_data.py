@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,7 +30,7 @@ from midflight.plot.curves import Curve, WatchedRun
 from midflight.plot.history import NS_PER_S, History, Steps
 from midflight.plot.room import extremes
 
-__all__ = ["Line", "Thinning", "near_width", "packed", "path_data", "queues_data", "steps_data"]
+__all__ = ["Line", "Thinning", "near_widths", "packed", "path_data", "queues_data", "steps_data"]
 
 #: Of all lines of a thinned page: segments lost or sent again, and steps of a line that are never
 #: thinned.
@@ -57,11 +57,12 @@ Bools = NDArray[np.bool_]
 @dataclass(frozen=True)
 class Thinning:
     """What a page leaves out of its runs: nothing, or all but every so many of the usual packets
-    that are further than `near_ns` from everything that the reader looks for.
+    that are further than these times from what the reader looks for: from what happens to the path
+    and timeouts, and from fast retransmits.
     """
 
     every: int = 1
-    near_ns: int = 0
+    near_ns: tuple[int, int] = (0, 0)
     #: The lines that share the page.
     lines: int = 1
 
@@ -79,58 +80,89 @@ class Thinning:
 class Line:
     """A flow of a run on the page."""
 
-    def __init__(self, run: WatchedRun, place: int) -> None:
-        """Take a run and the place of the flow in it."""
+    def __init__(self, run: WatchedRun, place: int, unit_ns: int) -> None:
+        """Take a run and the place of the flow in it; `unit_ns` is the unit of `bytes`."""
         self.run, self.place, self.flow = run, place, run.flows[place]
+        self._unit_ns = unit_ns
 
     @cached_property
-    def instants(self) -> Ints:
+    def instants(self) -> tuple[Ints, Ints]:
         """What a reader looks for, in ascending order: when links break and come into use, when
-        outages begin and end, timeouts and fast retransmits; but no other changes of a link.
+        outages begin and end, and timeouts; and fast retransmits. Other changes of a link are not
+        among them.
         """
         changes = self.run.setup.path_changes
         changes = [one for one in changes if one["breaks"] or one["kind"] != "change"]
         path = [time for one in changes for time in (one["at_ns"], one["make_ns"])]
         path += [time for outage in self.flow.outages for time in outage]
-        times = [np.array(path, np.int64), self.flow.times("rto", "fast_retransmit")]
-        found: Ints = np.unique(np.concatenate(times))
-        return found[found <= self.flow.end_ns]
+        found = np.unique(np.concatenate([np.array(path, np.int64), self.flow.times("rto")]))
+        return found[found <= self.flow.end_ns], self.flow.times("fast_retransmit")
 
     @cached_property
     def packets(self) -> _Packets:
         """All segments that were sent, and all ACKs that arrived."""
         return _packets_of(self.flow)
 
-    def data(self, unit_ns: int, thinning: Thinning) -> dict[str, Any]:
-        """The packets of the flow, its windows and timers, and its application.
+    @cached_property
+    def _steps(self) -> dict[str, Steps]:
+        """Windows and timers."""
+        flow = self.flow
+        return {
+            "cwnd": flow.steps("cwnd"),
+            "ssthresh": flow.steps("ssthresh"),
+            "pipe": flow.pipe,
+            "rto": flow.steps("rto_value"),
+            "rtt": Steps(flow.times("rtt_sample"), flow.values("rtt_sample")),
+            "flight": flow.flight,
+        }
 
-        `bytes` are those that have arrived by each multiple of `unit_ns`, the last ones by the end.
+    @cached_property
+    def _same(self) -> dict[str, Any]:
+        """What is never thinned. `bytes` are those that have arrived by each multiple of a unit of
+        time, the last ones by the end.
         """
-        run, flow = self.run, self.flow
-        spans = _spans(self.instants, thinning.near_ns)
-        payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
-        found = {
-            "label": run.labels[self.place],
+        flow = self.flow
+        payload = {one["name"]: one["payload_bytes"] for one in self.run.setup.flows}[flow.flow]
+        return {
+            "label": self.run.labels[self.place],
             "flow": flow.flow,
-            "look": run.looks[self.place],
+            "look": self.run.looks[self.place],
             "end": flow.end_ns,
+            "bytes": packed(_arrived(flow, self._unit_ns, payload)),
+            "notes": _notes(flow),
+            "orders": [list(order) for order in flow.orders],
+        }
+
+    def data(self, thinning: Thinning) -> dict[str, Any]:
+        """The packets of the flow, its windows and timers, and its application."""
+        spans = _spans(self.instants, thinning.near_ns)
+        steps = {
+            name: steps_data(_thinned(one, thinning, spans))
+            for name, one in self._steps.items()
+            # The page knows it from all packets.
+            if name != "flight" or thinning.every > 1
+        }
+        return {
+            **self._same,
             "every": thinning.every,
             "near": spans.tolist() if thinning.every > 1 else [],
-            "bytes": packed(_arrived(flow, unit_ns, payload)),
             **_packets_data(self.packets, spans, thinning),
-            **_lines_data(flow, spans, thinning),
+            **steps,
+            **_application(self.run, self.flow, thinning.every),
         }
-        return found | _application(run, flow, thinning.every)
 
 
-def _spans(instants: Ints, near_ns: int) -> Ints:
-    """The times within `near_ns` of instants: ascending beginnings and ends that do not overlap."""
-    if not (near_ns and len(instants)):
-        return np.empty((0, 2), np.int64)
-    apart = np.flatnonzero(np.diff(instants) > 2 * near_ns)
-    begins = instants[np.concatenate([[0], apart + 1])] - near_ns
-    ends = instants[np.concatenate([apart, [len(instants) - 1]])] + near_ns
-    return np.stack([np.maximum(begins, 0), ends], axis=1)
+def _spans(instants: tuple[Ints, Ints], near_ns: tuple[int, int]) -> Ints:
+    """The times near instants of both kinds: ascending beginnings and ends that do not overlap."""
+    kinds = [(one, near) for one, near in zip(instants, near_ns, strict=True) if near]
+    begins = np.concatenate([np.empty(0, np.int64), *(one - near for one, near in kinds)])
+    ends = np.concatenate([np.empty(0, np.int64), *(one + near for one, near in kinds)])
+    order = np.argsort(begins, kind="stable")
+    begins, ends = np.maximum(begins[order], 0), np.maximum.accumulate(ends[order])
+    # A span begins beyond the ends of all before it.
+    first = np.flatnonzero(np.concatenate([[True], begins[1:] > ends[:-1]])[: len(begins)])
+    last = np.append(first[1:], len(begins)) - 1
+    return np.stack([begins[first], ends[last[: len(first)]]], axis=1)
 
 
 def _within(time_ns: Ints, spans: Ints) -> Bools:
@@ -142,14 +174,23 @@ def _within(time_ns: Ints, spans: Ints) -> Bools:
     return found
 
 
-def near_width(lines: Sequence[Line], most: int) -> int:
-    """The greatest distance from the instants of all lines, in nanoseconds, within which there are
-    no more than `most` packets.
+def near_widths(lines: Sequence[Line], most: int) -> tuple[int, int]:
+    """The greatest distances from the instants of all lines, in nanoseconds, within which there are
+    no more than `most` packets: half of them near what happens to the path and timeouts, and the
+    rest near fast retransmits.
     """
+    of_path, of_retransmits = (any(len(one.instants[kind]) for one in lines) for kind in (0, 1))
+    path = _greatest(lines, most // 2, lambda near: (near, 0)) if of_path else 0
+    again = _greatest(lines, most, lambda near: (path, near)) if of_retransmits else 0
+    return path, again
+
+
+def _greatest(lines: Sequence[Line], most: int, of: Callable[[int], tuple[int, int]]) -> int:
+    """The greatest width, of which there are those of both kinds, with no more packets."""
     each = [(one.instants, one.packets.sent, one.packets.acks) for one in lines]
 
-    def count(near_ns: int) -> int:
-        found = 0
+    def count(width: int) -> int:
+        found, near_ns = 0, of(width)
         for instants, *columns in each:
             spans = _spans(instants, near_ns).ravel()
             for times in columns:
@@ -178,31 +219,22 @@ def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
 def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dict[str, Any]]:
     """The queues that a figure shows (`curves` of its panel), as they are sampled: the packets at a
     link, of several runs those at all links of the path, and of flows that have a queue each.
+
+    `most` is the greatest number from each sample to the next one.
     """
     found = []
     for curve in curves:
-        if curve.draw not in ("queue", "line"):
+        if curve.draw not in ("queue", "line", "steps"):
             continue
         path = next(
             place for place, run in enumerate(runs) if len(runs) == 1 or run.scheme == curve.scheme
         )
         run, line = runs[path], None
-        if curve.draw == "line":
-            line = [flow.flow for flow in run.flows].index(curve.flow)
-            packets = most = Steps(_ns(curve.time_s), curve.value)
+        if curve.draw == "queue":
+            packets, most = _sampled(run, curve.link if len(runs) == 1 else None)
         else:
-            links = [
-                number
-                for number, name in run.shown_links.items()
-                if len(runs) > 1 or name == curve.link
-            ]
-            time = run.sampled(links[0], "time_ns").astype(np.int64)
-            seen = time <= run.end_ns
-            values = [
-                np.sum([run.sampled(link, column) for link in links], axis=0)[seen]
-                for column in ("packets", "most")
-            ]
-            packets, most = (Steps(time[seen], value) for value in values)
+            line = [flow.flow for flow in run.flows].index(curve.flow)
+            packets = most = Steps(_ns(curve.time_s), np.nan_to_num(curve.value))
         found.append(
             {
                 "path": path,
@@ -214,6 +246,22 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
             }
         )
     return found
+
+
+def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps]:
+    """The packets at a link, or at all links of the path, and the most of them until the next
+    sample.
+    """
+    links = [number for number, name in run.shown_links.items() if link in (None, name)]
+    time = run.sampled(links[0], "time_ns").astype(np.int64)
+    packets, most = (
+        np.sum([run.sampled(one, column) for one in links], axis=0)
+        for column in ("packets", "most")
+    )
+    # A sample has the most since the one before.
+    most = np.maximum(packets, np.append(most[1:], packets[-1:]))
+    seen = time <= run.end_ns
+    return Steps(time[seen], packets[seen]), Steps(time[seen], most[seen])
 
 
 def _arrived(flow: History, unit_ns: int, payload: int) -> Ints:
@@ -330,7 +378,7 @@ def _kept(packets: _Packets, spans: Ints, thinning: Thinning) -> tuple[Ints, Int
     return np.flatnonzero(keep), np.flatnonzero(acks)
 
 
-def _thinned(steps: Steps, thinning: Thinning, spans: Ints | None = None) -> Steps:
+def _thinned(steps: Steps, thinning: Thinning, spans: Ints) -> Steps:
     """Steps thinned to the first, least, greatest and last value of each short interval; in spans
     all are kept.
     """
@@ -342,8 +390,7 @@ def _thinned(steps: Steps, thinning: Thinning, spans: Ints | None = None) -> Ste
     column = ((steps.time_ns - steps.time_ns[0]) * (bins / end)).astype(np.int64)
     kept = np.zeros(len(steps.value), np.bool_)
     kept[extremes(column, steps.value)] = True
-    if spans is not None:
-        kept |= _within(steps.time_ns, spans)
+    kept |= _within(steps.time_ns, spans)
     return Steps(steps.time_ns[kept], steps.value[kept])
 
 
@@ -370,29 +417,15 @@ def _packets_data(packets: _Packets, spans: Ints, thinning: Thinning) -> dict[st
     }
 
 
-def _lines_data(flow: History, spans: Ints, thinning: Thinning) -> dict[str, Any]:
-    """Windows and timers of a flow, and what else it did."""
-    lines = {
-        "cwnd": flow.steps("cwnd"),
-        "ssthresh": flow.steps("ssthresh"),
-        "pipe": flow.pipe,
-        "rto": flow.steps("rto_value"),
-        "rtt": Steps(flow.times("rtt_sample"), flow.values("rtt_sample")),
-    }
-    # The page knows it from all packets.
-    if thinning.every > 1:
-        lines["flight"] = flow.flight
-    return {
-        **{name: steps_data(_thinned(one, thinning, spans)) for name, one in lines.items()},
-        "notes": sorted(
-            [int(time), event, value, detail]
-            for event in _NOTES
-            for time, value, detail in zip(
-                flow.times(event), flow.values(event).tolist(), flow.details(event), strict=True
-            )
-        ),
-        "orders": [list(order) for order in flow.orders],
-    }
+def _notes(flow: History) -> list[list[Any]]:
+    """What else the sender found and did: when, what, its value and its detail."""
+    return sorted(
+        [int(time), event, value, detail]
+        for event in _NOTES
+        for time, value, detail in zip(
+            flow.times(event), flow.values(event).tolist(), flow.details(event), strict=True
+        )
+    )
 
 
 def _said(details: Sequence[str]) -> dict[int, str]:

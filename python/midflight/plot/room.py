@@ -143,10 +143,14 @@ def extremes(column: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[n
     edges = np.flatnonzero(np.diff(column)) + 1
     starts = np.concatenate([[0], edges])
     ends = np.concatenate([edges, [len(column)]])
-    kept = [starts, ends - 1]
-    for order in (np.lexsort((value, column)), np.lexsort((-value, column))):
-        kept.append(order[starts])
-    return np.unique(np.concatenate(kept))
+    kept = np.zeros(len(column), np.bool_)
+    kept[starts] = kept[ends - 1] = True
+    number = np.repeat(np.arange(len(starts)), ends - starts)
+    for best in (np.fmin.reduceat(value, starts), np.fmax.reduceat(value, starts)):
+        hits = np.flatnonzero(value == best[number])
+        # The first of equal ones.
+        kept[hits[np.diff(number[hits], prepend=-1) > 0]] = True
+    return np.flatnonzero(kept)
 
 
 def draw_dots(axes: Axes, time: Any, value: Any, label: str, order: float, **how: Any) -> None:

@@ -98,7 +98,7 @@ let below = Object.keys(Panels.KINDS).find(kind => runs.some(KINDS[kind].has)) |
 const scales = {};
 let boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
 // Where the panels are, in CSS pixels.
-const area = { left: 64, right: 14, top: 34, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
+const area = { left: 64, right: 22, top: 34, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
 
 const X = time => area.left + (time - view.t0) / (view.t1 - view.t0) * area.w;
 const Y = segment => area.top + (view.s1 - segment) / (view.s1 - view.s0) * area.h1;
@@ -138,13 +138,14 @@ function fit() {
   look(view.t0, view.t1, low - margin, high + margin);
 }
 
-/** Goes to the next or the previous handoff. */
+/** Goes to the next or the previous handoff or outage. */
 function handoff(forward) {
-  const makes = moments().filter(m => m.kind !== "notice"), middle = (view.t0 + view.t1) / 2;
+  const outages = shown().flatMap(run => run.outages.map(([time]) => ({ time, label: "outage" })));
+  const makes = [...moments().filter(m => m.kind !== "notice"), ...outages].sort((a, b) => a.time - b.time), middle = (view.t0 + view.t1) / 2;
   const slack = (view.t1 - view.t0) * 1e-6 + 1;
   const found = forward ? makes.find(m => m.time > middle + slack) || makes[0]
     : makes.findLast(m => m.time < middle - slack) || makes[makes.length - 1];
-  if (!found) return say("There is no handoff in the runs shown.");
+  if (!found) return say("There is no handoff and no outage in the runs shown.");
   const half = Math.min((view.t1 - view.t0) / 2, .1 * (whole.t1 - whole.t0));
   look(found.time - half, found.time + half, view.s0, view.s1);
   fit();
