@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from browser import Browser
-from midflight import Flow, Link, MidflightError, Scenario
+from midflight import Change, Flow, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.plot import page_data, plot_page
 from midflight.plot.style import SERIES
@@ -153,3 +153,38 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.01 s"
+
+
+def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:
+    """A link with a queue for each flow: one line for all packets, and one for each flow."""
+    two = Scenario(
+        links={"cell": Link(rate="10 Mbit/s", delay="20 ms", queue="fq-codel")},
+        flows={"a": Flow(), "b": Flow()},
+        end="4 s",
+    )
+    page = Page(browser, plot_page(two, tmp_path / "a.html"))
+    assert page.run("midflight.queues.map(q => q.run && q.run.label)") == [None, "a", "b"]
+    page.click("[data-below=queue]")
+    page.drawn()
+    assert all(f"packets of {name}" in legend(page)[1] for name in "ab")
+    page.click("#runs button:nth-child(1)")
+    assert "packets of a" not in legend(page)[1]
+    assert "packets of b" in legend(page)[1]
+    assert browser.complaints == []
+
+
+def test_many_changes_are_a_bar_until_one_looks_closely(browser: Browser, tmp_path: Path) -> None:
+    changes = [
+        Change(at=f"{0.1 * (1 + place)} s", link="cell", rate=f"{4 + place % 3} Mbit/s")
+        for place in range(70)
+    ]
+    one = Scenario(
+        links={"cell": Link(rate="4 Mbit/s", delay="20 ms")},
+        flows={"a": Flow()},
+        changes=changes,
+        end="8 s",
+    )
+    page = Page(browser, plot_page(one, tmp_path / "a.html"))
+    assert page.drawn()["moments"] == ["70 handoffs or changes: zoom in to see them"]
+    page.run("midflight.look(0.95e9, 1.25e9, 0, 1e6)")
+    assert page.drawn()["moments"] == ["cell changes"] * 3
