@@ -220,7 +220,7 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
     """The queues that a figure shows (`curves` of its panel), as they are sampled: the packets at a
     link, of several runs those at all links of the path, and of flows that have a queue each.
 
-    `most` is the greatest number from each sample to the next one.
+    `most` is the greatest number from each sample to the next one, if that is known.
     """
     found = []
     for curve in curves:
@@ -229,12 +229,13 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
         path = next(
             place for place, run in enumerate(runs) if len(runs) == 1 or run.scheme == curve.scheme
         )
-        run, line = runs[path], None
+        run = runs[path]
+        line, most = None, None
         if curve.draw == "queue":
             packets, most = _sampled(run, curve.link if len(runs) == 1 else None)
         else:
             line = [flow.flow for flow in run.flows].index(curve.flow)
-            packets = most = Steps(_ns(curve.time_s), np.nan_to_num(curve.value))
+            packets = _backlog(run, curve)
         found.append(
             {
                 "path": path,
@@ -242,10 +243,19 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
                 "label": curve.label,
                 "look": curve.look,
                 "packets": steps_data(packets),
-                "most": steps_data(most),
+                "most": None if most is None else steps_data(most),
             }
         )
     return found
+
+
+def _backlog(run: WatchedRun, curve: Curve) -> Steps:
+    """The packets of a flow that wait at a link with a queue for each flow."""
+    rows = run.backlogs
+    link = next(number for number, name in run.shown_links.items() if name == curve.link)
+    is_mine = (rows.numpy("number") == link) & (rows.numpy("flow").astype(str) == curve.flow)
+    mine = np.flatnonzero(is_mine & (rows.numpy("time_ns") <= run.end_ns))
+    return Steps(rows.numpy("time_ns")[mine], rows.numpy("packets")[mine].astype(np.float64))
 
 
 def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps]:

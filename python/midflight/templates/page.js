@@ -43,7 +43,7 @@ const runs = data.runs.map((raw, number) => {
 });
 const queues = data.queues.map(({ path, line, label, look, packets, most }) => {
   const run = line === null ? null : runs.filter(one => one.path === paths[path])[line];
-  return { path: paths[path], run, label, look, packets: steps(packets), most: steps(most) };
+  return { path: paths[path], run, label, look, packets: steps(packets), most: steps(most || packets) };
 });
 const shown = () => runs.filter(run => run.shown);
 /** The flow whose packets are drawn, of all runs that are shown. */
