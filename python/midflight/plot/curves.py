@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.history import History, Moments
+from midflight.plot.history import NS_PER_S, History, Moments
 
 if TYPE_CHECKING:
     from midflight._core import Setup, Table
@@ -230,6 +230,16 @@ class WatchedRun:
                 stretch = Stretch(joined.pop().from_ns, stretch.until_ns, stretch.link)
             joined.append(stretch)
         return joined if any(one.link for one in joined) else []
+
+    @cached_property
+    def cuts(self) -> list[float]:
+        """The instants, in seconds, at which the path of the mobile node ends, begins or changes:
+        handoffs, breaks and changes of its link, and both ends of outages.
+        """
+        at = {one["make_ns"] for one in self.setup.path_changes}
+        at |= {one["at_ns"] for one in self.setup.path_changes if one["breaks"]}
+        at |= {end for outage in self.moments.outages for end in outage}
+        return sorted(one / NS_PER_S for one in at)
 
     def _only_link(self) -> str:
         """The link of a run without a handoff: that at which most packets were."""

@@ -351,6 +351,7 @@ def _draw(
             time,
             one.low,
             one.high,
+            step=None if one.draw == "line" else "post",
             color=look.colour,
             alpha=0.22 if not several else 0.14,
             linewidth=0,
@@ -358,7 +359,6 @@ def _draw(
             rasterized=len(time) > MOST_VECTORS,
         )
     if one.most is not None:
-        # Of an interval, and of none beside it.
         axes.plot(
             time,
             one.most,
@@ -366,14 +366,9 @@ def _draw(
             linewidth=0.5,
             alpha=0.6,
             zorder=2.5,
-            drawstyle="steps-mid",
+            drawstyle="steps-post",
         )
         axes.plot([], [], color="0.5", linewidth=0.5, label=_MOST)
-        # A value without neighbours is not part of a line.
-        ends = np.isnan(np.concatenate([[np.nan], value, [np.nan]]))
-        alone = ends[:-2] & ends[2:] & ~ends[1:-1]
-        for points in (value[alone], one.most[alone]):
-            axes.plot(time[alone], points, ls="none", marker=".", ms=2.6, mfc=look.colour, mew=0)
     markers: dict[str, Any] = {}
     if marked:
         every = (room.window[1] - room.window[0]) / _MARKERS
@@ -381,6 +376,7 @@ def _draw(
         places = places + every * 0.09 * number
         inside = (places >= time[0]) & (places <= time[-1])
         at = np.unique(np.searchsorted(time, places[inside], side="right") - 1)
+        at = at[~np.isnan(value[at])]
         markers = {
             "marker": look.marker,
             "markevery": [int(place) for place in at],
@@ -396,7 +392,7 @@ def _draw(
         # Over the sawtooth of a queue dashes cannot be seen.
         linestyle="-" if one.draw == "queue" else look.line,
         linewidth=0.8 if one.draw == "queue" else 1.1,
-        drawstyle="steps-post" if one.draw == "steps" else "default",
+        drawstyle="default" if one.draw == "line" else "steps-post",
         label=one.label,
         zorder=3 + 0.1 * number,
         rasterized=len(time) > 3 * MOST_VECTORS,

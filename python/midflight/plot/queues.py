@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Draw, Panel, WatchedRun, inside, nice
+from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
+from midflight.plot.curves import Curve, Draw, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
 from midflight.plot.style import SERIES
 
@@ -57,11 +59,9 @@ def _at_queue(
     return found
 
 
-def _backlogs(
-    run: WatchedRun, link: int, name: str, window: tuple[float, float], interval: float
-) -> list[Curve]:
+def _backlogs(run: WatchedRun, link: int, name: str, edges: Values) -> list[Curve]:
     """The packets of each shown flow at a link with a queue for each flow; none with one flow."""
-    if len(run.flows) < 2:
+    if len(run.flows) < 2 or len(edges) < 2:
         return []
     rows = run.backlogs
     here = rows.numpy("number") == link
@@ -73,15 +73,55 @@ def _backlogs(
     for flow, label, look in each:
         mine = np.flatnonzero(here & (flows == flow.flow))
         time = rows.numpy("time_ns")[mine] / NS_PER_S
-        seen = inside(time, (window[0], min(window[1], run.end_ns / NS_PER_S)))
-        time = time[seen]
+        seen = inside(time, (edges[0], edges[-1]))
         packets = rows.numpy("packets")[mine][seen].astype(np.float64)
-        starts = np.flatnonzero(np.diff(np.floor(time / interval), prepend=-1))
-        if len(starts):
-            packets = np.add.reduceat(packets, starts) / np.diff(np.append(starts, len(packets)))
+        if len(packets):
+            levels = _Levels(time[seen], packets, packets, packets).means(edges)
             how: Any = {"look": look, "flow": flow.flow, "scheme": flow.label, "link": name}
-            found.append(Curve(label, "line", time[starts], packets, **how))
+            found.append(Curve(label, "steps", levels.time_s, levels.packets, **how))
     return found
+
+
+class _Levels(NamedTuple):
+    """The packets of a queue at instants in seconds, as steps, and the least and the most of them
+    from each instant to the next one.
+    """
+
+    time_s: Values
+    packets: Values
+    least: Values
+    most: Values
+
+    def means(self, edges: Values) -> _Levels:
+        """Return the means, the least and the most of intervals; where a queue is known no more
+        often than once in an interval, what is known.
+        """
+        if len(self.time_s) < len(edges):
+            last = [np.append(one, one[-1]) for one in self[1:]]
+            return _Levels(np.append(self.time_s, edges[-1]), *last)
+        place = places_in(edges, self.time_s)
+        starts = np.flatnonzero(np.diff(place, prepend=-1))
+        means = np.add.reduceat(self.packets, starts) / np.diff(np.append(starts, len(place)))
+        least, most = (
+            np.minimum.reduceat(self.least, starts),
+            np.maximum.reduceat(self.most, starts),
+        )
+        time, steps = stepped(edges, place[starts], (means, least, most), len(edges))
+        return _Levels(time, *steps)
+
+
+def _levels(run: WatchedRun, links: Collection[int], window: tuple[float, float]) -> _Levels:
+    """What is known of the packets at some links, together, in a window of time."""
+    columns = ("packets", "least", "most")
+    rows = [sum(run.sampled(one, name) for one in links) for name in columns]
+    time = run.sampled(next(iter(links)), "time_ns") / NS_PER_S
+    seen = inside(time, (window[0], min(window[1], run.end_ns / NS_PER_S)))
+    seen = slice(max(0, seen.start - 1), seen.stop)
+    packets, least, most = (np.asarray(one, dtype=np.float64) for one in rows)
+    # The least and the most are those since the sample before.
+    least, most = (np.append(one[1:], packets[-1:])[seen] for one in (least, most))
+    time, packets = np.maximum(time[seen], window[0]), packets[seen]
+    return _Levels(time, packets, np.minimum(least, packets), np.maximum(most, packets))
 
 
 def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -90,53 +130,69 @@ def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     # The sawtooth of one queue can be seen, those of several cover each other.
     finer = _FINER if len(runs) == 1 else 1
     interval = nice(max(interval, (window[1] - window[0]) / INTERVALS) / finer)
-    curves = []
+    curves, binned = [], []
     alone = sum(len(one.flows) for one in runs) == 1
     # Links are no flows: their looks are the last ones.
     taken = {look for run in runs for look in run.looks}
     free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
     for run in runs:
-        links = run.shown_links
-        columns = ("time_ns", "packets", "least", "most")
-        each = {name: [run.sampled(at, one) for one in columns] for at, name in links.items()}
-        if len(runs) > 1 and each:
-            # A line for each scheme: what waits on the way.
-            sums = [np.sum([rows[one] for rows in each.values()], axis=0) for one in (1, 2, 3)]
-            times = next(iter(each.values()))[0]
-            each = {", ".join(each): [times, *sums]}
-        for number, (link, (time, *rows)) in enumerate(each.items()):
-            time = time / NS_PER_S
-            seen = inside(time, (window[0], min(window[1], run.end_ns / NS_PER_S)))
-            packets, least, most = (row[seen] for row in rows)
-            starts = np.flatnonzero(np.diff(np.floor(time[seen] / interval), prepend=-1))
-            if len(starts) < len(packets):
-                # Means of intervals, and the least and the most in each.
-                counts = np.diff(np.append(starts, len(packets)))
-                packets = np.add.reduceat(packets, starts) / counts
-                least, most = np.minimum.reduceat(least, starts), np.maximum.reduceat(most, starts)
-            one_run = len(runs) == 1
+        links, end_s = run.shown_links, run.end_ns / NS_PER_S
+        one_run = len(runs) == 1
+        edges = bin_edges(window, interval, end_s, run.cuts)
+        # A line for each scheme: what waits on the way.
+        each = {at: [at] for at in links} if one_run else {-1: list(links)}
+        for number, (at, numbers) in enumerate(each.items() if links and len(edges) > 1 else ()):
+            link = ", ".join(links[one] for one in numbers)
+            known = _levels(run, numbers, window)
+            if not len(known.time_s):
+                continue
+            levels = known.means(edges)
+            if len(known.time_s) >= len(edges):
+                binned.append(edges)
             name = f"queue of {link}{run.way}" if one_run else run.scheme
             if not one_run and len(run.flows) > 1:
                 name = f"queue, {name}"
             queue = Curve(
                 name,
                 "queue",
-                time[seen][starts],
-                packets,
+                levels.time_s,
+                levels.packets,
                 look=free[number % len(free)] if one_run else run.looks[0],
-                low=least,
-                high=most,
+                low=levels.least,
+                high=levels.most,
                 scheme=run.scheme,
                 link=link,
             )
-            numbers = [list(links)[number]] if one_run else list(links)
             marks = _at_queue(run, numbers, queue, window, alone=alone)
-            if one_run and len(each) > 1 and not (marks or most.any()):
+            if one_run and len(each) > 1 and not (marks or levels.most.any()):
                 # Nothing happens at this link in the time that is shown.
                 continue
-            curves += [queue, *marks]
+            curves += [_while_used(run, at, queue) if one_run else queue, *marks]
             if one_run:
-                curves += _backlogs(run, numbers[0], link, window, means)
-    is_binned = any(one.draw == "queue" and np.any(one.high != one.low) for one in curves)
-    detail = f"means of {interval:g} s, band from least to most" if is_binned else ""
+                of_flows = bin_edges(window, means, end_s, run.cuts)
+                curves += _backlogs(run, at, link, of_flows)
+    detail = f"means of {cut_words(interval, binned)}, band from least to most" if binned else ""
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
+
+
+def _while_used(run: WatchedRun, link: int, queue: Curve) -> Curve:
+    """A queue without the times in which it is empty and the link is not in use."""
+    used = [one for one in run.stretches if one.link and run.link_of(one.link) == link]
+    time = queue.time_s
+    until = np.append(time[1:], time[-1:])
+    is_used = np.zeros(len(time), np.bool_)
+    for one in used:
+        is_used |= (until > one.from_ns / NS_PER_S) & (time < one.until_ns / NS_PER_S)
+    assert queue.low is not None
+    assert queue.high is not None
+    is_shown = is_used | (queue.high > 0)
+    # The last value is that of the last interval, at its end.
+    is_shown[-1:] = is_shown[-2:-1]
+    # A step holds to the end of its interval.
+    last = np.flatnonzero(is_shown[:-1] & ~is_shown[1:]) + 1
+    columns = []
+    for one in (queue.value, queue.low, queue.high):
+        shown = np.where(is_shown, one, np.nan)
+        columns.append(np.insert(shown, last, shown[last - 1]))
+    value, low, high = columns
+    return replace(queue, time_s=np.insert(time, last, time[last]), value=value, low=low, high=high)

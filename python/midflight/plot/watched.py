@@ -17,6 +17,7 @@ import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
 from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
+from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
 from midflight.plot.curves import (
     Curve,
     Draw,
@@ -304,7 +305,12 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
         return usual
     # A change is known from the next sample on.
     step = float(np.median(np.diff(at))) - between
-    return min(usual, nice(max(step, trip, shown / most)))
+    if step < usual:
+        return min(usual, nice(max(step, trip, shown / most)))
+    # No interval has parts of two steps of the recording.
+    shorter = (usual, nice(0.4 * usual), nice(0.4 * nice(0.4 * usual)))
+    fitting = [one for one in shorter if abs(step - one * round(step / one)) <= 2 * between]
+    return next((one for one in fitting if one >= max(trip, shown / most)), usual)
 
 
 def _corners(time_s: Values, value: Values, near_s: float) -> Values:
@@ -388,34 +394,23 @@ def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: flo
 
 
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    curves = [rate_in_use(longest(runs), window)]
+    curves, each = [rate_in_use(longest(runs), window)], []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
         payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
         bits = np.where(np.isnan(bits), 8.0 * payload, bits)
-        edges = _edges(window, interval, flow.end_ns / NS_PER_S)
+        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
         if len(edges) > 1:
+            each.append(edges)
             sums, _ = np.histogram(at, bins=edges, weights=bits)
             means = sums / np.diff(edges) / 1e6
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             curves.append(Curve(draw="steps", time_s=edges, value=value, **how))
     shown = [one for one in curves if len(one.time_s)]
-    detail = f"means of {interval:g} s"
+    detail = f"means of {cut_words(interval, each)}"
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", shown, detail)
-
-
-def _edges(window: tuple[float, float], interval: float, end_s: float) -> Values:
-    """The edges of the intervals of a window. The last one ends with the flow: where less than half
-    an interval is left, it is longer.
-    """
-    first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
-    whole = int(end / interval + 1e-9)
-    edges: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
-    if end - whole * interval < 0.5 * interval and len(edges) > 1:
-        edges = edges[:-1]
-    return np.append(edges, end) if len(edges) and end > edges[-1] else edges
 
 
 def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
@@ -460,51 +455,43 @@ def _timed(
     interval: float,
 ) -> Panel:
     """Times in seconds that packets take, as dots, or as quantiles of intervals."""
-    found = []
-    for _, flow, how in each_line(runs):
+    found, each = [], []
+    for run, flow, how in each_line(runs):
         time, value = of(flow)
         seen = inside(time, window)
-        found.append((how, time[seen], value[seen]))
-    several = sum(len(time) > 0 for _, time, _ in found) > 1
-    top = max((float(value.max()) for _, _, value in found if len(value)), default=0.0)
+        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+        found.append((how, edges, time[seen], value[seen]))
+    several = sum(len(time) > 0 for *_, time, _ in found) > 1
+    top = max((float(value.max()) for *_, value in found if len(value)), default=0.0)
     unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
     curves = []
-    for how, time, value in found:
-        if several or len(time) > _MOST_DOTS:
-            middle, quantiles = _quantiles(time, value * scale, interval)
+    for how, edges, time, value in found:
+        if len(edges) > 1 and (several or len(time) > _MOST_DOTS):
+            each.append(edges)
+            starts, quantiles = _quantiles(edges, time, value * scale)
             low, median, high, most = quantiles
             ends: dict[str, Any] = {"low": low, "high": high, "most": most}
-            curves.append(Curve(draw="line", time_s=middle, value=median, **ends, **how))
+            curves.append(Curve(draw="steps", time_s=starts, value=median, **ends, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=value * scale, **how))
-    binned = any(one.draw == "line" for one in curves)
-    detail = f"medians of {interval:g} s, band from 5 to 95 %" if binned else ""
+    detail = f"medians of {cut_words(interval, each)}, band from 5 to 95 %" if each else ""
     return Panel(kind, f"{title}\n({unit})", unit, curves, detail)
 
 
-def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, list[Values]]:
-    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, at its
-    middle.
+def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list[Values]]:
+    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps.
 
     An interval without values ends the line there; where most have none, as of a slow flow, two do.
     """
-    place = np.floor(time / interval).astype(np.int64)
-    edges = np.flatnonzero(np.diff(place)) + 1
-    parts = np.split(value, edges)
     if not len(value):
         return np.empty(0), [np.empty(0)] * 4
-    numbers = place[np.concatenate([[0], edges]).astype(np.int64)]
+    place = places_in(edges, time)
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    parts = np.split(value, first[1:])
     points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
-    middle: Values = (numbers.astype(np.float64) + 0.5) * interval
-    steps = np.diff(numbers)
-    usual = 1 if len(steps) == 0 or np.median(steps) <= 1 else 2
-    gaps = np.flatnonzero(steps > usual) + 1
-    # The line ends at both sides, also that of the maxima, which goes half way to the next point.
-    ends = np.repeat(gaps, 2)
-    beside = np.stack([middle[gaps - 1] + interval, middle[gaps] - interval], axis=1)
-    middle = np.insert(middle, ends, beside.ravel())
-    points = np.insert(points, ends, np.nan, axis=0)
-    return middle, list(points.T)
+    steps = np.diff(place[first])
+    usual = 0 if len(steps) == 0 or np.median(steps) <= 1 else 1
+    return stepped(edges, place[first], list(points.T), usual)
 
 
 def delay_of(flow: History) -> tuple[Values, Values]:

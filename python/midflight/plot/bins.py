@@ -1,0 +1,94 @@
+"""The intervals of means over time: a regular grid, cut where a path ends or begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from midflight.plot.curves import Values
+
+__all__ = ["bin_edges", "cut_words", "places_in", "stepped"]
+
+#: No interval at a cut is shorter than this share of the others, so that single packets do not make
+#: large means. It is between a quarter and one and a quarter of the others.
+_LEAST_SHARE = 0.25
+
+
+def bin_edges(
+    window: tuple[float, float], interval: float, end_s: float, cuts: Sequence[float] = ()
+) -> Values:
+    """Return the edges of the intervals of a window, in seconds: multiples of `interval`, and the
+    `cuts`, ascending instants that no interval contains.
+
+    An edge of the grid that is nearer than a quarter of an interval to a cut is left out. Of cuts
+    that are nearer than that to each other the first and the last one count, or the first one alone
+    if these are so near, too. The last interval ends with the flow, at `end_s`: where less than
+    half an interval is left, it is longer.
+    """
+    first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
+    whole = int(end / interval + 1e-9)
+    grid: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
+    if end - whole * interval < 0.5 * interval and len(grid) > 1:
+        grid = grid[:-1]
+    if not len(grid) or end <= grid[0]:
+        return grid
+    least = _LEAST_SHARE * interval
+    begin = max([float(grid[0]), *(one for one in cuts if one <= window[0])])
+    kept, near = [begin], [begin]
+    for group in _groups([one for one in cuts if one > begin], least):
+        is_long = group[-1] - group[0] >= least
+        ends = [group[0], group[-1]] if is_long else [group[0]]
+        kept += [one for one in ends if begin + least <= one <= end - least]
+        near += [group[0], group[-1]]
+    far = np.abs(grid[:, None] - np.array(near)).min(axis=1) >= least * (1 - 1e-9)
+    edges: Values = np.unique([*kept, *grid[far & (grid > begin)], end])
+    return edges
+
+
+def _groups(cuts: Sequence[float], least: float) -> Iterator[list[float]]:
+    """Cuts that are nearer than `least` to the next one, together."""
+    group: list[float] = []
+    for one in cuts:
+        if group and one - group[-1] >= least:
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def cut_words(interval: float, each: Sequence[Values]) -> str:
+    """Return the length of intervals with these edges as text, and whether some are cut."""
+    inner = np.concatenate([np.empty(0), *(edges[:-1] for edges in each)]) / interval
+    is_cut = bool(np.any(np.abs(inner - np.round(inner)) > 1e-6))
+    return f"{interval:g} s" + (", cut at handoffs and outages" if is_cut else "")
+
+
+def places_in(edges: Values, time_s: Values) -> np.ndarray:
+    """Return the number of the interval of each time, which all lie within the edges."""
+    found: np.ndarray = np.searchsorted(edges, time_s, side="right") - 1
+    return np.clip(found, 0, len(edges) - 2)
+
+
+def stepped(
+    edges: Values, numbers: np.ndarray, columns: Sequence[Values], most_empty: int = 0
+) -> tuple[Values, list[Values]]:
+    """Return steps of the values of intervals, which have these ascending numbers: each holds from
+    the beginning of its interval to the next one.
+
+    After the last one, and where more than `most_empty` intervals have no value, the step ends with
+    its interval, and a missing value follows.
+    """
+    if not len(numbers):
+        return np.empty(0), [np.empty(0) for _ in columns]
+    ends = np.flatnonzero(np.diff(numbers) > 1 + most_empty)
+    # The value at the end of its interval, and a missing one.
+    again = np.sort(np.concatenate([np.arange(len(numbers)), ends, ends, [len(numbers) - 1]]))
+    is_first = np.diff(again, prepend=-1) > 0
+    time = np.where(is_first, edges[numbers[again]], edges[numbers[again] + 1])
+    # Of three equal places the last one, of two that at the very end has a value.
+    is_missing = ~is_first & np.append(again[1:] != again[:-1], True)
+    is_missing[-1] = False
+    found = [np.where(is_missing, np.nan, column[again]) for column in columns]
+    return time, found

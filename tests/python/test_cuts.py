@@ -1,0 +1,141 @@
+"""Means over time end where a path ends: at handoffs, and at the edges of outages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.plot import figure_of, plot_over_time
+from midflight.plot.bins import bin_edges, cut_words, stepped
+from midflight.plot.panels import panel_rows, shown_panels
+from midflight.plot.watched import watch
+
+
+def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
+    """A download that moves from 20 to 5 Mbit/s within an interval of a tenth of a second."""
+    return Scenario(
+        links={
+            "fast": Link(rate="20 Mbit/s", delay="5 ms", queue="30 packets"),
+            "slow": Link(rate="5 Mbit/s", delay="20 ms", queue="30 packets"),
+        },
+        flows={"download": Flow(scheme="sack")},
+        handoffs=[Handoff(at=at, to="slow", gap=gap)],
+        end="3 s",
+    )
+
+
+@pytest.mark.parametrize(
+    ("cuts", "edges"),
+    [
+        ([], [0, 1, 2, 3, 4, 5]),
+        # An edge of the grid that is near a cut gives way to it.
+        ([2.2], [0, 1, 2.2, 3, 4, 5]),
+        ([2.5, 2.9], [0, 1, 2, 2.5, 2.9, 4, 5]),
+        # Of near ones the first one counts, and the interval behind them is no sliver.
+        ([2.0, 2.1], [0, 1, 2, 3, 4, 5]),
+        ([2.6, 2.8], [0, 1, 2, 2.6, 4, 5]),
+        # Of many the first and the last one.
+        ([1.1 + 0.2 * one for one in range(12)], [0, 1.1, 2, 3, 3.3, 4, 5]),
+        # At the beginning and the end there is no room for one.
+        ([0.1, 4.9], [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_intervals_are_cut(cuts: Sequence[float], edges: Sequence[float]) -> None:
+    found = bin_edges((0.0, 5.0), 1.0, 5.0, cuts)
+    assert found == pytest.approx(edges)
+    assert np.diff(found).min() >= 0.25 * (1 - 1e-9)
+    assert np.diff(found).max() <= 1.5
+    is_cut = any(one != round(one) for one in edges)
+    assert cut_words(1.0, [found]) == "1 s" + (", cut at handoffs and outages" if is_cut else "")
+
+
+def test_a_window_begins_with_the_path_that_it_shows() -> None:
+    # The cut before the window, not the edge of the grid before that.
+    assert bin_edges((2.3, 4.0), 1.0, 9.0, [2.25])[0] == 2.25
+    assert bin_edges((2.3, 4.0), 1.0, 9.0, [1.5])[0] == 2.0
+
+
+def test_steps_end_where_an_interval_has_no_value() -> None:
+    edges = np.arange(6.0)
+    value = np.array([10.0, 11.0, 13.0, 14.0])
+    time, (steps,) = stepped(edges, np.array([0, 1, 3, 4]), (value,))
+    assert time.tolist() == [0, 1, 2, 2, 3, 4, 5]
+    assert steps.tolist() == pytest.approx([10, 11, 11, np.nan, 13, 14, 14], nan_ok=True)
+    time, (steps,) = stepped(edges, np.array([0, 1, 3, 4]), (value,), 1)
+    assert (time.tolist(), steps.tolist()) == ([0, 1, 3, 4, 5], [10, 11, 13, 14, 14])
+
+
+@pytest.mark.parametrize("gap", ["400 ms", "0 s", "10 ms"])
+def test_no_mean_of_a_throughput_is_of_two_paths(gap: str) -> None:
+    (run,) = runs = watch(moving(gap=gap))
+    _, (panel,) = shown_panels(runs, ["throughput"], interval_s=0.1)
+    (line,) = (one for one in panel.curves if one.draw == "steps")
+    assert panel.detail == "means of 0.1 s, cut at handoffs and outages"
+    assert 1.03 in line.time_s
+    assert (1.43 in line.time_s) == (gap == "400 ms")
+    # The mean of each interval is what arrives in it, whatever its length.
+    at, bits = run.flows[0].times("rcv") / 1e9, 8 * run.flows[0].sizes("rcv")
+    sums, _ = np.histogram(at, line.time_s, weights=bits)
+    assert line.value[:-1] * np.diff(line.time_s) * 1e6 == pytest.approx(sums)
+    if gap == "400 ms":
+        # In the gap only what was on its way.
+        assert line.value[(line.time_s > 1.05) & (line.time_s < 1.42)].max() == 0
+    table = [row for row in panel_rows([panel]) if row[3]]
+    assert [row[6] for row in table] == line.time_s.tolist()
+
+
+def test_an_outage_of_a_recording_has_intervals_of_its_own() -> None:
+    outage = {"time_s": [0, 4.3, 5.2], "rate_mbps": [20, 0, 20]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="50 packets", trace=outage)},
+        flows={"download": Flow()},
+        end="10 s",
+    )
+    runs = watch(scenario)
+    for kind in ("throughput", "queue", "rtt"):
+        _, (panel,) = shown_panels(runs, [kind], interval_s=1.0)
+        for line in (one for one in panel.curves if one.draw in ("steps", "queue")):
+            assert {4.3, 5.2} <= {*np.round(line.time_s, 9)}, kind
+
+
+def test_intervals_divide_the_steps_of_a_recording() -> None:
+    figure = figure_of(plot_over_time, "drive-test", ["throughput"])
+    # Its values are 5 s apart.
+    assert figure.axes[1].get_title("right") == "means of 1 s"
+    runs = watch("drive-test")
+    _, (panel,) = shown_panels(runs, ["throughput"])
+    rate, line = panel.curves
+    change = rate.time_s[1:][np.diff(rate.value) != 0]
+    nearest = [np.abs(line.time_s - one).min() for one in change]
+    # A rate is known at equal instants only.
+    assert max(nearest) <= 120 / 4096
+
+
+def test_a_queue_is_drawn_as_steps() -> None:
+    runs = watch(moving())
+    window, (panel,) = shown_panels(runs, ["queue"])
+    fast, slow = (one for one in panel.curves if one.draw == "queue")
+    assert fast.link == "fast"
+    for one in (fast, slow):
+        shown = ~np.isnan(one.value)
+        assert one.low is not None
+        assert one.high is not None
+        assert np.all(one.low[shown] <= one.value[shown])
+        assert np.all(one.value[shown] <= one.high[shown])
+    # The new link is not shown before it is used.
+    assert slow.time_s[~np.isnan(slow.value)].min() == pytest.approx(1.43)
+    # Between two samples: the levels themselves, at every one of them.
+    _, (close,) = shown_panels(runs, ["queue"], 0.5, 0.505)
+    level = next(one for one in close.curves if one.draw == "queue")
+    time = runs[0].sampled(runs[0].access["fast"], "time_ns") / 1e9
+    inside = time[(time > 0.5) & (time < 0.505)]
+    assert {*inside.tolist()} <= {*level.time_s.tolist()}
+    assert close.detail == ""
+    figure = figure_of(plot_over_time, moving(), ["queue"])
+    drawn: list[Any] = [one for one in figure.axes[1].lines if len(one.get_xdata()) > 20]
+    assert {one.get_drawstyle() for one in drawn} == {"steps-post"}
+    assert window[0] == 0.0
