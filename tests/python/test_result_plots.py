@@ -238,6 +238,9 @@ def test_a_cdf_of_values_far_apart_is_logarithmic() -> None:
         # The first of two has it, and the other one takes none that a third scheme has.
         (["cubic", "cubic-linux", "vho-qs"], [5, 7, 6]),
         (["mine", "sack", "1 s"], [1, 0, 2]),
+        # Of a stack it is that of its controllers' senders.
+        (["midflight", "quinn", "noq", "linux"], [0, 1, 2, 5]),
+        (["noq-bbr", "download, quinn-cubic", "quic-newreno"], [2, 1, 0]),
         (["0.5 s", "1 s", "2 s"], [0, 1, 2]),
         ([str(one) for one in range(11)], [*range(9), 0, 1]),
         ([], []),

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 import midflight
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
+from midflight.plot.marks import EVENTS
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
@@ -90,6 +94,61 @@ def test_losses_of_several_flows_are_told_apart() -> None:
     }
     assert {flow: lost[flow] for flow in trace} == trace
     assert min(trace.values()) > 0
+
+
+def test_no_mark_of_an_event_is_that_of_a_line() -> None:
+    of_events = {event.marker for event in EVENTS.values()}
+    assert len({(one.marker, one.is_filled) for one in EVENTS.values()}) == len(EVENTS)
+    assert not of_events & {look.marker for look in SERIES}
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds", "how"),
+    [
+        (fast_and_slow(), ["queue", "cwnd", "sequence"], {}),
+        ("wifi-to-lte", ["queue", "cwnd", "sequence"], {"schemes": ["bbr-linux", "cubic-linux"]}),
+        ("wifi-to-lte", ["throughput", "cwnd"], {"schemes": ["enhanced"]}),
+        ("lossy-wifi", ["queue", "sequence", "rtt"], {}),
+        ("starlink-to-lte", ["throughput", "queue", "cwnd"], {}),
+        ("call-handoff", ["frames", "queue", "sequence"], {}),
+        ("web-page", ["objects", "queue", "sequence"], {}),
+    ],
+)
+def test_no_two_entries_of_a_legend_look_alike(source: Any, kinds: list[str], how: Any) -> None:
+    figure = figure_of(plot_over_time, source, kinds, **how)
+    seen: dict[Any, str] = {}
+    for handle, text in zip(
+        figure.legends[0].legend_handles, figure.legends[0].get_texts(), strict=True
+    ):
+        if isinstance(handle, Line2D):
+            line = handle.get_linestyle() != "None"
+            looks: Any = (
+                handle.is_dashed() if line else None,
+                handle.get_color() if line else None,
+                str(handle.get_marker()),
+                to_rgba(handle.get_markerfacecolor()),
+                to_rgba(handle.get_markeredgecolor()),
+            )
+        else:
+            assert isinstance(handle, Patch)
+            looks = (handle.get_facecolor(), handle.get_edgecolor(), handle.get_hatch())
+        assert looks not in seen, (text.get_text(), seen[looks])
+        seen[looks] = text.get_text()
+    assert len(seen) > 2
+
+
+def test_losses_in_a_sequence_are_marked_by_their_cause() -> None:
+    (run,) = runs = watch("starlink-to-lte", kinds=["queue", "sequence"])
+    _, (queue, sequence) = shown_panels(runs, ["queue", "sequence"])
+    lost = Counter(run.flows[0].column("cause", "drop").astype(str))
+    drawn = {
+        panel.kind: {one.draw: len(one.time_s) for one in panel.curves if one.draw in EVENTS}
+        for panel in (queue, sequence)
+    }
+    for draw, cause in (("full", "queue"), ("broken", "break")):
+        # Of the sequence only data, of the queue also what is lost behind the access link's queue.
+        assert 0 < drawn["sequence"][draw] <= lost[cause]
+    assert {one.label for one in sequence.curves} >= {EVENTS["full"].label, EVENTS["broken"].label}
 
 
 def test_the_interval_follows_the_round_trip_of_the_time_shown() -> None:
@@ -185,6 +244,59 @@ def test_the_ends_of_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert main([*words, *more]) == 2
         assert said in capsys.readouterr().err
     assert not (tmp_path / "x.png").exists()
+
+
+def test_each_panel_has_ends_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = ["throughput", "queue", "cwnd"]
+    ends: dict[str, tuple[float, float]] = {"throughput": (0, 30), "cwnd": (10, 99)}
+    figure = figure_of(plot_over_time, "wifi-to-lte", kinds, ylim=ends)
+    plain = figure_of(plot_over_time, "wifi-to-lte", kinds)
+    assert [axes.get_ylim() for axes in figure.axes[1:]] == [
+        (0, 30),
+        plain.axes[2].get_ylim(),
+        (10, 99),
+    ]
+    (_, window, timer) = figure_of(plot_run, "wifi-to-lte", ylim={"window": (0, 50)}).axes
+    assert (window.get_ylim(), timer.get_yscale()) == ((0, 50), "log")
+    out = str(tmp_path / "x.png")
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,queue", "--out", out]
+    assert main([*words, "--ylim", "throughput=0:30", "--ylim", "queue=0:9"]) == 0
+    capsys.readouterr()
+    for given, said in (
+        (["cwnd=0:9"], "the figure has no panel cwnd; expected throughput=LOW:HIGH"),
+        (["queue=9:0"], "--ylim queue=9:0: the low end must be below the high one"),
+        (["queue=0:9", "queue=0:8"], "are given twice"),
+        (["0:9"], "write throughput=LOW:HIGH, queue=LOW:HIGH"),
+    ):
+        assert main([*words, *(word for one in given for word in ("--ylim", one))]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_marks_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = ["queue", "cwnd", "sequence"]
+    everything = {"retransmissions", "full", "timeout"}
+    for marks, expected in (
+        (None, everything),
+        (["losses"], {"full"}),
+        (["timeouts", "retransmissions"], {"retransmissions", "timeout"}),
+        ([], set()),
+        (["none"], set()),
+    ):
+        runs = watch("wifi-to-lte", kinds=kinds)
+        _, panels = shown_panels(runs, kinds, marks=marks)
+        drawn = {one.draw for panel in panels for one in panel.curves} & EVENTS.keys()
+        assert drawn - {"broken"} == expected
+    table, out = tmp_path / "t.csv", str(tmp_path / "x.svg")
+    words = ["plot", "wifi-to-lte", "--kind", "cwnd,sequence", "--out", out, "--csv", str(table)]
+    assert main([*words, "--marks", "none"]) == 0
+    assert {row["line"] for row in rows_of(table)} == {"sack", "pipe", "ssthresh"}
+    assert main([*words, "--marks", "timeouts,retransmissions"]) == 0
+    assert {row["line"] for row in rows_of(table)} >= {"timeout", "retransmission"}
+    assert not {"lost: the queue is full"} & {row["line"] for row in rows_of(table)}
+    capsys.readouterr()
+    for wrong, kind in (("loss", "cwnd"), ("none,losses", "cwnd"), ("none", "both")):
+        assert main(["plot", "wifi-to-lte", "--kind", kind, "--out", out, "--marks", wrong]) == 2
+        assert "--marks" in capsys.readouterr().err
 
 
 def test_a_figure_without_room_is_refused(

@@ -13,9 +13,20 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import own_policies, read, read_whole
+from midflight.cli.input import own_policies, read_whole
 from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
+from midflight.cli.plot_options import (
+    check_yscale,
+    kinds_of,
+    read_labels,
+    read_limits,
+    read_segments,
+    read_time,
+    refuse,
+    result_kind,
+    split_kinds,
+)
 from midflight.cli.result_files import destination
 from midflight.cli.run import idle_notes, with_shorthands
 from midflight.cli.source import (
@@ -211,10 +222,19 @@ def plot(
         typer.Option(metavar="PLACE", help="For a figure: outside, inside or none."),
     ] = None,
     ylim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[KIND=]LOW:HIGH",
+            help="For a figure: the ends of the axis of values, in its unit; of several panels "
+            "with their kinds, such as queue=0:50. May be repeated.",
+        ),
+    ] = None,
+    marks: Annotated[
         str | None,
         typer.Option(
-            metavar="LOW:HIGH",
-            help="For a figure with one panel: the ends of the axis of values, in its unit.",
+            metavar="KINDS",
+            help="For panels over time: marks only these events, one or several of "
+            "retransmissions, losses, ecn, timeouts; or none.  [default: all]",
         ),
     ] = None,
     csv_file: Annotated[
@@ -285,6 +305,7 @@ def plot(
         "--label": labels,
         "--legend": legend,
         "--ylim": ylim,
+        "--marks": marks,
         "--csv": csv_file,
     }
     from midflight.plot.delays import DELAY_CDF
@@ -296,7 +317,7 @@ def plot(
     dress: Any = {
         "legend": legend,
         "labels": read_labels(labels or ()),
-        "ylim": None if ylim is None else read_limits(ylim),
+        "ylim": read_limits(ylim or ()),
     }
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
@@ -347,8 +368,9 @@ def plot(
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
-    if not over_time and interval is not None:
-        raise UserError(f"--interval is for panels over time: --kind {', '.join(OVER_TIME)}")
+    for option, given in (("--interval", interval), ("--marks", marks)):
+        if given is not None and not over_time:
+            raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
     if yscale is not None:
         check_yscale(yscale, kinds)
     if not (over_time or is_cdf or suffix == PAGE) and len(flows) > 1:
@@ -413,6 +435,7 @@ def plot(
                     flows=flows,
                     interval_s=mean_of,
                     yscale=yscale,
+                    marks=None if marks is None else split_kinds([marks]),
                     csv_to=csv_file,
                     **of_all,
                 )
@@ -429,46 +452,6 @@ def plot(
     note(f"written to {out}")
 
 
-def split_kinds(words: Sequence[str]) -> list[str]:
-    """Return the words of `--kind`; one may have several, separated by commas."""
-    return [one.strip() for word in words for one in word.split(",")]
-
-
-def kinds_of(found: Sequence[str]) -> list[str]:
-    """Return the kinds of a figure of runs."""
-    from midflight.plot.delays import DELAY_CDF
-    from midflight.plot.run import KINDS
-    from midflight.plot.spread import SPREADS
-    from midflight.plot.watched import OVER_TIME
-    from midflight.policy import did_you_mean
-
-    found = list(dict.fromkeys(found))
-    of_its_own = (*KINDS, DELAY_CDF)
-    known = (*of_its_own, *OVER_TIME)
-    for one in found:
-        if one in ("median", *SPREADS):
-            raise UserError(f"--kind {one} is for a folder of results; one run is shown")
-        if one not in known:
-            accepted = ", ".join(known)
-            meant = did_you_mean(one, known)
-            raise UserError(f'--kind "{one}" is no kind of figure{meant}; there are {accepted}')
-    if len(found) > 1 and (alone := [one for one in found if one in of_its_own]):
-        raise UserError(
-            f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
-        )
-    return found
-
-
-def check_yscale(yscale: str, kinds: Sequence[str]) -> None:
-    """Refuse a scale that does not exist, and one for panels that have only one."""
-    from midflight.plot.panels import SCALED, SCALES
-
-    if yscale not in SCALES:
-        raise UserError(f'--yscale "{yscale}" is not accepted; expected {" or ".join(SCALES)}')
-    if {*kinds}.isdisjoint(SCALED):
-        raise UserError(f"--yscale is for panels over time: --kind {', '.join(SCALED)}")
-
-
 def write_panels(
     plan: Any,
     out: str,
@@ -481,10 +464,12 @@ def write_panels(
     from_s: float | None,
     until_s: float | None,
     interval_s: float | None,
+    marks: Sequence[str] | None,
     csv_to: str | None,
     **how: Any,
 ) -> None:
     """Write a figure of panels over time."""
+    from midflight.plot.marks import check_marks
     from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
     from midflight.plot.room import HEAD
     from midflight.plot.style import check_format, figure_bytes
@@ -493,10 +478,12 @@ def write_panels(
     suffix = check_format(Path(out))
     if interval_s is not None and interval_s <= 0:
         raise UserError("--interval is 0 s; give a time above that, such as 100ms")
+    check_marks(marks)
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
     with watching() as progress:
         runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
-    window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s, size=how["size"])
+    shown: Any = {"size": how["size"], "marks": marks}
+    window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s, **shown)
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
@@ -578,31 +565,6 @@ def write_figure(
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, run_rows(found, **drawn))
-
-
-def result_kind(words: Sequence[str]) -> str:
-    """Return the kind of a figure of results; exactly one is accepted."""
-    from midflight.plot.delays import DELAY_CDF
-    from midflight.plot.run import KINDS
-    from midflight.plot.spread import SPREADS
-    from midflight.plot.watched import OVER_TIME
-    from midflight.policy import did_you_mean
-
-    accepted = ("median", *SPREADS)
-    found = list(dict.fromkeys(words)) or ["median"]
-    for one in found:
-        if one in (*KINDS, DELAY_CDF, *OVER_TIME):
-            raise UserError(
-                f"--kind {one} is for a scenario; of results there are {', '.join(accepted)}"
-            )
-        if one not in accepted:
-            raise UserError(
-                f'--kind "{one}" is no kind of figure of results{did_you_mean(one, accepted)}; '
-                f"there are {', '.join(accepted)}"
-            )
-    if len(found) > 1:
-        raise UserError(f"--kind {', '.join(found)}: a figure of results is of one kind")
-    return found[0]
 
 
 def plot_results(
@@ -692,13 +654,6 @@ def measured_flows(
     return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
 
 
-def refuse(options: dict[str, Any], why: str, what: str) -> None:
-    """Refuse options that are for something else."""
-    for option, value in options.items():
-        if value is not None:
-            raise UserError(f"{why}, and {option} {what}")
-
-
 def check_is_no_recording(place: Path) -> None:
     """Refuse a recording, which a scenario can follow."""
     from midflight import MidflightError, _core
@@ -737,40 +692,3 @@ def with_schemes(
     if schemes:
         flows[flow_key(flows, flow) or next(iter(flows))]["scheme"] = "+".join(schemes)
     return scenario
-
-
-def read_time(option: str, text: str) -> float:
-    """Read a time as seconds."""
-    from midflight import parse_duration
-
-    return float(read(option, parse_duration, text)) / 1e9
-
-
-def read_labels(words: Sequence[str]) -> dict[str, str]:
-    """Read other names of lines and links."""
-    found = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not (name and equals and text):
-            raise UserError(f'--label "{word}" is not name=text; write for example sack=CUBIC')
-        found[name] = text
-    return found
-
-
-def read_limits(text: str) -> tuple[float, float]:
-    """Read the ends of an axis."""
-    low, _, high = text.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise UserError(f'--ylim "{text}" is not LOW:HIGH; write for example 0:50') from None
-
-
-def read_segments(text: str) -> tuple[int, int]:
-    """Read a range of segment numbers."""
-    low, colon, high = text.partition(":")
-    if not (colon and low.strip().isdigit() and high.strip().isdigit() and int(low) < int(high)):
-        raise UserError(
-            f'--segments "{text}" is not a range of segments; write for example 100:250'
-        )
-    return int(low), int(high)

@@ -16,6 +16,7 @@ from midflight.plot.applications import (
 )
 from midflight.plot.curves import Curve, Panel, WatchedRun, each_line
 from midflight.plot.history import NS_PER_S, History
+from midflight.plot.marks import EVENTS
 
 __all__ = ["buffer_panel", "frames_panel", "objects_panel"]
 
@@ -66,7 +67,7 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         alone = len(found) == 1
         for is_late, draw, label in (
             (False, "dots", "in time"),
-            (True, "late", "late: after its deadline"),
+            (True, "late", EVENTS["late"].label),
         ):
             some = (one.is_late == is_late) & (one.made_s >= window[0]) & (one.made_s < window[1])
             if some.any():
@@ -77,8 +78,8 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
                 )
         lost = one.lost_s[(one.lost_s >= window[0]) & (one.lost_s < window[1])]
         if len(lost):
-            aux = {**how, "label": "not read"}
-            curves.append(Curve(draw="losses", time_s=lost, value=np.zeros(len(lost)), **aux))
+            aux = {**how, "label": EVENTS["unread"].label}
+            curves.append(Curve(draw="unread", time_s=lost, value=np.zeros(len(lost)), **aux))
     # Calls with the same deadline have one line.
     deadlines = {
         run.deadlines[flow.flow] for run, flow, _ in each_line(runs) if flow.flow in run.deadlines
@@ -109,6 +110,6 @@ def objects_panel(
             )
         lost = np.isnan(ends) & seen & (until <= window[1])
         if lost.any():
-            aux = {**how, "label": "not read"}
-            curves.append(Curve(draw="losses", time_s=until[lost], value=numbers[lost], **aux))
+            aux = {**how, "label": EVENTS["unread"].label}
+            curves.append(Curve(draw="unread", time_s=until[lost], value=numbers[lost], **aux))
     return Panel("objects", "Object, from its\nrequest until read", "number", curves)

@@ -38,7 +38,8 @@ Draw = Literal[
     "dots",
     "area",
     "retransmissions",
-    "losses",
+    "unread",
+    "limit",
     "stalls",
     "late",
     "bars",
@@ -46,6 +47,7 @@ Draw = Literal[
     "full",
     "broken",
     "radio",
+    "node",
     "early",
     "marked",
     "timeout",
@@ -70,6 +72,8 @@ class Curve:
     low: Values | None = None
     high: Values | None = None
     most: Values | None = None
+    #: Whether its events stand in a row above the lines.
+    in_row: bool = False
     #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
     #: grey, and the colour identifies the line.
     quantity: str = ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from midflight.plot.style import (
+    Limits,
     arrange,
     check_format,
     chosen_style,
@@ -68,8 +69,9 @@ class Dress(TypedDict, total=False):
     labels: Mapping[str, str] | None
     #: "outside" (the default), "inside" or "none".
     legend: str | None
-    #: The ends of the axis of values, in a figure with one panel.
-    ylim: tuple[float, float] | None
+    #: The ends of the axis of values, in a figure with one panel; of panels over time by their
+    #: kinds.
+    ylim: Limits | None
     #: A file for the data of the figure.
     csv: str | Path | None
 
@@ -175,7 +177,7 @@ def label_axes(
         axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **how)
         pad = 6 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
-    limit_values([axes])
+    limit_values([("", axes)])
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         entries = dict(zip(labels, handles, strict=True))
@@ -187,9 +189,13 @@ _LEAST_PANEL_IN = 0.35
 
 
 def finish_panels(
-    figure: Figure, panels: Sequence[Axes], entries: Mapping[str, Any], title: str | None
+    figure: Figure,
+    panels: Sequence[tuple[str, Axes]],
+    entries: Mapping[str, Any],
+    title: str | None,
 ) -> None:
-    """Put a title above panels over time and a legend below them, and give them their places.
+    """Put a title above panels over time, each with its kind, and a legend below them, and give
+    them their places.
 
     Raises `MidflightError` if the figure leaves too little room for the panels.
     """
@@ -201,7 +207,7 @@ def finish_panels(
         )
     legend(figure, entries, loc="outside lower center", most=6)
     arrange(figure)
-    lowest = min((axes.get_position().height for axes in panels), default=1.0) * height
+    lowest = min((axes.get_position().height for _, axes in panels), default=1.0) * height
     if lowest < _LEAST_PANEL_IN:
         needed = height + (_LEAST_PANEL_IN - lowest) * len(panels)
         raise refusal(

@@ -73,6 +73,16 @@ Times: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
 
 
+#: Kinds of losses, and their causes in a trace.
+_CAUSES: Mapping[str, str] = {
+    "full": "queue",
+    "broken": "break",
+    "radio": "radio",
+    "early": "early",
+    "node": "node",
+}
+
+
 class Moment(NamedTuple):
     """Something that happens to the path at an instant, in nanoseconds.
 
@@ -299,22 +309,27 @@ class History:
 
     @cached_property
     def at_queues(self) -> dict[str, tuple[Times, list[str]]]:
-        """When packets are lost to a full queue ("full"), because the link is down ("broken") or on
-        the radio ("radio"), dropped early by its discipline ("early"), or marked by it ("marked"),
-        and at which links.
+        """When packets of a flow are dropped at links, or marked by a queue ("marked"), and at
+        which links; drops are by their causes, as in `lost_by_cause`.
         """
-        rows = self._rows.get("drop", np.empty(0, np.int64))
-        found = {
-            "full": self._with("cause", "queue", rows),
-            "broken": self._with("cause", "break", rows),
-            "radio": self._with("cause", "radio", rows),
-            "early": self._with("cause", "early", rows),
-            "marked": self._rows.get("mark", np.empty(0, np.int64)),
-        }
+        drops = self._rows.get("drop", np.empty(0, np.int64))
+        found = {what: self._with("cause", cause, drops) for what, cause in _CAUSES.items()}
+        found["marked"] = self._rows.get("mark", np.empty(0, np.int64))
         return {
             what: (self._time[places], self._texts("link", places))
             for what, places in found.items()
         }
+
+    def lost_by_cause(self) -> dict[str, tuple[Times, Values]]:
+        """When data segments are lost, and their numbers: to a full queue ("full"), because the
+        link is down ("broken"), on the radio ("radio"), to the queue's discipline before it is full
+        ("early"), or to a node on the path ("node").
+        """
+        found = {}
+        for what, cause in _CAUSES.items():
+            places = self._with("cause", cause, self.lost)
+            found[what] = self._time[places], self._value[places]
+        return found
 
     def _where_and_why(self, lost: NDArray[np.int64]) -> list[str]:
         links, causes = self._texts("link", lost), self._texts("cause", lost)

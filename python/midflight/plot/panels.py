@@ -20,6 +20,7 @@ from midflight.plot.figure import (
     write_figure,
 )
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
+from midflight.plot.marks import EVENTS, Event, marker_of
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
@@ -32,7 +33,6 @@ from midflight.plot.room import (
     plain_log,
 )
 from midflight.plot.style import (
-    LIGHT,
     PAGE_IN,
     SERIES,
     Look,
@@ -79,27 +79,8 @@ _LINE_IN = 0.13
 #: Fills of links in the band; neighbours differ.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
-#: Single packets: marker, size and colour.
-_MARKS: Mapping[str, tuple[str, float, str]] = {
-    "retransmissions": ("^", 3.6, LIGHT),
-    "losses": ("x", 3.2, "black"),
-}
-#: What becomes of packets at queues, and timeouts: marker, size and colour, and the row above the
-#: lines in a panel of one line; with several each line has a row. A link that is down has no full
-#: queue.
-_IN_ROWS: Mapping[str, tuple[str, float, str, int]] = {
-    "full": ("x", 2.8, "black", 0),
-    "broken": ("s", 2.4, "#8a6d1f", 0),
-    "radio": ("d", 2.8, "#2f6f8f", 1),
-    "early": ("v", 2.8, "#b03a2e", 1),
-    "marked": ("+", 3.4, "#6a3d9a", 2),
-    "timeout": ("v", 3.4, "black", 0),
-    "spurious": ("v", 3.4, "black", 0),
-}
 #: The share of the height of a panel for one of these rows, and for all.
 _ROW, _ROWS = 0.085, 0.34
-#: A mark in a legend whose colour says nothing.
-_GREY: Any = {"mfc": "0.6"}
 #: What the legend calls a thin line above a median.
 _MOST = "maximum of each interval"
 #: Kinds of curves that extend from one instant to another.
@@ -127,6 +108,7 @@ def plot_over_time(
     until_s: float | None = None,
     interval_s: float | None = None,
     yscale: str | None = None,
+    marks: Sequence[str] | None = None,
     title: str | None = None,
     size: Size | None = None,
     **dress: Unpack[Dress],
@@ -144,10 +126,11 @@ def plot_over_time(
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
     next round number above a 90th of the time shown, or the step of a recording that the link
-    follows if that is shorter. `yscale` is "linear" or "log"; the default is
-    linear, and for throughputs, delays and RTTs logarithmic where a linear axis would hide a
-    part. Several sources by their names are drawn together, each with its first flow. The other
-    arguments are those of `plot_run`.
+    follows if that is shorter. `yscale` is "linear" or "log"; the default is linear, and for
+    throughputs, delays and RTTs logarithmic where a linear axis would hide a part. `marks` are the
+    events to be marked, some of "retransmissions", "losses", "ecn" and "timeouts" (default: all; an
+    empty list for none). Several sources by their names are drawn together, each with its first
+    flow. The other arguments are those of `plot_run`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -164,7 +147,8 @@ def plot_over_time(
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=kinds, **how)
     with dressed(dress):
-        window, panels = shown_panels(found, kinds, from_s, until_s, interval_s, size=size)
+        shown: Any = {"size": size, "marks": marks}
+        window, panels = shown_panels(found, kinds, from_s, until_s, interval_s, **shown)
 
     def draw() -> Figure:
         return over_time_figure(found, panels, window, yscale=yscale, title=title, size=size)
@@ -181,13 +165,14 @@ def shown_panels(
     interval_s: float | None = None,
     *,
     size: Size | None = None,
+    marks: Sequence[str] | None = None,
 ) -> tuple[tuple[float, float], list[Panel]]:
     """Return the time that is shown, in seconds, and the panels of these kinds for a figure of a
-    size.
+    size, with the marks of these events.
     """
     window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
     width, _ = size_in(size, (PAGE_IN, 1.0))
-    return window, panels_of(runs, kinds, window, interval_s, width_in=width)
+    return window, panels_of(runs, kinds, window, interval_s, width_in=width, marks=marks)
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
@@ -251,7 +236,7 @@ def over_time_figure(
             rows = _rows_of(panel)
             queues = sum(one.draw == "queue" for one in panel.curves)
             for number, one in enumerate(panel.curves):
-                if one.draw in _IN_ROWS:
+                if one.in_row:
                     _draw_in_row(axes, one, rows)
                     continue
                 marked = several or (one.draw == "queue" and queues > 1)
@@ -271,7 +256,8 @@ def over_time_figure(
         # The lines come first, then what their marks are.
         marks = {OUTAGE, _MOST, *(one.quantity for panel in panels for one in panel.curves)}
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
-        finish_panels(figure, [*grid[has_band:]], entries, title)
+        named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
+        finish_panels(figure, named, entries, title)
     return figure
 
 
@@ -309,16 +295,13 @@ def _draw(
             time, value, step="post", linewidth=0, label=one.label, zorder=0.3, **fill
         )
         return
-    if one.draw in _MARKS:
-        marker, size, own = _MARKS[one.draw]
-        alone = not several
-        edge = own if alone else look.colour
-        how: Any = {"marker": marker, "ms": size, "mfc": "white", "mec": edge}
-        draw_dots(axes, *_thinned(room, one), "" if several else one.label, 6, mew=0.8, **how)
-        if several:
-            # Those of each line have its colour; in the legend they have none.
-            how |= {"mec": "0.3", "ls": "none", "mew": 0.8, "label": one.label}
-            axes.plot([], [], **how)
+    if one.draw in EVENTS:
+        how: Any = _mark(EVENTS[one.draw], look.colour if several else None)
+        order = 5 if one.draw == "late" else 6
+        draw_dots(axes, *_thinned(room, one), "", order, **how)
+        # Those of each line have its colour; in the legend they have none.
+        in_legend = _mark(EVENTS[one.draw], "0.3" if several else None)
+        axes.plot([], [], ls="none", label=one.label, **in_legend)
         return
     if one.quantity:
         # The colour identifies the line, the mark the quantity.
@@ -329,15 +312,12 @@ def _draw(
         dashes: Any = {"color": "black", "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
         axes.plot(time, value, label=one.label, zorder=4.5, **dashes)
         return
+    if one.draw == "limit":
+        dots: Any = {"color": "0.3", "linewidth": 1.0, "linestyle": (0, (1.0, 1.0))}
+        axes.plot(time, value, label=one.label, drawstyle="steps-post", zorder=2.8, **dots)
+        return
     if one.draw in _SPANS:
         _draw_spans(axes, one, room, number, lines)
-        return
-    if one.draw == "late":
-        late: Any = {"marker": "^", "ms": 3.4, "mfc": look.colour if several else "#b03a2e"}
-        words = "" if several else one.label
-        draw_dots(axes, *_thinned(room, one), words, 5, mec="black", mew=0.4, **late)
-        if several:
-            axes.plot([], [], ls="none", mec="black", mew=0.4, label=one.label, **late | _GREY)
         return
     if one.draw == "dots":
         colour = _lighter(look.colour) if one.quantity else look.colour
@@ -400,17 +380,23 @@ def _draw(
     )
 
 
+def _mark(event: Event, colour: str | None) -> dict[str, Any]:
+    """How an event is drawn, in the colour of its line or, without one, in its own."""
+    edge = colour or event.colour
+    how: dict[str, Any] = {"marker": marker_of(event), "ms": event.size, "mec": edge, "mew": 0.8}
+    return how | {"mfc": edge if event.is_filled else "white" if event.marker == "^" else "none"}
+
+
 def _rows_of(panel: Panel) -> dict[int, float]:
     """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
     line where there are several, by the kind of the mark for a single one.
     """
-    marks = [one for one in panel.curves if one.draw in _IN_ROWS]
-    looks = sorted({one.look for one in marks if one.look is not None})
-    if looks:
-        height = min(_ROW, _ROWS / len(looks))
-        return {look: 1 - height * (row + 0.5) for row, look in enumerate(looks)}
-    lowest = max((_IN_ROWS[one.draw][3] for one in marks), default=-1)
-    return {row: 1 - _ROW * (row + 0.5) for row in range(lowest + 1)}
+    marks = [one for one in panel.curves if one.in_row]
+    rows = sorted({one.look for one in marks if one.look is not None})
+    if not rows:
+        rows = sorted({EVENTS[one.draw].row for one in marks})
+    height = min(_ROW, _ROWS / max(1, len(rows)))
+    return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
 
 
 def _above(panel: Panel) -> float:
@@ -421,26 +407,21 @@ def _above(panel: Panel) -> float:
 
 def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
-    marker, size, own, row = _IN_ROWS[one.draw]
+    event = EVENTS[one.draw]
     is_first = one.label not in axes.get_legend_handles_labels()[1]
     # Of several lines each has its colour, and in the legend none.
-    colour = own if one.look is None else _look_of(one).colour
-    how: Any = {"marker": marker, "ms": size, "mfc": "none", "mew": 0.7, "ls": "none"}
-    if one.draw == "timeout":
-        how["mfc"] = colour
+    alone = one.look is None
     axes.plot(
         one.time_s,
-        np.full(len(one.time_s), rows[row if one.look is None else one.look]),
+        np.full(len(one.time_s), rows[event.row if one.look is None else one.look]),
+        ls="none",
         transform=axes.get_xaxis_transform(),
         zorder=6,
-        mec=colour,
         rasterized=len(one.time_s) > MOST_VECTORS,
-        **how,
+        **_mark(event, None if alone else _look_of(one).colour),
     )
     if is_first:
-        grey = own if one.look is None else "0.3"
-        fill = "none" if how["mfc"] == "none" else grey
-        axes.plot([], [], label=one.label, mec=grey, **how | {"mfc": fill})
+        axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
 
 
 def _lighter(colour: str) -> tuple[float, ...]:
@@ -485,7 +466,7 @@ def _scale_of(axes: Axes, panel: Panel, yscale: str | None) -> None:
         axes.set_ylim(most + 0.7, -0.7)
         return
     above = _above(panel)
-    lines = [one for one in panel.curves if one.draw != "area" and one.label != "ssthresh"]
+    lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
     areas = [one for one in panel.curves if one.draw == "area"]
     if panel.kind == "sequence":
         low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
@@ -515,13 +496,13 @@ def _tops(panel: Panel) -> tuple[float, float]:
         levels = [
             (one.value,) if one.draw in _SPANS else (one.most, one.high, one.value)
             for one in curves
-            if one.draw not in _IN_ROWS
+            if not one.in_row
         ]
         ends = [next(v for v in each if v is not None) for each in levels]
         known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
         return max(known, default=0.0)
 
-    lines = [one for one in panel.curves if one.draw != "area" and one.label != "ssthresh"]
+    lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
     return top(lines), top([one for one in panel.curves if one.draw == "area"])
 
 

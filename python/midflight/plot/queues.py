@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
-from midflight.plot.curves import Curve, Draw, Panel, Values, WatchedRun, inside, nice
+from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
+from midflight.plot.marks import EVENTS, GROUPS
 from midflight.plot.style import SERIES
 
 __all__ = ["INTERVALS", "queue_panel"]
@@ -18,15 +19,6 @@ __all__ = ["INTERVALS", "queue_panel"]
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 INTERVALS = 90
 _FINER = 4
-
-#: What the legend says of packets at queues.
-_AT_QUEUES: Mapping[Draw, str] = {
-    "full": "lost: the queue is full",
-    "broken": "lost: the link is down",
-    "radio": "lost on the radio",
-    "early": "dropped early",
-    "marked": "marked (ECN)",
-}
 
 
 def _at_queue(
@@ -45,8 +37,8 @@ def _at_queue(
     names = {run.link_label(one) for one in links}
     found = []
     for flow, look in zip(run.flows, run.looks, strict=True):
-        for draw, label in _AT_QUEUES.items():
-            at, where = flow.at_queues[draw]
+        for draw in (*GROUPS["losses"], *GROUPS["ecn"]):
+            label, (at, where) = EVENTS[draw].label, flow.at_queues[draw]
             time = at[[one in names for one in where]] / NS_PER_S
             time = time[inside(time, window)]
             if not len(time):
@@ -54,7 +46,7 @@ def _at_queue(
             place = np.maximum(np.searchsorted(queue.time_s, time, side="right") - 1, 0)
             how: Any = {"look": None if alone else look, "link": queue.link}
             # The legend has it behind the lines.
-            how |= {"flow": flow.flow, "scheme": flow.label, "quantity": label}
+            how |= {"flow": flow.flow, "scheme": flow.label, "quantity": label, "in_row": True}
             found.append(Curve(label, draw, time, queue.high[place], **how))
     return found
 

@@ -59,13 +59,14 @@ KINDS: Sequence[Kind] = ("time-sequence", "window", "both")
 MOST_PANELS = 4
 
 _MOST_NAMED = 8
-#: What happens to the path of a flow over QUIC: event, mark, and its words.
-PATH_EVENTS = (
-    ("migrated", "v", "another address"),
-    ("path_opened", "v", "another path"),
+#: What happens to the path of a flow over QUIC: event, mark, and its words. No mark is that of a
+#: packet or a timeout.
+PATH_EVENTS: Sequence[tuple[str, Any, str]] = (
+    ("migrated", "h", "another address"),
+    ("path_opened", "p", "another path"),
     ("path_used", ">", "data on another path"),
-    ("path_validated", "^", "path validated"),
-    ("path_failed", "X", "path not validated"),
+    ("path_validated", "P", "path validated"),
+    ("path_failed", (4, 1, 0), "path not validated"),
 )
 
 
@@ -193,7 +194,10 @@ def run_figure(
         figure.align_ylabels(grid[:, 0])
         if len(sequence):
             entries |= _name_entries(runs, room, segments)
-        finish_panels(figure, [*grid.flat], entries, title)
+        names = {"time-sequence": ["time-sequence"], "window": ["window", "timer"]}
+        kinds = names.get(kind) or [*names["time-sequence"], *names["window"]]
+        named = [(one, axes) for one, row in zip(kinds, grid, strict=True) for axes in row]
+        finish_panels(figure, named, entries, title)
         for axes, one in zip(sequence, runs, strict=False):
             _named_events(axes, one, room, segments)
     return figure

@@ -35,7 +35,9 @@ __all__ = [
     "STYLES",
     "Drawing",
     "Fill",
+    "Limits",
     "Look",
+    "Marker",
     "Size",
     "arrange",
     "check_format",
@@ -61,6 +63,9 @@ PAGE_IN = 7.16
 #: The size of a figure: "single" or "double" column, or inches: a width, or width and height
 #: ("5", "5x3", 5.0, (5.0, 3.0)).
 Size: TypeAlias = str | float | tuple[float, float]
+
+#: The ends of the axis of values in a figure with one panel, or those of panels by their kinds.
+Limits: TypeAlias = tuple[float, float] | Mapping[str, tuple[float, float]]
 
 _WIDTHS = {"single": COLUMN_IN, "double": PAGE_IN}
 _LEAST_IN, _MOST_IN = 1.5, 40.0
@@ -151,7 +156,8 @@ class _Choice:
     font: str = "sans"
     legend: str = "outside"
     labels: tuple[tuple[str, str], ...] = ()
-    ylim: tuple[float, float] | None = None
+    #: The ends of the axes of values by the kinds of their panels, "" for the only panel.
+    ylim: tuple[tuple[str, tuple[float, float]], ...] = ()
 
 
 _USUAL = _Choice()
@@ -165,13 +171,14 @@ def chosen_style(
     *,
     legend: str | None = None,
     labels: Mapping[str, str] | None = None,
-    ylim: tuple[float, float] | None = None,
+    ylim: Limits | None = None,
 ) -> Iterator[None]:
     """Draw the figures of this context in one of `STYLES`, with the letters of one of `FONTS`.
 
     Without a font a paper has "serif". `legend` is one of `LEGENDS`. `labels` are other names for
     lines and links, by the usual ones. `ylim` are the ends of the axis of values in a figure with
-    one panel. Raises `MidflightError` for a value that is not accepted.
+    one panel, or those of several panels by their kinds. Raises `MidflightError` for a value that
+    is not accepted.
     """
     for option, value, known in (
         ("--style", name, STYLES),
@@ -186,20 +193,22 @@ def chosen_style(
                 value=value,
                 accepted=accepted,
             )
-    if ylim is not None and not -math.inf < ylim[0] < ylim[1] < math.inf:
-        raise refusal(
-            f"--ylim {ylim[0]:g}:{ylim[1]:g}: the low end must be below the high one, and both "
-            "finite",
-            name="--ylim",
-            value=f"{ylim[0]:g}:{ylim[1]:g}",
-            accepted="LOW:HIGH, such as 0:50",
-        )
+    ends = {} if ylim is None else dict(ylim) if isinstance(ylim, Mapping) else {"": ylim}
+    for kind, (low, high) in ends.items():
+        if not -math.inf < low < high < math.inf:
+            raise refusal(
+                f"--ylim {limit_text(kind, (low, high))}: the low end must be below the high one, "
+                "and both finite",
+                name="--ylim",
+                value=limit_text(kind, (low, high)),
+                accepted="LOW:HIGH, such as 0:50",
+            )
     for text in (labels or {}).values():
         typeset("--label", text)
     name = name or "plain"
     font = font or ("serif" if name == "paper" else "sans")
     token = _CHOSEN.set(
-        _Choice(name, font, legend or "outside", tuple((labels or {}).items()), ylim)
+        _Choice(name, font, legend or "outside", tuple((labels or {}).items()), tuple(ends.items()))
     )
     try:
         yield
@@ -224,26 +233,46 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
     return "".join(labels[one] if odd % 2 else plain(one) for odd, one in enumerate(parts))
 
 
-def limit_values(axes: Sequence[Axes]) -> None:
-    """Give the axis of values the chosen ends; raises `MidflightError` for several panels."""
-    ylim = _CHOSEN.get().ylim
-    if ylim is None:
-        return
-    if len(axes) != 1:
-        raise refusal(
-            f"--ylim is for a figure with one panel; this one has {len(axes)}",
-            name="--ylim",
-            value=f"{ylim[0]:g}:{ylim[1]:g}",
-            accepted="one --kind",
-        )
-    if axes[0].get_yscale() == "log" and ylim[0] <= 0:
-        raise refusal(
-            f"--ylim {ylim[0]:g}:{ylim[1]:g}: the axis is logarithmic, and begins above 0",
-            name="--ylim",
-            value=f"{ylim[0]:g}:{ylim[1]:g}",
-            accepted="a low end above 0, or --yscale linear",
-        )
-    axes[0].set_ylim(*ylim)
+def limit_text(kind: str, ends: tuple[float, float]) -> str:
+    """Return the ends of an axis as `--ylim` takes them."""
+    return f"{kind}{'=' if kind else ''}{ends[0]:g}:{ends[1]:g}"
+
+
+def limit_values(panels: Sequence[tuple[str, Axes]]) -> None:
+    """Give the axes of values of panels, which are of these kinds, the chosen ends.
+
+    Raises `MidflightError` for ends without a kind if there are several panels, and for a kind that
+    the figure does not have.
+    """
+    kinds = list(dict.fromkeys(kind for kind, _ in panels if kind))
+    for kind, ends in _CHOSEN.get().ylim:
+        text = limit_text(kind, ends)
+        if kind and kind not in kinds:
+            accepted = ", ".join(f"{one}=LOW:HIGH" for one in kinds) or "LOW:HIGH"
+            raise refusal(
+                f"--ylim {text}: the figure has no panel {kind}; expected {accepted}",
+                name="--ylim",
+                value=text,
+                accepted=accepted,
+            )
+        if not kind and len(panels) != 1:
+            accepted = ", ".join(f"{one}=LOW:HIGH" for one in kinds)
+            raise refusal(
+                f"--ylim {text} is for a figure with one panel; this one has {len(panels)}: write "
+                f"{accepted}",
+                name="--ylim",
+                value=text,
+                accepted=accepted,
+            )
+        for axes in (axes for one, axes in panels if kind in ("", one)):
+            if axes.get_yscale() == "log" and ends[0] <= 0:
+                raise refusal(
+                    f"--ylim {text}: the axis is logarithmic, and begins above 0",
+                    name="--ylim",
+                    value=text,
+                    accepted="a low end above 0, or --yscale linear",
+                )
+            axes.set_ylim(*ends)
 
 
 def style() -> AbstractContextManager[None]:
@@ -254,13 +283,17 @@ def style() -> AbstractContextManager[None]:
     return mpl.rc_context({**_STYLE, **paper, **FONTS[chosen.font]})
 
 
+#: A marker of matplotlib by its name, or the corners of one.
+Marker: TypeAlias = str | tuple[tuple[float, float], ...]
+
+
 @dataclass(frozen=True)
 class Look:
     """How one series is drawn: colour, line style, marker, and whether the marker is filled."""
 
     colour: str
     line: str | tuple[int, tuple[float, ...]]
-    marker: str
+    marker: Marker
     filled: bool
     size: float = 4.2
 
@@ -283,20 +316,25 @@ LOOKS: Mapping[str, Look] = {
     "solid-light square": Look(LIGHT, "-", "s", True, 3.9),
 }
 
+_TIE = ((-1.0, -0.85), (1.0, 0.85), (1.0, -0.85), (-1.0, 0.85), (-1.0, -0.85))
+_UPRIGHT = ((-0.45, -1.0), (0.45, -1.0), (0.45, 1.0), (-0.45, 1.0), (-0.45, -1.0))
+_FLAT = ((-1.0, -0.45), (1.0, -0.45), (1.0, 0.45), (-1.0, 0.45), (-1.0, -0.45))
+
 #: The looks of many lines, in the order in which they are used. No colour, line style or marker
-#: occurs twice. The colours are those of Okabe and Ito (2008), which colour-blind people can
-#: distinguish. Their yellow is hardly visible on white paper, so a violet and a brown that are as
-#: far from the others replace it. The first ones are similar to `DARK`, `LIGHT` and `MIDDLE`.
+#: occurs twice, and no marker is that of an event (`midflight.plot.marks`). The colours are those
+#: of Okabe and Ito (2008), which colour-blind people can distinguish. Their yellow is hardly
+#: visible on white paper, so a violet and a brown that are as far from the others replace it. The
+#: first ones are similar to `DARK`, `LIGHT` and `MIDDLE`.
 SERIES: Sequence[Look] = (
     Look("#0072b2", "-", "o", True),
     Look("#e69f00", _DASH, "s", False, 3.9),
-    Look("#009e73", _DOT, "^", True, 4.4),
-    Look("#cc79a7", (0, (6.0, 1.4, 1.2, 1.4)), "D", False, 3.6),
-    Look("#000000", (0, (2.0, 1.2)), "v", True, 4.4),
-    Look("#d55e00", (0, (9.0, 3.0)), "X", True, 4.8),
-    Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "P", False, 4.8),
-    Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), "<", True, 4.4),
-    Look("#663311", (0, (1.0, 3.0)), ">", False, 4.4),
+    Look("#009e73", _DOT, "D", True, 3.6),
+    Look("#cc79a7", (0, (6.0, 1.4, 1.2, 1.4)), "p", False, 4.8),
+    Look("#000000", (0, (2.0, 1.2)), _TIE, True, 4.8),
+    Look("#d55e00", (0, (9.0, 3.0)), "*", True, 6.2),
+    Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "H", False, 4.8),
+    Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), _UPRIGHT, True, 4.6),
+    Look("#663311", (0, (1.0, 3.0)), _FLAT, False, 4.8),
 )
 
 #: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.
@@ -307,6 +345,8 @@ _PREFERRED: Mapping[str, int] = {
     **{"bbr": 4, "cubic": 5, "reno": 7, "newreno": 7},
     **{"midflight": 0, "quic": 0, "quinn": 1, "noq": 2, "aioquic": 3, "linux": 5},
 }
+#: Stacks whose senders are called by the stack and its congestion control, such as `quinn-bbr`.
+_STACKS = ("quic", "quinn", "noq", "aioquic")
 
 
 def looks_of(names: Sequence[str]) -> list[int]:
@@ -343,6 +383,9 @@ def _preferred(name: str) -> int | None:
     """The place of the look of a scheme; None for other names."""
     catalogue = _catalogue()
     for part in reversed(name.split(", ")):
+        stack, _, controller = part.partition("-")
+        if stack in _STACKS and controller in _PREFERRED:
+            part = stack
         if part in _PREFERRED:
             return _PREFERRED[part]
         schemes = part.split("+")

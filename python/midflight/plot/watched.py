@@ -20,7 +20,6 @@ from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_event
 from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
 from midflight.plot.curves import (
     Curve,
-    Draw,
     Panel,
     Stretch,
     Values,
@@ -37,6 +36,7 @@ from midflight.plot.history import (
     plan_of,
     setups_of,
 )
+from midflight.plot.marks import EVENTS, GROUPS, check_marks
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
 from midflight.refusal import refusal
@@ -253,20 +253,29 @@ def panels_of(
     *,
     may_lack: bool = False,
     width_in: float = PAGE_IN,
+    marks: Sequence[str] | None = None,
 ) -> list[Panel]:
     """Return the panels of these kinds, with their values in a window of time in seconds.
 
     `interval_s` is the length of the intervals of mean throughputs and, if given, of quantiles. The
     usual one depends on the width of the figure. A panel has no curves if the runs have no values
-    for it, and the reason in `lacks`. Raises `MidflightError` if no panel has curves, unless they
-    `may_lack` them.
+    for it, and the reason in `lacks`. `marks` are the events that are marked
+    (`midflight.plot.marks`), by default all. Raises `MidflightError` if no panel has curves, unless
+    they `may_lack` them.
     """
     lines = max(1, sum(len(one.flows) for one in runs))
     interval = interval_s or _usual_interval(longest(runs), window, _MOST_PER_IN * width_in / lines)
+    marked = check_marks(marks)
+    left_out = {
+        draw
+        for group in GROUPS
+        if marked is not None and group not in marked
+        for draw in GROUPS[group]
+    }
     found = []
     for kind in dict.fromkeys(kinds):
         panel = _KINDS[kind](runs, window, interval)
-        curves = [one for one in panel.curves if len(one.time_s)]
+        curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
         if not any(one.draw != "area" for one in curves):
             curves = []
         found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
@@ -540,14 +549,14 @@ def _timeouts(flow: History, line: Curve, *, alone: bool) -> list[Curve]:
     found = []
     at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
     shown = (at >= line.time_s[0]) & (at <= line.time_s[-1])
-    kinds: Mapping[Draw, str] = {"timeout": "timeout", "spurious": "spurious timeout"}
-    for draw, label in kinds.items():
+    for draw in GROUPS["timeouts"]:
+        label = EVENTS[draw].label
         time = at[shown & ((details == "spurious") == (draw == "spurious"))]
         if len(time):
             value = line.value[np.searchsorted(line.time_s, time, side="right") - 1]
             look = None if alone else line.look
             how: Any = {"flow": line.flow, "scheme": line.scheme, "quantity": label}
-            found.append(Curve(label, draw, time, value, look, **how))
+            found.append(Curve(label, draw, time, value, look, in_row=True, **how))
     return found
 
 
@@ -580,7 +589,7 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
             behind.append(Curve("pipe", "area", *held, **aux))
             limit = flow.steps("ssthresh")
             steps = _held(limit.time_ns / NS_PER_S, limit.value, window, flow.end_ns / NS_PER_S)
-            behind.append(Curve("ssthresh", "steps", *steps, **{"look": 1, **aux}))
+            behind.append(Curve("ssthresh", "limit", *steps, **aux))
         steps_of = flow.steps("cwnd")
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
@@ -609,18 +618,15 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
         steps = _held(time[new], acked[new], window, flow.end_ns / NS_PER_S)
         line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
         curves += [line, *_timeouts(flow, line, alone=_is_alone(runs))]
-        aux = {**how, "label": ""}
-        again = flow.times("rexmit") / NS_PER_S, flow.values("rexmit")
-        lost_at, lost, _ = flow.lost_segments()
-        marks: Mapping[Draw, tuple[Values, Values]] = {
-            "retransmissions": again,
-            "losses": (lost_at / NS_PER_S, lost),
-        }
-        for draw, (at, value) in marks.items():
+        again = flow.times("rexmit"), flow.values("rexmit")
+        marks = {"retransmissions": again, **flow.lost_by_cause()}
+        for draw in (*GROUPS["retransmissions"], *GROUPS["losses"]):
+            at, value = marks[draw]
+            at = at / NS_PER_S
             seen = inside(at, window)
-            label = {"retransmissions": "retransmission", "losses": "lost"}[draw]
             if seen.stop > seen.start:
-                aux = {**how, "label": label}
+                label = EVENTS[draw].label
+                aux = {**how, "label": label, "quantity": label}
                 curves.append(Curve(draw=draw, time_s=at[seen], value=value[seen], **aux))
     return Panel("sequence", "Segments\nacknowledged", "segments", curves, _of_segments(runs))
 

@@ -1,0 +1,140 @@
+"""The options of `midflight plot`: what they accept, and together with what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from midflight.cli.input import read
+from midflight.cli.output import UserError
+
+__all__ = [
+    "check_yscale",
+    "kinds_of",
+    "read_labels",
+    "read_limits",
+    "read_segments",
+    "read_time",
+    "refuse",
+    "result_kind",
+    "split_kinds",
+]
+
+
+def split_kinds(words: Sequence[str]) -> list[str]:
+    """Return the words of `--kind`; one may have several, separated by commas."""
+    return [one.strip() for word in words for one in word.split(",")]
+
+
+def kinds_of(found: Sequence[str]) -> list[str]:
+    """Return the kinds of a figure of runs."""
+    from midflight.plot.delays import DELAY_CDF
+    from midflight.plot.run import KINDS
+    from midflight.plot.spread import SPREADS
+    from midflight.plot.watched import OVER_TIME
+    from midflight.policy import did_you_mean
+
+    found = list(dict.fromkeys(found))
+    of_its_own = (*KINDS, DELAY_CDF)
+    known = (*of_its_own, *OVER_TIME)
+    for one in found:
+        if one in ("median", *SPREADS):
+            raise UserError(f"--kind {one} is for a folder of results; one run is shown")
+        if one not in known:
+            accepted = ", ".join(known)
+            meant = did_you_mean(one, known)
+            raise UserError(f'--kind "{one}" is no kind of figure{meant}; there are {accepted}')
+    if len(found) > 1 and (alone := [one for one in found if one in of_its_own]):
+        raise UserError(
+            f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
+        )
+    return found
+
+
+def check_yscale(yscale: str, kinds: Sequence[str]) -> None:
+    """Refuse a scale that does not exist, and one for panels that have only one."""
+    from midflight.plot.panels import SCALED, SCALES
+
+    if yscale not in SCALES:
+        raise UserError(f'--yscale "{yscale}" is not accepted; expected {" or ".join(SCALES)}')
+    if {*kinds}.isdisjoint(SCALED):
+        raise UserError(f"--yscale is for panels over time: --kind {', '.join(SCALED)}")
+
+
+def result_kind(words: Sequence[str]) -> str:
+    """Return the kind of a figure of results; exactly one is accepted."""
+    from midflight.plot.delays import DELAY_CDF
+    from midflight.plot.run import KINDS
+    from midflight.plot.spread import SPREADS
+    from midflight.plot.watched import OVER_TIME
+    from midflight.policy import did_you_mean
+
+    accepted = ("median", *SPREADS)
+    found = list(dict.fromkeys(words)) or ["median"]
+    for one in found:
+        if one in (*KINDS, DELAY_CDF, *OVER_TIME):
+            raise UserError(
+                f"--kind {one} is for a scenario; of results there are {', '.join(accepted)}"
+            )
+        if one not in accepted:
+            raise UserError(
+                f'--kind "{one}" is no kind of figure of results{did_you_mean(one, accepted)}; '
+                f"there are {', '.join(accepted)}"
+            )
+    if len(found) > 1:
+        raise UserError(f"--kind {', '.join(found)}: a figure of results is of one kind")
+    return found[0]
+
+
+def refuse(options: dict[str, Any], why: str, what: str) -> None:
+    """Refuse options that are for something else."""
+    for option, value in options.items():
+        if value is not None:
+            raise UserError(f"{why}, and {option} {what}")
+
+
+def read_time(option: str, text: str) -> float:
+    """Read a time as seconds."""
+    from midflight import parse_duration
+
+    return float(read(option, parse_duration, text)) / 1e9
+
+
+def read_labels(words: Sequence[str]) -> dict[str, str]:
+    """Read other names of lines and links."""
+    found = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (name and equals and text):
+            raise UserError(f'--label "{word}" is not name=text; write for example sack=CUBIC')
+        found[name] = text
+    return found
+
+
+def read_limits(words: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Read the ends of axes by the kinds of their panels, "" without a kind."""
+    found: dict[str, tuple[float, float]] = {}
+    for word in words:
+        kind, _, text = word.rpartition("=")
+        low, _, high = text.partition(":")
+        try:
+            ends = float(low), float(high)
+        except ValueError:
+            raise UserError(
+                f'--ylim "{word}" is not LOW:HIGH or KIND=LOW:HIGH; write for example 0:50 or '
+                "queue=0:50"
+            ) from None
+        if kind in found:
+            raise UserError(f"--ylim {word}: the ends of this axis are given twice")
+        found[kind] = ends
+    return found
+
+
+def read_segments(text: str) -> tuple[int, int]:
+    """Read a range of segment numbers."""
+    low, colon, high = text.partition(":")
+    if not (colon and low.strip().isdigit() and high.strip().isdigit() and int(low) < int(high)):
+        raise UserError(
+            f'--segments "{text}" is not a range of segments; write for example 100:250'
+        )
+    return int(low), int(high)
