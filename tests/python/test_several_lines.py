@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgba
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -191,7 +192,9 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
     assert {one["line"] for one in rows if one["kind"] == "cwnd"} == {"0.5s", "2s", "timeout"}
     timeouts = Counter(one["scheme"] for one in rows if one["line"] == "timeout")
     assert timeouts["0.5s"] < timeouts["2s"]
-    assert "links, their rate and shaded times: 2s" in (tmp_path / "gaps.svg").read_text()
+    drawn = (tmp_path / "gaps.svg").read_text()
+    assert ">rate of the link: 2s</text>" in drawn
+    assert ">Lines: gap of the handoff</text>" in drawn
     capsys.readouterr()
     for more, said in (
         (["--axis", "handoffs.0.at=1s:12s:1s"], "have 24 combinations"),
@@ -200,6 +203,42 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
     ):
         assert main([*words, *more]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_each_run_shows_its_own_gap() -> None:
+    gaps = {"0.5 s": 0.5, "2 s": 2.0}
+    named = {
+        name: Scenario.read("wifi-to-lte", sets={"handoffs.0.gap": name, "end": "6 s"})
+        for name in gaps
+    }
+    figure = figure_of(plot_over_time, named, ["throughput", "cwnd"])
+    band, *panels = figure.axes
+    names = Counter(text.get_text() for text in band.texts)
+    assert (names["no link"], names["lte"]) == (2, 2)
+    for axes in panels:
+        (*spans,) = (one for one in axes.collections if isinstance(one, LineCollection))
+        lasts = [float(np.diff(one.get_segments()[0][:, 0])[0]) for one in spans]
+        assert lasts == pytest.approx([*gaps.values()])
+        # In rows of their own, in the colours of their lines, and without shading.
+        heights = {one.get_segments()[0][0, 1] for one in spans}
+        assert len(heights) == 2
+        assert [to_hex(one.get_color()) for one in spans] == [
+            SERIES[look].colour for look in (0, 1)
+        ]
+        assert not axes.patches
+    same = figure_of(plot_over_time, {"a": "wifi-to-lte", "b": "wifi-to-lte"}, ["throughput"])
+    assert len(same.axes[1].patches) == 1
+
+
+def test_titles_and_legends_say_what_an_axis_is(tmp_path: Path) -> None:
+    words = ["plot", "wifi-to-lte", "--axis", "handoffs.0.gap=0.5s,2s"]
+    for kind, said in (
+        ("both", ("Gap of the handoff: 0.5s", "Gap of the handoff: 2s")),
+        ("delay-cdf", ("Gap of the handoff",)),
+    ):
+        out = tmp_path / f"{kind}.svg"
+        assert main([*words, "--kind", kind, "--out", str(out)]) == 0
+        assert all(f">{one}</text>" in out.read_text() for one in said)
 
 
 def test_two_stacks_share_a_figure() -> None:
@@ -352,9 +391,9 @@ def test_what_differs_between_the_runs_of_an_axis_is_written() -> None:
         return [axes.get_title("right") for axes in figure.axes[1:]]
 
     rate, _ = heads(one={}, two={"links.5g.rate": "40 Mbit/s"})
-    assert rate.startswith("links, their rate and shaded times: ")
+    assert rate.startswith("rate of the link: ")
     rate, sequence = heads(tcp={}, quic={"flows.download.stack": "quinn"})
-    assert "links" not in rate.splitlines()[0]
+    assert "rate of the link" not in rate
     assert re.fullmatch(r"tcp: segments of 1448 bytes; quic: segments of \d+ bytes", sequence)
 
 

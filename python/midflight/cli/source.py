@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,9 +175,11 @@ def runs_of_axes(
     source: str | None,
     policies: Sequence[str] | None,
     of_study: tuple[str | None, str | None, str | None],
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Return what is drawn for each combination of the values of axes, by these values."""
     from midflight.cli.sweep import read_axes
+    from midflight.plot.history import RunsOfAxes
+    from midflight.plot.names import column_name
     from midflight.plot.style import SERIES
     from midflight.sweep import axis_values
 
@@ -199,7 +201,7 @@ def runs_of_axes(
         pairs = dict(zip(values, chosen, strict=True))
         own = [*sets, *(f"{key}={value}" for key, value in pairs.items())]
         found[", ".join(pairs.values())] = read_asked(source, own, policies, **how)
-    return found
+    return RunsOfAxes(found, ", ".join(map(column_name, values)))
 
 
 def read_source(

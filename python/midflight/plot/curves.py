@@ -117,6 +117,8 @@ class WatchedRun:
     #: The names of the lines of the flows, and the indices of their looks.
     labels: Sequence[str] = ()
     looks: Sequence[int] = ()
+    #: What the labels are, if it needs to be said.
+    names: str = ""
     #: What the links and handoffs of its scenario are, if that is known.
     path: str = ""
     #: The deadlines of the frames of those that are calls, in seconds, by their names.
@@ -244,6 +246,13 @@ class WatchedRun:
         at |= {one["at_ns"] for one in self.setup.path_changes if one["breaks"]}
         at |= {end for outage in self.moments.outages for end in outage}
         return sorted(one / NS_PER_S for one in at)
+
+    @cached_property
+    def gaps(self) -> list[tuple[float, float]]:
+        """From when to when, in seconds, there is no link, or its recording has a rate of zero."""
+        spans = [(one.from_ns, one.until_ns) for one in self.stretches if not one.link]
+        each = sorted([*spans, *self.moments.outages])
+        return [(begin / NS_PER_S, end / NS_PER_S) for begin, end in each]
 
     def _only_link(self) -> str:
         """The link of a run without a handoff: that at which most packets were."""

@@ -91,6 +91,7 @@ def delay_spread(
         title,
         "Share of segments",
         groups,
+        lines_title=runs[0].names,
         counted="segments",
         measure=measure,
         is_wide=wide,

@@ -193,9 +193,12 @@ def finish_panels(
     panels: Sequence[tuple[str, Axes]],
     entries: Mapping[str, Any],
     title: str | None,
+    names: str = "",
 ) -> None:
     """Put a title above panels over time, each with its kind, and a legend below them, and give
     them their places.
+
+    `names` is what the names of the lines in the legend are, if it needs to be said.
 
     Raises `MidflightError` if the figure leaves too little room for the panels.
     """
@@ -205,7 +208,8 @@ def finish_panels(
         figure.suptitle(
             wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True
         )
-    legend(figure, entries, loc="outside lower center", most=6)
+    named = f"Lines: {names[:1].lower()}{names[1:]}" if names else ""
+    legend(figure, entries, loc="outside lower center", title=named, most=6)
     arrange(figure)
     lowest = min((axes.get_position().height for _, axes in panels), default=1.0) * height
     if lowest < _LEAST_PANEL_IN:

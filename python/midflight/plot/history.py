@@ -33,9 +33,11 @@ __all__ = [
     "Moments",
     "Order",
     "RunSource",
+    "RunsOfAxes",
     "SetupSource",
     "Source",
     "histories",
+    "names_of",
     "plan_of",
     "time_shown",
 ]
@@ -64,6 +66,21 @@ class SetupSource(Protocol):
 
     def setup(self, run: int = 0) -> Setup:
         """Return the run of a number."""
+
+
+class RunsOfAxes(dict[str, "RunSource"]):
+    """Runs by the values of the axes in which they differ; `names` says what these are."""
+
+    def __init__(self, runs: Mapping[str, RunSource], names: str) -> None:
+        super().__init__(runs)
+        self.names = names
+
+
+def names_of(source: RunSource | Mapping[str, RunSource]) -> str:
+    """Return what the names of several sources are, such as "Gap of the handoff"; "" if nobody says
+    so.
+    """
+    return source.names if isinstance(source, RunsOfAxes) else ""
 
 
 #: The same, or runs of a question or of a paper's figure.
@@ -163,15 +180,17 @@ class History:
         *,
         flow: str = "",
         alone: bool = True,
+        names: str = "",
         senders: Callable[[], Table] | None = None,
     ) -> None:
         """Take a table of `Setup.trace`; `moments` are those of its scenario. Values of events that
         the table does not list are missing.
 
-        `flow` is the flow's name, `alone` whether it is the scenario's only flow. `senders` returns
-        the states of the senders at intervals (`Setup.samples`), if needed.
+        `names` is what the label is, if it needs to be said (`names_of`). `flow` is the flow's
+        name, `alone` whether it is the scenario's only flow. `senders` returns the states of the
+        senders at intervals (`Setup.samples`), if needed.
         """
-        self.label = label
+        self.label, self.names = label, names
         self.flow, self.alone = flow, alone
         self.digest = table.digest
         self._time: Times = table.numpy("time_ns")
@@ -240,8 +259,9 @@ class History:
 
     @property
     def title(self) -> str:
-        """The scheme, and the name of its flow if there are others."""
-        return self.label if self.alone else f"{self.flow}, {self.label}"
+        """The scheme, or what else the label is, and the name of its flow if there are others."""
+        label = f"{self.names}: {self.label}" if self.names else self.label
+        return label if self.alone else f"{self.flow}, {label}"
 
     @cached_property
     def end_ns(self) -> int:
@@ -393,7 +413,7 @@ def histories(
     source. Raises `MidflightError` for an invalid argument.
     """
     found = []
-    named = [] if flow is None else [flow]
+    named, of_labels = [] if flow is None else [flow], names_of(source)
     for scheme, setup in setups_of(source, named, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
         how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
@@ -402,7 +422,14 @@ def histories(
             return setup.samples()[1]
 
         found.append(
-            History(scheme, setup.trace(flow=flow), Moments(setup), senders=senders, **how)
+            History(
+                scheme,
+                setup.trace(flow=flow),
+                Moments(setup),
+                names=of_labels,
+                senders=senders,
+                **how,
+            )
         )
     return found
 

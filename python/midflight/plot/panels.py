@@ -76,6 +76,10 @@ _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
 _MARKERS = 7
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
+#: With more runs on paths of their own only the longest one has a band.
+_MOST_BANDS = 4
+#: Times without a link, where they differ between the lines: width in points, and words.
+_GAP_PT, _GAP = 3.6, "no link, or an outage, of this line"
 #: Fills of links in the band; neighbours differ.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
@@ -200,20 +204,22 @@ def over_time_figure(
     """Return the figure of `plot_over_time`."""
     check_scale("yscale", yscale)
     stretches = longest(runs).stretches
+    # Runs whose links are in use at other times have a band each, if they are few.
+    each = _paths(runs)
+    shown = each if len(each) <= _MOST_BANDS else [longest(runs)]
     has_band = any(one.link for one in stretches)
+    band_in = _BAND_IN * len(shown) * has_band
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
-    if (
-        len({run.path for run in runs}) > 1
-        or len({str([one[::2] for one in run.stretches]) for run in runs}) > 1
-    ):
-        lacks.append(f"links, their rate and shaded times: {longest(runs).labels[0]}")
+    if len({run.path for run in runs}) > 1 or len(each) > 1:
+        what = "rate of the link" if len(each) == len(shown) else "links and their rate"
+        lacks.append(f"{what}: {longest(runs).labels[0]}")
     panels = [panel for panel in panels if panel.curves]
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
     heads = [_head(one, () if number else lacks, room) for number, one in enumerate(panels)]
     written = sum(len(one.splitlines()) for one in heads)
-    usual = _BAND_IN * has_band + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
+    usual = band_in + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     several = sum(len(one.flows) for one in runs) > 1
     with style():
@@ -221,19 +227,21 @@ def over_time_figure(
 
         figure = Figure(figsize=(width, height))
         # The band is as high as its letters, however high the figure is.
-        rest = (height - _AROUND_IN - _BAND_IN * has_band) / max(1, len(panels))
-        ratios = [_BAND_IN] * has_band + [max(0.2, rest)] * len(panels)
+        rest = (height - _AROUND_IN - band_in) / max(1, len(panels))
+        ratios = [band_in] * has_band + [max(0.2, rest)] * len(panels)
         grid = figure.subplots(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
         grid[0].set_xlim(*window)
-        if has_band:
-            _band(grid[0], stretches, room)
         entries: dict[str, Any] = {}
-        bands = dict(_unnamed(stretches, room)) if has_band else {}
+        bands: dict[str, Any] = {}
+        for row, run in enumerate(shown if has_band else ()):
+            look = SERIES[run.looks[0]] if len(each) > 1 else None
+            _band(grid[0], run.stretches, room, (row, len(shown)), look)
+            bands |= _unnamed(run.stretches, room)
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = {one.look for one in panel.curves if one.look is not None}
-            rows = _rows_of(panel)
+            rows = _rows_of(panel, each if len(each) > 1 else ())
             queues = sum(one.draw == "queue" for one in panel.curves)
             for number, one in enumerate(panel.curves):
                 if one.in_row:
@@ -241,10 +249,13 @@ def over_time_figure(
                     continue
                 marked = several or (one.draw == "queue" and queues > 1)
                 _draw(axes, one, room, number, max(1, len(looks)), several=several, marked=marked)
-            _outages(axes, stretches, room)
-            draw_outages(axes, runs[0].moments.outages, room)
+            if len(each) > 1:
+                _draw_gaps(axes, each, room, rows)
+            else:
+                _outages(axes, stretches, room)
+                draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
-            _scale_of(axes, panel, yscale)
+            _scale_of(axes, panel, yscale, _above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
@@ -257,8 +268,47 @@ def over_time_figure(
         marks = {OUTAGE, _MOST, *(one.quantity for panel in panels for one in panel.curves)}
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
-        finish_panels(figure, named, entries, title)
+        finish_panels(figure, named, entries, title, runs[0].names)
     return figure
+
+
+def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
+    """The runs, or one of them if all have their links in use, and outages, at the same times."""
+    # Until when the last link is in use is no matter of the path.
+    paths = [
+        (*((one.from_ns, one.link) for one in run.stretches), *run.moments.outages) for run in runs
+    ]
+    return [longest(runs)] if len({*paths}) == 1 else list(runs)
+
+
+def _draw_gaps(
+    axes: Axes, runs: Sequence[WatchedRun], room: Room, rows: Mapping[int, float]
+) -> None:
+    """Draw the times of each run without a link or in an outage in the row of its line, and when it
+    begins to use a link as a line of its colour.
+    """
+    start, end = room.window
+    width = min(_GAP_PT, 0.6 * min(_ROW, _ROWS / max(1, len(rows))) * _PANEL_IN * 0.8 * 72)
+    for run in runs:
+        spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
+        look = SERIES[run.looks[0]]
+        axes.hlines(
+            [rows[run.looks[0]]] * len(spans),
+            [a for a, _ in spans],
+            [b for _, b in spans],
+            transform=axes.get_xaxis_transform(),
+            colors=look.colour,
+            linewidth=width,
+            alpha=0.3,
+            zorder=5.5,
+        )
+        makes = [one.from_ns / NS_PER_S for one in run.stretches[1:] if one.link]
+        if len(makes) <= MOST_MARKS / len(runs):
+            how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
+            for at in (at for at in makes if start < at < end):
+                axes.axvline(at, color=look.colour, **how)
+    if any(run.gaps for run in runs):
+        axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
 
 
 def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
@@ -387,21 +437,22 @@ def _mark(event: Event, colour: str | None) -> dict[str, Any]:
     return how | {"mfc": edge if event.is_filled else "white" if event.marker == "^" else "none"}
 
 
-def _rows_of(panel: Panel) -> dict[int, float]:
+def _rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:
     """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
-    line where there are several, by the kind of the mark for a single one.
+    line where there are several, by the kind of the mark for a single one. Runs with gaps have rows
+    for them.
     """
     marks = [one for one in panel.curves if one.in_row]
-    rows = sorted({one.look for one in marks if one.look is not None})
+    looks = {one.look for one in marks if one.look is not None}
+    rows = sorted(looks | {run.looks[0] for run in gaps if run.gaps})
     if not rows:
         rows = sorted({EVENTS[one.draw].row for one in marks})
     height = min(_ROW, _ROWS / max(1, len(rows)))
     return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
 
 
-def _above(panel: Panel) -> float:
+def _above(rows: Mapping[int, float]) -> float:
     """The share of the height of a panel that its rows of marks take."""
-    rows = _rows_of(panel)
     return 2 * (1 - min(rows.values())) * len(rows) / (2 * len(rows) - 1) if rows else 0.0
 
 
@@ -453,9 +504,10 @@ def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
     return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, _PANEL_IN)
 
 
-def _scale_of(axes: Axes, panel: Panel, yscale: str | None) -> None:
+def _scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
     """The axis of values begins at zero, and ends with what counts: a window that was never limited
-    has a threshold far above it, a path that is faster than its flows a rate.
+    has a threshold far above it, a path that is faster than its flows a rate. Rows of marks take a
+    share of the height `above` that.
     """
     most, behind = _tops(panel)
     is_behind_shown = most == 0 or behind <= _FAR * most
@@ -465,7 +517,6 @@ def _scale_of(axes: Axes, panel: Panel, yscale: str | None) -> None:
         # The first one above, as a browser's tools draw it.
         axes.set_ylim(most + 0.7, -0.7)
         return
-    above = _above(panel)
     lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
     areas = [one for one in panel.curves if one.draw == "area"]
     if panel.kind == "sequence":
@@ -596,17 +647,41 @@ def _unnamed(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, An
             yield name, Patch(**_fill(stretches, link))
 
 
-def _band(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
-    """The links in use, one after the other, with their names where there is room."""
+def _band(
+    axes: Axes,
+    stretches: Sequence[Stretch],
+    room: Room,
+    row: tuple[int, int],
+    look: Look | None,
+) -> None:
+    """The links in use, one after the other, with their names where there is room: in a row of so
+    many, with the marker of the line whose links they are, if it has a `look`.
+    """
+    number, of = row
     axes.set_ylim(0, 1)
+    bottom = 1 - (number + 1) / of
+    height = (1 if of == 1 else 0.86) / of
     centred: Any = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "parse_math": False}
     for one in stretches:
         begins, ends = _seen(one, room)
         if ends <= begins:
             continue
-        axes.axvspan(begins, ends, zorder=0, **_fill(stretches, one.link))
+        axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **_fill(stretches, one.link))
         if _fits(one, room):
-            axes.text((begins + ends) / 2, 0.44, labelled(one.link or "no link"), **centred)
+            middle = (begins + ends) / 2, bottom + 0.44 * height
+            axes.text(*middle, labelled(one.link or "no link"), **centred)
+    if look is not None:
+        axes.plot(
+            [-0.012],
+            [bottom + height / 2],
+            transform=axes.transAxes,
+            clip_on=False,
+            marker=look.marker,
+            ms=look.size,
+            mfc=look.colour if look.filled else "white",
+            mec=look.colour,
+            mew=0.8,
+        )
     axes.set_yticks([])
     axes.tick_params(axis="x", length=0, labelbottom=False, which="both")
     axes.grid(False)

@@ -33,6 +33,7 @@ from midflight.plot.history import (
     History,
     RunSource,
     SetupSource,
+    names_of,
     plan_of,
     setups_of,
 )
@@ -204,7 +205,7 @@ def watched_runs(
         if not flows and of > 1:
             names = names[:1]
         path = next((text for name, text in paths if scheme.startswith(name)), "")
-        one = WatchedRun(scheme, setup, [], path=path, deadlines=deadlines)
+        one = WatchedRun(scheme, setup, [], names=names_of(source), path=path, deadlines=deadlines)
         names = names[:most_flows]
         # A run is simulated for each flow, and once more for the links.
         steps = len(names) + 1
