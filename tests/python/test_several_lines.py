@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -395,6 +396,33 @@ def test_what_differs_between_the_runs_of_an_axis_is_written() -> None:
     rate, sequence = heads(tcp={}, quic={"flows.download.stack": "quinn"})
     assert "rate of the link" not in rate
     assert re.fullmatch(r"tcp: segments of 1448 bytes; quic: segments of \d+ bytes", sequence)
+
+
+def test_a_run_has_the_path_of_its_own_source() -> None:
+    """Also if the name of another one begins like its own, or is that of a scheme."""
+    rates = {"1": "1 Mbit/s", "1, sack": "2 Mbit/s", "10": "3 Mbit/s"}
+    named = {
+        name: Scenario.read("wifi-to-5g", sets={"links.5g.rate": rate, "end": "2 s"})
+        for name, rate in rates.items()
+    }
+    runs = watch(named, schemes=["sack", "enhanced"], kinds=["cwnd"])
+    assert [one.scheme for one in runs] == [
+        f"{a}, {b}" for a in named for b in ("sack", "enhanced")
+    ]
+    for number, rate in enumerate(rates.values()):
+        for one in runs[2 * number : 2 * number + 2]:
+            assert json.loads(one.path)["links"]["5g"]["rate"] == rate
+
+
+def test_calls_have_their_own_deadlines() -> None:
+    named = {
+        text: Scenario.read("call-handoff", sets={"set.call_deadline": text})
+        for text in ("100 ms", "250 ms")
+    }
+    runs = watch(named, kinds=["frames"])
+    _, (panel,) = shown_panels(runs, ["frames"])
+    found = {one.look: float(one.value[0]) for one in panel.curves if one.draw == "deadline"}
+    assert found == {0: 100.0, 1: 250.0}
 
 
 def test_labels_are_written_on_axes_of_names() -> None:

@@ -80,15 +80,18 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         if len(lost):
             aux = {**how, "label": EVENTS["unread"].label}
             curves.append(Curve(draw="unread", time_s=lost, value=np.zeros(len(lost)), **aux))
-    # Calls with the same deadline have one line.
+    # Calls with the same deadline have one line; others have the colours of their calls.
     deadlines = {
-        run.deadlines[flow.flow] for run, flow, _ in each_line(runs) if flow.flow in run.deadlines
+        run.deadlines[flow.flow]: how["look"]
+        for run, flow, how in each_line(runs)
+        if flow.flow in run.deadlines
     }
     end = min(window[1], max(run.end_ns for run in runs) / NS_PER_S)
-    for deadline in sorted(deadlines) if curves else ():
+    for deadline, look in sorted(deadlines.items()) if curves else ():
         label = f"deadline, {deadline * 1e3:g} ms"
         level = np.full(2, deadline * scale)
-        curves.append(Curve(label, "deadline", np.array([window[0], end]), level))
+        own = look if len(deadlines) > 1 else None
+        curves.append(Curve(label, "deadline", np.array([window[0], end]), level, own))
     return Panel("frames", f"Frame delay\n({unit})", unit, curves)
 
 

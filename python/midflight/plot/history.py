@@ -414,7 +414,7 @@ def histories(
     """
     found = []
     named, of_labels = [] if flow is None else [flow], names_of(source)
-    for scheme, setup in setups_of(source, named, run, schemes, policies):
+    for scheme, setup, _ in setups_of(source, named, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
         how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
 
@@ -434,13 +434,21 @@ def histories(
     return found
 
 
+class Made(NamedTuple):
+    """A run of a figure: its label, and the name of its source, where there are several."""
+
+    label: str
+    setup: Setup
+    source: str = ""
+
+
 def setups_of(
     source: RunSource | Mapping[str, RunSource],
     flows: Sequence[str],
     run: int,
     schemes: Sequence[str],
     policies: Policies | None,
-) -> Iterator[tuple[str, Setup]]:
+) -> Iterator[Made]:
     """Yield each scheme with the run in which the flows have it; without names of flows the first
     has it.
 
@@ -449,13 +457,12 @@ def setups_of(
     if isinstance(source, Mapping):
         for name, one in source.items():
             found = list(setups_of(one, flows, run, schemes, policies))
-            yield from (
-                (name if len(found) == 1 else f"{name}, {scheme}", setup) for scheme, setup in found
-            )
+            for scheme, setup, _ in found:
+                yield Made(name if len(found) == 1 else f"{name}, {scheme}", setup, name)
         return
     if isinstance(source, SetupSource):
         for scheme in dict.fromkeys(schemes or source.schemes):
-            yield scheme, source.but([("scheme", scheme)]).setup(run)
+            yield Made(scheme, source.but([("scheme", scheme)]).setup(run))
         return
     from midflight import QUIC_STACKS
 
@@ -467,7 +474,8 @@ def setups_of(
         first = next(iter(flows), None)
         described = next((f for f in setup.flows if first in (None, f["name"])), None)
         of_stack = described is not None and described["stack"] in QUIC_STACKS
-        yield described["scheme"] if described is not None and of_stack else scheme, setup
+        label = described["scheme"] if described is not None and of_stack else scheme
+        yield Made(label, setup)
 
 
 def run_of(plan: Plan, run: int) -> Setup:

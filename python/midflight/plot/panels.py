@@ -359,7 +359,8 @@ def _draw(
         grey = "0.7" if one.draw == "dots" else "0.3"
         axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
     if one.draw == "deadline":
-        dashes: Any = {"color": "black", "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
+        colour = "black" if one.look is None else look.colour
+        dashes: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
         axes.plot(time, value, label=one.label, zorder=4.5, **dashes)
         return
     if one.draw == "limit":

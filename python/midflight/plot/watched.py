@@ -185,17 +185,13 @@ def watched_runs(
     progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
-    deadlines = {
-        name: deadline
-        for one in (source.values() if isinstance(source, Mapping) else (source,))
-        for name, deadline in deadlines_of(one, policies).items()
-    }
-    paths = _paths(source, policies) if isinstance(source, Mapping) else []
+    by_name = source if isinstance(source, Mapping) else {"": source}
+    deadlines = {name: deadlines_of(one, policies) for name, one in by_name.items()}
+    paths = _paths(source, policies) if isinstance(source, Mapping) else {}
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
-    sources = len(source) if isinstance(source, Mapping) else 1
-    of = max(1, len(dict.fromkeys(schemes))) * sources
+    of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
     setups = setups_of(source, flows, run, schemes, policies)
-    for done, (scheme, setup) in enumerate(setups):
+    for done, (scheme, setup, name_of_source) in enumerate(setups):
         described = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(described)
         of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
@@ -204,8 +200,9 @@ def watched_runs(
             names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and of > 1:
             names = names[:1]
-        path = next((text for name, text in paths if scheme.startswith(name)), "")
-        one = WatchedRun(scheme, setup, [], names=names_of(source), path=path, deadlines=deadlines)
+        how_run: Any = {"path": paths.get(name_of_source, "")}
+        how_run["deadlines"] = deadlines[name_of_source]
+        one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
         names = names[:most_flows]
         # A run is simulated for each flow, and once more for the links.
         steps = len(names) + 1
@@ -235,15 +232,15 @@ def watched_runs(
 _NO_PATH = ("title", "description", "flows", "set", "profile", "runs", "seed", "policies")
 
 
-def _paths(sources: Mapping[str, RunSource], policies: Policies | None) -> list[tuple[str, str]]:
-    """The links and handoffs of scenarios, by names of which none begins with a later one."""
-    found = []
+def _paths(sources: Mapping[str, RunSource], policies: Policies | None) -> dict[str, str]:
+    """The links and handoffs of sources that are scenarios, by their names."""
+    found = {}
     for name, one in sources.items():
         if not isinstance(one, SetupSource):
             scenario = json.loads(plan_of(one, policies=policies).canonical)
             kept = {key: value for key, value in scenario.items() if key not in _NO_PATH}
-            found.append((name, json.dumps(kept, sort_keys=True)))
-    return sorted(found, key=lambda pair: len(pair[0]), reverse=True)
+            found[name] = json.dumps(kept, sort_keys=True)
+    return found
 
 
 def panels_of(
