@@ -206,6 +206,26 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
         assert said in capsys.readouterr().err
 
 
+def test_notes_of_all_runs_are_printed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tmp_path / "drive.csv"
+    recording.write_text("time,rate_mbps\n0,20\n1,0\n2,20\n9,10\n10,20\n")
+    words = ["plot", "wifi-to-lte", "--set", f"links.lte.trace={recording}"]
+    words += ["--out", str(tmp_path / "x.png")]
+    assert main(words) == 0
+    alone = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
+    assert len(alone) > 1
+    assert main([*words, "--axis", "handoffs.0.gap=0.5s,2s"]) == 0
+    # Those of both runs, once.
+    assert [line for line in capsys.readouterr().err.splitlines() if "note" in line] == alone
+    # A setting is without effect if no run uses it.
+    for schemes, count in (("sack,freeze", 1), ("sack,enhanced", 0)):
+        axis = ["--axis", f"flows.download.scheme={schemes}", "--set", "set.a1_trigger=delay"]
+        assert main(["plot", "wifi-to-lte", *axis, "--out", str(tmp_path / "x.png")]) == 0
+        assert capsys.readouterr().err.count("a1_trigger has no effect") == count
+
+
 def test_each_run_shows_its_own_gap() -> None:
     gaps = {"0.5 s": 0.5, "2 s": 2.0}
     named = {
@@ -269,6 +289,24 @@ def test_other_names_and_the_place_of_the_legend(tmp_path: Path) -> None:
     assert inside.axes[1].get_legend() is not None
     with pytest.raises(midflight.MidflightError, match="outside, inside, none"):
         drawn(legend="left")
+
+
+def test_labels_without_effect_are_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", "wifi-to-lte", "--kind", "throughput", "--out", str(tmp_path / "x.svg")]
+    words += ["--scheme", "sack", "--scheme", "vho"]
+    labels = ["sak=CUBIC", "lte=LTE", "wifi=Wi-Fi", "queue=Queue", "sack=TCP", "vho=TCP"]
+    assert main([*words, *(word for one in labels for word in ("--label", one))]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "--label" in line]
+    assert notes == [
+        'midflight: note: --label: the figure shows "TCP" for sack and for vho',
+        'midflight: note: --label sak: the figure shows no "sak" (did you mean "sack"?)',
+        'midflight: note: --label queue: the figure shows no "queue"',
+    ]
+    # Both lines keep their entries in the legend.
+    assert (tmp_path / "x.svg").read_text().count(">TCP</text>") == 2
+    assert ">LTE</text>" in (tmp_path / "x.svg").read_text()
 
 
 def test_the_ends_of_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

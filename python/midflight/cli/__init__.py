@@ -22,7 +22,7 @@ from midflight.cli.drill import drill
 from midflight.cli.explain import explain
 from midflight.cli.lab import lab
 from midflight.cli.listing import list_registry
-from midflight.cli.output import UserError
+from midflight.cli.output import UserError, begin_command
 from midflight.cli.plot import plot
 from midflight.cli.report import report
 from midflight.cli.reproduce import reproduce
@@ -106,6 +106,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     # A batch system ends a job with this signal; files that are being written are then removed.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
+    begin_command()
     try:
         status = app(args=args, prog_name="midflight", standalone_mode=False)
         sys.stdout.flush()

@@ -18,6 +18,7 @@ __all__ = [
     "Progress",
     "UserError",
     "align",
+    "begin_command",
     "note",
     "open_result",
     "progress_display",
@@ -43,9 +44,23 @@ QUIET_S = 20.0
 REPORT_S = 10.0
 
 
+#: The notes that the command has printed.
+_PRINTED: set[str] = set()
+
+
 def note(text: str) -> None:
-    """Print a note on standard error that matters for the interpretation of the result."""
-    print(f"midflight: note: {text}", file=sys.stderr)
+    """Print a note on standard error that matters for the interpretation of the result.
+
+    What holds for several runs of a command is printed once.
+    """
+    if text not in _PRINTED:
+        _PRINTED.add(text)
+        print(f"midflight: note: {text}", file=sys.stderr)
+
+
+def begin_command() -> None:
+    """Begin a command, which has printed no notes yet."""
+    _PRINTED.clear()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from midflight.cli.output import QUIET_S, UserError, note, open_result, progress
 from midflight.cli.plot_options import (
     check_yscale,
     kinds_of,
+    note_labels,
     read_labels,
     read_limits,
     read_segments,
@@ -348,6 +349,7 @@ def plot(
                 csv_to=csv_file,
                 texts=texts,
             )
+            note_labels(dress["labels"])
         return
     if study is not None or is_question:
         refuse(of_results, "one run is shown", "is for a folder of results")
@@ -368,8 +370,8 @@ def plot(
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
-    for option, given in (("--interval", interval), ("--marks", marks)):
-        if given is not None and not over_time:
+    for option, text in (("--interval", interval), ("--marks", marks)):
+        if text is not None and not over_time:
             raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
     if yscale is not None:
         check_yscale(yscale, kinds)
@@ -386,10 +388,14 @@ def plot(
     if axes:
         asked = (source, policies, (study, figure, job))
         shown_run = runs_of_axes(axes, all_sets, *asked)
-    elif study is None and not is_question:
-        used = with_schemes(json.loads(shown_run.canonical), first_flow, schemes or ())
-        for one in (*shown_run.remarks, *idle_notes(used)):
-            note(one)
+    if study is None and not is_question:
+        plans = [*shown_run.values()] if axes else [shown_run]
+        used = (with_schemes(json.loads(one.canonical), first_flow, schemes or ()) for one in plans)
+        # A setting that one of the runs uses has an effect.
+        each = [[*idle_notes(scenario)] for scenario in used]
+        idle = [said for said in each[0] if all(said in others for others in each)]
+        for said in (*(said for plan in plans for said in plan.remarks), *idle):
+            note(said)
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
@@ -449,6 +455,7 @@ def plot(
                     csv_to=csv_file,
                     **of_all,
                 )
+            note_labels(dress["labels"])
     note(f"written to {out}")
 
 

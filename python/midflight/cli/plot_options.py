@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from midflight.cli.input import read
-from midflight.cli.output import UserError
+from midflight.cli.output import UserError, note
 
 __all__ = [
     "check_yscale",
     "kinds_of",
+    "note_labels",
     "read_labels",
     "read_limits",
     "read_segments",
@@ -102,13 +103,29 @@ def read_time(option: str, text: str) -> float:
 
 def read_labels(words: Sequence[str]) -> dict[str, str]:
     """Read other names of lines and links."""
-    found = {}
+    found: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not (name and equals and text):
             raise UserError(f'--label "{word}" is not name=text; write for example sack=CUBIC')
         found[name] = text
     return found
+
+
+def note_labels(labels: Mapping[str, str]) -> None:
+    """Print a note for each label whose name the figure does not show, and for each text that it
+    shows for several names.
+    """
+    from midflight.plot.style import unused_labels
+    from midflight.policy import did_you_mean
+
+    unused = unused_labels()
+    for text in dict.fromkeys(labels.values()):
+        names = [name for name, one in labels.items() if one == text and name not in unused]
+        if len(names) > 1:
+            note(f'--label: the figure shows "{text}" for {" and for ".join(names)}')
+    for name, shown in unused.items():
+        note(f'--label {name}: the figure shows no "{name}"{did_you_mean(name, sorted(shown))}')
 
 
 def read_limits(words: Sequence[str]) -> dict[str, tuple[float, float]]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.curves import Values
 
 __all__ = ["bin_edges", "cut_words", "places_in", "stepped"]
+
+Places = NDArray[np.int64]
 
 #: No interval at a cut is shorter than this share of the others, so that single packets do not make
 #: large means. It is between a quarter and one and a quarter of the others.
@@ -65,14 +68,14 @@ def cut_words(interval: float, each: Sequence[Values]) -> str:
     return f"{interval:g} s" + (", cut at handoffs and outages" if is_cut else "")
 
 
-def places_in(edges: Values, time_s: Values) -> np.ndarray:
+def places_in(edges: Values, time_s: Values) -> Places:
     """Return the number of the interval of each time, which all lie within the edges."""
-    found: np.ndarray = np.searchsorted(edges, time_s, side="right") - 1
+    found: Places = np.searchsorted(edges, time_s, side="right").astype(np.int64) - 1
     return np.clip(found, 0, len(edges) - 2)
 
 
 def stepped(
-    edges: Values, numbers: np.ndarray, columns: Sequence[Values], most_empty: int = 0
+    edges: Values, numbers: Places, columns: Sequence[Values], most_empty: int = 0
 ) -> tuple[Values, list[Values]]:
     """Return steps of the values of intervals, which have these ascending numbers: each holds from
     the beginning of its interval to the next one.

@@ -198,8 +198,8 @@ class History:
         self._table = table
         #: The rows of each event.
         self._rows: dict[str, NDArray[np.int64]] = {}
-        names, codes = table.codes("event")
-        for number, name in enumerate(names):
+        events, codes = table.codes("event")
+        for number, name in enumerate(events):
             if len(rows := np.flatnonzero(codes == number)):
                 self._rows[name] = rows
         self._moments, self._senders = moments, senders

@@ -371,11 +371,10 @@ def _draw(
         _draw_spans(axes, one, room, number, lines)
         return
     if one.draw == "dots":
-        colour = _lighter(look.colour) if one.quantity else look.colour
-        order = 2.5 if one.quantity else 3
-        draw_dots(
-            axes, *_thinned(room, one), one.label, order, marker=".", ms=2.6, mfc=colour, mew=0
-        )
+        face = _lighter(look.colour) if one.quantity else look.colour
+        behind = 2.5 if one.quantity else 3.0
+        some = _thinned(room, one)
+        draw_dots(axes, *some, one.label, behind, marker=".", ms=2.6, mfc=face, mew=0)
         return
     if one.low is not None and one.high is not None:
         axes.fill_between(

@@ -183,8 +183,8 @@ def _while_used(run: WatchedRun, link: int, queue: Curve) -> Curve:
     # A step holds to the end of its interval.
     last = np.flatnonzero(is_shown[:-1] & ~is_shown[1:]) + 1
     columns = []
-    for one in (queue.value, queue.low, queue.high):
-        shown = np.where(is_shown, one, np.nan)
+    for column in (queue.value, queue.low, queue.high):
+        shown = np.where(is_shown, column, np.nan)
         columns.append(np.insert(shown, last, shown[last - 1]))
     value, low, high = columns
     return replace(queue, time_s=np.insert(time, last, time[last]), value=value, low=low, high=high)

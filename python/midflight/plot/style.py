@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -53,6 +53,7 @@ __all__ = [
     "style",
     "text_width",
     "typeset",
+    "unused_labels",
     "wrapped",
     "write_csv",
 ]
@@ -158,6 +159,9 @@ class _Choice:
     labels: tuple[tuple[str, str], ...] = ()
     #: The ends of the axes of values by the kinds of their panels, "" for the only panel.
     ylim: tuple[tuple[str, tuple[float, float]], ...] = ()
+    #: The names that the figure has shown, and those of the labels that it has used.
+    shown: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
 
 
 _USUAL = _Choice()
@@ -230,7 +234,17 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
         return plain(text)
     words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))
     parts = re.split(rf"(?<![\w-])({words})(?![\w-])", text)
+    _CHOSEN.get().shown.update(text.split(", "))
+    _CHOSEN.get().used.update(parts[1::2])
     return "".join(labels[one] if odd % 2 else plain(one) for odd, one in enumerate(parts))
+
+
+def unused_labels() -> dict[str, set[str]]:
+    """Return the names of the chosen labels that no figure of this context has shown until now, and
+    for each the names that were.
+    """
+    chosen = _CHOSEN.get()
+    return {name: chosen.shown for name, _ in chosen.labels if name not in chosen.used}
 
 
 def limit_text(kind: str, ends: tuple[float, float]) -> str:
@@ -555,10 +569,7 @@ def legend(
     if place == "none":
         return
     # A dollar sign of data begins no mathematics.
-    entries = {
-        labelled(name, plain=lambda text: text.replace("$", r"\$")): one
-        for name, one in entries.items()
-    }
+    labels = [labelled(name, plain=lambda text: text.replace("$", r"\$")) for name in entries]
     if place == "inside" and len(entries) > _MOST_INSIDE:
         raise refusal(
             f"--legend inside is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
@@ -566,7 +577,7 @@ def legend(
             value=place,
             accepted="outside, none",
         )
-    widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in entries]
+    widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in labels]
     room = figure.get_size_inches()[0] * 72
     columns = next(
         (
@@ -578,8 +589,9 @@ def legend(
     )
     # matplotlib fills a legend column by column.
     columns = 1 if place == "inside" else columns
-    names = [name for first in range(columns) for name in list(entries)[first::columns]]
-    handles = [_legible(entries[name]) for name in names]
+    order = [place for first in range(columns) for place in range(len(labels))[first::columns]]
+    drawn = list(entries.values())
+    names, handles = [labels[one] for one in order], [_legible(drawn[one]) for one in order]
     if place == "inside":
         # Bands have no values.
         panel = next(axes for axes in figure.axes if axes.get_ylabel())

@@ -619,8 +619,8 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
         again = flow.times("rexmit"), flow.values("rexmit")
         marks = {"retransmissions": again, **flow.lost_by_cause()}
         for draw in (*GROUPS["retransmissions"], *GROUPS["losses"]):
-            at, value = marks[draw]
-            at = at / NS_PER_S
+            time_ns, value = marks[draw]
+            at = time_ns / NS_PER_S
             seen = inside(at, window)
             if seen.stop > seen.start:
                 label = EVENTS[draw].label
