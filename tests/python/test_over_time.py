@@ -16,11 +16,12 @@ import pytest
 import midflight
 from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
 from midflight.cli import main
-from midflight.plot import plot_delay_cdf, plot_run
+from midflight.plot import figure_of, plot_delay_cdf, plot_run
 from midflight.plot.history import histories
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
+from midflight.plot.pgf import tex_width
 from midflight.plot.run import run_figure
-from midflight.plot.style import COLUMN_IN, SERIES, STYLES, chosen_style
+from midflight.plot.style import COLUMN_IN, SERIES, STYLES, chosen_style, figure_bytes
 from midflight.plot.watched import OVER_TIME, nice, panels_of, watch
 
 NS = 1_000_000_000
@@ -409,6 +410,39 @@ def test_a_figure_for_a_paper_has_no_title() -> None:
             drawn = run_figure(runs[:1]), run_figure(runs)
         titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
     assert titles == [[["sack", ""], ["sack", "freeze"]], [["", ""], ["sack", "freeze"]]]
+
+
+def test_a_document_has_room_for_its_letters() -> None:
+    """Widths of cmr7 and cmr6, which LaTeX takes for letters of 6.5 pt, from their metrics."""
+    # a, c, d, e, h, n in units of their sizes.
+    cmr = {
+        7.0: dict(zip("acdehn", (0.5694, 0.5069, 0.6319, 0.5069, 0.6319, 0.6319), strict=True)),
+        6.0: dict(zip("acdehn", (0.6111, 0.5463, 0.6759, 0.5463, 0.6759, 0.6759), strict=True)),
+    }
+    for size, widths in cmr.items():
+        expected = size * sum(widths[one] for one in "enhanced")
+        assert tex_width("enhanced", size) == pytest.approx(expected, rel=0.03)
+    for font in ("serif", "latex"):
+        how: Any = {
+            "look": "paper",
+            "font": font,
+            "legend": "inside",
+            "labels": {"sack": "enhanced"},
+        }
+        figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], **how)
+        figure.set_layout_engine("none")
+        with chosen_style("paper", font):
+            drawn = figure_bytes(figure, ".pgf").decode()
+        legend = figure.axes[1].get_legend()
+        assert legend is not None
+        names = [text.get_text() for text in legend.get_texts()]
+        wide = max(tex_width(one, 6.5) for one in names)
+        frame = legend.get_frame().get_width() * 72 / figure.dpi
+        assert frame > wide + 6.5 * 2.6
+        # The two lines of a label: 1.2 sizes apart.
+        places = re.findall(r"\\pgftext\[x=([\d.]+)in.*?(?:Throughput|\(Mbit/s\))\}", drawn)
+        first, second = (float(one) * 72 for one in places)
+        assert second - first == pytest.approx(1.2 * 7.5, rel=0.05)
 
 
 def test_letters_that_latex_takes_for_its_own(tmp_path: Path) -> None:

@@ -319,6 +319,7 @@ def plot(
         "legend": legend,
         "labels": read_labels(labels or ()),
         "ylim": read_limits(ylim or ()),
+        "suffix": Path(out).suffix.lower(),
     }
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS

@@ -80,14 +80,15 @@ class Dress(TypedDict, total=False):
 _KEPT: ContextVar[list[Figure] | None] = ContextVar("kept", default=None)
 
 
-def dressed(dress: Dress) -> AbstractContextManager[None]:
-    """Return the context in which a figure looks so."""
+def dressed(dress: Dress, suffix: str = "") -> AbstractContextManager[None]:
+    """Return the context in which a figure looks so, in a file with a suffix."""
     return chosen_style(
         dress.get("look"),
         dress.get("font"),
         legend=dress.get("legend"),
         labels=dress.get("labels"),
         ylim=dress.get("ylim"),
+        suffix=suffix,
     )
 
 
@@ -104,7 +105,7 @@ def write_figure(
     path = Path(path)
     suffix = check_format(path)
     kept, csv = _KEPT.get(), dress.get("csv")
-    with dressed(dress):
+    with dressed(dress, suffix):
         figure = draw()
         drawn = figure_bytes(figure, suffix) if kept is None else b""
     if kept is not None:

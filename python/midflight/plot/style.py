@@ -159,6 +159,8 @@ class _Choice:
     labels: tuple[tuple[str, str], ...] = ()
     #: The ends of the axes of values by the kinds of their panels, "" for the only panel.
     ylim: tuple[tuple[str, tuple[float, float]], ...] = ()
+    #: Whether a LaTeX document sets its texts.
+    is_tex: bool = False
     #: The names that the figure has shown, and those of the labels that it has used.
     shown: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
@@ -176,13 +178,14 @@ def chosen_style(
     legend: str | None = None,
     labels: Mapping[str, str] | None = None,
     ylim: Limits | None = None,
+    suffix: str = "",
 ) -> Iterator[None]:
     """Draw the figures of this context in one of `STYLES`, with the letters of one of `FONTS`.
 
     Without a font a paper has "serif". `legend` is one of `LEGENDS`. `labels` are other names for
     lines and links, by the usual ones. `ylim` are the ends of the axis of values in a figure with
-    one panel, or those of several panels by their kinds. Raises `MidflightError` for a value that
-    is not accepted.
+    one panel, or those of several panels by their kinds. `suffix` is that of the file, if it is
+    known. Raises `MidflightError` for a value that is not accepted.
     """
     for option, value, known in (
         ("--style", name, STYLES),
@@ -212,7 +215,14 @@ def chosen_style(
     name = name or "plain"
     font = font or ("serif" if name == "paper" else "sans")
     token = _CHOSEN.set(
-        _Choice(name, font, legend or "outside", tuple((labels or {}).items()), tuple(ends.items()))
+        _Choice(
+            name,
+            font,
+            legend or "outside",
+            tuple((labels or {}).items()),
+            tuple(ends.items()),
+            is_tex=suffix == ".pgf",
+        )
     )
     try:
         yield
@@ -439,7 +449,13 @@ FILLS: Sequence[Fill] = (
 
 def text_width(text: str, size_pt: float) -> float:
     """The width of the widest line of a text in points."""
-    return _text_width(text, size_pt, _CHOSEN.get().font)
+    chosen = _CHOSEN.get()
+    width = _text_width(text, size_pt, chosen.font)
+    if chosen.is_tex:
+        from midflight.plot.pgf import tex_width
+
+        return max([width, *(tex_width(one, size_pt) for one in text.split("\n"))])
+    return width
 
 
 @cache
@@ -619,6 +635,10 @@ def arrange(figure: Figure) -> None:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     ConstrainedLayoutEngine().execute(figure)
+    # The solver's last digits differ from process to process, and names in an SVG with them.
+    for axes in figure.axes:
+        left, low, width, height = (round(one, 9) for one in axes.get_position().bounds)
+        axes.set_position((left, low, width, height))
 
 
 def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
@@ -668,15 +688,11 @@ def figure_bytes(figure: Figure, suffix: str) -> bytes:
     """Lay a figure out and return it as a file of this suffix would hold it."""
     file = io.BytesIO()
     with style():
-        arrange(figure)
-        # The solver's last digits differ from process to process, and names in an SVG with them.
-        for axes in figure.axes:
-            left, low, width, height = (round(one, 9) for one in axes.get_position().bounds)
-            axes.set_position((left, low, width, height))
         if suffix == ".pgf":
             from midflight.plot.pgf import pgf_bytes
 
             return pgf_bytes(figure)
+        arrange(figure)
         metadata: Any = FORMATS[suffix]
         figure.savefig(file, format=suffix[1:], metadata=metadata)
     if suffix == ".svg":
