@@ -21,7 +21,7 @@ from midflight.plot.history import histories
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
 from midflight.plot.pgf import tex_width
 from midflight.plot.run import run_figure
-from midflight.plot.style import COLUMN_IN, SERIES, STYLES, chosen_style, figure_bytes
+from midflight.plot.style import COLUMN_IN, FONTS, SERIES, STYLES, chosen_style, figure_bytes
 from midflight.plot.watched import OVER_TIME, nice, panels_of, watch
 
 NS = 1_000_000_000
@@ -410,6 +410,17 @@ def test_a_figure_for_a_paper_has_no_title() -> None:
             drawn = run_figure(runs[:1]), run_figure(runs)
         titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
     assert titles == [[["sack", ""], ["sack", "freeze"]], [["", ""], ["sack", "freeze"]]]
+
+
+@pytest.mark.parametrize("font", FONTS)
+def test_lines_of_a_label_are_as_far_apart_in_each_font(font: str) -> None:
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], font=font)
+    figure.set_layout_engine("none")
+    with chosen_style(font=font):
+        drawn = figure_bytes(figure, ".svg").decode()
+    places = re.findall(r'<text [^>]*transform="translate\(([\d.]+) [^>]*>(\w+|\(Mbit/s\))<', drawn)
+    found = {text: float(at) for at, text in places}
+    assert found["(Mbit/s)"] - found["Throughput"] == pytest.approx(1.2 * 7.5, abs=0.3)
 
 
 def test_a_document_has_room_for_its_letters() -> None:

@@ -20,9 +20,8 @@ __all__ = ["pgf_bytes", "tex_width"]
 #: cmr10): of small letters there are drawings of their own. The sizes are in points.
 _SIZES = (5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 _WIDER = (1.362, 1.222, 1.139, 1.063, 1.028, 1.0)
-#: Heights above and below the base line, and between two lines, as shares of a size of letters: a
-#: document has its lines 1.2 sizes apart.
-_ABOVE, _BELOW, _BETWEEN = 0.75, 0.25, 0.2
+#: Heights above and below a base line, and from there to the next one, in sizes of letters.
+_ABOVE, _BELOW, _APART = 0.75, 0.25, 1.2
 
 _SPECIAL = {
     **{one: rf"\{one}" for one in "#$&_{}"},
@@ -87,7 +86,7 @@ def pgf_bytes(figure: Figure) -> bytes:
 
         def _get_font_height_metrics(self, prop: Any) -> tuple[float, float, float]:
             size = prop.get_size_in_points() * pixel
-            return _ABOVE * size, _BELOW * size, _BETWEEN * size
+            return _ABOVE * size, _BELOW * size, 0.0
 
     class Metrics(Measured, agg):  # type: ignore[misc]
         """Measures the texts of a layout."""
@@ -103,7 +102,8 @@ def pgf_bytes(figure: Figure) -> bytes:
             super().draw_text(gc, x, y, text, *more, **named)
 
     Canvas(figure)
-    arrange(figure)
+    # Of what a renderer says is the height of a line.
+    arrange(figure, _APART / (_ABOVE + _BELOW))
     for artist in figure.findobj(Artist):
         # An image would be a second file.
         artist.set_rasterized(False)

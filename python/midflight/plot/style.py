@@ -630,10 +630,45 @@ def _legible(handle: Any) -> Any:
     return dot
 
 
-def arrange(figure: Figure) -> None:
-    """Place the panels, as large as the texts around them allow."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+#: The distance of the base lines of two lines of a text, in sizes of its letters.
+_LINES_APART = 1.2
 
+
+@cache
+def _line_spacing(font: str) -> float:
+    """Matplotlib's spacing of lines with which they are `_LINES_APART` in a font: its unit is a
+    height that each font has in its file, which may be large or too small.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(dpi=720)
+    canvas = FigureCanvasAgg(figure)
+
+    def apart(spacing: float) -> float:
+        how: Any = {"fontsize": 10, "linespacing": spacing, "family": FONTS[font]["font.family"]}
+        heights = [
+            figure.text(0, 0, text, **how).get_window_extent(canvas.get_renderer()).height
+            for text in ("lp\nlp", "lp\nlp\nlp")
+        ]
+        return float(heights[1] - heights[0]) / 100
+
+    one, two = apart(1.0), apart(2.0)
+    return 1 + (_LINES_APART - one) / (two - one)
+
+
+def arrange(figure: Figure, line_spacing: float | None = None) -> None:
+    """Place the panels, as large as the texts around them allow; lines of a text have a distance
+    that does not depend on the font, or this spacing.
+    """
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.text import Text
+
+    spacing = _line_spacing(_CHOSEN.get().font) if line_spacing is None else line_spacing
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if "\n" in text.get_text():
+            text.set_linespacing(spacing)
     ConstrainedLayoutEngine().execute(figure)
     # The solver's last digits differ from process to process, and names in an SVG with them.
     for axes in figure.axes:
