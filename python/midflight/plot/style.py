@@ -643,7 +643,7 @@ def _line_spacing(font: str) -> float:
     from matplotlib.figure import Figure
 
     figure = Figure(dpi=720)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
 
     def apart(spacing: float) -> float:
         how: Any = {"fontsize": 10, "linespacing": spacing, "family": FONTS[font]["font.family"]}
