@@ -199,7 +199,8 @@ def _greatest(lines: Sequence[Line], most: int, of: Callable[[int], tuple[int, i
         return found
 
     low, high = 0, max(one.flow.end_ns for one in lines)
-    while high - low > 1_000_000:
+    # Shorter times show nothing.
+    while high - low > 10_000_000:
         middle = (low + high) // 2
         low, high = (middle, high) if count(middle) <= most else (low, middle)
     return low
