@@ -260,7 +260,7 @@ def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
         for instant in (10_000_000, 150_000_000, 400_000_000, 1_500_000_000):
             assert opened.run(f"midflight.flightAt({number}, {instant})") == one.flight.at(instant)
     drawn = opened.drawn()
-    assert set(drawn) == {*SCHEMES, "below", "moments", "outages"}
+    assert set(drawn) == {*SCHEMES, "below", "gaps", "moments", "outages"}
     assert sorted(drawn["moments"]) == ["notice", "to lte", "wifi lost"]
     assert drawn["sack"]["segments"] == len(runs[0].rows("send"))
     assert drawn["sack"]["retransmissions"] == len(runs[0].rows("rexmit"))
@@ -272,10 +272,10 @@ def test_schemes_are_toggled(opened: Page) -> None:
     assert opened.run(pressed) == ["true"] * 3
     opened.click("#runs button:nth-child(2)")
     assert opened.run(pressed) == ["true", "false", "true"]
-    assert set(opened.drawn()) == {"sack", "freeze", "below", "moments", "outages"}
+    assert set(opened.drawn()) == {"sack", "freeze", "below", "gaps", "moments", "outages"}
     assert opened.run("document.getElementById('status').textContent") == "enhanced is hidden."
     opened.click("#runs button:nth-child(2)")
-    assert set(opened.drawn()) == {*SCHEMES, "below", "moments", "outages"}
+    assert set(opened.drawn()) == {*SCHEMES, "below", "gaps", "moments", "outages"}
 
 
 def test_zoom_move_and_reset(opened: Page) -> None:

@@ -89,7 +89,9 @@ def test_flows_beyond_the_colours_are_named(tmp_path: Path) -> None:
         plot_page(many, tmp_path / "b.html", flow=[f"f-{place}" for place in range(10)])
 
 
-def test_a_page_of_several_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_of_several_runs(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The values of an axis, and schemes of several flows, as a figure has them."""
     out = tmp_path / "a.html"
     axis = ["--axis", "handoffs.0.gap=1s,2s"]
@@ -101,6 +103,12 @@ def test_a_page_of_several_runs(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert [one["make"] - one["break"] for one in gaps] == [10**9, 2 * 10**9]
     assert [one["path"] for one in data["queues"]] == [0, 1]
     assert "--axis handoffs.0.gap=1s,2s" in html
+    assert "Lines: Gap of the handoff." in html
+    page = Page(browser, out)
+    both_gaps = [[one["break"], one["make"]] for one in gaps]
+    assert page.drawn()["gaps"] == both_gaps
+    page.click("#runs button:nth-child(2)")
+    assert page.drawn()["gaps"] == both_gaps[:1]
     assert "A download of 3 MB moves from Wi-Fi to LTE with a gap of 2 s</h1>" in html
     both = ["--flow", "film", "--flow", "page", "--scheme", "sack", "--scheme", "westwood"]
     assert main(["plot", "household", *both, "--out", str(out)]) == 0

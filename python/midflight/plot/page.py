@@ -18,6 +18,7 @@ from midflight.plot.history import (
     History,
     RunSource,
     SetupSource,
+    names_of,
     plan_of,
     time_shown,
 )
@@ -134,6 +135,7 @@ def page_html(
             title=title,
             description=description,
             flows=names,
+            names=names_of(source),
             others=[] if flows else others,
             run=run,
             seed=seed,

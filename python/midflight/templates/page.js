@@ -392,17 +392,21 @@ function manyMoments(makes) {
 
 function path() {
   const found = moments();
-  let broken = null;
   g.fillStyle = css.gap;
   const band = (from, to) => {
     const a = Math.max(X(from), area.left), b = Math.min(X(to), area.left + area.w);
     if (b > a) for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.fillRect(a, y, b - a, h);
   };
-  for (const m of found) {
-    if (m.kind === "break" && broken === null) broken = m.time;
-    if (m.kind === "make" && broken !== null) { band(broken, m.time); broken = null; }
+  drawn.gaps = [];
+  for (const { moments } of new Set(shown().map(run => run.path))) {
+    let broken = null;
+    const close = time => { band(broken, time); drawn.gaps.push([broken, time]); broken = null; };
+    for (const [time, kind] of moments) {
+      if (kind === "break") broken ??= time;
+      if (kind === "make" && broken !== null) close(time);
+    }
+    if (broken !== null) close(whole.t1);
   }
-  if (broken !== null) band(broken, whole.t1);
   outages(band);
   const levels = [[], []];
   drawn.moments = [];

@@ -144,7 +144,7 @@ const KINDS = {
         g.strokeStyle = g.fillStyle = at.colourOf(q.look);
         for (const { t, v, least, most } of levels(at, q)) {
           g.globalAlpha = .22;
-          for (let i = 0; i < t.length; i++) {
+          for (let i = 0; q.run === null && i < t.length; i++) {
             const x = X(t[i]), until = X(i + 1 < t.length ? t[i + 1] : Math.min(run.end, view.t1)), y = yOf(most[i]);
             g.fillRect(x, y, until - x, yOf(least[i]) - y);
           }
