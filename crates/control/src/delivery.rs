@@ -96,6 +96,18 @@ pub struct Deliveries {
     before: u64,
     /// The minimum round trip, if no other part measures it.
     least: Option<u64>,
+    recorded: Option<RecordedRate>,
+}
+
+/// The rate that a sender reports about itself (tcp_compute_delivery_rate()).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedRate {
+    /// Segments delivered.
+    pub delivered: u64,
+    /// In this time.
+    pub interval: Duration,
+    /// The application had too little to send.
+    pub app_limited: bool,
 }
 
 /// Whole microseconds between two instants, on a clock that counts microseconds.
@@ -202,6 +214,11 @@ impl Deliveries {
         self.total += again;
     }
 
+    /// The current ACK delivers so many segments; duplicates without SACK are among them.
+    pub fn recount(&mut self, newly: u64) {
+        self.total = self.before + newly;
+    }
+
     /// What the current ACK delivers does not count.
     pub fn discount(&mut self) {
         self.total = self.before;
@@ -298,8 +315,33 @@ impl Deliveries {
             sample.delivered = Some(self.total - self.newest.prior);
             sample.interval = (interval >= least).then(|| Duration::from_micros(interval));
             sample.app_limited = self.newest.app_limited;
+            self.record(&sample);
         }
         sample
+    }
+
+    /// Records a rate that the application did not limit, or the highest one that it did limit (tcp_rate_gen()).
+    fn record(&mut self, sample: &RateSample) {
+        let (Some(delivered), Some(interval)) = (sample.delivered, sample.interval) else {
+            return;
+        };
+        let product =
+            |segments: u64, time: Duration| u128::from(segments) * u128::from(time.as_nanos());
+        let is_higher = self.recorded.is_none_or(|last| {
+            product(delivered, last.interval) >= product(last.delivered, interval)
+        });
+        if !sample.app_limited || is_higher {
+            self.recorded = Some(RecordedRate {
+                delivered,
+                interval,
+                app_limited: sample.app_limited,
+            });
+        }
+    }
+
+    /// The last recorded rate.
+    pub fn recorded(&self) -> Option<RecordedRate> {
+        self.recorded
     }
 
     /// The application has too little to send: segments sent from now until the data in flight is delivered give

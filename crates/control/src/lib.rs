@@ -29,7 +29,7 @@ pub mod workload;
 
 pub use ack::AckNews;
 pub use advice::{Advice, AdviceInForce};
-pub use delivery::{Deliveries, RateSample};
+pub use delivery::{Deliveries, RateSample, RecordedRate};
 pub use interests::Interests;
 pub use notice::{LinkInfo, Notice, PathUpdate, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders, Pacing, Reordering};

@@ -66,6 +66,11 @@ impl SendBuffer {
         (self.sealed, self.written) = (0, 0);
     }
 
+    /// The waiting call has written so many bytes in our SYN.
+    pub(super) fn begin_with(&mut self, bytes: u64) {
+        self.written = bytes;
+    }
+
     /// The limit, as getsockopt() returns it.
     pub(super) fn limit(&self) -> Option<u64> {
         self.limit
@@ -124,7 +129,7 @@ impl Runner<'_> {
         call: &Call,
         bytes: u64,
         flags: (bool, bool),
-        (waits, stamps): (bool, i64),
+        (waits, stamps, is_urgent): (bool, i64, bool),
     ) -> Result<Reply, DrillError> {
         let (more, ends) = flags;
         let is_linux = self.environment.is_linux();
@@ -159,7 +164,11 @@ impl Runner<'_> {
             }
             buffer.pieces.push_back(fill.end + taken);
             let stamps = if is_last { stamps } else { 0 };
-            if !connection.write(&[taken], (corked, ends && is_last), stamps) {
+            if !connection.write(
+                &[taken],
+                (corked, ends && is_last),
+                (stamps, is_urgent && is_last),
+            ) {
                 let what = format!("{} of {bytes} bytes", call.name);
                 return self.refuse(line, what, "expected at most 100000 segments in all");
             }

@@ -145,6 +145,7 @@ impl Runner<'_> {
             ..Sockets::default()
         };
         self.sockets.buffer.set_lowat(self.environment.lowat);
+        self.sockets.set.keepalive = self.environment.keepalive;
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(3);
         self.sockets.listening = Some(fd);
         Ok(Ok(fd))
@@ -194,7 +195,9 @@ impl Runner<'_> {
                 self.sockets.non_blocking = argument(call, 2) != "[0]";
                 return Ok(Ok(0));
             }
-            "SIOCINQ" | "FIONREAD" => tcp.unread(),
+            // tcp_inq() counts up to an urgent byte, also if that is the next one.
+            "SIOCINQ" | "FIONREAD" => tcp.before_urgent().unwrap_or_else(|| tcp.unread()),
+            "SIOCATMARK" => u64::from(tcp.before_urgent() == Some(0)),
             "SIOCOUTQ" | "TIOCOUTQ" => tcp.unacknowledged_bytes(),
             "SIOCOUTQNSD" => tcp.unsent_bytes(),
             request => {
@@ -202,7 +205,7 @@ impl Runner<'_> {
                 return self.refuse(
                     line,
                     what,
-                    "known are SIOCINQ, SIOCOUTQ, SIOCOUTQNSD and FIONBIO",
+                    "known are SIOCINQ, SIOCOUTQ, SIOCOUTQNSD, SIOCATMARK and FIONBIO",
                 );
             }
         } as i64;

@@ -2,6 +2,7 @@
 //! `read` and similar calls, `poll` and `epoll`. Comments name the functions of Linux whose
 //! behaviour they follow.
 
+use midflight_endpoint::UrgentByte;
 use midflight_units::Instant;
 
 use super::call::{argument, Reply, Returned};
@@ -25,7 +26,45 @@ pub(super) struct Seen {
     writable: bool,
 }
 
+/// Whether a call has a buffer at an address where no memory can be: a number, or NULL.
+fn has_bad_buffer(call: &Call) -> bool {
+    let is_bad = |value: Option<&Value>| match value {
+        Some(Value::Number(_)) => true,
+        Some(Value::Names(names)) => matches!(names.as_slice(), [name] if name == "NULL"),
+        _ => false,
+    };
+    let second = call.values.get(1).and_then(Option::as_ref);
+    let vector = match call.name.as_str() {
+        "sendmsg" | "recvmsg" => second.and_then(|message| message.field("msg_iov")),
+        "writev" | "readv" => second,
+        "sendfile" | "splice" => return false,
+        _ => return is_bad(second),
+    };
+    let pieces = vector.map(Value::items).unwrap_or_default();
+    pieces
+        .iter()
+        .any(|piece| piece.at(1).and_then(Value::number) > Some(0) && is_bad(piece.at(0)))
+}
+
 impl Runner<'_> {
+    /// tcp_recv_urg().
+    fn read_urgent(&mut self, is_connection: bool, keeps: bool) -> Returned {
+        let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
+            return Err("EINVAL");
+        };
+        match connection.tcp.urgent_byte() {
+            UrgentByte::Nothing => Err("EINVAL"),
+            UrgentByte::Expected if connection.tcp.has_ended() => Ok(0),
+            UrgentByte::Expected => Err("EAGAIN"),
+            UrgentByte::Here => {
+                if !keeps {
+                    connection.tcp.read_urgent();
+                }
+                Ok(1)
+            }
+        }
+    }
+
     /// The flags of a call; each must be one of `known`.
     fn flags<'c>(
         &self,
@@ -92,6 +131,7 @@ impl Runner<'_> {
             "MSG_EOR",
             "MSG_ZEROCOPY",
             "MSG_FASTOPEN",
+            "MSG_OOB",
         ];
         let pieces = self.pieces(line, call)?;
         let flags = self.flags(line, call, Self::flags_at(call), &known)?;
@@ -124,11 +164,15 @@ impl Runner<'_> {
             return Ok((!waits || self.patience_over).then_some(Err("EAGAIN")));
         }
         let bytes: u64 = pieces.iter().sum();
+        if bytes > 0 && has_bad_buffer(call) {
+            return Ok(Some(Err("EFAULT")));
+        }
         let uncopied = has("MSG_ZEROCOPY") && self.sockets.set.zero_copy;
         if self.sockets.buffer.is_limited() && !uncopied {
             let flags = (has("MSG_MORE"), has("MSG_EOR"));
             let waits = never && !self.sockets.non_blocking;
-            return self.write_limited(line, call, bytes, flags, (waits, stamps));
+            let is_urgent = has("MSG_OOB");
+            return self.write_limited(line, call, bytes, flags, (waits, stamps, is_urgent));
         }
         // Each piece is a fragment of the packet, and is not copied into the free room of another
         // packet.
@@ -138,7 +182,7 @@ impl Runner<'_> {
             vec![bytes]
         };
         let corked = self.sockets.set.corked || has("MSG_MORE");
-        if !connection.write(&packets, (corked, has("MSG_EOR")), stamps) {
+        if !connection.write(&packets, (corked, has("MSG_EOR")), (stamps, has("MSG_OOB"))) {
             let what = format!("{} of {bytes} bytes", call.name);
             return self.refuse(line, what, "expected at most 100000 segments in all");
         }
@@ -160,6 +204,7 @@ impl Runner<'_> {
             "MSG_WAITALL",
             "MSG_NOSIGNAL",
             "MSG_CMSG_CLOEXEC",
+            "MSG_OOB",
         ];
         let wanted: u64 = self.pieces(line, call)?.iter().sum();
         let flags = self.flags(line, call, Self::flags_at(call), &known)?;
@@ -168,6 +213,9 @@ impl Runner<'_> {
         if has("MSG_ERRQUEUE") {
             let stamp = self.read_stamp(call, wanted);
             return Ok(Some(stamp.unwrap_or_else(|| self.read_note(call))));
+        }
+        if has("MSG_OOB") {
+            return Ok(Some(self.read_urgent(is_connection, has("MSG_PEEK"))));
         }
         // sock_rcvlowat().
         let least = if has("MSG_WAITALL") {
@@ -180,11 +228,20 @@ impl Runner<'_> {
         let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
             return Ok(Some(Err("ENOTCONN")));
         };
+        if connection.tcp.before_urgent() == Some(0) && !has("MSG_PEEK") {
+            // The urgent byte is not part of the data.
+            connection.read(now, 1);
+        }
         let (unread, ended) = (connection.tcp.unread(), connection.tcp.has_ended());
         let is_over = connection.tcp.is_reset();
         let may_wait = !self.patience_over && !has("MSG_DONTWAIT") && !self.sockets.non_blocking;
         if unread >= least || unread > 0 && (ended || is_over || !may_wait) {
-            let taken = unread.min(wanted);
+            if has_bad_buffer(call) {
+                return Ok(Some(Err("EFAULT")));
+            }
+            // tcp_recvmsg_locked(): it does not read beyond an urgent byte.
+            let before = connection.tcp.before_urgent().unwrap_or(unread);
+            let taken = before.min(unread).min(wanted);
             if !has("MSG_PEEK") {
                 connection.read(now, taken);
             }
@@ -307,6 +364,9 @@ impl Runner<'_> {
             }
             if self.sockets.buffer.is_writable(connection) {
                 ready = ready.and(Ready::OUT);
+            }
+            if tcp.urgent_byte() == UrgentByte::Here {
+                ready = ready.and(Ready::URGENT);
             }
         }
         if write_shut {

@@ -3,7 +3,7 @@
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::StartNotice;
-use midflight_endpoint::Ecn;
+use midflight_endpoint::{Ecn, Keepalive};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::RecoveryKind;
 use midflight_units::Duration;
@@ -50,8 +50,15 @@ pub(super) struct Environment<'a> {
     pub(super) handoff_events: Vec<HandoffEvent>,
     /// The sender's notice of the link that the connection opens on.
     pub(super) start_notice: Option<StartNotice>,
-    /// How often a SYN is sent again.
+    /// How often a SYN is sent again, and how many of its timeouts do not back off.
     pub(super) syn_retries: Option<u32>,
+    pub(super) linear_syns: u32,
+    /// net.ipv4.tcp_synack_retries, net.ipv4.tcp_retries2, net.ipv4.tcp_orphan_retries (0 stands for 8).
+    pub(super) response_retries: u32,
+    pub(super) data_retries: u32,
+    pub(super) orphan_retries: u32,
+    /// The probes of a socket with SO_KEEPALIVE.
+    pub(super) keepalive: Keepalive,
     /// Tails are probed (net.ipv4.tcp_early_retrans).
     pub(super) tail_probes: bool,
     /// net.ipv4.tcp_invalid_ratelimit and net.ipv4.tcp_fin_timeout.
@@ -94,6 +101,11 @@ impl<'a> Environment<'a> {
             handoff_events: Vec::new(),
             start_notice: None,
             syn_retries: None,
+            linear_syns: 4,
+            response_retries: 5,
+            data_retries: 15,
+            orphan_retries: 0,
+            keepalive: Keepalive::default(),
             tail_probes: true,
             answer_pause: Duration::from_millis(500),
             fin_timeout: None,
@@ -334,6 +346,14 @@ impl<'a> Environment<'a> {
         let value = value.trim_matches(['"', '\'']);
         let name = path.rsplit(['.', '/']).next().unwrap_or(path);
         let Some((_, sysctl)) = SYSCTLS.iter().find(|(known, _)| *known == name) else {
+            let parts = path.replace('/', ".");
+            let is_of_host = ["net.core.", "net.ipv6.", "net.ipv4.ip", "net.ipv4.conf."]
+                .iter()
+                .any(|of_host| parts.contains(of_host));
+            if is_of_host {
+                self.note(line, format!("{name} has no effect: {NO_ADDRESSES}"));
+                return Ok(());
+            }
             let known: Vec<_> = SYSCTLS.iter().map(|(name, _)| *name).collect();
             let why = format!("known are {}", known.join(", "));
             return self.refuse(line, format!("the sysctl {path}"), &why);
@@ -404,6 +424,21 @@ impl<'a> Environment<'a> {
                 self.refuse(line, what(), why)?;
             }
             Sysctl::Without(..) | Sysctl::TailProbes => {}
+            Sysctl::Retries(field) => match value.parse() {
+                Ok(retries @ 0..=255) => *field(self) = retries,
+                _ => self.refuse(line, what(), "expected a whole number from 0 to 255")?,
+            },
+            Sysctl::Keepalive => match value.parse() {
+                Ok(value @ 1..=32_767) => {
+                    let keepalive = &mut self.keepalive;
+                    match name {
+                        "tcp_keepalive_time" => keepalive.idle = Duration::from_secs(value),
+                        "tcp_keepalive_intvl" => keepalive.interval = Duration::from_secs(value),
+                        _ => keepalive.probes = value as u32,
+                    }
+                }
+                _ => self.refuse(line, what(), "expected a whole number from 1 to 32767")?,
+            },
             Sysctl::SynRetries => match value.parse() {
                 Ok(retries @ 1..=127) => self.syn_retries = Some(retries),
                 _ => self.refuse(line, what(), "expected a whole number from 1 to 127")?,

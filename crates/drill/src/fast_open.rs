@@ -290,6 +290,7 @@ impl Runner<'_> {
         self.sockets.deferred = false;
         let carried = self.open_fast(line, bytes, waits)?;
         self.client.carried = carried;
+        self.sockets.buffer.begin_with(carried);
         if uncopied && carried > 0 {
             self.sockets.uncopied.send(1 + carried);
         }
@@ -319,7 +320,10 @@ impl Runner<'_> {
             };
             return Ok(self.patience_over.then_some(late));
         }
-        if rest > 0 && !connection.write(&[rest], (false, false), 0) {
+        if self.sockets.buffer.is_limited() {
+            return self.write_limited(line, call, bytes, (false, false), (true, 0, false));
+        }
+        if rest > 0 && !connection.write(&[rest], (false, false), (0, false)) {
             let what = format!("{} of {bytes} bytes", call.name);
             return self.refuse(line, what, "expected at most 100000 segments in all");
         }

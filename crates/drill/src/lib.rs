@@ -199,6 +199,12 @@ pub fn run_drill(
         let built = Scheme::named(&scheme).and_then(|s| s.build(&profile, &knobs));
         let built = built.map_err(|error| request.explain(name, header.line, error))?;
         let pinned = request.knobs.iter().map(|(knob, _)| knob.clone()).collect();
+        let mut built = built;
+        if !knobs.iter().any(|(knob, _)| knob == "hz") {
+            // Scripts state times that hold for kernels with every HZ.
+            let exact = built.profile.set("hz", "0");
+            exact.map_err(|error| request.explain(name, header.line, error.into()))?;
+        }
         let mut environment = Environment::new(name, pinned, built);
         environment.flags(&script.flags, request.tolerance)?;
         runs.push(Runner::new(name, &script, environment).run(run)?);

@@ -33,6 +33,11 @@ const IDLE_OPTIONS: &[&str] = &[
     "SO_DEBUG",
     "SO_LOCK_FILTER",
     "SO_TXREHASH",
+    "SO_TIMESTAMP",
+    "SO_TIMESTAMPNS",
+    "SO_RXQ_OVFL",
+    "SO_RESERVE_MEM",
+    "SO_PREFER_BUSY_POLL",
     "TCP_SAVE_SYN",
     "TCP_THIN_DUPACK",
     "IP_TOS",
@@ -95,9 +100,6 @@ const DEFAULTS: &[(&str, i64)] = &[
     ("SO_MAX_PACING_RATE", 0xffff_ffff),
     ("SO_RCVLOWAT", 1),
     ("SO_TIMESTAMPING", 0),
-    ("TCP_KEEPIDLE", 7200),
-    ("TCP_KEEPINTVL", 75),
-    ("TCP_KEEPCNT", 9),
     ("TCP_FASTOPEN", 0),
     ("TCP_FASTOPEN_CONNECT", 0),
     ("TCP_FASTOPEN_NO_COOKIE", 0),
@@ -465,6 +467,11 @@ impl Runner<'_> {
                 let timeouts = self.sockets.set.deferred_timeouts();
                 (0..timeouts).map(|n| (1_i64 << n.min(7)).min(120)).sum()
             }
+            "TCP_KEEPIDLE" => (self.sockets.set.keepalive.idle.as_nanos() / 1_000_000_000) as i64,
+            "TCP_KEEPINTVL" => {
+                (self.sockets.set.keepalive.interval.as_nanos() / 1_000_000_000) as i64
+            }
+            "TCP_KEEPCNT" => self.sockets.set.keepalive.probes.into(),
             "TCP_NOTSENT_LOWAT" if !self.sockets.kept.contains_key(option) => 0,
             "IP_MTU" => {
                 let bytes = connection.map_or(self.environment.mss, |c| c.tcp.path_bytes());

@@ -343,7 +343,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn segment(&mut self, segment: &mut SegmentSpec, arrives: bool) -> Result<(), DrillError> {
-        self.flags(segment)?;
+        let has_urg = self.flags(segment)?;
         (segment.from, segment.to) = self.range()?;
         if self.takes(Token::Word("ack")) {
             segment.ack = Some(self.whole("an ACK number")?);
@@ -351,8 +351,14 @@ impl<'a> Parser<'a, '_> {
         if self.takes(Token::Word("win")) {
             segment.window = Some(self.whole("a window in bytes, as the header carries it")?);
         }
-        if matches!(self.peek(), Some(Token::Word("urg"))) {
-            return self.refuse("urg", "the sender has no urgent data");
+        if self.takes(Token::Word("urg")) {
+            segment.urgent = Some(self.whole("an urgent pointer")?);
+        }
+        if has_urg != segment.urgent.is_some_and(|pointer| pointer > 0) {
+            return self.refuse(
+                &segment.to_string(),
+                "a segment has the flag U exactly when it has an urgent pointer: urg 1",
+            );
         }
         if self.takes(Token::Symbol('<')) {
             segment.options = self.options()?;
@@ -415,7 +421,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    fn flags(&mut self, segment: &mut SegmentSpec) -> Result<(), DrillError> {
+    /// Returns whether they include URG.
+    fn flags(&mut self, segment: &mut SegmentSpec) -> Result<bool, DrillError> {
         const ACCEPTED: &str = "flags: S, S., ., P., F., FP., R, R., SEW, E. or -";
         let letters = match self.peek() {
             Some(Token::Word(letters)) => {
@@ -424,7 +431,7 @@ impl<'a> Parser<'a, '_> {
             }
             Some(Token::Symbol('-')) => {
                 self.at += 1;
-                return Ok(());
+                return Ok(false);
             }
             Some(Token::Symbol('.')) => "",
             Some(Token::Number(_)) => {
@@ -433,6 +440,7 @@ impl<'a> Parser<'a, '_> {
             }
             _ => return self.unexpected(ACCEPTED),
         };
+        let mut has_urg = false;
         for letter in letters.chars() {
             match letter {
                 'S' => segment.syn = true,
@@ -445,10 +453,7 @@ impl<'a> Parser<'a, '_> {
                     self.at -= 1;
                     return self.refuse("the flag A", "accurate ECN is not modelled");
                 }
-                'U' => {
-                    self.at -= 1;
-                    return self.refuse("the flag U", "there is no urgent data");
-                }
+                'U' => has_urg = true,
                 _ => {
                     self.at -= 1;
                     return self.unexpected(ACCEPTED);
@@ -456,7 +461,7 @@ impl<'a> Parser<'a, '_> {
             }
         }
         segment.dot = self.takes(Token::Symbol('.'));
-        Ok(())
+        Ok(has_urg)
     }
 
     /// The options of a segment, after the opening bracket.
@@ -736,7 +741,7 @@ mod tests {
             ("\n+0 > . 1:1001(999) ack 1", "as many bytes"),
             ("\n+0 < . 1:1(0) ack 1", "win 257"),
             ("\n+0 > SA 0:0(0)", "accurate ECN"),
-            ("\n+0 > UP. 1:2(1) ack 1", "urgent"),
+            ("\n+0 > UP. 1:2(1) ack 1", "urgent pointer"),
             ("\n+0 > [ecx] . 1:1(0) ack 1", "ect0"),
             ("\n+0 < udp (100)", "TCP connections and nothing else"),
             ("\n+0 > icmp unreachable", "no ICMP is sent here"),

@@ -101,6 +101,16 @@ pub(super) enum Field {
     OutOfOrder,
     LastAckSent,
     Fackets,
+    DeliveredMarked,
+    DeliveryRate,
+    DeliveryLimited,
+    ReceivedSegment,
+    AckDelay,
+    ReceiveSpace,
+    ReceiveThreshold,
+    RtoRecoveries,
+    RtoTime,
+    ReceiveRtt,
 }
 
 /// The fields with their names and descriptions.
@@ -173,7 +183,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::ReordSeen,
         "tcpi_reord_seen",
-        "1 once reordering has been seen",
+        "how often reordering has been seen",
     ),
     (
         Field::Delivered,
@@ -300,6 +310,56 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "segments that have arrived out of order",
     ),
     (
+        Field::DeliveredMarked,
+        "tcpi_delivered_ce",
+        "of these, by ACKs that report a CE mark",
+    ),
+    (
+        Field::DeliveryRate,
+        "tcpi_delivery_rate",
+        "the last rate at which data was delivered that the application did not limit, or its highest one, bytes per second",
+    ),
+    (
+        Field::DeliveryLimited,
+        "tcpi_delivery_rate_app_limited",
+        "1 if the application has limited that rate",
+    ),
+    (
+        Field::ReceivedSegment,
+        "tcpi_rcv_mss",
+        "the size of the other side's segments as far as it is known, bytes",
+    ),
+    (
+        Field::AckDelay,
+        "tcpi_ato",
+        "how long an ACK is delayed, microseconds; 0 before the first data",
+    ),
+    (
+        Field::ReceiveSpace,
+        "tcpi_rcv_space",
+        "bytes that the application has read in a round trip; at first ten segments",
+    ),
+    (
+        Field::ReceiveThreshold,
+        "tcpi_rcv_ssthresh",
+        "bytes up to which the receive window may grow, of a buffer of 1 MiB",
+    ),
+    (
+        Field::RtoRecoveries,
+        "tcpi_total_rto_recoveries",
+        "series of timeouts in total",
+    ),
+    (
+        Field::RtoTime,
+        "tcpi_total_rto_time",
+        "milliseconds of series of timeouts that are over",
+    ),
+    (
+        Field::ReceiveRtt,
+        "tcpi_rcv_rtt",
+        "RTT as the receiver measures it, microseconds",
+    ),
+    (
         Field::LastAckSent,
         "tcpi_last_ack_sent",
         "0, as in Linux, which does not count it",
@@ -331,6 +391,8 @@ pub(super) fn value_text(field: Field, value: f64) -> String {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
+    /// Responses to a SYN, which Linux sends for a request that is no connection yet (struct request_sock).
+    pub(super) responses: u64,
     /// SYNs sent.
     pub(super) syns: u32,
     /// The window in the last segment that was sent with an ACK.
@@ -340,6 +402,10 @@ pub(super) struct Counts {
     /// Timeouts since the last ACK of new data, and in total.
     pub(super) timeouts: u32,
     pub(super) all_timeouts: u32,
+    /// Series of timeouts (total_rto_recoveries), since when the present one lasts, and how long others did.
+    pub(super) timeout_series: u32,
+    pub(super) timeout_since: Option<Instant>,
+    pub(super) timeout_time: Duration,
     /// One past the highest segment sent at the last timeout.
     pub(super) loss_point: u64,
     /// Probes of a closed window since the last segment arrived.
@@ -368,6 +434,25 @@ pub(super) struct Counts {
     pub(super) out_of_order: u64,
 }
 
+impl Counts {
+    /// The retransmission timer has expired (tcp_update_rto_stats()).
+    pub(super) fn note_timeout(&mut self, now: Instant) {
+        if self.timeouts == 0 {
+            self.timeout_series += 1;
+            self.timeout_since = Some(now);
+        }
+        self.timeouts += 1;
+        self.all_timeouts += 1;
+    }
+
+    /// What was lost has arrived (tcp_update_rto_time()).
+    pub(super) fn end_timeouts(&mut self, now: Instant) {
+        if let Some(since) = self.timeout_since.take() {
+            self.timeout_time = self.timeout_time + now.since(since);
+        }
+    }
+}
+
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const NO_THRESHOLD: f64 = 2_147_483_647.0;
 
@@ -377,6 +462,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
     let view = sender.view();
     let micros = |d: Duration| (d.as_nanos() / 1000) as f64;
     let tally = sender.tally().unwrap_or_default();
+    let received = connection.receiver().tally().unwrap_or_default();
     let since = |at: Option<Instant>| {
         let passed = at.map_or(0, |at| now.since(at).as_nanos());
         (passed / 1_000_000) as f64
@@ -394,7 +480,14 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         Field::Rto => micros(view.rto),
         Field::Rtt => view.srtt.map_or(0.0, micros),
         Field::RttVar => view.rttvar.map_or(0.0, micros),
-        Field::Backoff => f64::from(sender.backoff().max(1).ilog2()),
+        Field::Backoff => {
+            let of_timer = sender.backoff().max(1).ilog2();
+            // Linux has one count for both.
+            let of_probes = sender
+                .probe_doublings()
+                .filter(|_| sender.tally().is_some());
+            f64::from(of_probes.unwrap_or(of_timer))
+        }
         Field::Retransmits => f64::from(counts.timeouts),
         Field::TotalRetrans => counts.retransmitted as f64,
         Field::CaState => f64::from(ca_state(sender, counts)),
@@ -407,7 +500,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         Field::Sacked => tally.sacked as f64,
         Field::Lost => tally.lost as f64,
         Field::Retrans => tally.resent as f64,
-        Field::ReordSeen => f64::from(u8::from(tally.reordering_seen)),
+        Field::ReordSeen => tally.reordering_seen as f64,
         Field::Delivered => tally.delivered as f64,
         Field::DsackDups => tally.dsacked as f64,
         Field::MinRtt => tally.min_rtt.map_or(4_294_967_295.0, |rtt| rtt as f64),
@@ -426,13 +519,10 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
                     .sum::<u32>(),
             )
         }
-        Field::SegsOut => counts.sent as f64,
+        Field::SegsOut => (counts.sent - counts.responses) as f64,
         Field::SegsIn => counts.received as f64,
         Field::DataSegsIn => counts.data_received as f64,
-        Field::BytesAcked => {
-            let una = connection.stream().byte_of(view.snd_una);
-            una.saturating_sub(1) as f64
-        }
+        Field::BytesAcked => connection.acknowledged().saturating_sub(1) as f64,
         Field::BytesReceived => connection.received().saturating_sub(1) as f64,
         Field::BytesSent => counts.bytes_sent as f64,
         Field::BytesRetrans => counts.bytes_resent as f64,
@@ -466,6 +556,23 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             micros(counts.buffer_limited + now)
         }
         Field::LastAckSent | Field::Fackets => 0.0,
+        Field::DeliveredMarked => tally.delivered_marked as f64,
+        Field::DeliveryRate => sender.recorded_rate().map_or(0.0, |rate| {
+            let bytes = rate.delivered * connection.stream().mss();
+            let micros = (rate.interval.as_nanos() / 1000).max(1);
+            (u128::from(bytes) * 1_000_000 / u128::from(micros)) as f64
+        }),
+        Field::DeliveryLimited => {
+            let limited = sender.recorded_rate().is_some_and(|rate| rate.app_limited);
+            f64::from(u8::from(limited))
+        }
+        Field::ReceivedSegment => received.segment as f64,
+        Field::AckDelay => micros(received.delay),
+        Field::ReceiveSpace => received.space as f64,
+        Field::ReceiveThreshold => received.threshold as f64,
+        Field::ReceiveRtt => micros(received.rtt),
+        Field::RtoRecoveries => f64::from(counts.timeout_series),
+        Field::RtoTime => (counts.timeout_time.as_nanos() / 1_000_000) as f64,
         Field::PacingRate => sender.pacing_rate().unwrap_or(u64::MAX) as f64,
         Field::MaxPacingRate => connection.settings().pacing_limit.unwrap_or(u64::MAX) as f64,
         Field::OutOfOrder => counts.out_of_order as f64,

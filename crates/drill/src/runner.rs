@@ -357,7 +357,7 @@ impl<'a> Runner<'a> {
             self.settle()?;
             return Ok(Ok(()));
         };
-        if connection.is_within(spec) {
+        if !self.environment.is_linux() && connection.is_within(spec) {
             let text = "an edge within a segment stands for that of the segment: the sender counts whole ones";
             self.environment.note(line, text);
         }
@@ -533,6 +533,11 @@ impl<'a> Runner<'a> {
         if let Some((what, stated, seen)) = flags.iter().find(|(_, a, b)| a != b) {
             return Some((has(*stated, what), has(*seen, what)));
         }
+        if spec.urgent != sent.urgent {
+            let tell =
+                |pointer: Option<u64>| pointer.map_or("no URG".into(), |p| format!("urg {p}"));
+            return Some((tell(spec.urgent), tell(sent.urgent)));
+        }
         let ect = spec.ecn.map(|ecn| ecn == Ecn::Capable);
         if let Some(ect) = ect.filter(|&ect| ect != sent.ect) {
             return Some((has(ect, "ECT"), has(sent.ect, "ECT")));
@@ -691,6 +696,7 @@ fn stray(at: Instant, refusal: Refusal) -> Sent {
         ack: refusal.ack,
         echo: None,
         sack_permitted: false,
+        urgent: None,
         ece: false,
         cwr: false,
         ect: false,
@@ -750,6 +756,7 @@ mod tests {
             ack: Some(1),
             echo: None,
             sack_permitted: false,
+            urgent: None,
             ece: false,
             cwr: false,
             ect: false,

@@ -75,6 +75,8 @@ pub(super) struct SegmentSpec {
     /// ECE and CWR (RFC 3168 section 6.1).
     pub(super) ece: bool,
     pub(super) cwr: bool,
+    /// The urgent pointer, if the flags include URG.
+    pub(super) urgent: Option<u64>,
     /// The flags include ACK.
     pub(super) dot: bool,
     /// The ECN field of the IP header; None if the script does not state it.
@@ -129,6 +131,7 @@ impl fmt::Display for SegmentSpec {
             (self.rst, "R"),
             (self.ece, "E"),
             (self.cwr, "W"),
+            (self.urgent.is_some(), "U"),
             (self.dot, "."),
         ];
         for (_, letter) in flags.iter().filter(|(set, _)| *set) {

@@ -207,6 +207,7 @@ const READY: [(&str, &str, u32); 9] = [
 
 impl Ready {
     pub(super) const IN: Self = Self(0x1);
+    pub(super) const URGENT: Self = Self(0x2);
     pub(super) const OUT: Self = Self(0x4);
     pub(super) const ERROR: Self = Self(0x8);
     pub(super) const HANG_UP: Self = Self(0x10);

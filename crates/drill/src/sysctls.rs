@@ -17,8 +17,12 @@ pub(super) enum Sysctl {
     NoEffect(&'static str),
     /// A congestion control.
     Congestion,
+    /// How often something is sent again: a whole number from 0 to 255.
+    Retries(for<'e, 'a> fn(&'e mut Environment<'a>) -> &'e mut u32),
     /// How often a SYN is sent again.
     SynRetries,
+    /// The times and the number of probes of a connection on which nothing arrives.
+    Keepalive,
     /// How long an answer to a segment that is not taken keeps others from being sent, and how long a connection stays
     /// half closed after the application has closed it.
     AnswerPause,
@@ -43,7 +47,7 @@ pub(super) enum Sysctl {
 pub(super) const BUFFERS: &str = "only options of a socket limit its buffers here";
 pub(super) const GATHERS: &str = "segments are not gathered for a device here";
 pub(super) const RATIOS: &str = "a paced sender has 200 % in slow start and 120 % after it";
-pub(super) const PERSISTS: &str = "the sender never gives up here";
+const HOST: &str = "there is no host here, only connections";
 
 pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_sack", Sysctl::Offer(|e| &mut e.sack)),
@@ -107,10 +111,66 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_pacing_ss_ratio", Sysctl::NoEffect(RATIOS)),
     ("tcp_pacing_ca_ratio", Sysctl::NoEffect(RATIOS)),
     ("tcp_syn_retries", Sysctl::SynRetries),
-    ("tcp_synack_retries", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_retries2", Sysctl::NoEffect(PERSISTS)),
-    ("tcp_orphan_retries", Sysctl::NoEffect(PERSISTS)),
+    (
+        "tcp_syn_linear_timeouts",
+        Sysctl::Retries(|e| &mut e.linear_syns),
+    ),
+    (
+        "tcp_synack_retries",
+        Sysctl::Retries(|e| &mut e.response_retries),
+    ),
+    (
+        "tcp_retries1",
+        Sysctl::NoEffect("after so many retries only another route is looked for"),
+    ),
+    ("tcp_retries2", Sysctl::Retries(|e| &mut e.data_retries)),
+    (
+        "tcp_orphan_retries",
+        Sysctl::Retries(|e| &mut e.orphan_retries),
+    ),
+    ("tcp_keepalive_time", Sysctl::Keepalive),
+    ("tcp_keepalive_intvl", Sysctl::Keepalive),
+    ("tcp_keepalive_probes", Sysctl::Keepalive),
+    ("tcp_max_syn_backlog", Sysctl::NoEffect(HOST)),
+    ("tcp_abort_on_overflow", Sysctl::NoEffect(HOST)),
+    ("tcp_max_orphans", Sysctl::NoEffect(HOST)),
+    ("tcp_tw_reuse", Sysctl::NoEffect(HOST)),
+    ("tcp_mem", Sysctl::NoEffect(HOST)),
+    ("tcp_app_win", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_adv_win_scale", Sysctl::NoEffect(BUFFERS)),
+    (
+        "tcp_shrink_window",
+        Sysctl::Without(&["0"], "windows that shrink"),
+    ),
+    ("tcp_tso_rtt_log", Sysctl::NoEffect(GATHERS)),
+    (
+        "tcp_retrans_collapse",
+        Sysctl::NoEffect("short segments are not joined when they are sent again"),
+    ),
+    (
+        "tcp_min_rtt_wlen",
+        Sysctl::NoEffect("the minimum RTT is kept for 300 s"),
+    ),
+    (
+        "tcp_max_reordering",
+        Sysctl::NoEffect("at most 300 segments count as reordered"),
+    ),
+    (
+        "tcp_stdurg",
+        Sysctl::Without(&["0"], "urgent pointer of RFC 1122"),
+    ),
+    (
+        "tcp_rfc1337",
+        Sysctl::Without(&["0"], "TIME-WAIT without its assassination"),
+    ),
+    (
+        "tcp_reflect_tos",
+        Sysctl::NoEffect("there is no IP header here"),
+    ),
+    (
+        "tcp_plb_enabled",
+        Sysctl::NoEffect("there is one path here"),
+    ),
     ("tcp_fin_timeout", Sysctl::FinTimeout),
     ("hystart", Sysctl::Switch("cubic_linux_hystart")),
     (

@@ -22,6 +22,12 @@ use super::timestamps::{statistics, Stamps};
 
 /// Maximum number of timer expiries in a script.
 const MOST_TIMEOUTS: u64 = 100_000;
+/// The default of net.ipv4.tcp_syn_retries, and the retries of a connection that the application has closed
+/// (tcp_orphan_retries()).
+const SYN_RETRIES: u32 = 6;
+const ORPHAN_RETRIES: u32 = 8;
+/// TCP_CA_Loss.
+const CA_LOSS: u8 = 4;
 /// Maximum number of segments in a script.
 const MOST_SEGMENTS: u64 = 100_000;
 
@@ -48,6 +54,8 @@ pub(super) struct Sent {
     pub(super) echo: Option<u64>,
     /// Its SYN permits SACK.
     pub(super) sack_permitted: bool,
+    /// Its urgent pointer.
+    pub(super) urgent: Option<u64>,
     /// ECE, CWR and ECT.
     pub(super) ece: bool,
     pub(super) cwr: bool,
@@ -72,9 +80,10 @@ impl fmt::Display for Sent {
             (false, true) => "W",
             (false, false) => "",
         };
+        let urg = if self.urgent.is_some() { "U" } else { "" };
         let dot = if self.ack.is_some() { "." } else { "" };
         let (from, to) = (self.from, self.to);
-        write!(f, "{flags}{ecn}{dot} {from}:{to}({})", to - from)?;
+        write!(f, "{flags}{ecn}{urg}{dot} {from}:{to}({})", to - from)?;
         if let Some(ack) = self.ack {
             write!(f, " ack {ack}")?;
         }
@@ -123,6 +132,7 @@ pub(super) struct Tested {
     /// The number of the last train that the other side measures, and the report that its next ACK carries.
     train: Option<u16>,
     report: Option<AckOption>,
+    follows_linux: bool,
     /// Timestamps of what is sent.
     pub(super) stamps: Stamps,
     /// Send times of segments by their timestamps in the script.
@@ -158,7 +168,17 @@ impl Tested {
                 .unwrap_or(u64::MAX)
                 .min(set.window_clamp.unwrap_or(u64::MAX))
                 .clamp(2 * environment.mss, 1 << 20),
-            syn_retries: set.syn_retries.or(environment.syn_retries),
+            syn_retries: set
+                .syn_retries
+                .or(environment.syn_retries)
+                .or(environment.is_linux().then_some(SYN_RETRIES)),
+            linear_syns: environment.linear_syns,
+            response_retries: set.syn_retries.unwrap_or(environment.response_retries),
+            data_retries: environment.data_retries,
+            orphan_retries: match environment.orphan_retries {
+                0 => ORPHAN_RETRIES,
+                retries => retries,
+            },
             tail_probes: environment.tail_probes,
             pacing_limit: set.pacing_limit,
             answer_pause: environment.answer_pause,
@@ -178,13 +198,18 @@ impl Tested {
             now,
             tcp,
             reports,
-            counts: Counts::default(),
+            counts: Counts {
+                // Linux counts the SYN (tcp_create_openreq_child()).
+                received: u64::from(peer.is_some() && environment.is_linux()),
+                ..Counts::default()
+            },
             sent: VecDeque::new(),
             timeouts: 0,
             last: None,
             marks: 0,
             train: None,
             report: None,
+            follows_linux: environment.is_linux(),
             stamps: Stamps::default(),
             sent_stamps: BTreeMap::new(),
         };
@@ -195,7 +220,8 @@ impl Tested {
     /// Features that are not used because the other side does not have them.
     pub(super) fn does_without(&self, environment: &Environment<'_>) -> Option<&'static str> {
         let recovery = environment.built.profile.sender.recovery;
-        (environment.sack && !self.tcp.has_sack() && recovery.uses_sack())
+        let needs_sack = recovery.uses_sack() && !environment.is_linux();
+        (environment.sack && !self.tcp.has_sack() && needs_sack)
             .then_some("SACK is not agreed on: recovery is newreno on this connection")
     }
 
@@ -281,6 +307,7 @@ impl Tested {
             self.train = Some(mark.number);
         }
         self.counts.sent += 1;
+        self.counts.responses += u64::from(syn && departure.ack.is_some() && self.follows_linux);
         self.counts.data_sent += u64::from(to > from);
         self.counts.retransmitted += u64::from(departure.retransmission);
         if !self.stamps.is_idle() && to > from {
@@ -300,6 +327,7 @@ impl Tested {
             ack: departure.ack,
             echo: departure.echo,
             sack_permitted: syn && self.tcp.has_sack(),
+            urgent: departure.urgent,
             ece: departure.ece,
             cwr: departure.cwr,
             ect: departure.ect,
@@ -314,16 +342,17 @@ impl Tested {
         &mut self,
         packets: &[u64],
         (more, ends): (bool, bool),
-        stamps: i64,
+        (stamps, is_urgent): (i64, bool),
     ) -> bool {
         let stream = self.tcp.stream();
         let bytes: u64 = packets.iter().sum();
         if bytes / stream.mss() + stream.segments_end() > MOST_SEGMENTS {
             return false;
         }
-        self.tcp.announce(more);
+        self.tcp.announce(more && !is_urgent);
         for (i, &packet) in packets.iter().enumerate() {
-            self.tcp.write(self.now, packet, &mut self.reports);
+            self.tcp
+                .write_marked(self.now, packet, is_urgent, &mut self.reports);
             if ends || i + 1 < packets.len() {
                 self.tcp.end_record();
             }
@@ -411,8 +440,7 @@ impl Tested {
         let was_closed = self.tcp.sender().is_window_closed();
         self.counts.probes += u32::from(was_closed);
         if self.tcp.on_timeout(self.now, &mut self.reports) {
-            self.counts.timeouts += 1;
-            self.counts.all_timeouts += 1;
+            self.counts.note_timeout(self.now);
             self.counts.loss_point = self.tcp.sender().view().snd_max;
         }
         self.transmit();
@@ -433,8 +461,7 @@ impl Tested {
     /// An ICMP message: the path was broken when the timer expired.
     pub(super) fn revert_back_off(&mut self) {
         if self.tcp.revert_back_off(self.now, &mut self.reports) {
-            self.counts.timeouts += 1;
-            self.counts.all_timeouts += 1;
+            self.counts.note_timeout(self.now);
         }
         self.transmit();
     }
@@ -556,9 +583,17 @@ impl Tested {
         }
         if self.tcp.sender().view().snd_una > una {
             self.counts.timeouts = 0;
+            if !self.is_in_loss() {
+                self.counts.end_timeouts(self.now);
+            }
         }
         self.transmit();
         Ok(Ok(()))
+    }
+
+    /// The state is TCP_CA_Loss.
+    fn is_in_loss(&self) -> bool {
+        self.value(Field::CaState) == f64::from(CA_LOSS)
     }
 
     /// Whether the bytes that the segment acknowledges or reports lie within our segments.
@@ -601,7 +636,7 @@ impl Tested {
             }
         }
         match self.sent_stamps.get(&value) {
-            Some(&other) if off(other, at) => Err(format!(
+            Some(&other) if environment.timestamps_compared && off(other, at) => Err(format!(
                 "another value, as TS val {value} was that of a segment sent at {other}"
             )),
             _ => {
@@ -650,6 +685,7 @@ pub(super) fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
         push: spec.push,
         ece: spec.ece,
         cwr: spec.cwr,
+        urgent: spec.urgent,
         congested: spec.ecn == Some(Ecn::Experienced),
         // Numbers of a script count from the SYN, whose own number is arbitrary.
         from: if spec.syn { 0 } else { spec.from },

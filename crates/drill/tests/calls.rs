@@ -124,15 +124,17 @@ fn the_send_buffer_and_the_order_of_arrivals_are_counted() {
     let passes = "\
 +0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [3000], 4) = 0
 +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
-+0 < . 1:1(0) ack 1 win 62
++0 write(4, ..., 1000) = 1000
++0 > P. 1:1001(1000) ack 1
++.1 < . 1:1(0) ack 1001 win 62
 +0 write(4, ..., 20000) = 6000
-+0 > P. 1:6001(6000) ack 1
++0 > P. 1001:7001(6000) ack 1
 +0 write(4, ..., 1000) = -1 EAGAIN
-+.1 < . 1001:2001(1000) ack 1 win 62
-+0 > . 6001:6001(0) ack 1
++.1 < . 1001:2001(1000) ack 1001 win 62
++0 > . 7001:7001(0) ack 1
 +0 %{ assert tcpi_sndbuf_limited == 100000, tcpi_sndbuf_limited }%
-+.1 < . 1001:2001(1000) ack 6001 win 62
-+0 > . 6001:6001(0) ack 1
++.1 < . 1001:2001(1000) ack 7001 win 62
++0 > . 7001:7001(0) ack 1
 +.1 %{ assert tcpi_sndbuf_limited == 200000 and tcpi_rcv_ooopack == 2 and tcpi_fackets == 0 }%
 ";
     assert_eq!(failure(&format!("{OPENED}{passes}")), None);

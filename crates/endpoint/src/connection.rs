@@ -7,8 +7,10 @@ mod fast_open;
 mod handoff;
 mod keepalive;
 mod path_mtu;
+mod patience;
 mod queries;
 mod settings;
+mod urgent;
 mod validity;
 
 use std::collections::VecDeque;
@@ -25,6 +27,7 @@ use self::fast_open::EarlyData;
 pub use self::fast_open::FastOpen;
 pub use self::keepalive::Keepalive;
 pub use self::settings::{Ecn, Settings};
+pub use self::urgent::UrgentByte;
 pub use self::validity::Refusal;
 use self::validity::Validity;
 use crate::segment::{Arrival, Departure};
@@ -62,6 +65,8 @@ pub struct Connection {
     window_from: (u64, u64),
     /// When there was nothing more to transmit, the stream still had unsent data.
     had_unsent: bool,
+    /// The byte that was acknowledged last, which may lie within a segment.
+    una: u64,
     /// ACKs that are due, and further content of the next one.
     acks: VecDeque<Ack>,
     answer: Option<AckOption>,
@@ -90,6 +95,7 @@ pub struct Connection {
     validity: Validity,
     probing: keepalive::Probing,
     early_data: EarlyData,
+    urgent: urgent::Urgent,
     /// Bytes of data and options that the path takes.
     path_bytes: u64,
 }
@@ -184,6 +190,7 @@ impl Connection {
             edge: 0,
             window_from: (0, 0),
             had_unsent: false,
+            una: 0,
             acks: VecDeque::new(),
             answer: None,
             end: None,
@@ -202,6 +209,7 @@ impl Connection {
             validity: Validity::default(),
             probing: keepalive::Probing::new(now),
             early_data: EarlyData::default(),
+            urgent: urgent::Urgent::default(),
             path_bytes: settings.mss,
             settings,
         }
@@ -248,8 +256,7 @@ impl Connection {
         let is_answer = syn.ack.is_some();
         self.congestion.asked = syn.ece && syn.cwr && !is_answer;
         // Only the Linux recovery responds to CE marks.
-        let answers =
-            self.sack && self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
+        let answers = self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
         self.congestion.agreed = answers
             && match self.settings.ecn {
                 Ecn::Off => false,
@@ -288,6 +295,8 @@ impl Connection {
         if !self.settings.tail_probes {
             sender.leave_tails();
         }
+        sender.set_linear_syns(self.settings.linear_syns);
+        sender.record_rate();
         if let Some(notice) = &self.settings.start_notice {
             sender.on_start_notice(self.opened, notice, log);
         }
@@ -307,7 +316,10 @@ impl Connection {
 
     fn configuration(&self, mut sender: SenderConfig) -> SenderConfig {
         if !self.sack && sender.recovery.uses_sack() {
-            sender.recovery = RecoveryKind::NewReno;
+            sender.sack = false;
+            if sender.recovery != RecoveryKind::Linux {
+                sender.recovery = RecoveryKind::NewReno;
+            }
         }
         if !self.timestamps {
             sender.rtt_sampling = RttSampling::OnePerWindow;
@@ -330,7 +342,7 @@ impl Connection {
         let end = if self.connecting {
             1
         } else {
-            self.stream.sendable_end(self.edge, una)
+            self.stream.sendable_end(self.edge, una, self.has_urgent())
         };
         let end = end.max(self.sender.view().snd_max).max(1);
         if self.had_unsent {
@@ -408,7 +420,9 @@ impl Connection {
 
     fn departure(&mut self, now: Instant, segment: Segment) -> Departure {
         let (from, to, fin) = if segment.has_data() {
-            self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
+            // tcp_trim_head(): what is acknowledged is not sent again.
+            let (from, to, fin) = self.stream.bytes(segment.seq).unwrap_or((0, 0, false));
+            (from.max(self.una.min(to)), to, fin)
         } else {
             // Repeats the number of the last acknowledged byte, without data.
             let last = self.stream.byte_of(segment.seq + 1).saturating_sub(1);
@@ -447,6 +461,7 @@ impl Connection {
             retransmission: again && segment.has_data(),
             from,
             to,
+            urgent: self.urgent_pointer(from),
             ack_option: answer.unwrap_or_default(),
             option: segment.option,
             ..self.bare()
@@ -513,7 +528,15 @@ impl Connection {
 
     /// The application writes this many bytes.
     pub fn write<L: Log>(&mut self, now: Instant, bytes: u64, log: &mut L) {
+        self.write_marked(now, bytes, false, log);
+    }
+
+    /// The same; with `is_urgent` the last byte is urgent (MSG_OOB).
+    pub fn write_marked<L: Log>(&mut self, now: Instant, bytes: u64, is_urgent: bool, log: &mut L) {
         self.stream.write(bytes, self.sender.view().snd_max);
+        if is_urgent {
+            self.mark_urgent();
+        }
         self.more_to_send(now, log);
     }
 
@@ -611,6 +634,10 @@ impl Connection {
     /// The application turns Nagle's algorithm on or off.
     pub fn set_nagle<L: Log>(&mut self, now: Instant, nagle: bool, log: &mut L) {
         self.stream.nagle = nagle;
+        if !nagle && self.is_of_linux() {
+            // __tcp_sock_set_nodelay(): what waits is sent, also if it is corked.
+            self.stream.release();
+        }
         self.limit(now, self.sender.view().snd_una, log);
     }
 
@@ -635,23 +662,6 @@ impl Connection {
             self.probing.due(),
         ];
         all.into_iter().flatten().min()
-    }
-
-    /// When the sender's timer expires that is due at `due`: at the latest at the user timeout
-    /// (tcp_clamp_rto_to_user_timeout(), tcp_clamp_probe0_to_user_timeout()).
-    fn patience(&self, due: Instant) -> Instant {
-        match (self.unanswered, self.settings.user_timeout) {
-            (Some(since), Some(most)) => due.min(since + most),
-            _ => due,
-        }
-    }
-
-    /// Whether the SYN has been sent again often enough (tcp_write_timeout(), tcp_syn_linear_timeouts).
-    fn gives_up(&self) -> bool {
-        let is_linux = self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
-        let linear = if is_linux { 4 } else { 0 };
-        let most = self.settings.syn_retries.map(|most| most + linear);
-        most.is_some_and(|most| self.early.len() as u64 >= u64::from(most))
     }
 
     /// Updates since when something waits for an ACK; `is_answered` if there was one now.
@@ -690,12 +700,10 @@ impl Connection {
             return self.respond_again_by(now);
         }
         self.time_wait_until.take_if(|until| *until <= now);
-        if let (Some(since), Some(most)) = (self.unanswered, self.settings.user_timeout) {
-            let is_due = self.sender.poll_timer().is_some();
-            if is_due && now >= since + most {
-                self.over = Some(Over::TimedOut);
-                return true;
-            }
+        let timer = self.sender.poll_timer().map(|(due, _)| due);
+        let is_retransmission = timer.is_some_and(|due| self.patience(due) <= now);
+        if is_retransmission && self.gives_up(now) {
+            return true;
         }
         if self.uncork_at.take_if(|due| *due <= now).is_some() {
             self.stream.release();
@@ -706,10 +714,6 @@ impl Connection {
             return false;
         }
         let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
-        if self.connecting && is_due && self.gives_up() {
-            self.over = Some(Over::TimedOut);
-            return true;
-        }
         let ssthresh = self.sender.view().ssthresh;
         let expired = self.sender.on_timer(now, log);
         if expired && self.sender.view().ssthresh < ssthresh {

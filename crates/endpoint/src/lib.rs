@@ -70,7 +70,7 @@ mod endpoint;
 mod segment;
 mod stream;
 
-pub use connection::{Connection, Ecn, FastOpen, Keepalive, Over, Refusal, Settings};
+pub use connection::{Connection, Ecn, FastOpen, Keepalive, Over, Refusal, Settings, UrgentByte};
 pub use endpoint::{Config, Endpoint, EndpointError, Logged};
 pub use segment::{Arrival, Departure, FastOpenOption};
 pub use stream::Stream;

@@ -29,6 +29,8 @@ pub struct Arrival {
     pub ece: bool,
     /// See [`Self::ece`].
     pub cwr: bool,
+    /// The urgent pointer, if the segment has URG (RFC 9293 section 3.8.5).
+    pub urgent: Option<u64>,
     /// Its IP header has a CE mark (RFC 3168 section 5).
     pub congested: bool,
     /// First byte of its data.
@@ -84,6 +86,8 @@ pub struct Departure {
     pub ece: bool,
     /// See [`Self::ece`].
     pub cwr: bool,
+    /// The urgent pointer, if the segment has URG (RFC 9293 section 3.8.5).
+    pub urgent: Option<u64>,
     /// Its IP header has ECT(0), so that it may be marked instead of dropped (RFC 3168 section 5).
     pub ect: bool,
     /// It is a retransmission.

@@ -205,12 +205,12 @@ impl Stream {
     }
 
     /// One past the last segment that may be sent: whole segments below the byte `edge` of the receiver's
-    /// window; a short one is subject to Nagle's algorithm.
-    pub(crate) fn sendable_end(&self, edge: u64, una: Seq) -> Seq {
+    /// window; a short one is subject to Nagle's algorithm, unless there is urgent data (tcp_nagle_test()).
+    pub(crate) fn sendable_end(&self, edge: u64, una: Seq, is_urgent: bool) -> Seq {
         let last = self.segments_end() - 1;
         let end = self.window_end(edge).min(last + 1);
         let is_short = |s: Seq| self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
-        let may_wait = self.fin.is_none() && last >= 1 && is_short(last);
+        let may_wait = self.fin.is_none() && last >= 1 && is_short(last) && !is_urgent;
         let by_nagle = self.nagle && (una.max(1)..last).any(is_short);
         let by_cork = self.corked && last >= self.released;
         if may_wait && (by_cork || by_nagle) {
@@ -265,12 +265,12 @@ mod tests {
     fn a_second_short_segment_waits_for_the_first() {
         let mut s = Stream::new(1000, true);
         s.write(500, 1);
-        assert_eq!(s.sendable_end(u64::MAX, 1), 2);
+        assert_eq!(s.sendable_end(u64::MAX, 1, false), 2);
         s.write(500, 2);
-        assert_eq!(s.sendable_end(u64::MAX, 1), 2);
-        assert_eq!(s.sendable_end(u64::MAX, 2), 3);
+        assert_eq!(s.sendable_end(u64::MAX, 1, false), 2);
+        assert_eq!(s.sendable_end(u64::MAX, 2, false), 3);
         s.nagle = false;
-        assert_eq!(s.sendable_end(u64::MAX, 1), 3);
+        assert_eq!(s.sendable_end(u64::MAX, 1, false), 3);
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         let mut alone = s.clone();
         alone.close(2);
         assert_eq!(alone.bytes(2), Some((1001, 1001, true)));
-        assert_eq!(alone.sendable_end(1001, 1), 3);
+        assert_eq!(alone.sendable_end(1001, 1, false), 3);
         s.close(1);
         assert_eq!((s.bytes(1), s.end()), (Some((1, 1001, true)), 1002));
     }
@@ -289,7 +289,7 @@ mod tests {
     fn whole_segments_go_into_the_window() {
         let mut s = Stream::new(1000, true);
         s.write(5000, 1);
-        assert_eq!(s.sendable_end(3500, 1), 4);
-        assert_eq!(s.sendable_end(1, 1), 1);
+        assert_eq!(s.sendable_end(3500, 1, false), 4);
+        assert_eq!(s.sendable_end(1, 1, false), 1);
     }
 }

@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 use midflight_units::{Instant, Ring, Seq};
 
 use self::gro::Gro;
+pub use self::linux::ReceiverTally;
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
 use self::signal::Reshaping;
@@ -171,7 +172,12 @@ impl Receiver {
                     slack,
                     ..
                 } => Some(Box::new(Linux {
-                    acks: LinuxAcks::new((clock, mss), (buffer, slack), room),
+                    acks: LinuxAcks::new(
+                        (clock, mss),
+                        (buffer, slack),
+                        room,
+                        config.sack_blocks > 0,
+                    ),
                     has_short: false,
                     numbered: (1, 1),
                     more: VecDeque::new(),
@@ -194,6 +200,11 @@ impl Receiver {
     /// The timestamp that ACKs echo (RFC 7323 section 4.3).
     pub fn ts_recent(&self) -> Instant {
         self.ts_recent
+    }
+
+    /// Its state as Linux reports it; none with other rules.
+    pub fn tally(&self) -> Option<ReceiverTally> {
+        self.linux.as_deref().map(|linux| linux.acks.tally())
     }
 
     /// Whether it advertises a zero window, independent of its free buffer.

@@ -234,6 +234,8 @@ impl Connection {
                 sack.push(ack, SackBlock { left, right });
             }
         }
+        let advances_within = number > self.una && number > self.stream.byte_of(ack);
+        self.una = self.una.max(number);
         let was_shut = self.sender.is_window_closed();
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
         // RFC 5681 section 2: a duplicate carries no data and no FIN, and does not change the window.
@@ -242,7 +244,7 @@ impl Connection {
         let shuts = self.is_shut(before.snd_una.max(ack));
         let congested = self.congestion.agreed && arrival.ece && !arrival.syn;
         let is_update = ack == before.snd_una
-            && (moved && !counts || arrival.end() > arrival.from)
+            && (moved && !counts || arrival.end() > arrival.from || advances_within)
             && sack.is_empty()
             && arrival.option == AckOption::Nothing
             && !congested
@@ -285,9 +287,14 @@ impl Connection {
         if of < self.window_from {
             return false;
         }
-        self.window_from = of;
         let shift = if arrival.syn { 0 } else { self.shift };
         let scaled = arrival.window << shift;
+        let is_smaller = of == self.window_from && 0 < scaled && scaled < self.window;
+        if is_smaller && self.is_of_linux() {
+            // tcp_may_update_window().
+            return false;
+        }
+        self.window_from = of;
         self.edge = ack + scaled;
         std::mem::replace(&mut self.window, scaled) != scaled
     }
@@ -300,6 +307,7 @@ impl Connection {
             self.end = Some(to);
         }
         let is_mark = self.take_marks(arrival);
+        self.take_urgent(arrival);
         // The FIN needs no room.
         let end = self.end.filter(|&end| end == kept && arrival.fin);
         let response = arrival.request.and_then(|request| request.response());

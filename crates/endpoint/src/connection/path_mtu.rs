@@ -30,7 +30,7 @@ impl Connection {
             return Ok(false);
         }
         let view = self.sender.view();
-        let una = self.stream.byte_of(view.snd_una);
+        let una = self.stream.byte_of(view.snd_una).max(self.una);
         let sent = self.stream.byte_of(view.snd_max);
         // The segments are numbered anew from the first that is not acknowledged.
         let before = self.stream.clone();

@@ -1,6 +1,6 @@
 //! What a caller may ask a connection.
 
-use midflight_tcp::Sender;
+use midflight_tcp::{Receiver, Sender};
 
 use super::{Connection, Over, Settings};
 use crate::stream::Stream;
@@ -134,7 +134,18 @@ impl Connection {
     pub fn unacknowledged_bytes(&self) -> u64 {
         let (stream, una) = (&self.stream, self.sender.view().snd_una);
         let fin = u64::from(stream.is_closed());
-        (stream.end() - fin).saturating_sub(stream.byte_of(una).max(1))
+        (stream.end() - fin).saturating_sub(stream.byte_of(una).max(self.una).max(1))
+    }
+
+    /// One past the last byte that is acknowledged, which may lie within a segment.
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+            .max(self.stream.byte_of(self.sender.view().snd_una))
+    }
+
+    /// The receiver.
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
     }
 
     /// Its settings.

@@ -38,9 +38,18 @@ pub struct Settings {
     /// How long data or probes may stay without a response before the connection is aborted (RFC 9293
     /// section 3.8.3, TCP_USER_TIMEOUT); none for unlimited.
     pub user_timeout: Option<Duration>,
-    /// How often a SYN is sent again before the connection is given up; none for unlimited. The first four, which Linux
-    /// does not back off, do not count (tcp_write_timeout()).
+    /// How often a SYN is sent again before the connection is given up; none for unlimited. Those that Linux does not back
+    /// off do not count (tcp_write_timeout()).
     pub syn_retries: Option<u32>,
+    /// With Linux's recovery: how many timeouts of a SYN do not back off (`net.ipv4.tcp_syn_linear_timeouts`).
+    pub linear_syns: u32,
+    /// With Linux's rules: how often the response to a SYN is sent again (`net.ipv4.tcp_synack_retries`).
+    pub response_retries: u32,
+    /// With Linux's rules: the connection ends when data has been sent again for as long as this many timeouts last
+    /// (`net.ipv4.tcp_retries2`), and when the application has closed it (`net.ipv4.tcp_orphan_retries`).
+    pub data_retries: u32,
+    /// See [`Self::data_retries`].
+    pub orphan_retries: u32,
     /// TCP Fast Open (RFC 7413).
     pub fast_open: FastOpen,
     /// With Linux's rules: how long an answer to a segment that is not taken keeps others from being sent
@@ -87,6 +96,10 @@ impl Settings {
             tail_probes: true,
             user_timeout: None,
             syn_retries: None,
+            linear_syns: 4,
+            response_retries: 5,
+            data_retries: 15,
+            orphan_retries: 8,
             fast_open: FastOpen::default(),
             answer_pause: Duration::from_millis(500),
             deferred_timeouts: 0,

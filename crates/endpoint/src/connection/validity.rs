@@ -181,6 +181,12 @@ impl Connection {
         self.validity.deferred && before + 1 < self.settings.deferred_timeouts
     }
 
+    /// The response has been sent again often enough (syn_ack_recalc()).
+    pub(super) fn has_responded_often(&self) -> bool {
+        let most = self.settings.response_retries;
+        self.is_request() && self.settings.deferred_timeouts == 0 && self.validity.timeouts >= most
+    }
+
     // ---- after the connection has ended --------------------------------------------------
 
     /// Notes when the connection enters TIME-WAIT, or FIN-WAIT-2 with nobody to read (tcp_time_wait()).

@@ -1,4 +1,4 @@
-//! Settings of a guest's hosts that all flows of a host share: ECN, the size of bursts, and what the network card merges.
+//! Settings of a guest's hosts that all flows of a host share: ECN, SACK, the size of bursts, and what the network card merges.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -39,6 +39,20 @@ fn ecn(flows: &[FlowSetup], lines: &mut String) -> Result<(), LabError> {
     })?;
     for (node, _) in ecn_of.into_iter().filter(|(_, ecn)| *ecn) {
         let _ = writeln!(lines, "sysctl {node} net/ipv4/tcp_ecn 1");
+    }
+    Ok(())
+}
+
+/// Hosts without SACK: those of flows with Linux's ACKs and the setting `sack` off.
+fn sack(flows: &[FlowSetup], lines: &mut String) -> Result<(), LabError> {
+    let sack_of = of_hosts(flows, "sack", |flow| {
+        let profile = &flow.part.built.profile;
+        let is_linux = matches!(profile.receiver.acks, AckRules::Linux { .. });
+        let sack = profile.receiver.sack_blocks > 0 || !is_linux;
+        vec![(flow.from.0, sack), (flow.to.0, sack)]
+    })?;
+    for (node, _) in sack_of.into_iter().filter(|(_, sack)| !*sack) {
+        let _ = writeln!(lines, "sysctl {node} net/ipv4/tcp_sack 0");
     }
     Ok(())
 }
@@ -96,6 +110,7 @@ pub(super) fn lines(
     let mut lines = String::new();
     gro(flows, multihomed, &mut lines)?;
     ecn(flows, &mut lines)?;
+    sack(flows, &mut lines)?;
     if stack != Stack::Midflight {
         bursts(flows, &mut lines)?;
     }

@@ -15,7 +15,7 @@ impl Profile {
     pub fn check(&self) -> Result<(), ConfigError> {
         let (parts, rx) = (&self.parts, &self.receiver);
         let recovery = self.sender.recovery.about();
-        let sack = recovery.uses_sack;
+        let sack = self.sender.sack && recovery.uses_sack;
         let refuse = |part, reason| Err(ConfigError::Combination { part, reason });
         let reports_handoffs = matches!(
             parts.spurious_detector,

@@ -213,6 +213,9 @@ pub struct SenderConfig {
     pub bursts: Bursts,
     /// Explicit congestion notification is negotiated (RFC 3168): data segments carry ECT(0).
     pub ecn: bool,
+    /// SACK is agreed on, if the recovery uses it. Without it only the recovery of Linux works, which counts duplicate ACKs
+    /// then.
+    pub sack: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the recoveries without SACK; recoveries with SACK have their own.

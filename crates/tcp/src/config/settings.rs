@@ -99,6 +99,7 @@ impl Profile {
             | "tcp_tso_rtt_log"
             | "tcp_limit_output_bytes" => tx.bursts.get(name),
             "ecn" => switch(tx.ecn),
+            "sack" => switch(rx.sack_blocks > 0),
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
                 AckRules::Linux { .. } => "linux",
@@ -241,6 +242,7 @@ impl Profile {
             "recovery" => {
                 tx.recovery = RecoveryKind::named(value).ok_or_else(refuse)?;
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
+                tx.sack = true;
                 // Packet numbers and ACKs of packet numbers require each other.
                 match (tx.recovery, rx.acks) {
                     (RecoveryKind::Quic, AckRules::Quic { .. }) => {}
@@ -315,6 +317,16 @@ impl Profile {
                 }
             }
             "ecn" => tx.ecn = switch()?,
+            // Linux counts duplicate ACKs without SACK; the others are defined with it or without it.
+            "sack" => {
+                let sack = switch()?;
+                let has_both = tx.recovery == RecoveryKind::Linux;
+                if !has_both && sack != tx.recovery.uses_sack() {
+                    return Err(refuse());
+                }
+                tx.sack = sack || !has_both;
+                rx.sack_blocks = if sack { 3 } else { 0 };
+            }
             "acks" => {
                 rx.acks = match value {
                     "rfc" => AckRules::Rfc,

@@ -67,6 +67,21 @@ impl Data {
     }
 }
 
+/// The state of a receiver in the form of Linux's struct tcp_info.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverTally {
+    /// The size of the other side's segments, in bytes, as far as it is known.
+    pub segment: u64,
+    /// How long an ACK is delayed.
+    pub delay: Duration,
+    /// Bytes that the application has read in the last round trip.
+    pub space: u64,
+    /// Bytes up to which the window may grow at present.
+    pub threshold: u64,
+    /// The RTT that it has measured.
+    pub rtt: Duration,
+}
+
 /// The state of the sequence space at the time of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
@@ -147,7 +162,8 @@ pub(super) struct LinuxAcks {
     /// The kernel's timer: for which tick, when it expires, and when it was set. It keeps running after an ACK has
     /// been sent.
     timer: Option<(u64, Instant, Instant)>,
-    // Compressed SACK.
+    // Compressed SACK; without SACK nothing is compressed.
+    has_sack: bool,
     compressed: u32,
     compressed_at: Option<(Instant, Instant)>,
     duplicates: u32,
@@ -180,6 +196,7 @@ impl LinuxAcks {
         (clock, mss): (Jiffies, u32),
         (buffer, slack): (ReceiveBuffer, Duration),
         room: Option<u64>,
+        has_sack: bool,
     ) -> Self {
         let mss = u64::from(mss.max(1));
         Self {
@@ -216,6 +233,7 @@ impl LinuxAcks {
             demands_cwr: false,
             due: None,
             timer: None,
+            has_sack,
             compressed: 0,
             compressed_at: None,
             duplicates: 0,
@@ -236,6 +254,17 @@ impl LinuxAcks {
             sacks: [SackBlock { left: 0, right: 0 }; BLOCKS],
             blocks: 0,
             dsack: None,
+        }
+    }
+
+    /// tcp_get_info().
+    pub(super) fn tally(&self) -> ReceiverTally {
+        ReceiverTally {
+            segment: self.mss,
+            delay: self.clock.length(self.delay),
+            space: self.space,
+            threshold: self.threshold,
+            rtt: Duration::from_micros(self.rtt_x8 / 8),
         }
     }
 
@@ -654,7 +683,7 @@ impl LinuxAcks {
         if !held.has_gaps {
             return self.delay_ack(now);
         }
-        if self.compressed >= MOST_COMPRESSED {
+        if !self.has_sack || self.compressed >= MOST_COMPRESSED {
             return true;
         }
         if self.duplicates_of != held.next {

@@ -14,7 +14,7 @@ mod tahoe;
 
 use educe::Educe;
 use midflight_control::part::PartInfo;
-use midflight_units::Seq;
+use midflight_units::{Instant, Seq};
 
 use crate::config::{RecoveryRules, SenderConfig};
 use crate::event::Log;
@@ -49,6 +49,8 @@ pub(crate) trait LossRecovery {
     fn on_passive_open(&mut self) {}
     /// There are no tail loss probes from now on.
     fn leave_tails(&mut self) {}
+    /// The timeouts of the SYN that do not back off.
+    fn set_linear_syns(&mut self, _timeouts: u32) {}
     /// The threshold after a loss for another reason than congestion, if the recovery has a state for that.
     fn ssthresh_of_other_loss(&self, _core: &Core) -> Option<f64> {
         None
@@ -88,16 +90,22 @@ pub struct Tally {
     pub lost: u64,
     /// See [`Self::sacked`].
     pub resent: u64,
-    /// The reordering distance in segments, and whether reordering was seen.
+    /// The reordering distance in segments, and how often reordering was seen.
     pub reordering: u64,
     /// See [`Self::reordering`].
-    pub reordering_seen: bool,
+    pub reordering_seen: u64,
     /// Segments known to have arrived, and those that DSACKs have reported.
     pub delivered: u64,
     /// See [`Self::delivered`].
     pub dsacked: u64,
+    /// Segments known to have arrived by ACKs that report a CE mark.
+    pub delivered_marked: u64,
     /// Minimum RTT in microseconds, once there is a sample.
     pub min_rtt: Option<u64>,
+    /// Timeouts since SND.UNA last advanced, and when what is outstanding was first sent again.
+    pub timeouts: u32,
+    /// See [`Self::timeouts`].
+    pub first_resent: Option<Instant>,
 }
 
 /// The name of a kind of recovery, and the parts that work with it.
@@ -312,6 +320,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.leave_tails(),)+
                     Self::$other(r) => r.leave_tails(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn set_linear_syns(&mut self, timeouts: u32) {
+                match self {
+                    $(Self::$variant(r) => r.set_linear_syns(timeouts),)+
+                    Self::$other(r) => r.set_linear_syns(timeouts),
                 }
             }
 

@@ -102,6 +102,12 @@ impl Sender {
         self.recovery.leave_tails();
     }
 
+    /// So many timeouts of the SYN do not back off, if the recovery is that of Linux
+    /// (`net.ipv4.tcp_syn_linear_timeouts`).
+    pub fn set_linear_syns(&mut self, timeouts: u32) {
+        self.recovery.set_linear_syns(timeouts);
+    }
+
     /// The segments below `sent`, which were sent in another form, are lost for another reason than congestion
     /// (tcp_non_congestion_loss_retransmit()). Only the recovery of Linux has a state for that.
     pub fn lose_otherwise<L: Log>(&mut self, sent: Seq, log: &mut L) {
@@ -121,6 +127,16 @@ impl Sender {
     /// The pacing rate in bytes of data per second, also of a sender that does not pace; none before the first RTT sample.
     pub fn pacing_rate(&self) -> Option<u64> {
         self.core.rate_of_pacing()
+    }
+
+    /// Records the delivery rate from now on ([`Self::recorded_rate`]); call before [`Self::open`].
+    pub fn record_rate(&mut self) {
+        self.core.record_rate();
+    }
+
+    /// The delivery rate that was recorded last.
+    pub fn recorded_rate(&self) -> Option<midflight_control::RecordedRate> {
+        self.core.recorded_rate()
     }
 
     /// An ACK says that the window is still closed: the wait for the next probe begins anew, as in Linux (tcp_ack_probe()).
@@ -561,6 +577,11 @@ impl Sender {
     /// The timer's back-off factor.
     pub fn backoff(&self) -> u32 {
         self.core.path.rto.backoff()
+    }
+
+    /// How often the wait for a probe of a closed window has doubled; none while the window is open.
+    pub fn probe_doublings(&self) -> Option<u32> {
+        self.core.timers.probe_doublings()
     }
 
     /// The parameters.

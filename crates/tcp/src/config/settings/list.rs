@@ -140,6 +140,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "explicit congestion notification (RFC 3168): data may be marked instead of dropped, the receiver echoes marks, and the sender reduces its window as for a loss; for the recovery linux only",
     },
     Knob {
+        name: "sack",
+        default: "",
+        accepts: "on, off",
+        summary: "selective acknowledgements (RFC 2018) are agreed on; off: the recovery linux counts duplicate ACKs, as the kernel does with net.ipv4.tcp_sack=0; other recoveries are defined with SACK or without it",
+    },
+    Knob {
         name: "acks",
         default: "",
         accepts: "rfc, linux, quic",

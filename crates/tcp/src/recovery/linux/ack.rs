@@ -81,6 +81,7 @@ impl Linux {
         let (was_out, was_in_flight) = (self.board.packets_out(), self.board.in_flight());
         let fack = self.board.fack();
         news.advanced = ack.ack > before;
+        self.is_opening = before == 0;
         if news.advanced {
             self.timeouts = 0;
         }
@@ -101,9 +102,12 @@ impl Linux {
         self.rack.adapt(prior, self.delivered);
         self.judge_probe(core, ack.ack, &news, log);
         let is_news = news.sacked || news.dsack || news.congested;
-        let is_dubious = !news.advanced || is_news || self.state != Ca::Open;
+        // With SACK a window update has been counted as a duplicate in all recorded runs, where F-RTO alone looks at that.
+        let is_update = !core.config.sack && core.is_window_update();
+        let is_dubious = !(news.advanced || is_update) || is_news || self.state != Ca::Open;
         if is_dubious {
-            let duplicates = u64::from(!news.advanced && !news.dsack);
+            let is_duplicate = !news.advanced && !news.dsack && !is_update;
+            let duplicates = u64::from(is_duplicate);
             core.loss.set_dupacks(if news.advanced {
                 0
             } else {
@@ -121,7 +125,13 @@ impl Linux {
             newly_lost: self.board.lost_ever - lost,
             advanced: news.advanced,
         };
+        if news.congested {
+            self.delivered_marked += arrived.delivered;
+        }
         if core.held {
+            if !core.config.sack {
+                core.recount_deliveries(arrived.delivered);
+            }
             // tcp_rate_gen().
             let measured = Some((news.latest, self.min_rtt()));
             core.take_rate(arrived.newly_lost, was_in_flight, measured);
@@ -241,7 +251,7 @@ impl Linux {
         if self.dsacked > self.resent {
             return false;
         }
-        if self.reordering_seen && !of_probe {
+        if self.reordering_seen > 0 && !of_probe {
             self.rack.dsack_seen = true;
         }
         news.dsack = true;
@@ -319,8 +329,10 @@ impl Linux {
             acked_sent = Some((first.sent, last.sent));
             late = Some(first_seq);
             news.original |= first_seq < self.high;
-            self.delivered += self.board.una - first_seq;
-            self.rack.advance(core.now, seq, last.sent, None);
+            if core.config.sack {
+                self.delivered += self.board.una - first_seq;
+                self.rack.advance(core.now, seq, last.sent, None);
+            }
             news.saw(seq, &last);
             if first_seq == 0 {
                 self.undo.first_resent = None;
@@ -341,9 +353,9 @@ impl Linux {
                 news.original |= seq < self.high;
             }
             if !entry.is_sacked() {
-                self.delivered += 1;
+                self.delivered += u64::from(core.config.sack);
                 let is_spurious = entry.was_ever_resent() && echoes_before(core, news, entry.sent);
-                if !is_spurious {
+                if !is_spurious && core.config.sack {
                     let least = entry.was_ever_resent().then(|| self.min_rtt());
                     self.rack.advance(core.now, seq, entry.sent, least);
                 }
@@ -367,7 +379,11 @@ impl Linux {
         let is_sampled = self.take_samples(core, samples, log);
         if news.advanced {
             news.set_timer = true;
-            if let Some(late) = late.filter(|&late| had_sacked && late < fack) {
+            if !core.config.sack {
+                self.remove_duplicates(self.board.una - first_seq);
+                // Nobody knows which transmission has arrived.
+                news.original &= !any_resent;
+            } else if let Some(late) = late.filter(|&late| had_sacked && late < fack) {
                 self.check_reordering(late);
             }
         } else if let (Some((_, last)), true) = (news.sacked_sent, is_sampled) {
@@ -441,7 +457,7 @@ impl Linux {
                 core.pace_in_reduction();
             }
         } else {
-            let counts_sacked = self.more_reordering > 0;
+            let counts_sacked = self.reordering > core.config.dup_threshold.into();
             let may_grow = news.advanced || counts_sacked && news.sacked;
             if may_grow && (news.before == 0 || self.is_window_limited(core)) {
                 core.grow(ack.delivered, log);

@@ -123,7 +123,8 @@ impl Board {
         if self.sacked_out == 0 {
             self.una
         } else {
-            self.fack
+            // Without SACK nobody knows which segments have arrived.
+            self.fack.max(self.una)
         }
     }
 
@@ -326,6 +327,16 @@ impl Board {
         self.sacked_out += 1;
         self.touched = self.touched.max(seq + 1);
         self.unlist(seq);
+    }
+
+    /// The receiver has dropped what it has SACKed (tcp_timeout_mark_lost(), is_reneg).
+    pub(super) fn forget_sacked(&mut self) {
+        for seq in self.una..self.nxt() {
+            if let Some(entry) = self.get_mut(seq).filter(|e| e.is_sacked()) {
+                entry.tags &= !SACKED;
+            }
+        }
+        self.sacked_out = 0;
     }
 
     /// A DSACK reports that a retransmission of the segment has arrived.

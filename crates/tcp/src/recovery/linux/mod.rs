@@ -1,10 +1,11 @@
 //! Loss recovery of Linux 6.12: RACK, tail loss probes, proportional rate reduction, F-RTO and undo, in the order
-//! of tcp_ack(). With SACK only; timestamps are optional.
+//! of tcp_ack(). SACK and timestamps are optional.
 //!
 //! | file | does | functions of the kernel |
 //! |---|---|---|
 //! | `board` | the retransmission queue | tcp_sacktag_one(), tcp_mark_skb_lost() |
 //! | `ack` | an ACK, in order | tcp_ack(), tcp_sacktag_write_queue(), tcp_clean_rtx_queue() |
+//! | `duplicates` | which are lost without SACK | tcp_add_reno_sack(), tcp_newreno_mark_lost() |
 //! | `rack` | which segments are lost | tcp_recovery.c |
 //! | `states` | the states and what undoes them | tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*() |
 //! | `prr` | the window in a recovery | tcp_cwnd_reduction() |
@@ -17,6 +18,7 @@
 
 mod ack;
 mod board;
+mod duplicates;
 mod prr;
 mod queue;
 mod rack;
@@ -40,8 +42,7 @@ use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, Inside, RecoveryRequest, SlotKind};
 
-/// Initial reordering degree in segments (net.ipv4.tcp_reordering), and its maximum (tcp_max_reordering).
-const REORDERING: u64 = 3;
+/// Maximum reordering degree in segments (net.ipv4.tcp_max_reordering).
 const MOST_REORDERING: u64 = 300;
 
 /// Congestion states, in the kernel's order.
@@ -95,15 +96,17 @@ pub(crate) struct Linux {
     /// Timeouts since SND.UNA last advanced.
     timeouts: u32,
     rack: Rack,
-    /// 0 means [`REORDERING`].
-    more_reordering: u64,
-    reordering_seen: bool,
+    /// Reordering degree in segments, at first that of net.ipv4.tcp_reordering.
+    reordering: u64,
+    reordering_seen: u64,
     min_rtt: WindowedMin,
     probe: Option<Probe>,
     /// Segments acknowledged or SACKed.
     delivered: u64,
     /// That count before the current ACK or the current timer.
     delivered_before: u64,
+    /// Of them, by ACKs that report a CE mark.
+    delivered_marked: u64,
     /// Number of duplicates reported by DSACKs, and of all retransmissions.
     dsacked: u64,
     resent: u64,
@@ -115,17 +118,17 @@ pub(crate) struct Linux {
     usage: Usage,
     /// The SYN gives no RTT sample.
     untimed: bool,
+    /// The current ACK is that of the SYN.
+    is_opening: bool,
     /// The SYN answers another one: all of its timeouts back off (reqsk_timeout()).
     answers_syn: bool,
     /// There are no tail loss probes (net.ipv4.tcp_early_retrans).
     leaves_tails: bool,
+    /// How many timeouts of the SYN do not back off (net.ipv4.tcp_syn_linear_timeouts); none for the usual number.
+    linear_syns: Option<u32>,
 }
 
 impl Linux {
-    fn reordering(&self) -> u64 {
-        REORDERING + self.more_reordering
-    }
-
     /// tcp_min_rtt(), in microseconds: the maximum value if nothing was measured.
     fn min_rtt(&self) -> u64 {
         self.min_rtt.get().unwrap_or(u64::from(u32::MAX))
@@ -150,9 +153,9 @@ impl Linux {
 
     fn wait(&self, core: &Core) -> Wait {
         Wait {
-            reordering_seen: self.reordering_seen,
+            reordering_seen: self.reordering_seen > 0,
             in_recovery: self.state >= Ca::Recovery,
-            reordering: self.reordering(),
+            reordering: self.reordering,
             min_rtt: self.min_rtt(),
             srtt: core
                 .path
@@ -169,8 +172,8 @@ impl Linux {
             return;
         }
         let extent = (fack - low).min(MOST_REORDERING);
-        self.more_reordering = self.more_reordering.max(extent.saturating_sub(REORDERING));
-        self.reordering_seen = true;
+        self.reordering = self.reordering.max(extent);
+        self.reordering_seen += 1;
     }
 
     /// Passes newly marked lost segments to the controller, if it uses them.
@@ -302,6 +305,10 @@ impl LossRecovery for Linux {
         self.leaves_tails = true;
     }
 
+    fn set_linear_syns(&mut self, timeouts: u32) {
+        self.linear_syns = Some(timeouts);
+    }
+
     /// tcp_rcv_synrecv_state_fastopen().
     fn on_early_end(&mut self, core: &mut Core) {
         core.timers.clear_slot();
@@ -341,11 +348,14 @@ impl LossRecovery for Linux {
             sacked: self.board.sacked_out,
             lost: self.board.lost_out,
             resent: self.board.retrans_out,
-            reordering: self.reordering(),
+            reordering: self.reordering,
             reordering_seen: self.reordering_seen,
             delivered: self.delivered,
+            delivered_marked: self.delivered_marked,
             dsacked: self.dsacked,
             min_rtt: self.min_rtt.get(),
+            timeouts: self.timeouts,
+            first_resent: self.undo.first_resent,
         })
     }
 
@@ -353,7 +363,7 @@ impl LossRecovery for Linux {
         match request {
             RecoveryRequest::Again => self.board.reports_lost = core.reports_losses(),
             RecoveryRequest::Forget | RecoveryRequest::Count => self.forget(),
-            RecoveryRequest::Rewind => self.rewind(),
+            RecoveryRequest::Rewind => self.rewind(core),
         }
         self.sending.burst = 0;
         self.sending.new = true;

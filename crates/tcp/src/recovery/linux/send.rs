@@ -228,7 +228,7 @@ impl Linux {
             // tcp_sendmsg_locked(): there was nothing to send before (tcp_rate_check_app_limited()).
             core.limit_by_application(self.board.in_flight());
             self.queue
-                .open(whole(core), self.reordering(), core.buffer_factor());
+                .open(whole(core), self.reordering, core.buffer_factor());
         }
         let most = (BURST_BYTES, core.config.bursts.gso_max_segs.into());
         let push = self.queue.write(core, self.nxt_byte(core), most);
@@ -240,7 +240,7 @@ impl Linux {
     fn check_space(&mut self, core: &Core) {
         let in_flight = self.board.in_flight();
         self.queue
-            .check_space(in_flight, whole(core), self.reordering());
+            .check_space(in_flight, whole(core), self.reordering);
     }
 
     /// tcp_send_loss_probe() with new data: a burst within the window, or one segment beyond it.
@@ -440,6 +440,7 @@ impl Linux {
         }
         if seq == 0 {
             self.syn_sent = Some(core.now);
+            self.reordering = core.config.dup_threshold.into();
         }
         self.board.push(core.now, self.delivered);
         self.sending.sent += 1;

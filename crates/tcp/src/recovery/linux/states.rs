@@ -1,11 +1,17 @@
 //! Congestion states and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
+use midflight_units::Duration;
+
 use super::ack::echoes_before;
+use super::board::Entry;
 use super::prr::{Delivery, Prr};
 use super::timers::set_reordering_timer;
-use super::{Ca, Linux, News, Undo, REORDERING};
+use super::{Ca, Linux, News, Undo};
 use crate::event::{Author, Log, SenderEvent};
 use crate::sender::{Core, SlotKind};
+
+/// The least time in which a receiver may show that it has not dropped what it has SACKed.
+const RENEGED: Duration = Duration::from_millis(10);
 
 impl Linux {
     /// tcp_fastretrans_alert().
@@ -17,8 +23,15 @@ impl Linux {
         log: &mut impl Log,
     ) {
         let una = self.board.una;
+        let without_sack = !core.config.sack;
+        if without_sack && self.board.packets_out() == 0 {
+            self.board.sacked_out = 0;
+        }
         if news.congested {
             self.undo.ssthresh = None;
+        }
+        if self.is_reneged(core, news) {
+            return;
         }
         if self.state == Ca::Open {
             self.undo.first_resent = None;
@@ -29,7 +42,12 @@ impl Linux {
                     self.state = Ca::Open;
                 }
                 Ca::Recovery => {
-                    self.try_undo_recovery(core, news, log);
+                    if without_sack {
+                        self.board.sacked_out = 0;
+                    }
+                    if self.try_undo_recovery(core, news, log) {
+                        return;
+                    }
                     self.end_recovery_window(core, log);
                     log.record(core.now, SenderEvent::RecoveryExit);
                 }
@@ -38,7 +56,11 @@ impl Linux {
         }
         match self.state {
             Ca::Recovery => {
-                if news.advanced && self.try_undo_partial(core, news, log) {
+                if !news.advanced {
+                    if without_sack {
+                        self.add_duplicates(duplicates);
+                    }
+                } else if self.try_undo_partial(core, news, log) {
                     return;
                 }
                 if self.try_undo_dsack(core, log) {
@@ -59,12 +81,12 @@ impl Linux {
                 if self.state != Ca::Open && !news.lost_again {
                     return;
                 }
-                if !self.consider_recovery(core, news, log) {
+                if !self.consider_recovery(core, duplicates, news, log) {
                     return;
                 }
             }
             _ => {
-                if !self.consider_recovery(core, news, log) {
+                if !self.consider_recovery(core, duplicates, news, log) {
                     return;
                 }
             }
@@ -73,7 +95,19 @@ impl Linux {
     }
 
     /// Checks whether a recovery begins.
-    fn consider_recovery(&mut self, core: &mut Core, news: &mut News, log: &mut impl Log) -> bool {
+    fn consider_recovery(
+        &mut self,
+        core: &mut Core,
+        duplicates: u64,
+        news: &mut News,
+        log: &mut impl Log,
+    ) -> bool {
+        if !core.config.sack {
+            if news.advanced {
+                self.board.sacked_out = 0;
+            }
+            self.add_duplicates(duplicates);
+        }
         if self.state <= Ca::Disorder {
             self.try_undo_dsack(core, log);
         }
@@ -89,9 +123,31 @@ impl Linux {
         true
     }
 
+    /// tcp_check_sack_reneging(): the first unacknowledged segment was SACKed, so the receiver seems to have dropped what it
+    /// has SACKed. It has some time to show that it has not.
+    fn is_reneged(&self, core: &mut Core, news: &mut News) -> bool {
+        let is_reneged = news.advanced && self.board.head().is_some_and(Entry::is_sacked);
+        if is_reneged {
+            let srtt = core.path.rto.srtt().unwrap_or(Duration::ZERO);
+            let after = Duration::from_nanos(srtt.as_nanos() / 2).max(RENEGED);
+            let clock = core.config.rto.clock;
+            core.set_slot(SlotKind::Retransmission, clock.round_up(after));
+            news.set_timer = false;
+        }
+        is_reneged
+    }
+
     /// tcp_identify_packet_loss().
     fn find_losses(&mut self, core: &mut Core, news: &mut News) {
-        if self.board.packets_out() == 0 || !self.rack.advanced {
+        if self.board.packets_out() == 0 {
+            return;
+        }
+        if !core.config.sack {
+            self.mark_first_lost(news.advanced);
+            self.report_losses(core);
+            return;
+        }
+        if !self.rack.advanced {
             return;
         }
         self.rack.advanced = false;
@@ -213,8 +269,9 @@ impl Linux {
         let cwnd = self.board.in_flight() + 1;
         core.set_cwnd(cwnd as f64, Author::Timeout, log);
         self.stamp_window(core);
-        if self.state <= Ca::Disorder && self.board.sacked_out >= REORDERING {
-            self.more_reordering = 0;
+        let degree = core.config.dup_threshold.into();
+        if self.state <= Ca::Disorder && self.board.sacked_out >= degree {
+            self.reordering = self.reordering.min(degree);
         }
         if self.state == Ca::Recovery {
             log.record(core.now, SenderEvent::RecoveryExit);
@@ -234,10 +291,16 @@ impl Linux {
     /// tcp_timeout_mark_lost(): all segments except those sent within the last round trip.
     fn mark_timed_out(&mut self, core: &Core) {
         let una = self.board.una;
+        let is_reneged = self.board.head().is_some_and(Entry::is_sacked);
+        if is_reneged {
+            self.board.forget_sacked();
+        } else if !core.config.sack {
+            self.board.sacked_out = 0;
+        }
         for seq in una..self.board.nxt() {
             let sent = self.board.get(seq).map(|entry| entry.sent);
             let is_young = |sent| self.rack.patience(core.now, sent, 0).is_some();
-            if seq == una || !sent.is_some_and(is_young) {
+            if seq == una || is_reneged || !sent.is_some_and(is_young) {
                 self.board.mark_lost(seq);
             }
         }
@@ -272,6 +335,14 @@ impl Linux {
             self.try_undo_recovery(core, news, log);
             return;
         }
+        if !core.config.sack {
+            // A duplicate means that new data sent by F-RTO has arrived.
+            if nxt > self.high && duplicates > 0 {
+                self.add_duplicates(duplicates);
+            } else if news.advanced {
+                self.board.sacked_out = 0;
+            }
+        }
         self.sending.lost = true;
     }
 
@@ -279,7 +350,8 @@ impl Linux {
     fn is_delayed(&self, core: &Core, news: &News) -> bool {
         match self.undo.first_resent {
             Some(first) => echoes_before(core, news, first),
-            None => true,
+            // The time is forgotten where the state is held.
+            None => !self.is_without_sack(core) || self.board.una < self.high,
         }
     }
 
@@ -319,14 +391,18 @@ impl Linux {
         self.rack.advanced = true;
     }
 
-    /// tcp_try_undo_recovery().
-    fn try_undo_recovery(&mut self, core: &mut Core, news: &News, log: &mut impl Log) {
+    /// tcp_try_undo_recovery(): returns whether the state is held.
+    fn try_undo_recovery(&mut self, core: &mut Core, news: &News, log: &mut impl Log) -> bool {
         if self.may_undo(core, news) {
             self.undo_reduction(core, false, log);
         } else {
             self.rack.recovered();
         }
+        if self.holds_state(core) {
+            return true;
+        }
         self.state = Ca::Open;
+        false
     }
 
     /// tcp_try_undo_dsack().
@@ -351,7 +427,9 @@ impl Linux {
         if undoes {
             self.undo_reduction(core, true, log);
             self.timeouts = 0;
-            self.state = Ca::Open;
+            if !self.holds_state(core) && (by_frto || !self.is_without_sack(core)) {
+                self.state = Ca::Open;
+            }
         }
         undoes
     }
@@ -441,7 +519,10 @@ impl Linux {
     }
 
     /// By order, everything outstanding is lost, for another reason than congestion.
-    pub(super) fn rewind(&mut self) {
+    pub(super) fn rewind(&mut self, core: &Core) {
+        if !core.config.sack {
+            self.board.sacked_out = 0;
+        }
         for seq in self.board.una..self.board.nxt() {
             self.board.mark_lost(seq);
         }

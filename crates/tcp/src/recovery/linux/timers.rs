@@ -49,6 +49,7 @@ impl Linux {
         let out = self.board.packets_out();
         if out == 0
             || self.leaves_tails
+            || !core.config.sack
             || self.board.nxt() <= 1
             || !matches!(self.state, Ca::Open | Ca::Cwr)
         {
@@ -142,7 +143,8 @@ impl Linux {
         self.sending.drop_lost();
         self.sending.once = Some((self.board.una, false));
         // The first retransmitted SYNs do not back off (tcp_syn_linear_timeouts).
-        if self.board.una > 0 || self.answers_syn || self.timeouts > LINEAR_SYNS {
+        let linear = self.linear_syns.unwrap_or(LINEAR_SYNS);
+        if self.board.una > 0 || self.answers_syn || self.timeouts > linear {
             core.path.rto.back_off();
         }
         log.record(core.now, SenderEvent::Backoff(core.path.rto.backoff()));

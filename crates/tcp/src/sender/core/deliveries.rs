@@ -1,6 +1,6 @@
 //! Tracks the delivery rate, for controllers that set a sending rate and for policies that use it.
 
-use midflight_control::Interests;
+use midflight_control::{Interests, RecordedRate};
 use midflight_units::{Duration, Seq};
 use smallvec::SmallVec;
 
@@ -15,6 +15,17 @@ impl Core {
             self.deliveries = Some(Box::default());
             self.hold();
         }
+    }
+
+    /// Tracks the rate from the start, although no part uses it.
+    pub(crate) fn record_rate(&mut self) {
+        self.deliveries.get_or_insert_default();
+        self.hold();
+    }
+
+    /// The rate that was recorded last.
+    pub(crate) fn recorded_rate(&self) -> Option<RecordedRate> {
+        self.deliveries.as_ref()?.recorded()
     }
 
     /// A segment has just been returned for sending; nothing else is in flight if `idle`.
@@ -69,6 +80,13 @@ impl Core {
     pub(crate) fn begin_deliveries_of_path(&mut self) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.begin_path(self.now);
+        }
+    }
+
+    /// Without SACK the recovery knows how many segments the current ACK delivers: duplicate ACKs count.
+    pub(crate) fn recount_deliveries(&mut self, newly: u64) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.recount(newly);
         }
     }
 

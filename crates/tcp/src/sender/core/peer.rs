@@ -30,6 +30,8 @@ pub(super) struct Peer {
     acked_at: Instant,
     /// Responses to ACKs out of order.
     answers: Answers,
+    /// The last ACK has opened the window further, without new data.
+    is_update: bool,
     /// The next segment must have PSH.
     pub(super) push: bool,
 }
@@ -88,6 +90,7 @@ impl Core {
             return false;
         }
         let peer = &mut self.peer;
+        peer.is_update = is_news && ack.ack == una;
         peer.stamp_ms = peer.stamp_ms.max(ack.stamp_ms);
         if is_news && window == WHOLE_WINDOW {
             peer.most = 0;
@@ -115,6 +118,11 @@ impl Core {
         }
         let replay_ms = self.path.rto.timeout().as_nanos() * 6 / 5 / 1_000_000;
         ack.ack != self.books.una() || is_news || u64::from(age_ms) > replay_ms
+    }
+
+    /// The current ACK is a window update (FLAG_WIN_UPDATE), and not a duplicate.
+    pub(crate) fn is_window_update(&self) -> bool {
+        self.peer.is_update
     }
 
     /// Responds with an ACK, if the rate limit allows it.

@@ -29,6 +29,8 @@ pub(crate) enum SlotKind {
 struct Persist {
     /// The time to the next probe.
     wait: Duration,
+    /// How often that has doubled.
+    doublings: u32,
     /// A probe may be sent now.
     due: bool,
     /// The remaining time of the retransmission timer, if it was armed.
@@ -181,6 +183,7 @@ impl Timers {
     pub(super) fn begin_persist(&mut self, now: Instant, wait: Duration) {
         self.persist = Some(Persist {
             wait,
+            doublings: 0,
             due: false,
             frozen: self.running.map(|(due, _)| due.since(now)),
         });
@@ -199,6 +202,7 @@ impl Timers {
     pub(super) fn persist_expired(&mut self, now: Instant, most: Duration) {
         if let Some(persist) = &mut self.persist {
             persist.wait = (persist.wait * 2).min(most);
+            persist.doublings += 1;
             persist.due = true;
             self.running = Some((now + persist.wait, now));
         }
@@ -209,6 +213,11 @@ impl Timers {
         if let Some(persist) = &self.persist {
             self.running = Some((now + persist.wait, now));
         }
+    }
+
+    /// How often the wait for a probe of the closed window has doubled; none while the window is open.
+    pub(crate) fn probe_doublings(&self) -> Option<u32> {
+        self.persist.map(|persist| persist.doublings)
     }
 
     /// Whether a probe of the closed window may be sent now; true only once.

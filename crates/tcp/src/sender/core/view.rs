@@ -85,7 +85,7 @@ impl Core {
             window_limited: self.path.window_limited,
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.receiver_window(),
-            sack: self.config.recovery.uses_sack(),
+            sack: self.config.sack && self.config.recovery.uses_sack(),
             dup_threshold: self.duplicates_wanted(),
             reordering: self.reordering.map(|(r, _)| r),
             limited_transmit: self.config.limited_transmit,
