@@ -245,7 +245,7 @@ impl Tested {
     /// The time in which data waits or is not acknowledged, and in which the other side's window limits the sender
     /// (tcp_chrono_start(), TCP_CHRONO_BUSY and TCP_CHRONO_RWND_LIMITED).
     fn count_busy(&mut self) {
-        let is_busy = self.tcp.unacknowledged_bytes() > 0;
+        let is_busy = self.tcp.unacknowledged_bytes() > 0 || self.tcp.is_busy();
         match self.counts.busy_since {
             Some(since) if !is_busy => {
                 self.counts.busy = self.counts.busy + self.now.since(since);

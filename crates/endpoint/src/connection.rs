@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 
 use midflight_control::congestion::AnyCongestion;
 use midflight_tcp::{
-    Ack, AckOption, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling,
-    SackBlock, SackBlocks, Segment, Sender, SenderConfig,
+    Ack, AckOption, AckRules, ConfigError, Content, Log, Profile, Receiver, RecoveryKind,
+    RttSampling, SackBlock, SackBlocks, Segment, Sender, SenderConfig,
 };
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -279,9 +279,18 @@ impl Connection {
         if !self.sack {
             profile.receiver.sack_blocks = 0;
             profile.receiver.dsack = false;
+        } else if !self.timestamps && self.is_of_linux() {
+            // tcp_established_options(): there is room for one more.
+            profile.receiver.sack_blocks = 4;
         }
         profile.sender = self.configuration(profile.sender);
         profile.receiver.segment_bytes = profile.sender.segment_bytes;
+        if let AckRules::Linux { mss, .. } = &mut profile.receiver.acks {
+            // tcp_advmss().
+            let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+            let bytes = self.settings.mss.saturating_sub(u64::from(options));
+            *mss = u32::try_from(bytes).unwrap_or(u32::MAX);
+        }
         profile.check()?;
         let policies = self.settings.built.policies.iter().cloned();
         let mut sender = Sender::new(&profile.sender, &profile.parts, policies);
@@ -501,7 +510,43 @@ impl Connection {
     /// Whether the other side's window closes the sender's when `una` is acknowledged: there is an
     /// unacknowledged segment, and the window is smaller than that.
     fn is_shut(&self, una: Seq) -> bool {
-        una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una
+        let is_small = una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una;
+        // Linux goes on with what is in flight, whatever the window (tcp_retransmit_timer()).
+        is_small && !(self.is_of_linux() && una < self.sender.view().snd_max)
+    }
+
+    /// A probe of the window is due, and the window has room for a part of a segment: Linux sends that
+    /// (tcp_write_wakeup()).
+    fn send_part<L: Log>(&mut self, now: Instant, log: &mut L) {
+        let view = self.sender.view();
+        let is_idle = self.is_of_linux() && view.snd_max == view.snd_una;
+        let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        if !(is_idle && is_due && self.sender.is_window_closed()) {
+            return;
+        }
+        if self.stream.split(view.snd_una, self.edge) {
+            let open = Ack {
+                option: AckOption::Nothing,
+                ..self.window_ack(view.snd_una)
+            };
+            self.sender.on_ack(now, &open, log);
+            self.limit(now, view.snd_una, log);
+        }
+    }
+
+    /// An ACK that closes the sender's window.
+    fn window_ack(&self, una: Seq) -> Ack {
+        Ack {
+            ack: una,
+            sack: SackBlocks::default(),
+            echo: None,
+            cause_sent: self.opened,
+            offset: 0,
+            option: AckOption::ZeroWindow,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
+        }
     }
 
     /// There is more data to send. If the window has no room for it and the sender was idle, the sender
@@ -509,17 +554,7 @@ impl Connection {
     fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
         let una = self.sender.view().snd_una;
         if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
-            let ack = Ack {
-                ack: una,
-                sack: SackBlocks::default(),
-                echo: None,
-                cause_sent: self.opened,
-                offset: 0,
-                option: AckOption::ZeroWindow,
-                window: None,
-                stamp_ms: 0,
-                extra_bytes: 0,
-            };
+            let ack = self.window_ack(una);
             self.sender.on_ack(now, &ack, log);
         }
         self.limit(now, una, log);
@@ -714,6 +749,7 @@ impl Connection {
             return false;
         }
         let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        self.send_part(now, log);
         let ssthresh = self.sender.view().ssthresh;
         let expired = self.sender.on_timer(now, log);
         if expired && self.sender.view().ssthresh < ssthresh {

@@ -155,6 +155,31 @@ impl Stream {
         }
     }
 
+    /// Splits the first segment that has not been sent at this byte, if that lies within it; what follows is divided into
+    /// full-sized segments again, unless the application has ended records in it.
+    pub(crate) fn split(&mut self, segment: Seq, at: u64) -> bool {
+        let is_within = |(from, to, _): &(u64, u64, bool)| (from + 1..*to).contains(&at);
+        let (Some(index), Some(_)) = (self.index(segment), self.bytes(segment).filter(is_within))
+        else {
+            return false;
+        };
+        if self.sealed > segment {
+            self.edges.insert(index + 1, at);
+            self.sealed += 1;
+            self.fin = self.fin.map(|fin| fin + Seq::from(fin >= segment));
+        } else {
+            let (end, has_fin) = (self.end(), self.fin >= Some(segment));
+            self.edges.truncate(index + 1);
+            self.edges.push_back(at);
+            self.write(end - u64::from(has_fin) - at, segment + 1);
+            if has_fin {
+                self.close(segment + 1);
+            }
+        }
+        self.released += Seq::from(self.released > segment);
+        true
+    }
+
     /// The available data are no longer held back.
     pub(crate) fn release(&mut self) {
         self.released = self.segments_end();
@@ -283,6 +308,26 @@ mod tests {
         assert_eq!(alone.sendable_end(1001, 1, false), 3);
         s.close(1);
         assert_eq!((s.bytes(1), s.end()), (Some((1, 1001, true)), 1002));
+    }
+
+    #[test]
+    fn a_part_of_a_segment_is_sent_and_the_rest_is_divided_anew() {
+        let mut s = Stream::new(1000, true);
+        s.write(2500, 1);
+        s.close(1);
+        assert!(!s.split(1, 1) && !s.split(1, 1001));
+        assert!(s.split(1, 513));
+        let all: Vec<_> = (1..5).map(|segment| s.bytes(segment)).collect();
+        assert_eq!(all[..2], [Some((1, 513, false)), Some((513, 1513, false))]);
+        assert_eq!(all[2..], [Some((1513, 2501, true)), None]);
+        // A record stays a record.
+        let mut s = Stream::new(1000, true);
+        s.write(1500, 1);
+        s.seal();
+        s.write(100, 1);
+        assert!(s.split(1, 513));
+        assert_eq!(s.bytes(2), Some((513, 1001, false)));
+        assert_eq!(s.bytes(4), Some((1501, 1601, false)));
     }
 
     #[test]

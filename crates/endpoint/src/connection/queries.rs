@@ -130,6 +130,11 @@ impl Connection {
         end - sent.max(1 + self.early_bytes()).min(end)
     }
 
+    /// Data or a FIN waits or is not acknowledged (TCP_CHRONO_BUSY).
+    pub fn is_busy(&self) -> bool {
+        self.is_established() && self.sender.view().snd_una < self.stream.segments_end()
+    }
+
     /// Bytes that the application has written and that have not been acknowledged.
     pub fn unacknowledged_bytes(&self) -> u64 {
         let (stream, una) = (&self.stream, self.sender.view().snd_una);

@@ -1,6 +1,7 @@
 //! Connections without SACK: a duplicate ACK counts as a SACKed segment, although nobody knows which one has arrived, and a
 //! recovery sends the first unacknowledged segment again for each partial ACK (NewReno, RFC 6582).
 
+use super::board::Entry;
 use super::{Ca, Linux, MOST_REORDERING};
 use crate::sender::Core;
 
@@ -53,7 +54,7 @@ impl Linux {
         } else {
             self.state < Ca::Recovery && self.board.sacked_out >= self.reordering
         };
-        let is_marked = self.board.head().is_none_or(|head| head.is_lost());
+        let is_marked = self.board.head().is_none_or(Entry::is_lost);
         if marks && !is_marked {
             let una = self.board.una;
             self.board.mark_lost(una);
