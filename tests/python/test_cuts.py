@@ -1,14 +1,17 @@
-"""Means over time end where a path ends: at handoffs, and at the edges of outages."""
+"""Paths in figures over time: means end where a path ends, and recordings show their handovers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 from midflight import Flow, Handoff, Link, Scenario
+from midflight._core import read_recording
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.bins import bin_edges, cut_words, stepped
 from midflight.plot.panels import panel_rows, shown_panels
@@ -139,3 +142,45 @@ def test_a_queue_is_drawn_as_steps() -> None:
     drawn: list[Any] = [one for one in figure.axes[1].lines if len(one.get_xdata()) > 20]
     assert {one.get_drawstyle() for one in drawn} == {"steps-post"}
     assert window[0] == 0.0
+
+
+def satellite(**trace: Any) -> Scenario:
+    return Scenario(
+        links={"dish": Link(trace={"model": "starlink", **trace}), "lte": Link(preset="lte")},
+        flows={"download": Flow(size="1 MB")},
+        handoffs=[Handoff(at="50 s", to="lte")],
+        end="60 s",
+    )
+
+
+@pytest.mark.parametrize(
+    ("trace", "expected"),
+    [
+        # Those of the link while it is in use.
+        ({}, [12, 27, 42]),
+        ({"from": "20 s"}, [7, 22, 37]),
+        ({"length": "20 s", "repeat": True}, [12, 32]),
+        ({"length": "20 s", "repeat": False}, [12]),
+    ],
+)
+def test_handovers_of_a_recording_are_in_the_band(trace: Any, expected: list[int]) -> None:
+    (run,) = watch(satellite(**trace), kinds=["throughput"])
+    assert run.handovers == expected
+    figure = figure_of(plot_over_time, satellite(**trace), ["throughput"], until_s=60.0)
+    (ticks,) = (one for one in figure.axes[0].collections if isinstance(one, LineCollection))
+    assert [one[0, 0] for one in ticks.get_segments()] == expected
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "handover in the recording" in names
+    assert not watch("wifi-to-lte", kinds=["throughput"])[0].handovers
+
+
+def test_handovers_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "cells.csv"
+    rows = [f"{second},{20 + second % 3},{second // 4}" for second in range(12)]
+    file.write_text("time,rate_mbps,cell\n" + "\n".join(rows) + "\n")
+    scenario = Scenario(
+        links={"cell": Link(trace=str(file), delay="20 ms")}, flows={"download": Flow()}, end="12 s"
+    )
+    recorded = read_recording(str(file))["handovers"]
+    (run,) = watch(scenario, kinds=["throughput"])
+    assert run.handovers == [at / 1e9 for at, _ in recorded] == [4.0, 8.0]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.handovers import Handovers
 from midflight.plot.history import NS_PER_S, History, Moments
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class WatchedRun:
     names: str = ""
     #: What the links and handoffs of its scenario are, if that is known.
     path: str = ""
+    #: The handovers of the recordings of its links, by their names.
+    recorded: Mapping[str, Handovers] = field(default_factory=dict)
     #: The deadlines of the frames of those that are calls, in seconds, by their names.
     deadlines: Mapping[str, float] = field(default_factory=dict)
     _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
@@ -246,6 +249,21 @@ class WatchedRun:
         at |= {one["at_ns"] for one in self.setup.path_changes if one["breaks"]}
         at |= {end for outage in self.moments.outages for end in outage}
         return sorted(one / NS_PER_S for one in at)
+
+    @cached_property
+    def handovers(self) -> list[float]:
+        """The handovers of the recordings of the links in use, in seconds."""
+        found: set[float] = set()
+        names = {link: name for name, link in self.access.items()}
+        for one in self.stretches:
+            link = self.link_of(one.link)
+            name = "" if link is None else names[link]
+            instants, every = self.recorded.get(name, ([], None))
+            rounds = 1 if every is None else one.until_ns // every + 1
+            for at in (at + (every or 0) * turn for turn in range(rounds) for at in instants):
+                if one.from_ns <= at < one.until_ns:
+                    found.add(at / NS_PER_S)
+        return sorted(found)
 
     @cached_property
     def gaps(self) -> list[tuple[float, float]]:

@@ -76,6 +76,8 @@ _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
 _MARKERS = 7
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
+#: More handovers in an inch of the band could not be told apart.
+_MOST_TICKS_PER_IN = 25
 #: With more runs on paths of their own only the longest one has a band.
 _MOST_BANDS = 4
 #: Times without a link, where they differ between the lines: width in points, and words.
@@ -239,6 +241,7 @@ def over_time_figure(
             look = SERIES[run.looks[0]] if len(each) > 1 else None
             _band(grid[0], run.stretches, room, (row, len(shown)), look)
             bands |= _unnamed(run.stretches, room)
+            bands |= _handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = {one.look for one in panel.curves if one.look is not None}
             rows = _rows_of(panel, each if len(each) > 1 else ())
@@ -270,6 +273,26 @@ def over_time_figure(
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         finish_panels(figure, named, entries, title, runs[0].names)
     return figure
+
+
+def _handovers(axes: Axes, run: WatchedRun, room: Room, row: tuple[int, int]) -> dict[str, Any]:
+    """Draw the handovers of the recording of the link in use as ticks at the lower edge of a row of
+    the band; return their entry of the legend, if there are some and they can be told apart.
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    start, end = room.window
+    shown = [at for at in run.handovers if start <= at < end]
+    if not 0 < len(shown) <= _MOST_TICKS_PER_IN * room.width_in:
+        return {}
+    number, of = row
+    low = 1 - (number + 1) / of
+    ticks = [[(at, low), (at, low + 0.45 / of)] for at in shown]
+    how: Any = {"colors": "0.1", "linewidths": 0.8}
+    axes.add_collection(LineCollection(ticks, zorder=3, **how), autolim=False)
+    tick: Any = {"ls": "none", "marker": "|", "ms": 6, "mec": "0.1", "mew": 0.8}
+    return {"handover in the recording": Line2D([], [], **tick)}
 
 
 def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:

@@ -28,6 +28,7 @@ from midflight.plot.curves import (
     inside,
     nice,
 )
+from midflight.plot.handovers import handovers_of
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -187,6 +188,7 @@ def watched_runs(
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
     by_name = source if isinstance(source, Mapping) else {"": source}
     deadlines = {name: deadlines_of(one, policies) for name, one in by_name.items()}
+    recorded = {name: handovers_of(one, policies) for name, one in by_name.items()}
     paths = _paths(source, policies) if isinstance(source, Mapping) else {}
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
     of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
@@ -201,7 +203,7 @@ def watched_runs(
         if not flows and of > 1:
             names = names[:1]
         how_run: Any = {"path": paths.get(name_of_source, "")}
-        how_run["deadlines"] = deadlines[name_of_source]
+        how_run |= {"deadlines": deadlines[name_of_source], "recorded": recorded[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
         names = names[:most_flows]
         # A run is simulated for each flow, and once more for the links.
