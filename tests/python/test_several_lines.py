@@ -20,7 +20,7 @@ import midflight
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
-from midflight.plot.marks import EVENTS
+from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
@@ -57,6 +57,8 @@ def test_schemes_replace_those_of_every_named_flow(tmp_path: Path) -> None:
     )
     expected = {f"{flow}, {scheme}" for flow in "ab" for scheme in schemes}
     rows = [one for one in rows_of(table) if one["kind"] == "throughput" and one["flow"]]
+    marks = {"timeout", "spurious timeout", STALL}
+    rows = [one for one in rows if one["line"] not in marks]
     assert {one["line"] for one in rows} == expected
     assert all(one["line"] == f"{one['flow']}, {one['scheme']}" for one in rows)
     # No line has two values at an instant.
@@ -83,6 +85,31 @@ def test_losses_and_timeouts_of_each_line_have_a_row() -> None:
         }
         assert heights.keys() == colours
         assert len(set(heights.values())) == len(colours)
+
+
+def test_timeouts_and_stalls_are_in_throughputs_and_queues() -> None:
+    kinds = ["throughput", "queue"]
+    (run,) = runs = watch("wifi-to-lte", kinds=kinds)
+    _, panels = shown_panels(runs, kinds)
+    (flow,) = run.flows
+    expected = (flow.times("rto") / 1e9).tolist()
+    assert len(expected) == 4
+    for panel in panels:
+        found = [one for one in panel.curves if one.draw in ("timeout", "spurious")]
+        assert sorted(at for one in found for at in one.time_s) == pytest.approx(expected)
+        assert all(one.in_row for one in found)
+    (stall,) = (one for one in panels[0].curves if one.draw == "stalled")
+    # All timeouts are in one stall, in which nothing arrives.
+    assert stall.low is not None
+    assert stall.high is not None
+    ((begins,), (ends,)) = stall.low, stall.high
+    at = flow.times("rcv") / 1e9
+    assert not ((at > begins) & (at < ends)).any()
+    assert {begins, ends} <= {*at.tolist()}
+    assert begins < expected[0] < expected[-1] < ends
+    _, panels = shown_panels(runs, kinds, marks=["losses"])
+    drawn = {one.draw for panel in panels for one in panel.curves}
+    assert not drawn & {"timeout", "spurious", "stalled"}
 
 
 def test_losses_of_several_flows_are_told_apart() -> None:
@@ -237,7 +264,9 @@ def test_each_run_shows_its_own_gap() -> None:
     names = Counter(text.get_text() for text in band.texts)
     assert (names["no link"], names["lte"]) == (2, 2)
     for axes in panels:
-        (*spans,) = (one for one in axes.collections if isinstance(one, LineCollection))
+        lines = [one for one in axes.collections if isinstance(one, LineCollection)]
+        # Thin ones are stalls.
+        spans = [one for one in lines if one.get_linewidth()[0] > 1]
         lasts = [float(np.diff(one.get_segments()[0][:, 0])[0]) for one in spans]
         assert lasts == pytest.approx([*gaps.values()])
         # In rows of their own, in the colours of their lines, and without shading.

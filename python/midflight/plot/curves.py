@@ -53,6 +53,7 @@ Draw = Literal[
     "marked",
     "timeout",
     "spurious",
+    "stalled",
 ]
 
 

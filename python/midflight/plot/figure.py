@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -185,8 +186,22 @@ def label_axes(
         legend(figure, entries, loc="outside upper center", title=lines_title)
 
 
-#: Panels that are lower cannot be read, in inches.
-_LEAST_PANEL_IN = 0.35
+def _has_room(figure: Figure, panels: Sequence[tuple[str, Axes]]) -> bool:
+    """Place the panels, and return whether each is high enough."""
+    with warnings.catch_warnings():
+        # If nothing is left for the panels, they stay where they were.
+        warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
+        try:
+            arrange(figure)
+        except UserWarning:
+            return False
+    height = figure.get_size_inches()[1]
+    heights = (axes.get_position().height * height for _, axes in panels)
+    return min(heights, default=1.0) >= _LEAST_PANEL_IN
+
+
+#: Panels that are lower cannot be read, in inches; nor is a figure higher.
+_LEAST_PANEL_IN, _MOST_IN = 0.35, 40.0
 
 
 def finish_panels(
@@ -211,10 +226,11 @@ def finish_panels(
         )
     named = f"Lines: {names[:1].lower()}{names[1:]}" if names else ""
     legend(figure, entries, loc="outside lower center", title=named, most=6)
-    arrange(figure)
-    lowest = min((axes.get_position().height for _, axes in panels), default=1.0) * height
-    if lowest < _LEAST_PANEL_IN:
-        needed = height + (_LEAST_PANEL_IN - lowest) * len(panels)
+    if not _has_room(figure, panels):
+        needed = height
+        while needed < _MOST_IN and not _has_room(figure, panels):
+            needed += 0.1
+            figure.set_size_inches(width, needed)
         raise refusal(
             f"a figure of {width:g} x {height:g} in has no room for its panels and its legend; "
             f"give --size {width:g}x{math.ceil(needed * 10) / 10:g} or more, or --legend none",

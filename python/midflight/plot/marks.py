@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from midflight.plot.curves import Draw
+import numpy as np
+
+from midflight.plot.curves import Curve, Draw
+from midflight.plot.history import NS_PER_S, History
 from midflight.plot.style import LIGHT
 from midflight.refusal import refusal
 
-__all__ = ["EVENTS", "GROUPS", "Event", "check_marks", "marker_of"]
+__all__ = ["EVENTS", "GROUPS", "STALL", "Event", "check_marks", "marker_of", "timeouts"]
 
 
 class Event(NamedTuple):
@@ -49,8 +52,11 @@ GROUPS: Mapping[str, Sequence[Draw]] = {
     "retransmissions": ("retransmissions",),
     "losses": ("full", "broken", "radio", "node", "early"),
     "ecn": ("marked",),
-    "timeouts": ("timeout", "spurious"),
+    "timeouts": ("timeout", "spurious", "stalled"),
 }
+_TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
+#: What the legend calls the time in which nothing arrives around timeouts.
+STALL = "stall: nothing arrives"
 
 
 @cache
@@ -88,3 +94,23 @@ def check_marks(kinds: Sequence[str] | None) -> list[str] | None:
                 accepted=accepted,
             )
     return [one for one in found if one != "none"]
+
+
+def timeouts(flow: History, line: Curve, *, alone: bool) -> list[Curve]:
+    """The timeouts of a flow while its line is shown, with the value of the line then; a single
+    line needs no colour to tell whose they are.
+    """
+    if not len(line.time_s):
+        return []
+    found = []
+    at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
+    shown = (at >= line.time_s[0]) & (at <= line.time_s[-1])
+    for draw in _TIMEOUTS:
+        label = EVENTS[draw].label
+        time = at[shown & ((details == "spurious") == (draw == "spurious"))]
+        if len(time):
+            value = line.value[np.searchsorted(line.time_s, time, side="right") - 1]
+            look = None if alone else line.look
+            how: Any = {"flow": line.flow, "scheme": line.scheme, "quantity": label}
+            found.append(Curve(label, draw, time, value, look, in_row=True, **how))
+    return found

@@ -469,7 +469,7 @@ def _rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:
     looks = {one.look for one in marks if one.look is not None}
     rows = sorted(looks | {run.looks[0] for run in gaps if run.gaps})
     if not rows:
-        rows = sorted({EVENTS[one.draw].row for one in marks})
+        rows = sorted({EVENTS[one.draw].row for one in marks if one.draw in EVENTS})
     height = min(_ROW, _ROWS / max(1, len(rows)))
     return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
 
@@ -481,6 +481,9 @@ def _above(rows: Mapping[int, float]) -> float:
 
 def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
+    if one.draw == "stalled":
+        _draw_stalls(axes, one, rows)
+        return
     event = EVENTS[one.draw]
     is_first = one.label not in axes.get_legend_handles_labels()[1]
     # Of several lines each has its colour, and in the legend none.
@@ -496,6 +499,18 @@ def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     )
     if is_first:
         axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
+
+
+def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
+    """Draw the times in which nothing arrives as thin lines behind the timeouts in them."""
+    assert one.low is not None
+    assert one.high is not None
+    colour = "0.3" if one.look is None else _look_of(one).colour
+    height = rows[EVENTS["timeout"].row if one.look is None else one.look]
+    thin: Any = {"linewidth": 0.8, "zorder": 5.8}
+    across = axes.get_xaxis_transform()
+    axes.hlines([height] * len(one.low), one.low, one.high, transform=across, color=colour, **thin)
+    axes.plot([], [], color="0.3", linewidth=0.8, label=one.label)
 
 
 def _lighter(colour: str) -> tuple[float, ...]:

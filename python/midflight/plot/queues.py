@@ -11,7 +11,7 @@ import numpy as np
 from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
-from midflight.plot.marks import EVENTS, GROUPS
+from midflight.plot.marks import EVENTS, GROUPS, timeouts
 from midflight.plot.style import SERIES
 
 __all__ = ["INTERVALS", "queue_panel"]
@@ -163,8 +163,28 @@ def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             if one_run:
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
+        curves += _timeouts_at(run, curves, alone=alone)
     detail = f"means of {cut_words(interval, binned)}, band from least to most" if binned else ""
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
+
+
+def _timeouts_at(run: WatchedRun, curves: Sequence[Curve], *, alone: bool) -> list[Curve]:
+    """The timeouts of each shown flow, with the longest queue of its run then."""
+    queues = [one for one in curves if one.draw == "queue" and one.scheme == run.scheme]
+    found: list[Curve] = []
+    if not queues:
+        return found
+    time = np.unique(np.concatenate([one.time_s for one in queues]))
+    most = np.zeros(len(time))
+    for one in queues:
+        assert one.high is not None
+        place = np.searchsorted(one.time_s, time, side="right") - 1
+        most = np.fmax(most, np.where(place >= 0, one.high[place], 0.0))
+    for flow, label, look in zip(run.flows, run.labels, run.looks, strict=True):
+        how: Any = {"flow": flow.flow, "scheme": flow.label}
+        line = Curve(label, "steps", time, most, look, **how)
+        found += timeouts(flow, line, alone=alone)
+    return found
 
 
 def _while_used(run: WatchedRun, link: int, queue: Curve) -> Curve:

@@ -38,7 +38,7 @@ from midflight.plot.history import (
     plan_of,
     setups_of,
 )
-from midflight.plot.marks import EVENTS, GROUPS, check_marks
+from midflight.plot.marks import EVENTS, GROUPS, STALL, check_marks, timeouts
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
 from midflight.refusal import refusal
@@ -70,9 +70,9 @@ OVER_TIME = (
 #: The events that panels of a kind show; others are not recorded. Samples of the RTT are for the
 #: interval of means.
 _EVENTS: Mapping[str, Sequence[str]] = {
-    "throughput": ("rcv",),
+    "throughput": ("rcv", "rto"),
     "rates": ("pacing_rate", "delivery_rate"),
-    "queue": ("drop", "mark"),
+    "queue": ("drop", "mark", "rto"),
     "delay": ("rcv",),
     "rtt": (),
     "cwnd": ("cwnd", "ssthresh", "rto"),
@@ -416,7 +416,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             means = sums / np.diff(edges) / 1e6
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
-            curves.append(Curve(draw="steps", time_s=edges, value=value, **how))
+            line = Curve(draw="steps", time_s=edges, value=value, **how)
+            marks = timeouts(flow, line, alone=_is_alone(runs))
+            curves += [line, *_stalls(at, line, marks), *marks]
     shown = [one for one in curves if len(one.time_s)]
     detail = f"means of {cut_words(interval, each)}"
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", shown, detail)
@@ -540,24 +542,18 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
     return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves)
 
 
-def _timeouts(flow: History, line: Curve, *, alone: bool) -> list[Curve]:
-    """The timeouts of a flow while its line is shown, with the value of the line then; a single
-    line needs no colour to tell whose they are.
-    """
-    if not len(line.time_s):
+def _stalls(arrivals_s: Values, line: Curve, timeouts: Sequence[Curve]) -> list[Curve]:
+    """From when to when nothing arrives around timeouts."""
+    at = np.concatenate([np.empty(0), *(one.time_s for one in timeouts)])
+    after = np.unique(np.searchsorted(arrivals_s, at, side="right"))
+    after = after[(after > 0) & (after < len(arrivals_s))]
+    if not len(after):
         return []
-    found = []
-    at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
-    shown = (at >= line.time_s[0]) & (at <= line.time_s[-1])
-    for draw in GROUPS["timeouts"]:
-        label = EVENTS[draw].label
-        time = at[shown & ((details == "spurious") == (draw == "spurious"))]
-        if len(time):
-            value = line.value[np.searchsorted(line.time_s, time, side="right") - 1]
-            look = None if alone else line.look
-            how: Any = {"flow": line.flow, "scheme": line.scheme, "quantity": label}
-            found.append(Curve(label, draw, time, value, look, in_row=True, **how))
-    return found
+    low, high = arrivals_s[after - 1], arrivals_s[after]
+    look = timeouts[0].look
+    how: Any = {"low": low, "high": high, "in_row": True, "quantity": STALL}
+    how |= {"flow": line.flow, "scheme": line.scheme}
+    return [Curve(STALL, "stalled", low, np.zeros(len(low)), look, **how)]
 
 
 def _is_alone(runs: Sequence[WatchedRun]) -> bool:
@@ -593,7 +589,7 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
         steps_of = flow.steps("cwnd")
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        behind += _timeouts(flow, curves[-1], alone=alone)
+        behind += timeouts(flow, curves[-1], alone=alone)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
     return Panel("cwnd", "cwnd (segments)", "segments", shown, _of_segments(runs))
 
@@ -604,7 +600,7 @@ def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
     for _, flow, how in each_line(runs):
         steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        curves += _timeouts(flow, curves[-1], alone=_is_alone(runs))
+        curves += timeouts(flow, curves[-1], alone=_is_alone(runs))
     return Panel("pipe", "Pipe (segments)", "segments", curves, _of_segments(runs))
 
 
@@ -617,7 +613,7 @@ def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval:
         new = np.concatenate([[True], np.diff(acked) > 0]) if len(acked) else slice(0)
         steps = _held(time[new], acked[new], window, flow.end_ns / NS_PER_S)
         line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
-        curves += [line, *_timeouts(flow, line, alone=_is_alone(runs))]
+        curves += [line, *timeouts(flow, line, alone=_is_alone(runs))]
         again = flow.times("rexmit"), flow.values("rexmit")
         marks = {"retransmissions": again, **flow.lost_by_cause()}
         for draw in (*GROUPS["retransmissions"], *GROUPS["losses"]):
