@@ -565,3 +565,33 @@ def test_check_shows_bursts_of_losses(capsys: pytest.CaptureFixture[str]) -> Non
     (at,) = [n for n, line in enumerate(lines) if line.startswith("down loss, %, the most of each")]
     # A mean of 0.2 % beside a burst of 47 % would be the lowest bar everywhere.
     assert {"▁", "█"} <= set(lines[at + 1])
+
+
+def test_a_picture_of_a_recording_has_the_style_of_a_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "path.svg"
+    words = ["trace", "check", "starlink", "--length", "60 s"]
+
+    def drawn(*more: str) -> str:
+        assert main([*words, "--out", str(out), *more]) == 0
+        return out.read_text()
+
+    plain = drawn()
+    assert ">starlink: model</text>" in plain
+    assert "DejaVu" in plain
+    paper = drawn("--style", "paper")
+    assert "STIXGeneral" in paper
+    assert "starlink: model" not in paper
+    assert 'width="252pt"' in paper  # 3.5 in
+    named = drawn("--style", "paper", "--title", "Five satellites", "--size", "5x4")
+    assert ">Five satellites</text>" in named
+    assert 'width="360pt" height="288pt"' in named
+    capsys.readouterr()
+    for more, said in (
+        (["--out", str(out), "--size", "huge"], '"huge" is no size'),
+        (["--out", str(out), "--style", "poster"], '"poster" is none of plain, paper'),
+        (["--style", "paper"], "--style is for a figure; give --out FILE as well"),
+    ):
+        assert main([*words, *more]) == 2
+        assert said in capsys.readouterr().err

@@ -13,7 +13,7 @@ from midflight.cli.output import UserError, align, note, open_result
 from midflight.policy import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from midflight._core import RecordedWay, Recording
 
@@ -133,6 +133,33 @@ def check(
         str | None,
         typer.Option("--out", metavar="FILE", help="Draw it, as png, svg, pdf or pgf."),
     ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="For --out: the title.  [default: what it is; with --style paper none]",
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="For --out: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
+            "such as 5 or 5x3.",
+        ),
+    ] = None,
+    look: Annotated[
+        str | None,
+        typer.Option(
+            "--style",
+            metavar="STYLE",
+            help="For --out: plain, or paper (serif font, a column wide, framed).",
+        ),
+    ] = None,
+    font: Annotated[
+        str | None,
+        typer.Option(metavar="FONT", help="For --out: the font, sans, serif or latex."),
+    ] = None,
 ) -> None:
     """Print what is read of a recording: its span, rates, delays, losses, outages and handovers.
 
@@ -149,10 +176,13 @@ def check(
     """
     from midflight import _core
 
+    dress = {"--title": title, "--size": size, "--style": look, "--font": font}
     if out is not None:
         from midflight.plot.style import check_format
 
         check_format(Path(out))
+    elif given := [option for option, text in dress.items() if text is not None]:
+        raise UserError(f"{given[0]} is for a figure; give --out FILE as well")
     models = [one["name"] for one in _core.path_models()]
     is_model = file in models and not Path(file).is_file()
     if not is_model and not Path(file).exists() and (near := did_you_mean(file, models)):
@@ -191,28 +221,47 @@ def check(
     )
     print("\n".join(lines(file, found, uplink)))
     if out is not None:
-        _draw(out, file, found, uplink)
+        _draw(out, file, found, uplink, dress)
 
 
-def _draw(out: str, file: str, found: Recording, uplink: Recording | None) -> None:
-    """Write the figure of a recording."""
+def _draw(
+    out: str,
+    file: str,
+    found: Recording,
+    uplink: Recording | None,
+    dress: Mapping[str, str | None],
+) -> None:
+    """Write the figure of a recording, with these options of a figure."""
     from midflight.plot.recorded import recording_figure
-    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.style import check_format, chosen_style, figure_bytes, is_paper, typeset
 
     suffix = check_format(Path(out))
     drawn = [(name, what, *of) for name, what, _, of, _ in quantities(found, uplink) if of[0]]
-    title = f"{Path(file).name}: {found['format']}"
+    # The dollar signs of a name are no mathematics.
+    title = f"{Path(file).name}: {found['format']}".replace("$", r"\$")
     ways = _ways(found, uplink)
     counted = [_interval(*one) for one in ways.values() if one[0]["opportunities_ns"]]
     if counted:
         means = dict.fromkeys(f"{every / NS_PER_S:g} s" for every in counted)
         title += f", rates as means of {' and '.join(means)}"
     long = pauses(ways["down"][0]["opportunities_ns"])
-    figure = recording_figure(
-        found, drawn, _outages(found) or long, title=title, shaded="pause" if long else "outage"
-    )
-    with open_result(Path(out), binary=True) as target:
-        target.write(figure_bytes(figure, suffix))
+    given = dress["--title"]
+    with chosen_style(dress["--style"], dress["--font"], suffix=suffix):
+        if given is not None:
+            title = typeset("--title", given)
+        elif is_paper():
+            # Its caption says what it is.
+            title = ""
+        figure = recording_figure(
+            found,
+            drawn,
+            _outages(found) or long,
+            title=title,
+            size=dress["--size"],
+            shaded="pause" if long else "outage",
+        )
+        with open_result(Path(out), binary=True) as target:
+            target.write(figure_bytes(figure, suffix))
     note(f"written to {out}")
 
 

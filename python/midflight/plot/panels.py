@@ -507,10 +507,12 @@ def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     assert one.high is not None
     colour = "0.3" if one.look is None else _look_of(one).colour
     height = rows[EVENTS["timeout"].row if one.look is None else one.look]
-    thin: Any = {"linewidth": 0.8, "zorder": 5.8}
+    # Their ends tell them from the thin lines of maxima.
+    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 4, "mew": 0.8, "zorder": 5.8}
     across = axes.get_xaxis_transform()
-    axes.hlines([height] * len(one.low), one.low, one.high, transform=across, color=colour, **thin)
-    axes.plot([], [], color="0.3", linewidth=0.8, label=one.label)
+    for ends in zip(one.low, one.high, strict=True):
+        axes.plot(ends, [height] * 2, transform=across, color=colour, **thin)
+    axes.plot([], [], color="0.3", label=one.label, **thin)
 
 
 def _lighter(colour: str) -> tuple[float, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from midflight.plot.figure import finish_panels
 from midflight.plot.room import shade_spans
-from midflight.plot.style import COLUMN_IN, SERIES, arrange, legend, style, wrapped
+from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,18 +37,20 @@ def recording_figure(
     outages: Sequence[tuple[int, int]],
     *,
     title: str | None = None,
+    size: Size | None = None,
     shaded: str = "outage",
 ) -> Figure:
     """Return panels over time: steps of each direction, outages `shaded` under that name, handovers
     as lines.
 
-    `rows` are what `found` has of each direction; what both directions have alike is drawn once.
+    `title` may have mathematics, `size` is that of figures of runs. `rows` are what `found` has of
+    each direction; what both directions have alike is drawn once.
     """
     shown = [panel for panel in PANELS if any(what == panel[0] for _, what, *_ in rows)]
     with style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(2 * COLUMN_IN, PANEL_IN * len(shown) + AROUND_IN))
+        figure = Figure(figsize=size_in(size, (2 * COLUMN_IN, PANEL_IN * len(shown) + AROUND_IN)))
         grid = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
         span = found["span_ns"] / NS_PER_S
         grid[0].set_xlim(0, span)
@@ -90,8 +93,6 @@ def recording_figure(
                 entries.setdefault(one, handle)
         grid[-1].set_xlabel("Time (s)")
         figure.align_ylabels(grid)
-        if title:
-            figure.suptitle(wrapped(title, 7.5, (2 * COLUMN_IN - 0.6) * 72), parse_math=False)
-        legend(figure, entries, loc="outside lower center", most=6)
-        arrange(figure)
+        named = [(kind, axes) for axes, (kind, *_) in zip(grid, shown, strict=True)]
+        finish_panels(figure, named, entries, title)
     return figure
