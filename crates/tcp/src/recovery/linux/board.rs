@@ -329,16 +329,6 @@ impl Board {
         self.unlist(seq);
     }
 
-    /// The receiver has dropped what it has SACKed (tcp_timeout_mark_lost(), is_reneg).
-    pub(super) fn forget_sacked(&mut self) {
-        for seq in self.una..self.nxt() {
-            if let Some(entry) = self.get_mut(seq).filter(|e| e.is_sacked()) {
-                entry.tags &= !SACKED;
-            }
-        }
-        self.sacked_out = 0;
-    }
-
     /// A DSACK reports that a retransmission of the segment has arrived.
     pub(super) fn retransmission_arrived(&mut self, seq: Seq) {
         if let Some(entry) = self.get_mut(seq).filter(|e| e.is_resent()) {

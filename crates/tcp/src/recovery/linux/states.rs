@@ -1,17 +1,11 @@
 //! Congestion states and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
-use midflight_units::Duration;
-
 use super::ack::echoes_before;
-use super::board::Entry;
 use super::prr::{Delivery, Prr};
 use super::timers::set_reordering_timer;
 use super::{Ca, Linux, News, Undo};
 use crate::event::{Author, Log, SenderEvent};
 use crate::sender::{Core, SlotKind};
-
-/// The least time in which a receiver may show that it has not dropped what it has SACKed.
-const RENEGED: Duration = Duration::from_millis(10);
 
 impl Linux {
     /// tcp_fastretrans_alert().
@@ -29,9 +23,6 @@ impl Linux {
         }
         if news.congested {
             self.undo.ssthresh = None;
-        }
-        if self.is_reneged(core, news) {
-            return;
         }
         if self.state == Ca::Open {
             self.undo.first_resent = None;
@@ -121,20 +112,6 @@ impl Linux {
             self.undo.ssthresh = None;
         }
         true
-    }
-
-    /// tcp_check_sack_reneging(): the first unacknowledged segment was SACKed, so the receiver seems to have dropped what it
-    /// has SACKed. It has some time to show that it has not.
-    fn is_reneged(&self, core: &mut Core, news: &mut News) -> bool {
-        let is_reneged = news.advanced && self.board.head().is_some_and(Entry::is_sacked);
-        if is_reneged {
-            let srtt = core.path.rto.srtt().unwrap_or(Duration::ZERO);
-            let after = Duration::from_nanos(srtt.as_nanos() / 2).max(RENEGED);
-            let clock = core.config.rto.clock;
-            core.set_slot(SlotKind::Retransmission, clock.round_up(after));
-            news.set_timer = false;
-        }
-        is_reneged
     }
 
     /// tcp_identify_packet_loss().
@@ -291,16 +268,13 @@ impl Linux {
     /// tcp_timeout_mark_lost(): all segments except those sent within the last round trip.
     fn mark_timed_out(&mut self, core: &Core) {
         let una = self.board.una;
-        let is_reneged = self.board.head().is_some_and(Entry::is_sacked);
-        if is_reneged {
-            self.board.forget_sacked();
-        } else if !core.config.sack {
+        if !core.config.sack {
             self.board.sacked_out = 0;
         }
         for seq in una..self.board.nxt() {
             let sent = self.board.get(seq).map(|entry| entry.sent);
             let is_young = |sent| self.rack.patience(core.now, sent, 0).is_some();
-            if seq == una || is_reneged || !sent.is_some_and(is_young) {
+            if seq == una || !sent.is_some_and(is_young) {
                 self.board.mark_lost(seq);
             }
         }
