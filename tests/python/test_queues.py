@@ -180,14 +180,14 @@ def test_flows_with_queues_of_their_own_have_backlogs_of_their_own() -> None:
     }
     assert max(at_link.values()) > 20
     assert all(at_link[at] - 1 <= packets <= at_link[at] for at, packets in waiting.items())
-    lines = {one.label: one for one in curves if one.draw == "line"}
+    lines = {one.label: one for one in curves if one.draw == "steps"}
     assert set(lines) == set(flows)
     assert lines["second"].time_s[0] >= 3.0
     assert lines["first"].value.max() > lines["slow"].value.max()
     # Without such queues there are none.
     setup, curves = queue_curves("codel", flows)
     assert len(setup.backlogs()) == 0
-    assert not any(one.draw == "line" for one in curves)
+    assert not any(one.draw == "steps" for one in curves)
 
 
 def handoffs(forward: bool, *, to: str = "lte", **queue: str) -> Scenario:
