@@ -36,7 +36,7 @@ PARTS = {
     "digest": ("sim/src/digest.rs",),
     "sender": ("tcp/src/sender/", "control/src/"),
     "loss recovery": ("tcp/src/recovery/",),
-    "receiver": ("tcp/src/receiver.rs",),
+    "receiver": ("tcp/src/receiver",),
     "sweep and metrics": ("study/src/",),
 }
 

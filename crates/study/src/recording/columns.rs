@@ -76,7 +76,8 @@ fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
     })
 }
 
-/// The columns in use, from the header and the user's assignments.
+/// The columns in use, from the header and the user's assignments. An error names every column whose unit is
+/// missing or not known.
 fn columns(
     of: &Header<'_>,
     named: &BTreeMap<String, String>,
@@ -84,6 +85,14 @@ fn columns(
 ) -> Result<Vec<Column>, String> {
     let header = of.names;
     let mut columns: Vec<Column> = Vec::new();
+    let mut faults = Vec::new();
+    // Of a column without a unit only the message matters.
+    let mut factor = |name: &str, of: Quantity, unit: Option<&str>| {
+        factor(name, of, unit).unwrap_or_else(|fault| {
+            faults.push(fault);
+            1.0
+        })
+    };
     for (key, text) in named {
         let Some((_, meaning)) = KEYS.iter().find(|known| known.0 == key) else {
             let known = KEYS.map(|known| known.0);
@@ -107,7 +116,7 @@ fn columns(
             place,
             name: name.clone(),
             meaning: *meaning,
-            factor: factor(name, meaning.of, unit.as_deref())?,
+            factor: factor(name, meaning.of, unit.as_deref()),
             has_unit: unit.is_some(),
         });
     }
@@ -129,7 +138,7 @@ fn columns(
         match meaning(name) {
             Some((meaning, plain, unit)) if is_new(&meaning) => {
                 let unit = unit.or_else(|| of.unit(place));
-                let factor = factor(name, meaning.of, unit.as_deref())?;
+                let factor = factor(name, meaning.of, unit.as_deref());
                 if MEASURED.contains(&plain.as_str()) {
                     measured.push(format!("\"{name}\""));
                 }
@@ -151,6 +160,9 @@ fn columns(
             }
             _ => unused.push(name.as_str()),
         }
+    }
+    if !faults.is_empty() {
+        return Err(faults.join("; "));
     }
     if !measured.is_empty() {
         found.remarks.push(goodput_remark(&measured));

@@ -213,6 +213,13 @@ fn per_second(unit: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a whole name is the unit of a rate, as "Mbit/s" or "mbps".
+fn is_rate_per_second(name: &str) -> bool {
+    let unit = per_second(name);
+    let is_per_second = unit.ends_with("/s") || unit.to_lowercase().ends_with("ps");
+    is_per_second && Quantity::Rate.factor(name).is_some()
+}
+
 /// Splits a name into the name without its unit, and the unit.
 pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
     if let Some((base, rest)) = name.split_once(['(', '[']) {
@@ -226,6 +233,9 @@ pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
             .iter()
             .any(|q| q.factor(text).is_some())
     };
+    if is_rate_per_second(&flat) {
+        return (String::new(), Some(flat));
+    }
     let parts: Vec<&str> = flat.split('_').collect();
     for count in [2, 1] {
         if parts.len() > count {
