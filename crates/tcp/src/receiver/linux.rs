@@ -503,7 +503,7 @@ impl LinuxAcks {
             Place::Above { kept, .. } => {
                 self.note_block(data.block);
                 if let Kept::Queued { size } = kept {
-                    self.grow_window(data, self.waiting.size());
+                    self.grow_window_above(data);
                     self.waiting.charge(size);
                 }
             }
@@ -522,9 +522,17 @@ impl LinuxAcks {
         let (kept, again) = self.waiting.keep(data);
         self.dsack = again;
         if kept == Kept::Merged {
-            self.grow_window(data, self.waiting.size());
+            self.grow_window_above(data);
         }
         kept
+    }
+
+    /// For a segment above a gap. Without SACK the window stays, because an ACK with another window does not count as a
+    /// duplicate (tcp_data_queue_ofo()).
+    fn grow_window_above(&mut self, data: &Data) {
+        if self.has_sack {
+            self.grow_window(data, self.waiting.size());
+        }
     }
 
     /// Whether the next segment expected, with this many bytes of data, is one of many alike: nothing waits to be read
