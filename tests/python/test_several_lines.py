@@ -544,3 +544,10 @@ def test_a_figure_is_not_written_without_its_data(tmp_path: Path) -> None:
             "wifi-to-lte", tmp_path / "x.png", ["throughput"], csv=tmp_path / "file" / "x.csv"
         )
     assert not (tmp_path / "x.png").exists()
+
+
+@pytest.mark.parametrize("kind", ["throughput", "sequence"])
+def test_only_some_runs_of_an_axis_have_a_gap(tmp_path: Path, kind: str) -> None:
+    words = ["plot", "wifi-to-lte", "--axis", "handoffs.0.gap=0s,2s", "--kind", kind]
+    assert main([*words, "--marks", "none", "--out", str(tmp_path / "gaps.svg")]) == 0
+    assert ">no link, or an outage, of this line</text>" in (tmp_path / "gaps.svg").read_text()

@@ -315,16 +315,18 @@ def _draw_gaps(
     for run in runs:
         spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
         look = SERIES[run.looks[0]]
-        axes.hlines(
-            [rows[run.looks[0]]] * len(spans),
-            [a for a, _ in spans],
-            [b for _, b in spans],
-            transform=axes.get_xaxis_transform(),
-            colors=look.colour,
-            linewidth=width,
-            alpha=0.3,
-            zorder=5.5,
-        )
+        # Without gaps a run may have no row.
+        if spans:
+            axes.hlines(
+                [rows[run.looks[0]]] * len(spans),
+                [a for a, _ in spans],
+                [b for _, b in spans],
+                transform=axes.get_xaxis_transform(),
+                colors=look.colour,
+                linewidth=width,
+                alpha=0.3,
+                zorder=5.5,
+            )
         makes = [one.from_ns / NS_PER_S for one in run.stretches[1:] if one.link]
         if len(makes) <= MOST_MARKS / len(runs):
             how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
