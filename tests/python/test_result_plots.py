@@ -622,3 +622,40 @@ def test_what_never_ends_leaves_the_axes_at_the_top(yscale: str) -> None:
         assert [line.get_ydata()[0] for line in arrows] == [axes.get_ylim()[1]]
         drawn = np.concatenate([line.get_ydata() for line in axes.lines if line not in arrows])
         assert np.nanmax(drawn) > axes.get_ylim()[1]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_means_at_a_number_are_points_apart_and_inside_the_axes(scale: str) -> None:
+    schemes = ["sack", "enhanced", "freeze", "vho"]
+    columns: dict[str, list[Any]] = {
+        "a.x": ["1", "1", "3", "3"] * len(schemes),
+        "scheme": [one for one in schemes for _ in range(4)],
+        "sent": [1.0, 2.0, 3.0, 4.0] * len(schemes),
+    }
+    data = spread_of(columns, "interval", value="sent", x="a.x", by=["scheme"])
+    for size in ("single", "double"):
+        figure = spread_figure(data, xscale=scale, size=size)
+        figure.canvas.draw()
+        (axes,) = figure.axes
+        lines = [one for one in axes.lines if one.get_label() in schemes]
+        places = np.array([axes.transData.transform(one.get_xydata())[:, 0] for one in lines])
+        apart = np.diff(places, axis=0) * 72 / figure.dpi
+        assert len(lines) == len(schemes)
+        assert (apart > 0.5).all()
+        assert (apart <= 2.01).all()
+        box = axes.get_window_extent()
+        assert ((places >= box.x0) & (places <= box.x1)).all()
+
+
+def test_means_at_the_number_zero_are_not_cut_off() -> None:
+    columns: dict[str, list[Any]] = {
+        "a.x": ["0", "2"] * 3,
+        "scheme": ["sack", "sack", "freeze", "freeze", "vho", "vho"],
+        "sent": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    }
+    data = spread_of(columns, "interval", value="sent", x="a.x", by=["scheme"])
+    (axes,) = spread_figure(data).axes
+    low, high = axes.get_xlim()
+    lines = [one for one in axes.lines if one.get_label() in columns["scheme"]]
+    assert len(lines) == 3
+    assert all(low <= x <= high for one in lines for x in np.asarray(one.get_xdata()))

@@ -58,6 +58,7 @@ __all__ = [
     "axis_figure",
     "axis_places",
     "axis_rows",
+    "dodge",
     "kept_rows",
     "kept_values",
     "kept_words",
@@ -466,7 +467,8 @@ def axis_figure(
         over = beyond(low, top, is_log=log_y)
         values = max((len(line.x) for line in data.lines), default=0)
         bands = not has_names and values >= _LEAST_FOR_BANDS
-        step = _dodge(data, width, is_log=log_x)
+        lines = max(1, len(data.lines))
+        step = min(0.17, 0.6 / lines) if has_names else dodge(places, lines, width, is_log=log_x)
         looks = [SERIES[one] for one in looks_of([line.label for line in data.lines])]
         for number, (line, look) in enumerate(zip(data.lines, looks, strict=True)):
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
@@ -520,19 +522,16 @@ def _bottom(least: float, top: float) -> float:
     return least - 0.04 * (top - least) if least < 0 else 0.0
 
 
-def _dodge(data: AxisData, width_in: float, *, is_log: bool) -> float:
-    """The distance between the markers and whiskers of lines with the same x, in the unit of the
-    axis, or of its logarithm. The ticks are at the values.
+def dodge(places: Iterable[float], lines: int, width_in: float, *, is_log: bool) -> float:
+    """Return the distance between the markers and whiskers of lines at the same number, in the unit
+    of the axis, or of its logarithm. The ticks are at the numbers.
     """
-    lines = max(1, len(data.lines))
-    if data.categories is not None:
-        return min(0.17, 0.6 / lines)
-    values = sorted({math.log(x) if is_log else x for line in data.lines for x in line.x})
+    values = sorted({math.log(x) if is_log else x for x in places})
     if len(values) < 2:
         return 0.0  # One number, written in two units.
     point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
     nearest = min(b - a for a, b in pairwise(values))
-    return min(_APART_PT * point, _SHARE_OF_STEP * nearest / lines)
+    return min(_APART_PT * point, _SHARE_OF_STEP * nearest / max(1, lines))
 
 
 def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.axis import (
     axis_places,
+    dodge,
     kept_rows,
     kept_values,
     kept_words,
@@ -487,8 +488,10 @@ def spread_figure(
         if data.kind == "heatmap":
             _draw_map(figure, axes, data)
         else:
-            draw = {"cdf": _draw_cdf, "box": _draw_boxes, "interval": _draw_intervals}[data.kind]
-            draw(axes, data, logs)
+            if data.kind == "interval":
+                _draw_intervals(axes, data, logs, width)
+            else:
+                (_draw_cdf if data.kind == "cdf" else _draw_boxes)(axes, data, logs)
             if data.kind != "cdf" and data.categories is not None:
                 name_categories(axes, data.categories, width)
         label_axes(
@@ -602,30 +605,30 @@ def _line_style(look: Look) -> dict[str, Any]:
     }
 
 
-def _step(data: Spread, *, is_log: bool = False) -> float:
-    """The least way between two places of the axis, or between their logarithms."""
-    places = sorted({math.log(x) if is_log else x for group in data.groups for x in group.x})
+def _step(data: Spread) -> float:
+    """The least way between two places of the axis."""
+    places = sorted({x for group in data.groups for x in group.x})
     return min((b - a for a, b in pairwise(places)), default=1.0)
 
 
 def _dodged(
-    data: Spread, group: Group, place: int, share: float = 0.8, *, is_log: bool = False
+    data: Spread, group: Group, place: int, step: float, *, is_log: bool = False
 ) -> NDArray[np.float64]:
-    """The places of a group's values; groups share some of the least way between two places."""
-    groups = len(data.groups)
-    aside = (place - (groups - 1) / 2) * share * _step(data, is_log=is_log) / max(1, groups)
-    x = np.array(group.x)
+    """The places of a group's values, with this distance (of logarithms) between two groups."""
+    aside = (place - (len(data.groups) - 1) / 2) * step
+    x = np.array(group.x, dtype=np.float64)
     return x * np.exp(aside) if is_log else x + aside
 
 
 def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
-    width = 0.62 * _step(data) / max(1, len(data.groups))
+    step = 0.8 * _step(data) / max(1, len(data.groups))
+    width = 0.775 * step
     every = [one for group in data.groups for values in group.values for one in _known(values)]
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
     over = beyond(low, top, is_log=logs.y)
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
-        x = _dodged(data, group, place)
+        x = _dodged(data, group, place, step)
         points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, over)
         for at, (p5, q1, median, q3, p95) in zip(x, shown, strict=True):
@@ -663,13 +666,21 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     open_edges(axes, [*axes.lines, *axes.patches])
 
 
-def _draw_intervals(axes: Axes, data: Spread, logs: Logs) -> None:
+def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> None:
     has_numbers = data.categories is None
     has_negative = False
     ends: list[float] = []
+    places = [x for group in data.groups for x in group.x]
+    lines = max(1, len(data.groups))
+    # Means over numbers stand close to their number, means over names side by side.
+    if has_numbers:
+        step = dodge(places, lines, width_in, is_log=logs.x)
+    else:
+        step = 0.64 * _step(data) / lines
+    shifted: list[float] = []
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
-        # Means over numbers stand close to their number, means over names side by side.
-        x = _dodged(data, group, place, 0.2 if has_numbers else 0.64, is_log=logs.x)
+        x = _dodged(data, group, place, step, is_log=logs.x)
+        shifted += x.tolist()
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         sure = np.isfinite(low) & np.isfinite(high)
@@ -698,8 +709,7 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs) -> None:
     else:
         axes.set_ylim(0.0, 1.05 * max(ends, default=1.0) or 1.0)
     if has_numbers:
-        places = [x for group in data.groups for x in group.x]
-        limits = place_limits(places, 0.05, is_log=logs.x)
+        limits = place_limits([*places, *shifted], 0.05, is_log=logs.x)
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
