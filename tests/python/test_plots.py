@@ -30,8 +30,14 @@ from midflight.plot import (
     State,
     Transition,
     bar_plot,
+    figure_of,
     indicator_plot,
     line_plot,
+    plot_axis,
+    plot_delay_cdf,
+    plot_over_time,
+    plot_run,
+    plot_spread,
     sequence_plot,
     state_plot,
 )
@@ -288,3 +294,33 @@ def test_lines_are_broken_between_words() -> None:
     assert " ".join(lines) == text
     assert all(text_width(line, 6) <= 50 for line in lines)
     assert wrapped("unbreakable", 6, 1) == "unbreakable"
+
+
+@pytest.mark.parametrize(
+    ("plot", "rest", "near"),
+    [
+        (plot_run, (), "flow, run, schemes"),
+        (plot_over_time, (), "kinds, flows, run"),
+        (plot_delay_cdf, (), "flows, run, schemes"),
+        (plot_axis, (), "x, y, by, where"),
+        (plot_spread, ("cdf",), "kind, value, x, y"),
+    ],
+)
+def test_unknown_keywords_are_refused(
+    plot: Callable[..., Path], rest: tuple[str, ...], near: str, tmp_path: Path
+) -> None:
+    needed: Any = {plot_axis: {"x": "a", "y": "b"}, plot_spread: {"value": "b"}}.get(plot, {})
+    # Before anything is read.
+    for call in (
+        lambda **how: plot("no-such-source", tmp_path / "x.png", *rest, **needed, **how),
+        lambda **how: figure_of(plot, "no-such-source", *rest, **needed, **how),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call(lgend="none", foo=1)
+        said = str(caught.value)
+        assert said.startswith(
+            f'{plot.__name__} does not accept "lgend" (did you mean "legend"?), "foo"; its keywords'
+            f" are {near}"
+        )
+        assert said.endswith("look, font, labels, legend, ylim, csv")
+        assert not list(tmp_path.iterdir())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import Dress, label_axes, write_figure
+from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.scales import (
@@ -162,6 +162,7 @@ def plot_axis(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
     """
+    check_dress(plot_axis, dress)
     check_format(Path(path))
     data = axis_data(columns_of(source, y), x=x, y=y, by=by, where=where)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import Dress, write_figure
+from midflight.plot.figure import Dress, check_dress, write_figure
 from midflight.plot.history import RunSource, time_shown
 from midflight.plot.spread import Group, Spread, is_wide, spread_figure, spread_rows
 from midflight.plot.style import Size, check_format
@@ -47,6 +47,7 @@ def plot_delay_cdf(
     `plot_over_time`. Returns the file. Raises `MidflightError` for an invalid argument, `OSError`
     for a file that cannot be written.
     """
+    check_dress(plot_delay_cdf, dress)
     check_format(Path(path))
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=("delay",), **how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,6 +34,7 @@ __all__ = [
     "SCALES",
     "SMALL_PT",
     "Dress",
+    "check_dress",
     "check_scale",
     "dressed",
     "figure_of",
@@ -75,6 +77,20 @@ class Dress(TypedDict, total=False):
     ylim: Limits | None
     #: A file for the data of the figure.
     csv: str | Path | None
+
+
+def check_dress(plot: Callable[..., Path], dress: Mapping[str, object]) -> None:
+    """Raise `TypeError` for keywords that a function with a `Dress` does not accept."""
+    from midflight.policy import did_you_mean
+
+    unknown = [one for one in dress if one not in Dress.__annotations__]
+    if unknown:
+        own = [*inspect.signature(plot).parameters][:-1]
+        accepted = [*(one for one in own if one not in ("source", "path")), *Dress.__annotations__]
+        given = ", ".join(f'"{one}"{did_you_mean(one, accepted)}' for one in unknown)
+        raise TypeError(
+            f"{plot.__name__} does not accept {given}; its keywords are {', '.join(accepted)}"
+        )
 
 
 #: The figures of `figure_of`.
@@ -125,7 +141,8 @@ def figure_of(plot: Callable[..., Path], source: Any, *args: Any, **named: Any) 
 
     `plot` is such a function, `source` its source; the other arguments are its own, without the
     path: `figure_of(plot_over_time, "wifi-to-lte", ["throughput"], schemes=["sack", "vho"])`. The
-    figure can be saved with `Figure.savefig`. Raises what `plot` raises.
+    figure can be saved with `Figure.savefig`. Raises what `plot` raises, such as `TypeError` for a
+    keyword that it does not accept.
     """
     token = _KEPT.set([])
     try:

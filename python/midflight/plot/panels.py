@@ -14,6 +14,7 @@ from midflight.plot.figure import (
     SCALES,
     SMALL_PT,
     Dress,
+    check_dress,
     check_scale,
     dressed,
     finish_panels,
@@ -140,6 +141,7 @@ def plot_over_time(
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
+    check_dress(plot_over_time, dress)
     check_format(Path(path))
     kinds = list_kinds(kinds)
     if not kinds:

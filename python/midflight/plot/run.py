@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import Dress, finish_panels, write_figure
+from midflight.plot.figure import Dress, check_dress, finish_panels, write_figure
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -102,6 +102,7 @@ def plot_run(
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
+    check_dress(plot_run, dress)
     check_format(Path(path))
     found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
     drawn: dict[str, Any] = {"kind": kind, "from_s": from_s, "until_s": until_s}

@@ -30,7 +30,7 @@ from midflight.plot.axis import (
     text_of,
     unit_of,
 )
-from midflight.plot.figure import Dress, check_scale, label_axes, write_figure
+from midflight.plot.figure import Dress, check_dress, check_scale, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -173,6 +173,7 @@ def plot_spread(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
     """
+    check_dress(plot_spread, dress)
     check_format(Path(path))
     columns = columns_of(source, value)
     data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
@@ -699,8 +700,8 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
             zorder=3,
         )
         how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
-        lines = axes.plot(x, mean, label=group.label, zorder=4, **how)
-        open_edges(axes, [*lines, *bars.get_children()])
+        drawn = axes.plot(x, mean, label=group.label, zorder=4, **how)
+        open_edges(axes, [*drawn, *bars.get_children()])
     if logs.y:
         known = [one for one in ends if one > 0]
         set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
