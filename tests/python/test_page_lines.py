@@ -13,7 +13,7 @@ from midflight import Change, Flow, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.plot import page_data, plot_page
 from midflight.plot.style import SERIES
-from midflight.plot.watched import watch
+from midflight.plot.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
 
@@ -161,6 +161,50 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.01 s"
+
+
+def with_outage() -> Scenario:
+    """An outage from 17.303 to 21.7 s."""
+    trace = {"columns": {"time_s": [0, 17.303, 21.7, 40], "rate_mbps": [8, 0, 8, 8]}}
+    return Scenario(
+        links={"cell": Link(delay="30 ms", queue="100 packets", trace=trace)},
+        flows={"a": Flow()},
+        end="60 s",
+    )
+
+
+def test_means_are_cut_at_outages_as_in_figures(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page(with_outage(), tmp_path / "a.html"))
+    (one,) = watch(with_outage())
+    page.click("[data-below=queue]")
+    for interval in (0.1, 1, 5):
+        (panel,) = panels_of([one], ["throughput"], (0, 60), interval)
+        curve = next(curve for curve in panel.curves if curve.draw == "steps")
+        times, means = page.run(
+            f"midflight.means(0, {interval} * 1e9 / {page.run('midflight.unit')})"
+        )
+        assert np.array(times) / 1e9 == pytest.approx(curve.time_s[:-1])
+        assert means == pytest.approx(curve.value[:-1], rel=1e-6, abs=1e-9)
+    # The mean of the outage is that of the outage alone: what was under way arrives.
+    at = times.index(17_303_000_000)
+    assert times[at + 1] == 20_000_000_000
+    assert means[at] < 0.2 < 7 < means[at - 1]
+    # Means do not change while one drags, and a mean of the queue begins at the cut, too.
+    page.drawn()
+    before = page.run("midflight.levels(0)")
+    page.run(
+        "(({t0, t1, s0, s1}) => midflight.look(t0 + 3.3e9, t1 + 3.3e9, s0, s1))({t0: 5e9, t1: 45e9, s0: 0, s1: 1e6})"
+    )
+    narrow = page.run("midflight.levels(0)")
+    page.run("midflight.look(9.1e9, 49.1e9, 0, 1e6)")
+    moved = page.run("midflight.levels(0)")
+    assert 17_303_000_000 in narrow["t"]
+    assert 17_303_000_000 in before["t"]
+    common = sorted({*narrow["t"]} & {*moved["t"]})
+    assert len(common) > 100
+    for time in common:
+        assert narrow["v"][narrow["t"].index(time)] == moved["v"][moved["t"].index(time)]
+    assert browser.complaints == []
 
 
 def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:

@@ -118,9 +118,7 @@ class Line:
 
     @cached_property
     def _same(self) -> dict[str, Any]:
-        """What is never thinned. `bytes` are those that have arrived by each multiple of a unit of
-        time, the last ones by the end.
-        """
+        """What is never thinned: among it the bytes of `_arrived`."""
         flow = self.flow
         payload = {one["name"]: one["payload_bytes"] for one in self.run.setup.flows}[flow.flow]
         return {
@@ -128,7 +126,7 @@ class Line:
             "flow": flow.flow,
             "look": self.run.looks[self.place],
             "end": flow.end_ns,
-            "bytes": packed(_arrived(flow, self._unit_ns, payload)),
+            **_arrived(flow, self._unit_ns, payload, _cuts(self.run)),
             "notes": _notes(flow),
             "orders": [list(order) for order in flow.orders],
         }
@@ -206,14 +204,23 @@ def _greatest(lines: Sequence[Line], most: int, of: Callable[[int], tuple[int, i
     return low
 
 
+def _cuts(run: WatchedRun) -> Ints:
+    """The instants that no interval of means contains."""
+    return _ns(np.array(run.cuts, np.float64))
+
+
 def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
-    """What a run's flows share: the rate of the link in use, and what happens to the path."""
+    """What a run's flows share: the rate of the link in use, what happens to the path, and the
+    instants at which the intervals of means are cut.
+    """
     known = np.isfinite(rate.value)
     first = run.flows[0]
     return {
         "rate": steps_data(Steps(_ns(rate.time_s[known]), rate.value[known])),
         "moments": [list(moment) for moment in first.moments],
         "outages": [list(outage) for outage in first.outages],
+        "cuts": _cuts(run).tolist(),
+        "end": run.end_ns,
     }
 
 
@@ -275,15 +282,19 @@ def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps]:
     return Steps(time[seen], packets[seen]), Steps(time[seen], most[seen])
 
 
-def _arrived(flow: History, unit_ns: int, payload: int) -> Ints:
-    """The bytes that have arrived by each multiple of a unit of time, and by the end."""
+def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str, str]:
+    """The bytes that have arrived by each multiple of a unit of time, the last ones by the end; and
+    by each of the cuts.
+    """
     # Where the packets' sizes are unknown, all segments are full.
     sizes = flow.sizes("rcv")
     sums = np.concatenate([[0.0], np.cumsum(np.where(np.isnan(sizes), payload, sizes))])
     edges = np.arange(0, flow.end_ns + unit_ns, unit_ns)
-    found: Ints = sums[np.searchsorted(flow.times("rcv"), edges, side="left")].astype(np.int64)
-    found[-1] = sums[-1]
-    return found
+    by_unit, by_cut = (
+        sums[np.searchsorted(flow.times("rcv"), times, side="left")] for times in (edges, cuts)
+    )
+    by_unit[-1] = sums[-1]
+    return {"bytes": packed(by_unit), "cutBytes": packed(by_cut)}
 
 
 def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:

@@ -10,11 +10,11 @@ const S = 1e9;
 const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 
 // A run is a flow in a run of the simulator, which has a button and a colour; flows of one run share its path.
-const paths = data.paths.map(raw => ({ rate: steps(raw.rate), moments: raw.moments, outages: raw.outages }));
+const paths = data.paths.map(raw => ({ rate: steps(raw.rate), moments: raw.moments, outages: raw.outages, cuts: raw.cuts, end: raw.end }));
 const runs = data.runs.map((raw, number) => {
   const path = paths[raw.path], { moments, outages } = path, { label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders } = raw;
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };
-  for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes"]) run[key] = unpack(raw[key]);
+  for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes", "cutBytes"]) run[key] = unpack(raw[key]);
   for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);
   run.stalls = raw.stalls || [];
@@ -332,7 +332,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colourOf, queues, unit: data.unit, nice: Data.nice, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
   get css() { return css; }, yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
@@ -787,5 +787,6 @@ draw();
 // What tests ask.
 window.midflight = { runs, view: () => ({ ...view }), whole, look, draw, drawn: () => drawn, area, flightAt: (run, t) => at(runs[run].flight, t),
   picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape), below: () => below, colours: () => runs.map(colour),
-  means: run => { const { t, v } = Data.means(runs[run], data.unit, 1, 0, Infinity); return [[...t], [...v]]; }, queues, paths };
+  means: (run, per = 1) => { const { t, v } = Data.means(runs[run], data.unit, per, 0, Infinity); return [[...t], [...v]]; },
+  levels: queue => Lines.levels(passed, queues[queue])[0], queues, paths, unit: data.unit };
 })();

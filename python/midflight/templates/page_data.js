@@ -67,21 +67,58 @@ function nice(value) {
   return power * [1, 2, 5, 10].find(f => f * power >= value * .999999);
 }
 
+/** Cuts that are nearer than `least` to the next one, together. */
+function groups(cuts, least) {
+  const found = [];
+  for (const one of cuts) {
+    const group = found[found.length - 1];
+    if (group && one - group[group.length - 1] < least) group.push(one); else found.push([one]);
+  }
+  return found;
+}
+// Of each list of cuts the edges that were asked for last.
+const known = new WeakMap();
+/**
+ * The edges of the intervals of means of a whole run: multiples of `step`, and the `cuts`, which no interval contains. They are those
+ * of figures (`midflight/plot/bins.py`), and do not depend on what is shown.
+ */
+function edges(cuts, step, end) {
+  const key = `${step} ${end}`;
+  if (!known.has(cuts) || known.get(cuts).size > 8) known.set(cuts, new Map());
+  const made = known.get(cuts);
+  if (!made.has(key)) made.set(key, madeEdges(cuts, step, end));
+  return made.get(key);
+}
+function madeEdges(cuts, step, end) {
+  const whole = Math.floor(end / step + 1e-9), least = .25 * step, kept = [0], near = [0];
+  for (const group of groups(cuts.filter(one => one > 0), least)) {
+    const first = group[0], last = group[group.length - 1];
+    for (const one of last - first >= least ? [first, last] : [first]) if (one >= least && one <= end - least) kept.push(one);
+    near.push(first, last);
+  }
+  // Less than half an interval at the end joins the one before.
+  const count = end - whole * step < .5 * step && whole > 0 ? whole : whole + 1;
+  for (let k = 1; k < count; k++) {
+    const place = lower(near, k * step), far = i => i >= 0 && i < near.length ? Math.abs(near[i] - k * step) : Infinity;
+    if (Math.min(far(place - 1), far(place)) >= least * (1 - 1e-9)) kept.push(k * step);
+  }
+  if (end > 0) kept.push(end);
+  return Float64Array.from(new Set(kept)).sort();
+}
+
 /**
  * Mean throughputs in Mbit/s, as steps, of the intervals of `per` units that are seen from `from` to `until`; `bytes` are those
- * that have arrived by each unit, the last ones by the run's end. The last interval ends there; less than half of one joins the one
- * before.
+ * that have arrived by each unit, the last ones by the run's end, and `cutBytes` those by each cut.
  */
-function means({ bytes, end }, unit, per, from, until) {
-  const last = bytes.length - 1, t = [], v = [];
-  for (let k = Math.max(0, Math.floor(from / unit / per)) * per; k < last && k * unit <= until; ) {
-    const next = last - k < 1.5 * per ? last : k + per;
-    t.push(k * unit);
-    v.push((bytes[next] - bytes[k]) * 8e3 / ((next === last ? end : next * unit) - k * unit));
-    k = next;
+function means({ path, bytes, cutBytes, end }, unit, per, from, until) {
+  const all = edges(path.cuts, per * unit, end), t = [], v = [];
+  const by = time => time >= end ? bytes[bytes.length - 1] : time % unit ? cutBytes[lower(path.cuts, time)] : bytes[time / unit];
+  for (let k = Math.max(0, upper(all, from) - 1); k < all.length - 1 && all[k] <= until; k++) {
+    t.push(all[k]);
+    v.push((by(all[k + 1]) - by(all[k])) * 8e3 / (all[k + 1] - all[k]));
   }
   return { t: Float64Array.from(t), v: Float32Array.from(v) };
 }
 
-return { bytes, unpack, steps, lower, upper, at, flight, nice, means };
+return { bytes, unpack, steps, lower, upper, at, flight, nice, edges, means };
 })();

@@ -54,16 +54,19 @@ function throughput(at, run) {
   return at.means(run, at.unit, interval(at) / at.unit, t0, t1);
 }
 /** The mean, the least and the greatest length of a queue in each such interval that is seen; in a list. */
-function levels(at, { packets, most }) {
-  const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, step = interval(at);
-  const to = at.upper(t, at.view.t1);
-  for (let i = Math.max(0, at.upper(t, at.view.t0) - 1); i < to; ) {
-    const place = Math.floor(t[i] / step), from = i;
+function levels(at, { path, packets, most }) {
+  const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, edges = at.edges(path.cuts, interval(at), path.end);
+  // The interval of the last sample before what is shown, or the first one.
+  const held = Math.max(0, at.upper(t, at.view.t0) - 1), first = Math.max(0, at.upper(edges, t[held]) - 1);
+  for (let k = first, i = at.lower(t, edges[first]); k < edges.length - 1 && edges[k] <= at.view.t1; k++) {
+    const from = i, until = k === edges.length - 2 ? Infinity : edges[k + 1];
     let sum = 0, low = Infinity, high = 0;
-    for (; i < to && Math.floor(t[i] / step) === place; i++) {
+    for (; i < t.length && t[i] < until; i++) {
       sum += v[i]; low = Math.min(low, v[i]); high = Math.max(high, v[i], most.v[i]);
     }
-    found.t.push(t[from]); found.v.push(sum / (i - from)); found.least.push(low); found.most.push(high);
+    if (i === from) continue;
+    // A single sample is no mean: it holds from when it was taken.
+    found.t.push(i === from + 1 ? t[from] : edges[k]); found.v.push(sum / (i - from)); found.least.push(low); found.most.push(high);
   }
   return found.t.length ? [found] : [];
 }
@@ -156,5 +159,5 @@ const KINDS = {
   },
 };
 
-return { KINDS, queues };
+return { KINDS, queues, levels };
 })();
