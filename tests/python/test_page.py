@@ -23,6 +23,7 @@ from midflight.plot import page, page_data, plot_page
 from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
 from midflight.plot.history import History, histories
 from midflight.plot.page_data import packed
+from midflight.plot.style import SERIES, looks_of
 from midflight.run_report import report_run
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
@@ -356,7 +357,11 @@ def test_shapes_of_a_page_mean_one_thing(opened: Page) -> None:
     shapes = opened.run("midflight.shapes")
     assert len(set(shapes)) == len(SCHEMES)
     # Orders of policies, timeouts, losses and ACKs.
-    assert not {"diamond", "down", "cross", "dash"} & set(shapes)
+    assert not {"flag", "down", "cross", "dash"} & set(shapes)
+    markers = {"o": "circle", "s": "square", "D": "diamond", "p": "pentagon", "*": "star"}
+    looks = looks_of(SCHEMES)
+    assert shapes == [markers[str(SERIES[look].marker)] for look in looks]
+    assert opened.run("midflight.colours()") == [SERIES[look].colour for look in looks]
 
 
 def test_hovering_reports_what_became_of_a_segment(opened: Page) -> None:

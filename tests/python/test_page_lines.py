@@ -192,9 +192,7 @@ def test_means_are_cut_at_outages_as_in_figures(browser: Browser, tmp_path: Path
     # Means do not change while one drags, and a mean of the queue begins at the cut, too.
     page.drawn()
     before = page.run("midflight.levels(0)")
-    page.run(
-        "(({t0, t1, s0, s1}) => midflight.look(t0 + 3.3e9, t1 + 3.3e9, s0, s1))({t0: 5e9, t1: 45e9, s0: 0, s1: 1e6})"
-    )
+    page.run("midflight.look(8.3e9, 48.3e9, 0, 1e6)")
     narrow = page.run("midflight.levels(0)")
     page.run("midflight.look(9.1e9, 49.1e9, 0, 1e6)")
     moved = page.run("midflight.levels(0)")
@@ -205,6 +203,24 @@ def test_means_are_cut_at_outages_as_in_figures(browser: Browser, tmp_path: Path
     for time in common:
         assert narrow["v"][narrow["t"].index(time)] == moved["v"][moved["t"].index(time)]
     assert browser.complaints == []
+
+
+def test_spurious_timeouts_are_hollow_as_in_figures(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("drive-test", tmp_path / "a.html"))
+    (one,) = watch("drive-test")
+    kinds = one.flows[0].details("rto")
+    spurious = kinds.count("spurious")
+    assert spurious >= 1
+    page.click("[data-below=timer]")
+    assert page.drawn()["timeouts"] == {"filled": len(kinds) - spurious, "hollow": spurious}
+    assert "spurious timeout" in legend(page)[1]
+    lost = plot_page("wifi-to-lte", tmp_path / "b.html")
+    page = Page(browser, lost)
+    page.click("[data-below=timer]")
+    found = page.drawn()["timeouts"]
+    assert found["filled"] >= 1
+    assert found["hollow"] == 0
+    assert "spurious" not in legend(page)[1]
 
 
 def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ function readColours() {
 }
 const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
 const colour = run => colourOf(run.look);
-const shape = run => Shapes.ofSchemes[run.number % Shapes.ofSchemes.length];
+const shape = run => Shapes.ofLooks[run.look];
 
 /** Adds a shape around a point to the path. */
 const trace = (kind, x, y, r) => Shapes.trace(g, kind, x, y, r);
@@ -333,7 +333,7 @@ function nearBars() {
 
 /** What panels below need of the page. */
 const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
-  get css() { return css; }, yOf: () => 0, place: run => withIt().indexOf(run) };
+  get css() { return css; }, get drawn() { return drawn; }, yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
 
@@ -365,7 +365,7 @@ function lowerPanel() {
 function orders() {
   for (const run of shown()) {
     g.strokeStyle = colour(run); g.fillStyle = css.back; g.lineWidth = 1.4; g.beginPath();
-    for (const [time] of run.orders) if (time >= view.t0 && time <= view.t1) trace("diamond", X(time), orderY(run), 3.4);
+    for (const [time] of run.orders) if (time >= view.t0 && time <= view.t1) trace("flag", X(time), orderY(run), 4);
     g.fill(); g.stroke();
   }
 }

@@ -70,6 +70,7 @@ function levels(at, { path, packets, most }) {
   }
   return found.t.length ? [found] : [];
 }
+const isSpurious = timeout => timeout[3] === "spurious";
 const lasts = at => +(interval(at) / 1e9).toPrecision(3);
 const interval = at => at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 200 / at.unit));
 
@@ -114,13 +115,18 @@ const KINDS = {
       }
       g.fill();
       if (!at.isChosen(run)) return;
-      g.fillStyle = css.back; g.lineWidth = 1.5; g.beginPath();
-      for (const [time] of run.timeouts) {
-        if (time >= view.t0 && time <= view.t1) at.trace("down", at.X(time), yOf(at.at(run.rto, time - 1)), 4);
+      const drawn = at.drawn.timeouts ??= { filled: 0, hollow: 0 };
+      g.lineWidth = 1.5;
+      for (const one of run.timeouts) {
+        if (one[0] < view.t0 || one[0] > view.t1) continue;
+        // As in figures.
+        g.fillStyle = isSpurious(one) ? css.back : g.strokeStyle;
+        g.beginPath(); at.trace("down", at.X(one[0]), yOf(at.at(run.rto, one[0] - 1)), 4); g.fill(); g.stroke();
+        drawn[isSpurious(one) ? "hollow" : "filled"]++;
       }
-      g.fill(); g.stroke();
     },
-    marks: [["line", "RTO{of}"], ["shape", "RTT sample"], ["down", "timeout{of}", run => run.timeouts.length]],
+    marks: [["line", "RTO{of}"], ["shape", "RTT sample"], ["down", "timeout{of}", run => run.timeouts.some(one => !isSpurious(one))],
+      ["spurious", "spurious timeout{of}", run => run.timeouts.some(isSpurious)]],
   },
   throughput: {
     has: () => true, log: true,

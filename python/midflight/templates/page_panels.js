@@ -195,8 +195,8 @@ function sample(mark, icon, shape) {
   if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
-  const hollow = mark === "again" || mark === "down";
-  return icon({ shape, again: shape, up: "up" }[mark] || mark, hollow || mark === "diamond" ? "none" : ink, ink);
+  const hollow = mark === "again" || mark === "spurious" || mark === "flag";
+  return icon({ shape, again: shape, spurious: "down" }[mark] || mark, hollow ? "none" : ink, ink);
 }
 
 /**
@@ -212,7 +212,7 @@ function legend(runs, kind, icon, shape, of, own) {
     ["outage", "outage: the recording has a rate of 0", some(run => run.outages.length)], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];
   const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run))]);
-  marks.push(["diamond", "order of a policy", some(run => run.orders.length)]);
+  marks.push(["flag", "order of a policy", some(run => run.orders.length)]);
   const row = (name, each, first = []) => `<div><b>${name}</b>` + [...first, ...each.filter(([, , there]) => there === undefined || there)
     .map(([mark, text]) => `${sample(mark, icon, shape)}${escaped(text)}`)].map(one => `<span>${one}</span>`).join("") + "</div>";
   return row("Above", above) + row("Below", marks, own.map(([stroke, text]) => line("", 2, stroke) + escaped(text)));
