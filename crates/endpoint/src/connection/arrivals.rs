@@ -281,7 +281,7 @@ impl Connection {
     }
 
     /// Takes the window of a segment, unless it is older than the last (RFC 9293 section 3.10.7.4);
-    /// returns whether it differs.
+    /// returns whether it differs. In Linux a window of zero is always news (tcp_may_update_window()).
     fn take_window(&mut self, arrival: &Arrival, ack: u64) -> bool {
         let of = (arrival.from, ack);
         if of < self.window_from {
@@ -296,7 +296,8 @@ impl Connection {
         }
         self.window_from = of;
         self.edge = ack + scaled;
-        std::mem::replace(&mut self.window, scaled) != scaled
+        let before = std::mem::replace(&mut self.window, scaled);
+        before != scaled || scaled == 0 && self.is_of_linux()
     }
 
     pub(super) fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {

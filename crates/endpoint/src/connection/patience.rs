@@ -10,10 +10,13 @@ use super::{Connection, Over};
 const LEAST: Duration = Duration::from_millis(200);
 const MOST: Duration = Duration::from_secs(120);
 
-/// tcp_model_timeout(): how long this many retransmissions last.
-fn modelled(retransmissions: u32) -> Duration {
-    let backed_off = (MOST.as_nanos() / LEAST.as_nanos()).ilog2();
-    let doubled = LEAST * ((2 << retransmissions.min(backed_off)) - 1);
+/// The timeout of a SYN (TCP_TIMEOUT_INIT).
+const FIRST: Duration = Duration::from_secs(1);
+
+/// tcp_model_timeout(): how long this many retransmissions last, of which the first comes after `least`.
+fn modelled(retransmissions: u32, least: Duration) -> Duration {
+    let backed_off = (MOST.as_nanos() / least.as_nanos()).ilog2();
+    let doubled = least * ((2 << retransmissions.min(backed_off)) - 1);
     doubled + MOST * u64::from(retransmissions.saturating_sub(backed_off))
 }
 
@@ -27,10 +30,11 @@ impl Connection {
         }
     }
 
-    /// Since when the user timeout counts: Linux counts from the first retransmission.
+    /// Since when the user timeout counts: Linux counts from the first retransmission, and for a SYN from the first one
+    /// (retrans_stamp in tcp_connect()), once it has been sent again.
     fn unanswered_since(&self) -> Option<Instant> {
         if self.connecting {
-            return self.early.first().copied();
+            return (!self.early.is_empty()).then_some(self.opened);
         }
         let tally = self.sender.tally().filter(|_| self.is_established());
         match tally {
@@ -41,16 +45,21 @@ impl Connection {
         }
     }
 
-    /// Whether the SYN has been sent again often enough (tcp_write_timeout()).
-    fn gives_up_opening(&self) -> bool {
+    /// Whether the SYN has been sent again often enough or, in Linux, for too long (tcp_write_timeout(),
+    /// retransmits_timed_out()): SYNs without a back-off are not in the modelled time.
+    fn gives_up_opening(&self, now: Instant) -> bool {
+        let Some(most) = self.settings.syn_retries else {
+            return false;
+        };
         let is_linux = self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
         let linear = if is_linux {
             self.settings.linear_syns
         } else {
             0
         };
-        let most = self.settings.syn_retries.map(|most| most + linear);
-        most.is_some_and(|most| self.early.len() as u64 >= u64::from(most))
+        let is_late =
+            is_linux && !self.early.is_empty() && now >= self.opened + modelled(most, FIRST);
+        is_late || self.early.len() as u64 >= u64::from(most + linear)
     }
 
     /// Whether data has been sent again for too long (retransmits_timed_out()).
@@ -64,7 +73,7 @@ impl Connection {
         } else {
             self.settings.data_retries
         };
-        self.settings.user_timeout.is_none() && now >= since + modelled(most)
+        self.settings.user_timeout.is_none() && now >= since + modelled(most, LEAST)
     }
 
     /// The sender's timer is due: whether the connection is given up instead.
@@ -73,7 +82,7 @@ impl Connection {
             (Some(since), Some(most)) => now >= since + most,
             _ => false,
         };
-        let waits = self.connecting && self.gives_up_opening();
+        let waits = self.connecting && self.gives_up_opening(now);
         let is_response = self.has_responded_often();
         let gives_up = is_over || waits || is_response || self.gives_up_sending(now);
         if gives_up {
@@ -95,7 +104,8 @@ mod tests {
     /// Documentation/networking/ip-sysctl.rst: 15 retries are 924.6 s.
     #[test]
     fn the_usual_number_of_retries_lasts_924_6_seconds() {
-        assert_eq!(modelled(15), Duration::from_millis(924_600));
-        assert_eq!(modelled(3), Duration::from_secs(3));
+        assert_eq!(modelled(15, LEAST), Duration::from_millis(924_600));
+        assert_eq!(modelled(3, LEAST), Duration::from_secs(3));
+        assert_eq!(modelled(6, FIRST), Duration::from_secs(127));
     }
 }

@@ -183,8 +183,11 @@ impl Connection {
 
     /// The response has been sent again often enough (syn_ack_recalc()).
     pub(super) fn has_responded_often(&self) -> bool {
-        let most = self.settings.response_retries;
-        self.is_request() && self.settings.deferred_timeouts == 0 && self.validity.timeouts >= most
+        let Validity {
+            timeouts, deferred, ..
+        } = self.validity;
+        let is_over = !deferred || timeouts >= self.settings.deferred_timeouts;
+        self.is_request() && timeouts >= self.settings.response_retries && is_over
     }
 
     // ---- after the connection has ended --------------------------------------------------

@@ -544,6 +544,8 @@ impl Core {
             if !self.take_peer(ack, window) {
                 return false;
             }
+        } else {
+            self.forget_update();
         }
         if !self.path.reno && sent {
             self.gauge(ack.ack);

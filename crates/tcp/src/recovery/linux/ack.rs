@@ -102,7 +102,7 @@ impl Linux {
         self.rack.adapt(prior, self.delivered);
         self.judge_probe(core, ack.ack, &news, log);
         let is_news = news.sacked || news.dsack || news.congested;
-        // With SACK a window update has been counted as a duplicate in all recorded runs, where F-RTO alone looks at that.
+        // Differs from tcp_ack() with SACK: a window update without news counts as a duplicate there, which ends the wait of F-RTO.
         let is_update = !core.config.sack && core.is_window_update();
         let is_dubious = !(news.advanced || is_update) || is_news || self.state != Ca::Open;
         if is_dubious {

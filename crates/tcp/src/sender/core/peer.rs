@@ -120,6 +120,12 @@ impl Core {
         ack.ack != self.books.una() || is_news || u64::from(age_ms) > replay_ms
     }
 
+    /// The current ACK says nothing about the window.
+    #[inline(always)]
+    pub(super) fn forget_update(&mut self) {
+        self.peer.is_update = false;
+    }
+
     /// The current ACK is a window update (FLAG_WIN_UPDATE), and not a duplicate.
     pub(crate) fn is_window_update(&self) -> bool {
         self.peer.is_update
