@@ -27,6 +27,7 @@ from midflight.plot.style import SERIES, looks_of
 from midflight.run_report import report_run
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
+OF_PATHS = ("bars", "gaps", "moments", "outages")
 SCHEMES = ("sack", "enhanced", "freeze")
 
 
@@ -261,7 +262,7 @@ def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
         for instant in (10_000_000, 150_000_000, 400_000_000, 1_500_000_000):
             assert opened.run(f"midflight.flightAt({number}, {instant})") == one.flight.at(instant)
     drawn = opened.drawn()
-    assert set(drawn) == {*SCHEMES, "below", "gaps", "moments", "outages"}
+    assert set(drawn) == {*SCHEMES, "below", *OF_PATHS}
     assert sorted(drawn["moments"]) == ["notice", "to lte", "wifi lost"]
     assert drawn["sack"]["segments"] == len(runs[0].rows("send"))
     assert drawn["sack"]["retransmissions"] == len(runs[0].rows("rexmit"))
@@ -273,10 +274,10 @@ def test_schemes_are_toggled(opened: Page) -> None:
     assert opened.run(pressed) == ["true"] * 3
     opened.click("#runs button:nth-child(2)")
     assert opened.run(pressed) == ["true", "false", "true"]
-    assert set(opened.drawn()) == {"sack", "freeze", "below", "gaps", "moments", "outages"}
+    assert set(opened.drawn()) == {"sack", "freeze", "below", *OF_PATHS}
     assert opened.run("document.getElementById('status').textContent") == "enhanced is hidden."
     opened.click("#runs button:nth-child(2)")
-    assert set(opened.drawn()) == {*SCHEMES, "below", "gaps", "moments", "outages"}
+    assert set(opened.drawn()) == {*SCHEMES, "below", *OF_PATHS}
 
 
 def test_zoom_move_and_reset(opened: Page) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from browser import Browser
-from midflight import Change, Flow, Link, MidflightError, Scenario
+from midflight import Change, Flow, Handoff, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.plot import page_data, plot_page
 from midflight.plot.style import SERIES
@@ -221,6 +221,88 @@ def test_spurious_timeouts_are_hollow_as_in_figures(browser: Browser, tmp_path: 
     assert found["filled"] >= 1
     assert found["hollow"] == 0
     assert "spurious" not in legend(page)[1]
+
+
+def test_outages_of_single_runs_are_in_their_colours(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, zero in (("early", 5), ("late", 8), ("again", 5)):
+        rates = [0 if zero <= one < zero + 2 else 6 for one in range(15)]
+        rows = [f"{one},{rate}" for one, rate in enumerate(rates)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["time_s,rate_mbps", *rows, ""]))
+    out = tmp_path / "a.html"
+
+    def opened(*names: str) -> Page:
+        files = ",".join(str(tmp_path / f"{name}.csv") for name in names)
+        args = ["--axis", f"links.lte.trace={files}", "--set", "end=15 s", "--out", str(out)]
+        assert main(["plot", "drive-test", *args]) == 0
+        return Page(browser, out)
+
+    page = opened("early", "late")
+    first, second = page.run("midflight.runs.map(run => run.label)")
+    spans = [(5e9, 7e9), (8e9, 10e9)]
+    assert page.drawn()["bars"] == [[first, *spans[0]], [second, *spans[1]]]
+    assert "of the line of this colour" in legend(page)[0]
+    assert "the recording has" not in legend(page)[0]
+    # A bar has the colour of its run, beside the lines of the grid.
+    pixel = (
+        "(([r, g, b]) => [r, g, b])(((x, y) => document.getElementById('graph').getContext('2d')"
+        ".getImageData(x, y, 1, 1).data)(Math.round((a => a.left + (time - midflight.view().t0) /"
+        " (midflight.view().t1 - midflight.view().t0) * a.w)(midflight.area) * devicePixelRatio),"
+        " Math.round((midflight.area.y2 + y) * devicePixelRatio)))"
+    )
+    for place, (begin, end) in enumerate(spans):
+        at = pixel.replace("time", str(begin + 0.63 * (end - begin))).replace(
+            "y2 + y", f"y2 + {3 + 6 * place}"
+        )
+        colour = page.run(f"midflight.colours()[{place}]")
+        half = [(255 + int(colour[one : one + 2], 16)) / 2 for one in (1, 3, 5)]
+        assert page.run(at) == pytest.approx(half, abs=2)
+    # A single run that is shown is shaded.
+    page.click("#runs button:nth-child(2)")
+    drawn = page.drawn()
+    assert drawn["bars"] == []
+    assert drawn["outages"] == [list(spans[0])]
+    assert "the recording has" in legend(page)[0]
+    page = opened("early", "again")
+    assert page.drawn()["bars"] == []
+    assert "the recording has" in legend(page)[0]
+    capsys.readouterr()
+    assert browser.complaints == []
+
+
+def test_the_button_goes_to_outages_in_order_of_time(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("drive-test", tmp_path / "a.html", schemes=["sack"]))
+    assert page.run("document.getElementById('next').textContent") == "outage"
+    status = "document.getElementById('status').textContent"
+    page.click("#next")
+    assert page.run(status) == "outage at 73.000000 s"
+    # Two handoffs, the first of which is in the first half.
+    path = Scenario(
+        links={"a": Link(preset="wifi"), "b": Link(rate="4 Mbit/s", delay="60 ms")},
+        flows={"f": Flow()},
+        handoffs=[Handoff(at="2 s", to="b"), Handoff(at="16 s", to="a")],
+        end="20 s",
+    )
+    page = Page(browser, plot_page(path, tmp_path / "b.html"))
+    assert page.run("document.getElementById('next').textContent") == "handoff"
+    moments = page.run("midflight.runs[0].moments.filter(m => m[1] !== 'notice').map(m => m[0])")
+    instants = sorted(set(moments))
+    assert len(instants) >= 2
+    for at in (*instants, instants[0]):
+        page.click("#next")
+        assert page.run(status).endswith(f"at {at / 1e9:.6f} s")
+        page.drawn()
+    page.click("#reset")
+    page.click("#next")
+    assert page.run(status).endswith(f"at {instants[0] / 1e9:.6f} s")
+    # From a view that begins later, the first one in it.
+    page.run("midflight.look(10e9, 20e9, 0, 1e6)")
+    page.click("#next")
+    assert page.run(status).endswith(
+        f"at {next(one for one in instants if one >= 10e9) / 1e9:.6f} s"
+    )
+    assert browser.complaints == []
 
 
 def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:

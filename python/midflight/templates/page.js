@@ -53,13 +53,7 @@ const isChosen = run => run.flow === flow;
 const chosen = () => shown().filter(isChosen);
 
 /** What happens to the path in any run that is shown; the same thing once. */
-function moments() {
-  const found = new Map();
-  for (const run of shown()) {
-    for (const [time, kind, label] of run.moments) found.set(`${time} ${kind} ${label}`, { time, kind, label });
-  }
-  return [...found.values()].sort((a, b) => a.time - b.time);
-}
+const moments = () => Path.moments(shown());
 
 // ---- looks ----------------------------------------------------------------------------------
 
@@ -121,7 +115,7 @@ function zoom(factor, x, y, times = true, segments = true) {
   look(t - (t - view.t0) * f, t + (view.t1 - t) * f, s - (s - view.s0) * k, s + (view.s1 - s) * k);
 }
 const move = (dt, ds) => look(view.t0 + dt, view.t1 + dt, view.s0 + ds, view.s1 + ds);
-function reset() { look(whole.t0, whole.t1, whole.s0, whole.s1); }
+function reset() { Path.forget(); look(whole.t0, whole.t1, whole.s0, whole.s1); }
 
 /** Fits the axis of segments to what is shown of the time. */
 function fit() {
@@ -140,11 +134,7 @@ function fit() {
 
 /** Goes to the next or the previous handoff or outage. */
 function handoff(forward) {
-  const outages = shown().flatMap(run => run.outages.map(([time]) => ({ time, label: "outage" })));
-  const makes = [...moments().filter(m => m.kind !== "notice"), ...outages].sort((a, b) => a.time - b.time), middle = (view.t0 + view.t1) / 2;
-  const slack = (view.t1 - view.t0) * 1e-6 + 1;
-  const found = forward ? makes.find(m => m.time > middle + slack) || makes[0]
-    : makes.findLast(m => m.time < middle - slack) || makes[makes.length - 1];
+  const found = Path.next(passed, shown(), forward);
   if (!found) return say("There is no handoff and no outage in the runs shown.");
   const half = Math.min((view.t1 - view.t0) / 2, .1 * (whole.t1 - whole.t0));
   look(found.time - half, found.time + half, view.s0, view.s1);
@@ -332,7 +322,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colour, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
   get css() { return css; }, get drawn() { return drawn; }, yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
@@ -371,72 +361,11 @@ function orders() {
 }
 const orderY = run => area.y2 - 4 - 8 * shown().indexOf(run) % 20;
 
-/** Shades and hatches the times at which the recording of the link in use has a rate of zero. */
-function outages(band) {
-  const spans = new Map(shown().flatMap(run => run.outages.map(span => [span.join(), span])));
-  const seen = drawn.outages = [...spans.values()].filter(([from, to]) => to > view.t0 && from < view.t1);
-  seen.forEach(span => band(...span)); g.strokeStyle = css.soft; g.lineWidth = .5; g.setLineDash([]);
-  const parts = seen.map(([from, to]) => [Math.max(X(from), area.left), Math.min(X(to), area.left + area.w)]);
-  for (const [a, b] of parts) for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) Shapes.hatch(g, a, y, b - a, h);
-}
-
-/** So many handoffs and changes are marked one by one. */
-const MOST_MARKS = 60;
-/** Marks a time with more handoffs and changes. */
-function manyMoments(makes) {
-  const from = X(makes[0].time), to = X(makes[makes.length - 1].time), words = `${makes.length} handoffs or changes: zoom in to see them`;
-  g.fillStyle = css.soft; g.fillRect(from, area.top - 2, to - from, 2);
-  g.fillStyle = css.ink; g.textAlign = "center"; g.textBaseline = "bottom"; g.fillText(words, (from + to) / 2, area.top - 4);
-  drawn.moments.push(words);
-}
-
-function path() {
-  const found = moments();
-  g.fillStyle = css.gap;
-  const band = (from, to) => {
-    const a = Math.max(X(from), area.left), b = Math.min(X(to), area.left + area.w);
-    if (b > a) for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.fillRect(a, y, b - a, h);
-  };
-  drawn.gaps = [];
-  for (const { moments } of new Set(shown().map(run => run.path))) {
-    let broken = null;
-    const close = time => { band(broken, time); drawn.gaps.push([broken, time]); broken = null; };
-    for (const [time, kind] of moments) {
-      if (kind === "break") broken ??= time;
-      if (kind === "make" && broken !== null) close(time);
-    }
-    if (broken !== null) close(whole.t1);
-  }
-  outages(band);
-  const levels = [[], []];
-  drawn.moments = [];
-  const makes = found.filter(m => m.kind === "make" && m.time >= view.t0 && m.time <= view.t1);
-  if (makes.length > MOST_MARKS) return manyMoments(makes);
-  g.textBaseline = "bottom"; g.textAlign = "center"; g.strokeStyle = css.soft; g.fillStyle = css.ink;
-  for (const kind of ["make", "break", "notice"]) {
-    for (const m of found) {
-      if (m.kind !== kind || m.time < view.t0 || m.time > view.t1) continue;
-      const x = Math.round(X(m.time)) + .5;
-      g.setLineDash({ make: [], break: [6, 3], notice: [2, 3] }[kind]); g.lineWidth = kind === "make" ? 1.4 : 1;
-      g.beginPath(); g.moveTo(x, area.top); g.lineTo(x, area.top + area.h1); g.moveTo(x, area.y2); g.lineTo(x, area.y2 + area.h2);
-      g.stroke();
-      const half = g.measureText(m.label).width / 2 + 4;
-      const middle = Math.min(Math.max(x, half), area.width - half);
-      const level = levels.findIndex(l => l.every(([a, b]) => middle + half < a || middle - half > b));
-      drawn.moments.push(m.label);
-      if (level < 0) continue;
-      levels[level].push([middle - half, middle + half]);
-      g.fillText(m.label, middle, area.top - 3 - 14 * level);
-    }
-  }
-  g.setLineDash([]);
-}
-
 function draw() {
   drawn = {};
   g.fillStyle = css.back; g.fillRect(0, 0, area.width + 1, area.height + 1);
   g.font = '12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
-  path();
+  Path.draw(passed, shown(), whole.t1);
   frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
   timeAxis();
   clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(packets); names(); });
@@ -768,8 +697,9 @@ function legend() {
     pressed(button, button.dataset.below === below);
   }
   $("log").hidden = !KINDS[below].log;
+  $("next").textContent = Path.word(runs);
   const own = below === "queue" ? Lines.queues(passed, shown()).map(q => [colourOf(q.look), q.run ? `packets of ${q.label}` : q.label]) : [];
-  $("marks").innerHTML = Panels.legend(runs, KINDS[below], icon, runs.length > 1 ? "circle" : shape(runs[0]), flows.length > 1 ? flow : "", own);
+  $("marks").innerHTML = Panels.legend(runs, KINDS[below], icon, runs.length > 1 ? "circle" : shape(runs[0]), flows.length > 1 ? flow : "", own, Path.differ(shown()));
 }
 
 function recolour() { readColours(); legend(); later(); }

@@ -190,6 +190,7 @@ function sample(mark, icon, shape) {
     made: ["", 1.6], broken: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
   if (mark === "gap") return swatch("var(--gap)");
+  if (mark === "lacks") return `<svg width="26" height="14" aria-hidden="true"><rect y="5" width="26" height="4" fill="${ink}" fill-opacity=".5"/></svg>`;
   if (mark === "band") return swatch(ink, "", .25);
   if (mark === "near") return line("", 3, "var(--soft)");
   if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
@@ -201,15 +202,17 @@ function sample(mark, icon, shape) {
 
 /**
  * The legend of the marks that the runs have: a row for the upper panel, and one for that below. `of` names the flow whose packets
- * are shown, if there are others; `own` are marks of the panel below by their pictures.
+ * are shown, if there are others; `own` are marks of the panel below by their pictures, and `differ` is whether the times without a
+ * link are those of single lines.
  */
-function legend(runs, kind, icon, shape, of, own) {
+function legend(runs, kind, icon, shape, of, own, differ) {
   const several = shape === "circle" && runs.length > 1;
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
   const above = [["shape", several ? "segment sent (shape and colour: those of the line)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
     ["dash", "ACK"], ["cross", "lost", some(run => run.lost.length || run.ackLost.length)],
-    ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", moment("break")],
-    ["outage", "outage: the recording has a rate of 0", some(run => run.outages.length)], ["noticed", "notice to the sender", moment("notice")],
+    ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
+    ["outage", "outage: the recording has a rate of 0", !differ && some(run => run.outages.length)],
+    ["lacks", "no link, or an outage, of the line of this colour", differ], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];
   const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run))]);
   marks.push(["flag", "order of a policy", some(run => run.orders.length)]);

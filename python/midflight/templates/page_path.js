@@ -1,0 +1,131 @@
+"use strict";
+/** What happens to the paths of runs: times without a link, outages of recordings, and handoffs. `at` is what the page passes. */
+const Path = (() => {
+/** So many handoffs and changes are marked one by one. */
+const MOST_MARKS = 60;
+
+/** From when to when a path has no link. */
+function gaps({ moments }, end) {
+  const found = [];
+  let broken = null;
+  for (const [time, kind] of moments) {
+    if (kind === "break") broken ??= time;
+    if (kind === "make" && broken !== null) { found.push([broken, time]); broken = null; }
+  }
+  return broken === null ? found : [...found, [broken, end]];
+}
+
+let asked = "", answer = false;
+/** Whether runs have links, or outages, at different times, as long as all of them last. */
+function differ(runs) {
+  const key = runs.map(run => run.number).join();
+  if (key === asked) return answer;
+  asked = key;
+  const until = Math.min(...runs.map(run => run.path.end)), paths = new Set(runs.map(run => run.path));
+  const each = [...paths].map(path => JSON.stringify([path.moments.filter(m => m[1] !== "notice"), path.outages]
+    .map(all => all.filter(one => one[0] <= until))));
+  return answer = new Set(each).size > 1;
+}
+
+/** What happens to the path in runs; the same thing once, with the run if it happens in one alone. */
+function moments(runs) {
+  const found = new Map();
+  for (const run of runs) {
+    for (const [time, kind, label] of run.moments) {
+      const key = `${time} ${kind} ${label}`, same = found.get(key);
+      if (!same) found.set(key, { time, kind, label, run }); else if (same.run && same.run.path !== run.path) same.run = null;
+    }
+  }
+  return [...found.values()].sort((a, b) => a.time - b.time);
+}
+
+const panels = ({ area }) => [[area.top, area.h1], [area.y2, area.h2]];
+const seen = ({ view }, spans) => spans.filter(([from, to]) => to > view.t0 && from < view.t1);
+const ends = ({ X, area }, [from, to]) => [Math.max(X(from), area.left), Math.min(X(to), area.left + area.w)];
+
+/** Shades the times without a link or in an outage, and hatches the latter: of all runs. */
+function shade(at, gaps, outages) {
+  const { g, css } = at;
+  g.fillStyle = css.gap; g.strokeStyle = css.soft; g.lineWidth = .5; g.setLineDash([]);
+  for (const [spans, hatched] of [[gaps, false], [outages, true]]) {
+    for (const span of seen(at, spans)) {
+      const [a, b] = ends(at, span);
+      for (const [y, h] of b > a ? panels(at) : []) { g.fillRect(a, y, b - a, h); if (hatched) Shapes.hatch(g, a, y, b - a, h); }
+    }
+  }
+}
+/** Draws them as bars at the upper edge of both panels, in a row and in the colour of the run. */
+function bars(at, run, row, spans) {
+  const { g } = at;
+  g.save(); g.fillStyle = at.colour(run); g.globalAlpha = .5;
+  for (const span of seen(at, spans)) {
+    const [a, b] = ends(at, span);
+    for (const [y] of panels(at)) g.fillRect(a, y + 2 + 6 * row, Math.max(1, b - a), 4);
+    at.drawn.bars.push([run.label, ...span]);
+  }
+  g.restore();
+}
+
+/** Marks a time with many handoffs and changes. */
+function many({ g, X, area, css, drawn }, makes) {
+  const from = X(makes[0].time), to = X(makes[makes.length - 1].time), words = `${makes.length} handoffs or changes: zoom in to see them`;
+  g.fillStyle = css.soft; g.fillRect(from, area.top - 2, to - from, 2);
+  g.fillStyle = css.ink; g.textAlign = "center"; g.textBaseline = "bottom"; g.fillText(words, (from + to) / 2, area.top - 4);
+  drawn.moments.push(words);
+}
+
+/** Draws all of it behind the panels. */
+function draw(at, runs, end) {
+  const { g, X, area, view, css, drawn } = at, isOwn = differ(runs), spans = new Map();
+  Object.assign(drawn, { gaps: [], outages: [], moments: [], bars: [] });
+  [...new Set(runs.map(run => run.path))].forEach((path, row) => {
+    const lacking = gaps(path, end);
+    drawn.gaps.push(...lacking);
+    for (const span of path.outages) spans.set(span.join(), span);
+    if (isOwn) bars(at, runs.find(run => run.path === path), row, [...lacking, ...path.outages]);
+  });
+  drawn.outages = seen(at, [...spans.values()]);
+  if (!isOwn) shade(at, drawn.gaps, drawn.outages);
+  const found = moments(runs).filter(m => m.time >= view.t0 && m.time <= view.t1), makes = found.filter(m => m.kind === "make");
+  if (makes.length > MOST_MARKS) return many(at, makes);
+  const levels = [[], []];
+  g.textBaseline = "bottom"; g.textAlign = "center";
+  for (const kind of ["make", "break", "notice"]) {
+    for (const m of found.filter(one => one.kind === kind)) {
+      const x = Math.round(X(m.time)) + .5;
+      g.strokeStyle = isOwn && m.run ? at.colour(m.run) : css.soft; g.fillStyle = css.ink;
+      g.setLineDash({ make: [], break: [6, 3], notice: [2, 3] }[kind]); g.lineWidth = kind === "make" ? 1.4 : 1;
+      g.beginPath();
+      for (const [y, h] of panels(at)) { g.moveTo(x, y); g.lineTo(x, y + h); }
+      g.stroke();
+      const half = g.measureText(m.label).width / 2 + 4, middle = Math.min(Math.max(x, half), area.width - half);
+      const level = levels.findIndex(l => l.every(([a, b]) => middle + half < a || middle - half > b));
+      drawn.moments.push(m.label);
+      if (level < 0) continue;
+      levels[level].push([middle - half, middle + half]);
+      g.fillText(m.label, middle, area.top - 3 - 14 * level);
+    }
+  }
+  g.setLineDash([]);
+}
+
+let gone = null;
+/**
+ * The next or the previous handoff or outage of runs: after the one that was found last, if that is in the view, or else from the
+ * view's beginning or end.
+ */
+function next({ view }, runs, forward) {
+  const outages = runs.flatMap(run => run.outages.map(([time]) => ({ time, label: differ(runs) ? `outage of ${run.label}` : "outage" })));
+  const all = [...moments(runs).filter(m => m.kind !== "notice"), ...outages].sort((a, b) => a.time - b.time);
+  const isSeen = gone !== null && gone >= view.t0 && gone <= view.t1;
+  const found = forward ? all.find(m => isSeen ? m.time > gone : m.time >= view.t0) || all[0]
+    : all.findLast(m => isSeen ? m.time < gone : m.time <= view.t1) || all[all.length - 1];
+  gone = found ? found.time : null;
+  return found;
+}
+const forget = () => { gone = null; };
+/** What `next` finds, for its button. */
+const word = runs => runs.some(run => run.outages.length) && !runs.some(run => run.moments.some(m => m[1] !== "notice")) ? "outage" : "handoff";
+
+return { differ, moments, draw, next, forget, word };
+})();
