@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -572,8 +573,7 @@ def _scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> Non
     if panel.kind in _MAY_BE_LOG and yscale != "linear":
         least = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
     if least is None and panel.kind in SCALED and yscale == "log" and most > 0:
-        values = np.concatenate([one.value for one in (areas if behind > 0 else lines)])
-        least = float(values[values > 0].min()) / (10 if areas else 1.3)
+        least = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
     if least is not None:
         # Beside large values the usual ones would not be visible.
         plain_log(axes.yaxis)
@@ -622,11 +622,17 @@ def _least_rate(curves: Sequence[Curve]) -> float | None:
         there = (rates > 0) & (lasts > 0)
         lasts, rates = lasts[there], rates[there]
         if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
-            # The share of each of several flows is seen, too.
-            shares = [one.value for one in curves if one.draw == "steps"]
-            known = np.concatenate([rates / 10, *(share[share > 0] / 1.3 for share in shares)])
-            return float(max(known.min(), rates.min() / 100))
+            # The least throughput of each flow is seen, too.
+            steps = [one for one in curves if one.draw == "steps"]
+            return min(float(rates.min()) / 10, _least_above_0(steps) / 1.3)
     return None
+
+
+def _least_above_0(curves: Iterable[Curve]) -> float:
+    """The least value above 0 of curves that are drawn at their values, or infinity."""
+    each = (one.value for one in curves if not (one.in_row or one.draw in _SPANS))
+    least = (float(values[values > 0].min(initial=np.inf)) for values in each)
+    return min(least, default=math.inf)
 
 
 def _least_time(curves: Sequence[Curve]) -> float | None:

@@ -1,0 +1,40 @@
+"""Options of figures: the ends and scales of their axes, intervals, sizes and senders."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from midflight import MidflightError
+from midflight.cli import main
+from midflight.plot import figure_of, plot_axis, plot_delay_cdf, plot_over_time, plot_spread
+from midflight.plot.curves import Curve
+from midflight.plot.panels import _least_rate
+
+
+def least_drawn(axes: Axes) -> float:
+    """The least value above 0 of the lines of a panel."""
+    lines = [one for one in axes.lines if one.get_transform() == axes.transData]
+    values = np.concatenate([np.asarray(one.get_ydata(), dtype=float) for one in lines])
+    return float(values[values > 0].min())
+
+
+@pytest.mark.parametrize("source", ["wifi-to-lte", "lossy-wifi"])
+def test_a_logarithmic_axis_shows_the_least_value(source: str) -> None:
+    kinds = ["throughput", "cwnd"]
+    figure = figure_of(plot_over_time, source, kinds, yscale="log")
+    for axes in figure.axes[-2:]:
+        assert axes.get_yscale() == "log"
+        assert axes.get_ylim()[0] < least_drawn(axes)
+
+
+def test_the_usual_logarithmic_axis_shows_the_least_throughput() -> None:
+    """Also if it is less than a hundredth of the least rate of the link."""
+    columns: Any = [Curve("link", "area", np.arange(4.0), np.array([900.0, 50, 50, 50]))]
+    columns += [Curve("sack", "steps", np.arange(4.0), np.array([40.0, 20, 0.0, 0.01]))]
+    assert _least_rate(columns) == pytest.approx(0.01 / 1.3)
