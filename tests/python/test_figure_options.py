@@ -38,3 +38,23 @@ def test_the_usual_logarithmic_axis_shows_the_least_throughput() -> None:
     columns: Any = [Curve("link", "area", np.arange(4.0), np.array([900.0, 50, 50, 50]))]
     columns += [Curve("sack", "steps", np.arange(4.0), np.array([40.0, 20, 0.0, 0.01]))]
     assert _least_rate(columns) == pytest.approx(0.01 / 1.3)
+
+
+def test_a_line_looks_as_in_the_legend() -> None:
+    figure = figure_of(
+        plot_over_time, "wifi-to-lte", ["throughput", "queue"], schemes=["sack", "enhanced"]
+    )
+    for axes in figure.axes[1:]:
+        drawn = {
+            one.get_label(): one for one in axes.lines if one.get_label() in ("sack", "enhanced")
+        }
+        assert len(drawn) == 2
+        for handle, text in zip(
+            figure.legends[0].legend_handles, figure.legends[0].get_texts(), strict=True
+        ):
+            if text.get_text() in drawn:
+                line: Any = drawn.pop(text.get_text())
+                assert handle is not None
+                # Lengths of dashes in widths of the line.
+                assert line._unscaled_dash_pattern == handle._unscaled_dash_pattern  # type: ignore[attr-defined]
+        assert not drawn

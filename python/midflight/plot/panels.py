@@ -447,8 +447,7 @@ def _draw(
         time,
         value,
         color=look.colour,
-        # Over the sawtooth of a queue dashes cannot be seen.
-        linestyle="-" if one.draw == "queue" else look.line,
+        linestyle=look.line,
         linewidth=0.8 if one.draw == "queue" else 1.1,
         drawstyle="default" if one.draw == "line" else "steps-post",
         label=one.label,
