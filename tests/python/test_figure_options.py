@@ -40,6 +40,24 @@ def test_the_usual_logarithmic_axis_shows_the_least_throughput() -> None:
     assert _least_rate(columns) == pytest.approx(0.01 / 1.3)
 
 
+@pytest.mark.parametrize("more", [["--kind", "throughput"], [], ["--flow", "download"]])
+def test_an_axis_of_schemes_excludes_other_schemes(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.svg"
+    words = ["plot", "wifi-to-lte", "--scheme", "vho", "--out", str(out), *more]
+    assert main([*words, "--axis", "flows.download.scheme=sack,freeze"]) == 2
+    said = capsys.readouterr().err
+    assert "--axis flows.download.scheme and --scheme vho give schemes for the same flow" in said
+    assert not out.exists()
+
+
+def test_schemes_of_another_flow_may_be_an_axis(tmp_path: Path) -> None:
+    words = ["plot", "household", "--kind", "throughput", "--until", "1s", "--scheme", "vho"]
+    words += ["--flow", "film", "--axis", "flows.page.scheme=sack,freeze"]
+    assert main([*words, "--out", str(tmp_path / "x.svg")]) == 0
+
+
 def test_a_line_looks_as_in_the_legend() -> None:
     figure = figure_of(
         plot_over_time, "wifi-to-lte", ["throughput", "queue"], schemes=["sack", "enhanced"]

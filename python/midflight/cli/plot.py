@@ -17,6 +17,7 @@ from midflight.cli.input import own_policies, read_whole
 from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.plot_options import (
+    check_schemes,
     check_yscale,
     kinds_of,
     note_labels,
@@ -391,6 +392,8 @@ def plot(
         shown_run = runs_of_axes(axes, all_sets, *asked)
     if study is None and not is_question:
         plans = [*shown_run.values()] if axes else [shown_run]
+        if schemes:
+            check_schemes(axes, schemes, flows, getattr(titled, "canonical", ""))
         used = (with_schemes(json.loads(one.canonical), first_flow, schemes or ()) for one in plans)
         # A setting that one of the runs uses has an effect.
         each = [[*idle_notes(scenario)] for scenario in used]

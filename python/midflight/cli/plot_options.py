@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from midflight.cli.input import read
 from midflight.cli.output import UserError, note
 
 __all__ = [
+    "check_schemes",
     "check_yscale",
     "kinds_of",
     "note_labels",
@@ -50,6 +52,29 @@ def kinds_of(found: Sequence[str]) -> list[str]:
             f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
         )
     return found
+
+
+def check_schemes(
+    axes: Sequence[str], schemes: Sequence[str], flows: Sequence[str], scenario: str
+) -> None:
+    """Refuse `--scheme` for flows whose schemes are an axis, whose names the lines would have.
+
+    `flows` are the names of the flows that get the schemes, by default the first one, `scenario` is
+    the scenario in JSON; a study or a question has none, and one scheme.
+    """
+    from midflight.plot.history import flow_key
+
+    defined = json.loads(scenario)["flows"] if scenario else {}
+    keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
+    keys = keys or list(defined)[:1]
+    replaced = {"scheme", "flows.*.scheme", *(f"flows.{key}.scheme" for key in keys)}
+    for word in axes:
+        path = word.partition("=")[0].strip()
+        if path in replaced:
+            raise UserError(
+                f"--axis {path} and --scheme {schemes[0]} give schemes for the same flow; give one "
+                "of them"
+            )
 
 
 def check_yscale(yscale: str, kinds: Sequence[str]) -> None:
