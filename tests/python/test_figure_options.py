@@ -76,3 +76,33 @@ def test_a_line_looks_as_in_the_legend() -> None:
                 # Lengths of dashes in widths of the line.
                 assert line._unscaled_dash_pattern == handle._unscaled_dash_pattern  # type: ignore[attr-defined]
         assert not drawn
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["throughput=0:9", "0:5"], "--ylim 0:5: the ends of this axis are given twice"),
+        (["0:5", "throughput=0:9"], "the ends of this axis are given twice"),
+        (["=0:5"], '--ylim "=0:5" is not LOW:HIGH'),
+        (["delay-cdf=0:1"], "the figure has no panel delay-cdf"),
+    ],
+)
+def test_ends_that_are_refused(
+    given: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", "wifi-to-lte", "--kind", "throughput", "--out", str(tmp_path / "x.png")]
+    assert main([*words, *(word for one in given for word in ("--ylim", one))]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_ends_of_a_figure_with_one_panel_may_have_its_kind() -> None:
+    ends = (0.0, 0.5)
+    figure = figure_of(plot_delay_cdf, "wifi-to-lte", ylim={"delay-cdf": ends})
+    assert figure.axes[0].get_ylim() == ends
+    columns = {"a.x": ["1", "2"] * 2, "sent": [1.0, 2.0, 3.0, 4.0]}
+    figure = figure_of(plot_axis, columns, x="a.x", y="sent", ylim={"median": ends})
+    assert figure.axes[0].get_ylim() == ends
+    figure = figure_of(plot_spread, columns, "cdf", value="sent", ylim={"cdf": ends})
+    assert figure.axes[0].get_ylim() == ends
+    with pytest.raises(MidflightError, match="has no panel box; expected cdf=LOW:HIGH"):
+        figure_of(plot_spread, columns, "cdf", value="sent", ylim={"box": ends})

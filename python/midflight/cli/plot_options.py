@@ -157,10 +157,12 @@ def read_limits(words: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Read the ends of axes by the kinds of their panels, "" without a kind."""
     found: dict[str, tuple[float, float]] = {}
     for word in words:
-        kind, _, text = word.rpartition("=")
+        kind, equals, text = word.rpartition("=")
         low, _, high = text.partition(":")
         try:
             ends = float(low), float(high)
+            if equals and not kind:
+                raise ValueError
         except ValueError:
             raise UserError(
                 f'--ylim "{word}" is not LOW:HIGH or KIND=LOW:HIGH; write for example 0:50 or '

@@ -502,6 +502,7 @@ def axis_figure(
             title=title,
             xlabel=xlabel,
             ylabel=ylabel,
+            kind="median",
             detail="medians and quartiles" if spread else "",
         )
     return figure

@@ -96,4 +96,5 @@ def delay_spread(
         counted="segments",
         measure=measure,
         is_wide=wide,
+        name=DELAY_CDF,
     )

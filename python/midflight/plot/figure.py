@@ -167,11 +167,14 @@ def label_axes(
     ylabel: str | None = None,
     remark: str = "",
     detail: str = "",
+    kind: str = "",
 ) -> None:
     """Write what the axes are, wrapped to the figure, and name the lines above them.
 
     `title`, `xlabel` and `ylabel` are the user's texts, which may have mathematics between dollar
     signs; the labels replace the titles of the axes. `remark` stands below the title. `detail` says
+    `kind` is that of the figure.
+
     what the marks are, such as "medians and quartiles", in small letters.
     """
     width, height = figure.get_size_inches()
@@ -196,7 +199,7 @@ def label_axes(
         axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **how)
         pad = 6 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
-    limit_values([("", axes)])
+    limit_values([(kind, axes)])
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         entries = dict(zip(labels, handles, strict=True))

@@ -140,6 +140,8 @@ class Spread:
     remark: str = ""
     #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
     is_wide: bool = False
+    #: The kind of the figure, if it has another name than its distribution.
+    name: str = ""
 
 
 def plot_spread(
@@ -504,6 +506,7 @@ def spread_figure(
             title=title,
             xlabel=xlabel,
             ylabel=ylabel,
+            kind=data.name or data.kind,
             remark=data.remark,
             detail=data.detail,
         )

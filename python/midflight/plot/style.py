@@ -265,11 +265,12 @@ def limit_text(kind: str, ends: tuple[float, float]) -> str:
 def limit_values(panels: Sequence[tuple[str, Axes]]) -> None:
     """Give the axes of values of panels, which are of these kinds, the chosen ends.
 
-    Raises `MidflightError` for ends without a kind if there are several panels, and for a kind that
-    the figure does not have.
+    Raises `MidflightError` for ends without a kind if there are several panels, for a kind that the
+    figure does not have, and for two ends of one axis.
     """
     kinds = list(dict.fromkeys(kind for kind, _ in panels if kind))
     for kind, ends in _CHOSEN.get().ylim:
+    limited: set[Axes] = set()
         text = limit_text(kind, ends)
         if kind and kind not in kinds:
             accepted = ", ".join(f"{one}=LOW:HIGH" for one in kinds) or "LOW:HIGH"
@@ -288,7 +289,16 @@ def limit_values(panels: Sequence[tuple[str, Axes]]) -> None:
                 value=text,
                 accepted=accepted,
             )
-        for axes in (axes for one, axes in panels if kind in ("", one)):
+        meant = [axes for one, axes in panels if kind in ("", one)]
+        if not limited.isdisjoint(meant):
+            raise refusal(
+                f"--ylim {text}: the ends of this axis are given twice",
+                name="--ylim",
+                value=text,
+                accepted="one LOW:HIGH for each panel",
+            )
+        limited.update(meant)
+        for axes in meant:
             if axes.get_yscale() == "log" and ends[0] <= 0:
                 raise refusal(
                     f"--ylim {text}: the axis is logarithmic, and begins above 0",
