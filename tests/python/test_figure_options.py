@@ -106,3 +106,15 @@ def test_ends_of_a_figure_with_one_panel_may_have_its_kind() -> None:
     assert figure.axes[0].get_ylim() == ends
     with pytest.raises(MidflightError, match="has no panel box; expected cdf=LOW:HIGH"):
         figure_of(plot_spread, columns, "cdf", value="sent", ylim={"box": ends})
+
+
+@pytest.mark.parametrize("interval", [0, -1, 1e-7, float("inf"), float("nan")])
+def test_intervals_that_cannot_be(interval: float) -> None:
+    """The least one that is accepted depends on the time shown."""
+    how: Any = {"until_s": 2.0}
+    said = f"--interval {interval:g} s is not accepted; to show 0 s to 2 s give 0.02 ms or more"
+    with pytest.raises(MidflightError, match=re.escape(said)):
+        figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=interval, **how)
+    with pytest.raises(MidflightError, match=re.escape("0.02 ms or more")):
+        figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=1.9e-5, **how)
+    figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=2e-5, **how)

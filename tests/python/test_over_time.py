@@ -342,7 +342,7 @@ def _without_rows(table: Any) -> Any:
         (["--kind", "delay-cdf", "--from", "29.9999s"], "nothing to draw of delay-cdf"),
         (["--kind", "queue", "--segments", "1:9"], "--segments is for the kinds"),
         (["--interval", "1s"], "--interval is for panels over time"),
-        (["--kind", "queue", "--interval", "0s"], "--interval is 0 s"),
+        (["--kind", "queue", "--interval", "0s"], "--interval 0 s is not accepted"),
         (["--flow", "film", "--flow", "page"], "of one flow, not of 2 (film, page)"),
         (["--kind", "rtt", "--flow", "films"], 'no flow "films" (did you mean "film"?)'),
         (["--style", "glossy"], '--style: "glossy" is none of plain, paper'),

@@ -487,8 +487,6 @@ def write_panels(
     from midflight.plot.watched import watch
 
     suffix = check_format(Path(out))
-    if interval_s is not None and interval_s <= 0:
-        raise UserError("--interval is 0 s; give a time above that, such as 100ms")
     check_marks(marks)
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
     with watching() as progress:

@@ -8,6 +8,7 @@ them. No quantity is required: a flow with a stack that reports no window has no
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -90,6 +91,8 @@ _MANY_CHANGES = 20
 _MOST_PER_IN = 150
 #: However long a round trip is, a figure has so many intervals.
 _LEAST_INTERVALS = 20
+#: However short requested intervals are, a figure has no more, many for each of its pixels.
+_MOST_INTERVALS = 100_000
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 #: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
@@ -263,6 +266,7 @@ def panels_of(
     (`midflight.plot.marks`), by default all. Raises `MidflightError` if no panel has curves, unless
     they `may_lack` them.
     """
+    check_interval(interval_s, window)
     lines = max(1, sum(len(one.flows) for one in runs))
     interval = interval_s or _usual_interval(longest(runs), window, _MOST_PER_IN * width_in / lines)
     marked = check_marks(marks)
@@ -289,6 +293,23 @@ def panels_of(
             accepted=", ".join(one for one in OVER_TIME if one not in names),
         )
     return found
+
+
+def check_interval(interval_s: float | None, window: tuple[float, float]) -> None:
+    """Raise `MidflightError` for an interval of means that is no time above 0, or with which a
+    window of time would have more than `_MOST_INTERVALS`; None is the usual one.
+    """
+    if interval_s is None:
+        return
+    least = nice((window[1] - window[0]) / _MOST_INTERVALS)
+    if not least <= interval_s < math.inf:
+        raise refusal(
+            f"--interval {interval_s:g} s is not accepted; to show {window[0]:g} s to "
+            f"{window[1]:g} s give {1000 * least:g} ms or more",
+            name="--interval",
+            value=f"{interval_s:g} s",
+            accepted=f"{1000 * least:g} ms or more",
+        )
 
 
 def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -> float:
