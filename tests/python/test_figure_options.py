@@ -118,3 +118,20 @@ def test_intervals_that_cannot_be(interval: float) -> None:
     with pytest.raises(MidflightError, match=re.escape("0.02 ms or more")):
         figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=1.9e-5, **how)
     figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=2e-5, **how)
+
+
+@pytest.mark.parametrize("size", ["3.5x1.5", "1.5x4"])
+def test_the_size_that_is_advised_is_accepted(
+    size: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schemes = [word for one in ("sack", "enhanced", "vho") for word in ("--scheme", one)]
+    kinds = "throughput,queue,cwnd,sequence"
+    words = ["plot", "wifi-to-lte", "--kind", kinds, *schemes, "--out", str(tmp_path / "x.png")]
+    assert main([*words, "--size", size]) == 2
+    said = capsys.readouterr().err
+    found = re.search(r"give --size (\S+) or more", said)
+    if found is None:
+        assert "give a larger width or fewer panels" in said
+        assert main([*words, "--size", f"{size.partition('x')[0]}x40"]) == 2
+    else:
+        assert main([*words, "--size", found[1]]) == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from midflight.plot.style import (
+    MOST_IN,
     Limits,
     arrange,
     check_format,
@@ -29,6 +30,7 @@ from midflight.refusal import refusal
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 __all__ = [
     "SCALES",
@@ -165,16 +167,16 @@ def label_axes(
     title: str | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
+    kind: str = "",
     remark: str = "",
     detail: str = "",
-    kind: str = "",
 ) -> None:
     """Write what the axes are, wrapped to the figure, and name the lines above them.
 
-    `title`, `xlabel` and `ylabel` are the user's texts, which may have mathematics between dollar
-    signs; the labels replace the titles of the axes. `remark` stands below the title. `detail` says
     `kind` is that of the figure.
 
+    `title`, `xlabel` and `ylabel` are the user's texts, which may have mathematics between dollar
+    signs; the labels replace the titles of the axes. `remark` stands below the title. `detail` says
     what the marks are, such as "medians and quartiles", in small letters.
     """
     width, height = figure.get_size_inches()
@@ -220,8 +222,8 @@ def _has_room(figure: Figure, panels: Sequence[tuple[str, Axes]]) -> bool:
     return min(heights, default=1.0) >= _LEAST_PANEL_IN
 
 
-#: Panels that are lower cannot be read, in inches; nor is a figure higher.
-_LEAST_PANEL_IN, _MOST_IN = 0.35, 40.0
+#: Panels that are lower cannot be read, in inches.
+_LEAST_PANEL_IN = 0.35
 
 
 def finish_panels(
@@ -246,15 +248,43 @@ def finish_panels(
         )
     named = f"Lines: {names[:1].lower()}{names[1:]}" if names else ""
     legend(figure, entries, loc="outside lower center", title=named, most=6)
+    places = [axes.get_position() for axes in figure.axes]
     if not _has_room(figure, panels):
-        needed = height
-        while needed < _MOST_IN and not _has_room(figure, panels):
-            needed += 0.1
-            figure.set_size_inches(width, needed)
+        needed = _needed_height(figure, panels, places)
+        if needed is None:
+            advice = "give a larger width or fewer panels, or --legend none"
+        else:
+            advice = f"give --size {width:g}x{needed:g} or more, or --legend none"
         raise refusal(
             f"a figure of {width:g} x {height:g} in has no room for its panels and its legend; "
-            f"give --size {width:g}x{math.ceil(needed * 10) / 10:g} or more, or --legend none",
+            f"{advice}",
             name="--size",
             value=f"{width:g}x{height:g}",
             accepted="a larger size",
         )
+
+
+def _needed_height(
+    figure: Figure, panels: Sequence[tuple[str, Axes]], places: Sequence[Bbox]
+) -> float | None:
+    """Return the least height, in tenths of an inch, with which a figure that is too low has room
+    for its panels; None if no accepted height is enough. `places` are those of its axes before they
+    were arranged.
+    """
+    width, height = figure.get_size_inches()
+
+    def is_enough(tenths: int) -> bool:
+        figure.set_size_inches(width, tenths / 10)
+        for axes, place in zip(figure.axes, places, strict=True):
+            axes.set_position(place)
+            # A position that is set takes axes out of the layout.
+            axes.set_in_layout(True)
+        return _has_room(figure, panels)
+
+    low, high = math.floor(10 * height), math.floor(10 * MOST_IN)
+    if not is_enough(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high / 10

@@ -30,6 +30,7 @@ __all__ = [
     "LIGHT",
     "LOOKS",
     "MIDDLE",
+    "MOST_IN",
     "PAGE_IN",
     "SERIES",
     "STYLES",
@@ -69,7 +70,8 @@ Size: TypeAlias = str | float | tuple[float, float]
 Limits: TypeAlias = tuple[float, float] | Mapping[str, tuple[float, float]]
 
 _WIDTHS = {"single": COLUMN_IN, "double": PAGE_IN}
-_LEAST_IN, _MOST_IN = 1.5, 40.0
+#: The sides of a figure, in inches.
+_LEAST_IN, MOST_IN = 1.5, 40.0
 
 _STYLE: Any = {
     "font.size": 7.5,
@@ -268,9 +270,9 @@ def limit_values(panels: Sequence[tuple[str, Axes]]) -> None:
     Raises `MidflightError` for ends without a kind if there are several panels, for a kind that the
     figure does not have, and for two ends of one axis.
     """
+    limited: set[Axes] = set()
     kinds = list(dict.fromkeys(kind for kind, _ in panels if kind))
     for kind, ends in _CHOSEN.get().ylim:
-    limited: set[Axes] = set()
         text = limit_text(kind, ends)
         if kind and kind not in kinds:
             accepted = ", ".join(f"{one}=LOW:HIGH" for one in kinds) or "LOW:HIGH"
@@ -560,9 +562,9 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
         sides = [float(one) for one in words]
     except (TypeError, ValueError):
         sides = []
-    if len(sides) not in (1, 2) or not all(_LEAST_IN <= one <= _MOST_IN for one in sides):
+    if len(sides) not in (1, 2) or not all(_LEAST_IN <= one <= MOST_IN for one in sides):
         accepted = (
-            f"single or double (column), or inches from {_LEAST_IN:g} to {_MOST_IN:g}, width or "
+            f"single or double (column), or inches from {_LEAST_IN:g} to {MOST_IN:g}, width or "
             "widthxheight, such as 5x3"
         )
         raise refusal(
