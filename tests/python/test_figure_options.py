@@ -135,3 +135,13 @@ def test_the_size_that_is_advised_is_accepted(
         assert main([*words, "--size", f"{size.partition('x')[0]}x40"]) == 2
     else:
         assert main([*words, "--size", found[1]]) == 0
+
+
+def test_help_names_what_options_are_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", "--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    for said in (
+        "throughput, rates, queue, delay, rtt, cwnd and pipe over time: linear or log",
+        "interval of mean throughputs and queues, and of medians of delays and RTTs",
+    ):
+        assert said in words

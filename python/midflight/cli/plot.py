@@ -128,15 +128,17 @@ def plot(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Averaging interval of a throughput over time, such as 100ms.",
+            help="For panels over time: the interval of mean throughputs and queues, and of "
+            "medians of delays and RTTs, such as 100ms.",
         ),
     ] = None,
     yscale: Annotated[
         str | None,
         typer.Option(
             metavar="SCALE",
-            help="For throughput, delay and rtt over time, and for results: linear or log.  "
-            "[default: log where a linear axis would hide a part]",
+            help="For results, and for throughput, rates, queue, delay, rtt, cwnd and pipe over "
+            "time: linear or log.  [default: linear; for results, throughput, delay and rtt log "
+            "where a linear axis would hide a part]",
         ),
     ] = None,
     xscale: Annotated[
@@ -390,10 +392,10 @@ def plot(
     if axes:
         asked = (source, policies, (study, figure, job))
         shown_run = runs_of_axes(axes, all_sets, *asked)
-    if study is None and not is_question:
-        plans = [*shown_run.values()] if axes else [shown_run]
         if schemes:
             check_schemes(axes, schemes, flows, getattr(titled, "canonical", ""))
+    if study is None and not is_question:
+        plans = [*shown_run.values()] if axes else [shown_run]
         used = (with_schemes(json.loads(one.canonical), first_flow, schemes or ()) for one in plans)
         # A setting that one of the runs uses has an effect.
         each = [[*idle_notes(scenario)] for scenario in used]
