@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,22 @@ def test_intervals_are_cut(cuts: Sequence[float], edges: Sequence[float]) -> Non
     assert cut_words(1.0, [found]) == "1 s" + (", cut at handoffs and outages" if is_cut else "")
 
 
+def test_intervals_with_any_cuts_and_end_are_neither_short_nor_long() -> None:
+    at = np.arange(0.05, 4.0, 0.16)
+    for end in np.arange(2.0, 4.0, 0.13):
+        for cuts in itertools.combinations([one for one in at if one < end], 3):
+            found = bin_edges((0.0, 9.0), 1.0, float(end), cuts)
+            assert (found[0], found[-1]) == (0.0, end)
+            lasts = np.diff(found)
+            assert lasts.min() >= 0.25 * (1 - 1e-9), (end, cuts)
+            assert lasts.max() <= 1.5 * (1 + 1e-9), (end, cuts)
+            # A cut is an edge, or near another cut, the beginning or the end.
+            for one in cuts:
+                others = [0.0, end, *(other for other in cuts if other != one)]
+                near = min(abs(one - other) for other in others)
+                assert one in found or near < 0.25, (end, cuts)
+
+
 def test_a_window_begins_with_the_path_that_it_shows() -> None:
     # The cut before the window, not the edge of the grid before that.
     assert bin_edges((2.3, 4.0), 1.0, 9.0, [2.25])[0] == 2.25
@@ -87,7 +104,7 @@ def test_no_mean_of_a_throughput_is_of_two_paths(gap: str) -> None:
     if gap == "400 ms":
         # In the gap only what was on its way.
         assert line.value[(line.time_s > 1.05) & (line.time_s < 1.42)].max() == 0
-    table = [row for row in panel_rows([panel]) if row[3]]
+    table = [row for row in panel_rows([panel]) if row[2] == line.label]
     assert [row[6] for row in table] == line.time_s.tolist()
 
 
@@ -111,7 +128,7 @@ def test_intervals_divide_the_steps_of_a_recording() -> None:
     assert figure.axes[1].get_title("right") == "means of 1 s"
     runs = watch("drive-test")
     _, (panel,) = shown_panels(runs, ["throughput"])
-    rate, line = panel.curves
+    rate, line, *_ = panel.curves
     change = rate.time_s[1:][np.diff(rate.value) != 0]
     nearest = [np.abs(line.time_s - one).min() for one in change]
     # A rate is known at equal instants only.

@@ -14,24 +14,26 @@ __all__ = ["bin_edges", "cut_words", "places_in", "stepped"]
 Places = NDArray[np.int64]
 
 #: No interval at a cut is shorter than this share of the others, so that single packets do not make
-#: large means. It is between a quarter and one and a quarter of the others.
-_LEAST_SHARE = 0.25
+#: large means, and none is longer than the other one.
+_LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
 
 
 def bin_edges(
     window: tuple[float, float], interval: float, end_s: float, cuts: Sequence[float] = ()
 ) -> Values:
     """Return the edges of the intervals of a window, in seconds: multiples of `interval`, and the
-    `cuts`, ascending instants that no interval contains.
+    `cuts`, ascending instants.
 
-    An edge of the grid that is nearer than a quarter of an interval to a cut is left out. Of cuts
-    that are nearer than that to each other the first and the last one count, or the first one alone
-    if these are so near, too. The last interval ends with the flow, at `end_s`: where less than
-    half an interval is left, it is longer.
+    An edge of the grid that is nearer than a quarter of an interval to a cut is left out, unless an
+    interval would be longer than one and a half. Of cuts that are nearer than that to each other
+    the first and the last one count, or the first one alone if these are so near, too; cuts that
+    are nearer than that to the beginning or the end do not. The last interval ends with the flow,
+    at `end_s`: where less than half an interval is left, it is longer.
     """
     first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
     whole = int(end / interval + 1e-9)
     grid: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
+    every = grid
     if end - whole * interval < 0.5 * interval and len(grid) > 1:
         grid = grid[:-1]
     if not len(grid) or end <= grid[0]:
@@ -46,7 +48,10 @@ def bin_edges(
         near += [group[0], group[-1]]
     far = np.abs(grid[:, None] - np.array(near)).min(axis=1) >= least * (1 - 1e-9)
     edges: Values = np.unique([*kept, *grid[far & (grid > begin)], end])
-    return edges
+    long = np.flatnonzero(np.diff(edges) > _MOST_SHARE * interval * (1 + 1e-9))
+    middles = (edges[long] + edges[long + 1]) / 2
+    again: Values = np.array([every[np.abs(every - one).argmin()] for one in middles])
+    return np.union1d(edges, again)
 
 
 def _groups(cuts: Sequence[float], least: float) -> Iterator[list[float]]:
