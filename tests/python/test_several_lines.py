@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -453,13 +454,17 @@ def test_losses_on_the_radio_are_beside_those_of_the_queue() -> None:
 
 
 def test_what_differs_between_the_runs_of_an_axis_is_written() -> None:
-    def heads(**sources: dict[str, Any]) -> list[str]:
+    def heads(
+        kinds: Sequence[str] = ("throughput", "sequence"), **sources: dict[str, Any]
+    ) -> list[str]:
         named = {name: Scenario.read("wifi-to-5g", sets=sets) for name, sets in sources.items()}
-        figure = figure_of(plot_over_time, named, ["throughput", "sequence"])
+        figure = figure_of(plot_over_time, named, kinds)
         return [axes.get_title("right") for axes in figure.axes[1:]]
 
     rate, _ = heads(one={}, two={"links.5g.rate": "40 Mbit/s"})
-    assert rate.startswith("rate of the link: ")
+    assert rate.startswith("rate of the link of the run two\n")
+    (head,) = heads(["cwnd"], one={}, two={"links.5g.rate": "40 Mbit/s"})
+    assert "rate of the link" not in head
     rate, sequence = heads(tcp={}, quic={"flows.download.stack": "quinn"})
     assert "rate of the link" not in rate
     assert re.fullmatch(r"tcp: segments of 1448 bytes; quic: segments of \d+ bytes", sequence)

@@ -217,8 +217,11 @@ def over_time_figure(
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
     if len({run.path for run in runs}) > 1 or len(each) > 1:
-        what = "rate of the link" if len(each) == len(shown) else "links and their rate"
-        lacks.append(f"{what}: {longest(runs).labels[0]}")
+        areas = [one for panel in panels for one in panel.curves if one.draw == "area"]
+        what = ["links"] * (len(each) > len(shown) and has_band)
+        what += ["rate of the link"] * any(not one.flow for one in areas)
+        if what:
+            lacks.append(f"{' and '.join(what)} of the run {longest(runs).labels[0]}")
     panels = [panel for panel in panels if panel.curves]
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
