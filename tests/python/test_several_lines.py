@@ -218,11 +218,11 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
     words += ["--axis", "handoffs.0.gap=0.5s,2s", "--out", str(tmp_path / "gaps.svg")]
     assert main(words) == 0
     rows = rows_of(table)
-    assert {one["line"] for one in rows if one["kind"] == "cwnd"} == {"0.5s", "2s", "timeout"}
+    assert {one["line"] for one in rows if one["kind"] == "cwnd"} == {"0.5 s", "2 s", "timeout"}
     timeouts = Counter(one["scheme"] for one in rows if one["line"] == "timeout")
-    assert timeouts["0.5s"] < timeouts["2s"]
+    assert timeouts["0.5 s"] < timeouts["2 s"]
     drawn = (tmp_path / "gaps.svg").read_text()
-    assert ">rate of the link: 2s</text>" in drawn
+    assert ">rate of the link of the run 2 s</text>" in drawn
     assert ">Lines: gap of the handoff</text>" in drawn
     capsys.readouterr()
     for more, said in (
@@ -284,7 +284,7 @@ def test_each_run_shows_its_own_gap() -> None:
 def test_titles_and_legends_say_what_an_axis_is(tmp_path: Path) -> None:
     words = ["plot", "wifi-to-lte", "--axis", "handoffs.0.gap=0.5s,2s"]
     for kind, said in (
-        ("both", ("Gap of the handoff: 0.5s", "Gap of the handoff: 2s")),
+        ("both", ("Gap of the handoff: 0.5 s", "Gap of the handoff: 2 s")),
         ("delay-cdf", ("Gap of the handoff",)),
     ):
         out = tmp_path / f"{kind}.svg"

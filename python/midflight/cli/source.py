@@ -178,6 +178,7 @@ def runs_of_axes(
 ) -> Mapping[str, Any]:
     """Return what is drawn for each combination of the values of axes, by these values."""
     from midflight.cli.sweep import read_axes
+    from midflight.plot.axis import spaced
     from midflight.plot.history import RunsOfAxes
     from midflight.plot.names import column_name
     from midflight.plot.style import SERIES
@@ -200,7 +201,7 @@ def runs_of_axes(
     for chosen in combinations:
         pairs = dict(zip(values, chosen, strict=True))
         own = [*sets, *(f"{key}={value}" for key, value in pairs.items())]
-        found[", ".join(pairs.values())] = read_asked(source, own, policies, **how)
+        found[", ".join(map(spaced, pairs.values()))] = read_asked(source, own, policies, **how)
     return RunsOfAxes(found, ", ".join(map(column_name, values)))
 
 

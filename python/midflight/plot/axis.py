@@ -70,6 +70,7 @@ __all__ = [
     "plot_axis",
     "pooled_axes",
     "shown_number",
+    "spaced",
     "text_of",
     "unit_of",
 ]
@@ -389,6 +390,14 @@ def one_line_name(
 def text_of(value: Any) -> str:
     # Twelve digits: nanoseconds of a column with missing values are floats.
     return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def spaced(text: str) -> str:
+    """Return a quantity, such as `20ms`, with a space before its unit; other texts as they are."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None or not any(match[2] in units for units in _UNITS):
+        return text
+    return f"{match[1]} {match[2]}".strip()
 
 
 def _some(values: Iterable[str], most: int = 12) -> str:
