@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from browser import Browser
 from midflight import Change, Flow, Handoff, Link, MidflightError, Scenario
 from midflight.cli import main
-from midflight.plot import page_data, plot_page
+from midflight.plot import page, page_data, plot_page
+from midflight.plot.history import History, Order
 from midflight.plot.style import SERIES
 from midflight.plot.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, series, unpacked
@@ -303,6 +305,30 @@ def test_the_button_goes_to_outages_in_order_of_time(browser: Browser, tmp_path:
         f"at {next(one for one in instants if one >= 10e9) / 1e9:.6f} s"
     )
     assert browser.complaints == []
+
+
+def test_orders_and_notes_of_a_long_run_are_thinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy with an order at each ACK has more of them than a page has room for."""
+
+    def ordered(self: History) -> list[Order]:
+        return [Order(int(at), "mine", "resume", "x" * 80) for at in self.times("ack")]
+
+    monkeypatch.setattr(History, "orders", property(ordered))
+    monkeypatch.setattr(page, "MOST_CHARACTERS", 400_000)
+    monkeypatch.setattr(page_data, "_LEAST_STEPS", 200)
+    text = plot_page("bufferbloat", tmp_path / "a.html").read_text()
+    data = data_of(text)
+    assert len(json.dumps(data, separators=(",", ":"))) <= 400_000
+    (run,) = data["runs"]
+    (one,) = watch("bufferbloat")
+    flow = one.flows[0]
+    assert 0 < len(run["orders"]) < len(flow.orders) / 2
+    assert len(flow.orders) * 80 > 400_000
+    for event in ("rto", "fast_retransmit"):
+        found = [note[0] for note in run["notes"] if note[1] == event]
+        assert found == flow.times(event).tolist()
 
 
 def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:

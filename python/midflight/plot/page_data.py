@@ -127,9 +127,12 @@ class Line:
             "look": self.run.looks[self.place],
             "end": flow.end_ns,
             **_arrived(flow, self._unit_ns, payload, _cuts(self.run)),
-            "notes": _notes(flow),
-            "orders": [list(order) for order in flow.orders],
         }
+
+    @cached_property
+    def _told(self) -> tuple[list[list[Any]], list[list[Any]]]:
+        """What else the sender found and did, and the orders of policies."""
+        return _notes(self.flow), [list(order) for order in self.flow.orders]
 
     def data(self, thinning: Thinning) -> dict[str, Any]:
         """The packets of the flow, its windows and timers, and its application."""
@@ -145,6 +148,10 @@ class Line:
             "every": thinning.every,
             "near": spans.tolist() if thinning.every > 1 else [],
             **_packets_data(self.packets, spans, thinning),
+            **{
+                name: _thinned_rows(rows, spans, thinning.every)
+                for name, rows in zip(("notes", "orders"), self._told, strict=True)
+            },
             **steps,
             **_application(self.run, self.flow, thinning.every),
         }
@@ -232,7 +239,7 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
     """
     found = []
     for curve in curves:
-        if curve.draw not in ("queue", "line", "steps"):
+        if curve.draw not in ("queue", "steps"):
             continue
         path = next(
             place for place, run in enumerate(runs) if len(runs) == 1 or run.scheme == curve.scheme
@@ -414,6 +421,19 @@ def _thinned(steps: Steps, thinning: Thinning, spans: Ints) -> Steps:
     kept[extremes(column, steps.value)] = True
     kept |= _within(steps.time_ns, spans)
     return Steps(steps.time_ns[kept], steps.value[kept])
+
+
+def _thinned_rows(rows: list[list[Any]], spans: Ints, every: int) -> list[list[Any]]:
+    """Notes or orders, thinned as usual packets are; timeouts and fast retransmits are all kept."""
+    if every == 1 or not rows:
+        return rows
+    near = _within(np.array([row[0] for row in rows], np.int64), spans)
+    special = ("rto", "fast_retransmit")
+    return [
+        row
+        for place, row in enumerate(rows)
+        if near[place] or row[1] in special or (place + 1) % every == 0
+    ]
 
 
 def _packets_data(packets: _Packets, spans: Ints, thinning: Thinning) -> dict[str, Any]:
