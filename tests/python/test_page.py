@@ -451,6 +451,7 @@ def test_the_legend_has_a_picture_of_each_mark(opened: Page) -> None:
     above, below = legend(opened)
     for mark in ("segment sent", "sent again", "ACK", "lost", "link in use", "no link", "notice"):
         assert mark in above
+    assert "RTOfirst retransmission after a timeout" in above
     for mark in ("cwnd", "ssthresh", "flight", "order of a policy"):
         assert mark in below
     spans, pictures = opened.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,7 +139,7 @@ def test_packets_are_those_of_the_chosen_flow(browser: Browser, tmp_path: Path) 
     greatest = page.run("midflight.runs[1].segment.reduce((a, b) => Math.max(a, b))")
     assert page.view()["s1"] == pytest.approx(1.03 * greatest + 1)
     # The buttons hide a flow from all panels; the axis below is that of the flows that are left.
-    page.click("[data-below=throughput]")
+    page.click("[data-below=timer]")
     highest = page.drawn()["below"]["high"]
     page.click("#runs button:nth-child(2)")
     drawn = page.drawn()
@@ -246,7 +247,7 @@ def test_outages_of_single_runs_are_in_their_colours(
     assert page.drawn()["bars"] == [[first, *spans[0]], [second, *spans[1]]]
     assert "of the line of this colour" in legend(page)[0]
     assert "the recording has" not in legend(page)[0]
-    # A bar has the colour of its run, beside the lines of the grid.
+    # A bar has the colour of its run, above the lines of the grid.
     pixel = (
         "(([r, g, b]) => [r, g, b])(((x, y) => document.getElementById('graph').getContext('2d')"
         ".getImageData(x, y, 1, 1).data)(Math.round((a => a.left + (time - midflight.view().t0) /"
@@ -329,6 +330,83 @@ def test_orders_and_notes_of_a_long_run_are_thinned(
     for event in ("rto", "fast_retransmit"):
         found = [note[0] for note in run["notes"] if note[1] == event]
         assert found == flow.times(event).tolist()
+
+
+def tip_over(page: Page, time: float) -> str:
+    """What is said in the middle of the panel below at a time in ns."""
+    x, y = page.run(
+        f"((a, v) => [a.left + ({time} - v.t0) / (v.t1 - v.t0) * a.w, a.y2 + a.h2 / 2])"
+        "(midflight.area, midflight.view())"
+    )
+    page.browser.mouse("Moved", page.left + x, page.top + y)
+    text: str = page.run("document.getElementById('tip').innerText")
+    return text
+
+
+def test_values_of_means_are_told_where_one_points(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page(with_outage(), tmp_path / "a.html"))
+    page.left, page.top = page.run(
+        "(document.querySelector('[data-below=throughput]').click(), midflight.draw(),"
+        " (r => [r.left, r.top])(document.getElementById('graph').getBoundingClientRect()))"
+    )
+    (one,) = watch(with_outage())
+    (panel,) = panels_of([one], ["throughput"], (0, 60), 0.5)
+    curve = next(curve for curve in panel.curves if curve.draw == "steps")
+    place = int(np.searchsorted(curve.time_s, 10.2, side="right")) - 1
+    found = tip_over(page, 10.2e9)
+    words = (
+        f"{one.labels[0]}: {round(curve.value[place], 2):g} Mbit/s, mean of 10 to 10.5 s; link 8"
+    )
+    assert words in found
+    assert "17.303 to 17.5 s" in tip_over(page, 17.4e9)
+    page.run("(document.querySelector('[data-below=queue]').click(), midflight.draw())")
+    assert "queue of cell: mean 100, 100 to 100 packets" in tip_over(page, 19.5e9)
+    assert "2.1e+9" not in page.run("document.getElementById('status').textContent")
+    page.run("midflight.look(0, 0.2e9, 0, 1e6)")
+    tip_over(page, 0.1e9)
+    assert "ssthresh not set" in page.run("document.getElementById('status').textContent")
+    assert browser.complaints == []
+
+
+def test_the_rate_of_a_link_has_means_and_room(browser: Browser, tmp_path: Path) -> None:
+    seconds = list(range(600))
+    rates = [2 + one % 9 for one in seconds]
+    trace = {"columns": {"time_s": seconds, "rate_mbps": rates}}
+    drive = Scenario(
+        links={"cell": Link(delay="30 ms", trace=trace)}, flows={"a": Flow()}, end="600 s"
+    )
+    page = Page(browser, plot_page(drive, tmp_path / "a.html"))
+    page.click("[data-below=throughput]")
+    texts = (
+        "(g => { const was = g.fillText, all = []; g.fillText = t => all.push(t);"
+        " midflight.draw(); g.fillText = was; return all; })"
+    )
+    written = page.run(f"{texts}(document.getElementById('graph').getContext('2d'))")
+    assert any(re.fullmatch(r"\d{2,3},000", one) for one in written)
+    assert "-0" not in written
+    drawn = page.drawn()
+    assert drawn["below"]["title"] == "Mbit/s, means of 5 s"
+    assert drawn["rate"]["t"] == [5e9 * one for one in range(120)]
+    # The rate is sampled, so that a step is known a little later.
+    assert drawn["rate"]["v"] == pytest.approx(np.reshape(rates, (-1, 5)).mean(axis=1), abs=0.2)
+    assert max(drawn["rate"]["v"]) < drawn["below"]["high"]
+    # Where there is room for its steps, they are drawn, up to the highest.
+    page.run("midflight.look(100e9, 150e9, 0, 1e6)")
+    drawn = page.drawn()
+    assert len(drawn["rate"]["t"]) >= 600
+    assert drawn["below"]["high"] >= 10
+    # A rate that is far above what the flow takes is told.
+    slow = Scenario(
+        links={"cell": Link(rate="50 Mbit/s", delay="20 ms")},
+        flows={"a": Flow(workload="call")},
+        end="10 s",
+    )
+    page = Page(browser, plot_page(slow, tmp_path / "b.html"))
+    page.click("[data-below=throughput]")
+    drawn = page.drawn()
+    assert drawn["far"] == "the link's rate is 50 Mbit/s"
+    assert drawn["below"]["high"] < 5
+    assert browser.complaints == []
 
 
 def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:

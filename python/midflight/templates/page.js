@@ -152,7 +152,7 @@ function resize() {
   const ratio = devicePixelRatio || 1, { width, height } = canvas.getBoundingClientRect();
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  Object.assign(area, { width, height, left: 34 + 7 * Math.max(4, String(Math.round(most)).length) });
+  Object.assign(area, { width, height, left: 34 + 7 * Math.max(4, separated(Math.round(most)).length) });
   area.w = Math.max(10, width - area.left - area.right);
   const room = Math.max(40, height - area.top - area.gap - area.bottom);
   area.h1 = Math.round(room * SHARE); area.h2 = room - area.h1;
@@ -183,6 +183,7 @@ function powers(low, high) {
   return ticks(low, high, 6)[0].map(value => +value.toPrecision(3));
 }
 
+const separated = value => (value + 0).toLocaleString("en-US");
 /** What is counted: its axis has no fractions. */
 const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
 function frame(y, height, low, high, title, yOf, isLog) {
@@ -193,7 +194,7 @@ function frame(y, height, low, high, title, yOf, isLog) {
     const at = Math.round(yOf(value)) + .5;
     g.moveTo(area.left, at); g.lineTo(area.left + area.w, at);
     if (isLog) g.fillText(String(value), area.left - 6, at);
-    else if (step >= 1 || !WHOLE.has(title)) g.fillText(value.toFixed(digits(step)), area.left - 6, at);
+    else if (step >= 1 || !WHOLE.has(title)) g.fillText(step >= 1 ? separated(value) : value.toFixed(digits(step)), area.left - 6, at);
   }
   g.stroke();
   g.save();
@@ -323,7 +324,7 @@ function nearBars() {
 
 /** What panels below need of the page. */
 const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colour, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
-  get css() { return css; }, get drawn() { return drawn; }, yOf: () => 0, place: run => withIt().indexOf(run) };
+  get css() { return css; }, get drawn() { return drawn; }, withIt: () => withIt(), yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
 
@@ -370,6 +371,7 @@ function draw() {
   timeAxis();
   clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(packets); names(); });
   lowerPanel();
+  Path.bars(passed, shown(), whole.t1);
   g.strokeStyle = css.line; g.lineWidth = 1;
   for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.strokeRect(area.left + .5, y + .5, area.w, h);
   if (pointer && !box) {
@@ -383,7 +385,7 @@ function draw() {
     g.strokeRect(Math.min(box.x0, box.x1), Math.min(box.y0, box.y1), Math.abs(box.x1 - box.x0), Math.abs(box.y1 - box.y0));
     g.setLineDash([]);
   }
-  if (picked) {
+  if (picked && picked.kind !== "value") {
     const [x, y] = placeOf(picked);
     if (x >= area.left && x <= area.left + area.w) {
       g.strokeStyle = css.ink; g.lineWidth = 2; g.beginPath(); g.arc(x, y, 8, 0, 2 * Math.PI); g.stroke();
@@ -395,6 +397,8 @@ function draw() {
 
 const seconds = time => `${(time / S).toFixed(6)} s`;
 const number = value => value === undefined ? "-" : value >= 1e5 ? value.toExponential(1) : String(+value.toFixed(2));
+/** A threshold that was never set is as large as numbers of segments can be. */
+const limit = value => value >= 2 ** 30 ? "not set" : number(value);
 const CAUSES = { queue: "its queue was full", early: "the queue's discipline dropped it early", break: "the link was down",
   radio: "the radio lost it", node: "a node on the path kept it" };
 function lostWhere(text) {
@@ -403,7 +407,7 @@ function lostWhere(text) {
 }
 function stateAt(run, time) {
   const rto = at(run.rto, time);
-  return `cwnd ${number(at(run.cwnd, time))}, ssthresh ${number(at(run.ssthresh, time))}, flight ${number(at(run.flight, time))}, `
+  return `cwnd ${number(at(run.cwnd, time))}, ssthresh ${limit(at(run.ssthresh, time))}, flight ${number(at(run.flight, time))}, `
     + `RTO ${rto === undefined ? "-" : rto.toFixed(3) + " s"}`;
 }
 
@@ -422,6 +426,7 @@ function placeOf(thing) {
 function describe(thing) {
   const { run, kind, i } = thing;
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
+  if (kind === "value") return [`At ${seconds(thing.time)}`, ...values(thing.time)];
   if (kind === "moment") {
     const m = moments()[i];
     return [m.label, `${m.kind} at ${seconds(m.time)}`];
@@ -471,6 +476,12 @@ function told(run, time) {
   return [...new Set(found)];
 }
 
+/** What the panel below has at a time, in words. */
+function values(time) {
+  const { tell } = KINDS[below], those = withIt();
+  return tell ? those.flatMap((run, place) => tell(passed, run, time, those.findIndex(one => one.path === run.path) === place)) : [];
+}
+
 /** The thing nearest to a point, no further than a finger's tip. */
 function nearest(x, y) {
   const reach = 12, from = timeAt(x - reach), to = timeAt(x + reach);
@@ -506,6 +517,7 @@ function nearest(x, y) {
     const near = moments().map((m, i) => [Math.abs(X(m.time) - x), i]).filter(([far]) => far < 5).sort((a, b) => a[0] - b[0]);
     if (near.length) best = { run: null, kind: "moment", i: near[0][1] };
   }
+  if (!best && y >= area.y2 && values(timeAt(x)).length) best = { run: null, kind: "value", time: timeAt(x), below };
   return best;
 }
 
@@ -708,8 +720,7 @@ addEventListener("resize", resize);
 readColours();
 legend();
 resize();
-const limit = (value, instead) => value === null ? instead : value;
-look(limit(data.from, whole.t0 / S) * S, limit(data.until, whole.t1 / S) * S,
+look((data.from ?? whole.t0 / S) * S, (data.until ?? whole.t1 / S) * S,
   ...(data.segments || [whole.s0, whole.s1]));
 if (!data.segments && (data.from !== null || data.until !== null)) fit();
 draw();

@@ -53,6 +53,40 @@ function throughput(at, run) {
   const { t0, t1 } = at.view;
   return at.means(run, at.unit, interval(at) / at.unit, t0, t1);
 }
+/** The rate of the link in use; where it has more steps than there are means, in means over the same intervals. */
+function rate(at, path) {
+  const { t, v } = path.rate, { t0, t1 } = at.view, edges = at.edges(path.cuts, interval(at), path.end);
+  const first = Math.max(0, at.upper(edges, t0) - 1), last = Math.min(edges.length - 1, at.upper(edges, t1));
+  if (at.upper(t, t1) - at.upper(t, t0) <= last - first) return path.rate;
+  // The integral until each step.
+  path.sums ??= t.reduce((sums, time, i) => { if (i) sums.push(sums[i - 1] + v[i - 1] * (time - t[i - 1])); return sums; }, [0]);
+  const by = time => { const i = Math.max(0, at.upper(t, time) - 1); return path.sums[i] + v[i] * (time - t[i]); };
+  const found = { t: [], v: [] };
+  for (let k = first; k < last; k++) {
+    found.t.push(edges[k]); found.v.push((by(edges[k + 1]) - by(edges[k])) / (edges[k + 1] - edges[k]));
+  }
+  return found;
+}
+/** The rates of the paths of runs, and whether they are so far above what the runs take of them that the axis leaves them out. */
+function rates(at, runs) {
+  const all = [...new Set(runs.map(run => run.path))].map(path => rate(at, path));
+  const taken = reach(at, runs.map(run => throughput(at, run))).most, { least, most } = reach(at, all);
+  return { all, least, most, isFar: taken > 0 && most > 2.5 * taken };
+}
+/** Fills what is below a step line. */
+function below(at, { t, v }, end, yOf) {
+  const { g, X, view, area } = at, base = area.y2 + area.h2;
+  const from = Math.max(0, at.upper(t, view.t0) - 1), to = at.upper(t, view.t1);
+  if (to <= from) return;
+  g.beginPath(); g.moveTo(X(Math.max(t[from], view.t0)), base);
+  for (let i = from; i < to; i++) {
+    const y = yOf(v[i]);
+    g.lineTo(X(Math.max(t[i], view.t0)), y); g.lineTo(X(Math.min(i + 1 < t.length ? t[i + 1] : end, view.t1)), y);
+  }
+  g.lineTo(X(Math.min(to < t.length ? t[to] : end, view.t1)), base);
+  g.fill();
+}
+
 /** The mean, the least and the greatest length of a queue in each such interval that is seen; in a list. */
 function levels(at, { path, packets, most }) {
   const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, edges = at.edges(path.cuts, interval(at), path.end);
@@ -70,6 +104,7 @@ function levels(at, { path, packets, most }) {
   }
   return found.t.length ? [found] : [];
 }
+const fixed = value => String(+value.toFixed(2)), during = (from, until) => `${+(from / 1e9).toFixed(6)} to ${+(until / 1e9).toFixed(6)} s`;
 const isSpurious = timeout => timeout[3] === "spurious";
 const lasts = at => +(interval(at) / 1e9).toPrecision(3);
 const interval = at => at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 200 / at.unit));
@@ -95,6 +130,7 @@ const KINDS = {
     axis: (at, runs) => axis(at, "segments", 4, runs.map(run => run.pipe)),
     draw: (at, run, yOf) => line(at, run.pipe, run.end, yOf, [], 1.7),
     marks: [["line", "segments that the sender takes to be in the network"]],
+    tell: (at, run, time) => run.pipe.t[0] <= time && time <= run.end ? [`${run.label}: ${fixed(at.at(run.pipe, time))} segments`] : [],
   },
   timer: {
     has: run => run.rtt.t.length > 0 || run.rto.t.length > 0, log: true,
@@ -130,18 +166,36 @@ const KINDS = {
   },
   throughput: {
     has: () => true, log: true,
-    axis: (at, runs) => axis(at, `Mbit/s, means of ${lasts(at)} s`, .1, runs.map(run => throughput(at, run))),
-    draw(at, run, yOf, isFirst, isAlone) {
-      const { g, css } = at;
+    axis(at, runs) {
+      const found = axis(at, `Mbit/s, means of ${lasts(at)} s`, .1, runs.map(run => throughput(at, run))), behind = rates(at, runs);
+      return { ...found, most: behind.isFar ? found.most : Math.max(found.most, behind.most) };
+    },
+    draw(at, run, yOf, isFirst, isAlone, place) {
+      const { g, css, area } = at;
       if (isFirst) {
         g.save();
-        if (isAlone) g.strokeStyle = css.soft; else g.globalAlpha = .5;
-        line(at, run.path.rate, run.end, yOf, [7, 4], 1.2);
+        if (isAlone) g.strokeStyle = g.fillStyle = css.soft;
+        const of = at.drawn.rate = rate(at, run.path);
+        g.globalAlpha = .14; below(at, of, run.path.end, yOf);
+        g.globalAlpha = .4; line(at, of, run.path.end, yOf, [], 1);
         g.restore();
+      }
+      const behind = place ? null : rates(at, at.withIt());
+      if (behind && behind.isFar) {
+        const short = value => String(+value.toPrecision(3)), span = behind.least > .99 * behind.most ? "" : `${short(behind.least)} to `;
+        g.save(); g.fillStyle = css.soft; g.textAlign = "right"; g.textBaseline = "top";
+        g.fillText(at.drawn.far = `the link's rate is ${span}${short(behind.most)} Mbit/s`, area.left + area.w - 4, area.y2 + 4); g.restore();
       }
       line(at, throughput(at, run), run.end, yOf, [], 1.7);
     },
-    marks: [["line", "arrivals"], ["dashes", "rate of the link in use"]],
+    marks: [["line", "arrivals"], ["band", "rate of the link in use"]],
+    tell(at, run, time) {
+      const { t, v } = throughput(at, run), k = at.upper(t, time) - 1;
+      if (k < 0 || time > run.end) return [];
+      const until = at.edges(run.path.cuts, interval(at), run.end)[at.upper(at.edges(run.path.cuts, interval(at), run.end), time)];
+      const link = at.at(rate(at, run.path), time);
+      return [`${run.label}: ${fixed(v[k])} Mbit/s, mean of ${during(t[k], until ?? run.end)}${link === undefined ? "" : `; link ${fixed(link)}`}`];
+    },
   },
   queue: {
     has: () => true, log: true,
@@ -162,6 +216,13 @@ const KINDS = {
       }
     },
     marks: [["line", "mean"], ["band", "from the least to the most"]],
+    tell(at, run, time, isFirst) {
+      if (time > run.path.end) return [];
+      return queues(at, [run]).filter(q => isFirst || q.run !== null).flatMap(q => levels(at, q).flatMap(({ t, v, least, most }) => {
+        const k = at.upper(t, time) - 1;
+        return k < 0 ? [] : [`${q.run ? `packets of ${q.label}` : q.label}: mean ${fixed(v[k])}, ${least[k]} to ${most[k]} packets`];
+      }));
+    },
   },
 };
 

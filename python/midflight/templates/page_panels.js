@@ -190,6 +190,7 @@ function sample(mark, icon, shape) {
     made: ["", 1.6], broken: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
   if (mark === "gap") return swatch("var(--gap)");
+  if (mark === "RTO" || mark === "FR") return `<svg width="${8 * mark.length + 4}" height="14" aria-hidden="true"><text x="1" y="11" font-size="11" fill="${ink}">${mark}</text></svg>`;
   if (mark === "lacks") return `<svg width="26" height="14" aria-hidden="true"><rect y="5" width="26" height="4" fill="${ink}" fill-opacity=".5"/></svg>`;
   if (mark === "band") return swatch(ink, "", .25);
   if (mark === "near") return line("", 3, "var(--soft)");
@@ -212,7 +213,8 @@ function legend(runs, kind, icon, shape, of, own, differ) {
     ["dash", "ACK"], ["cross", "lost", some(run => run.lost.length || run.ackLost.length)],
     ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
     ["outage", "outage: the recording has a rate of 0", !differ && some(run => run.outages.length)],
-    ["lacks", "no link, or an outage, of the line of this colour", differ], ["noticed", "notice to the sender", moment("notice")],
+    ["lacks", "no link, or an outage, of the line of this colour", differ], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
+    ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];
   const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run))]);
   marks.push(["flag", "order of a policy", some(run => run.orders.length)]);

@@ -54,13 +54,21 @@ function shade(at, gaps, outages) {
     }
   }
 }
-/** Draws them as bars at the upper edge of both panels, in a row and in the colour of the run. */
-function bars(at, run, row, spans) {
+/** Draws them, if they differ, as bars at the upper edge of both panels, in a row and in the colour of each run. */
+function bars(at, runs, end) {
+  at.drawn.bars = [];
+  if (!differ(runs)) return;
+  [...new Set(runs.map(run => run.path))].forEach((path, row) => bar(at, runs.find(run => run.path === path), row, [...gaps(path, end), ...path.outages]));
+}
+function bar(at, run, row, spans) {
   const { g } = at;
-  g.save(); g.fillStyle = at.colour(run); g.globalAlpha = .5;
+  g.save();
   for (const span of seen(at, spans)) {
     const [a, b] = ends(at, span);
-    for (const [y] of panels(at)) g.fillRect(a, y + 2 + 6 * row, Math.max(1, b - a), 4);
+    for (const [colour, alpha] of [[at.css.back, 1], [at.colour(run), .5]]) {
+      g.fillStyle = colour; g.globalAlpha = alpha;
+      for (const [y] of panels(at)) g.fillRect(a, y + 2 + 6 * row, Math.max(1, b - a), 4);
+    }
     at.drawn.bars.push([run.label, ...span]);
   }
   g.restore();
@@ -77,13 +85,11 @@ function many({ g, X, area, css, drawn }, makes) {
 /** Draws all of it behind the panels. */
 function draw(at, runs, end) {
   const { g, X, area, view, css, drawn } = at, isOwn = differ(runs), spans = new Map();
-  Object.assign(drawn, { gaps: [], outages: [], moments: [], bars: [] });
-  [...new Set(runs.map(run => run.path))].forEach((path, row) => {
-    const lacking = gaps(path, end);
-    drawn.gaps.push(...lacking);
+  Object.assign(drawn, { gaps: [], outages: [], moments: [] });
+  for (const path of new Set(runs.map(run => run.path))) {
+    drawn.gaps.push(...gaps(path, end));
     for (const span of path.outages) spans.set(span.join(), span);
-    if (isOwn) bars(at, runs.find(run => run.path === path), row, [...lacking, ...path.outages]);
-  });
+  }
   drawn.outages = seen(at, [...spans.values()]);
   if (!isOwn) shade(at, drawn.gaps, drawn.outages);
   const found = moments(runs).filter(m => m.time >= view.t0 && m.time <= view.t1), makes = found.filter(m => m.kind === "make");
@@ -127,5 +133,5 @@ const forget = () => { gone = null; };
 /** What `next` finds, for its button. */
 const word = runs => runs.some(run => run.outages.length) && !runs.some(run => run.moments.some(m => m[1] !== "notice")) ? "outage" : "handoff";
 
-return { differ, moments, draw, next, forget, word };
+return { differ, moments, draw, bars, next, forget, word };
 })();
