@@ -101,7 +101,7 @@ def test_a_page_of_several_runs(
     assert main(["plot", "wifi-to-lte", *axis, "--out", str(out)]) == 0
     html = out.read_text()
     data = data_of(html)
-    assert [run["label"] for run in data["runs"]] == ["1s", "2s"]
+    assert [run["label"] for run in data["runs"]] == ["1 s", "2 s"]
     gaps = [{kind: time for time, kind, _ in path["moments"]} for path in data["paths"]]
     assert [one["make"] - one["break"] for one in gaps] == [10**9, 2 * 10**9]
     assert [one["path"] for one in data["queues"]] == [0, 1]
