@@ -395,6 +395,17 @@ def test_the_rate_of_a_link_has_means_and_room(browser: Browser, tmp_path: Path)
     drawn = page.drawn()
     assert len(drawn["rate"]["t"]) >= 600
     assert drawn["below"]["high"] >= 10
+    # Runs whose links have the same rate have one area, others one each.
+    for axis, areas in (("seed=1,2", 1), ("links.cell.rate=4 Mbit/s,8 Mbit/s", 2)):
+        out = tmp_path / "c.html"
+        plain = tmp_path / "plain.toml"
+        plain.write_text(
+            'end = "5 s"\n[links.cell]\nrate = "5 Mbit/s"\ndelay = "20 ms"\n[flows.a]\n'
+        )
+        assert main(["plot", str(plain), "--axis", axis, "--out", str(out)]) == 0
+        page = Page(browser, out)
+        page.click("[data-below=throughput]")
+        assert len(page.drawn()["areas"]) == areas
     # A rate that is far above what the flow takes is told.
     slow = Scenario(
         links={"cell": Link(rate="50 Mbit/s", delay="20 ms")},

@@ -11,6 +11,8 @@ const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 
 // A run is a flow in a run of the simulator, which has a button and a colour; flows of one run share its path.
 const paths = data.paths.map(raw => ({ rate: steps(raw.rate), moments: raw.moments, outages: raw.outages, cuts: raw.cuts, end: raw.end }));
+// The last step of a rate is the end of the run.
+for (const path of paths) path.rateKey = [path.rate.t, path.rate.v].map(all => all.slice(0, -1).join()).join(" ");
 const runs = data.runs.map((raw, number) => {
   const path = paths[raw.path], { moments, outages } = path, { label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders } = raw;
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };

@@ -171,10 +171,13 @@ const KINDS = {
       return { ...found, most: behind.isFar ? found.most : Math.max(found.most, behind.most) };
     },
     draw(at, run, yOf, isFirst, isAlone, place) {
-      const { g, css, area } = at;
-      if (isFirst) {
+      const { g, css, area } = at, those = at.withIt(), isAlike = one => one.path.rateKey === run.path.rateKey;
+      // Paths with the same rate have one area, that of the run that lasts longest.
+      const longest = those.filter(isAlike).reduce((a, b) => b.path.end > a.path.end ? b : a);
+      if (longest === run) {
+        (at.drawn.areas ??= []).push(run.label);
         g.save();
-        if (isAlone) g.strokeStyle = g.fillStyle = css.soft;
+        if (those.every(isAlike)) g.strokeStyle = g.fillStyle = css.soft;
         const of = at.drawn.rate = rate(at, run.path);
         g.globalAlpha = .14; below(at, of, run.path.end, yOf);
         g.globalAlpha = .4; line(at, of, run.path.end, yOf, [], 1);
