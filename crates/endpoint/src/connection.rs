@@ -256,8 +256,7 @@ impl Connection {
         let is_answer = syn.ack.is_some();
         self.congestion.asked = syn.ece && syn.cwr && !is_answer;
         // Only the Linux recovery responds to CE marks.
-        let answers = self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
-        self.congestion.agreed = answers
+        self.congestion.agreed = self.recovers_as_linux()
             && match self.settings.ecn {
                 Ecn::Off => false,
                 Ecn::Ask if is_answer => syn.ece && !syn.cwr,

@@ -136,7 +136,7 @@ impl Announcements {
 
 #[cfg(test)]
 mod tests {
-    use midflight_tcp::{Content, Segment};
+    use midflight_tcp::Segment;
     use midflight_units::Instant;
 
     use super::*;
@@ -153,19 +153,7 @@ mod tests {
     }
 
     fn announcement(seq: u64, key: Key, link: u16, what: What) -> Announcement {
-        let segment = Segment {
-            seq,
-            bytes: 1500,
-            retransmission: false,
-            sent: Instant::ZERO,
-            content: Content::Data,
-            push: false,
-            ecn: midflight_tcp::EcnCodepoint::NotCapable,
-            cwr: false,
-            echo_ms: 0,
-            offset: 0,
-            option: None,
-        };
+        let segment = Segment::plain(seq, 1500, Instant::ZERO);
         Announcement {
             key,
             link: LinkId(link),

@@ -516,7 +516,7 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use midflight_tcp::{Content, Segment};
+    use midflight_tcp::Segment;
 
     use super::*;
     use crate::config::FlowId;
@@ -549,19 +549,7 @@ mod tests {
         let at = |us: u64| Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine;
         let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
         if l.onward == NextHop::Event {
-            let segment = Segment {
-                seq: 0,
-                bytes: 1500,
-                retransmission: false,
-                sent: Instant::ZERO,
-                content: Content::Data,
-                push: false,
-                ecn: midflight_tcp::EcnCodepoint::NotCapable,
-                cwr: false,
-                echo_ms: 0,
-                offset: 0,
-                option: None,
-            };
+            let segment = Segment::plain(0, 1500, Instant::ZERO);
             l.carry(
                 at(us),
                 passage,

@@ -21,4 +21,5 @@ mod scenarios;
 mod several_flows;
 mod startup;
 mod steady;
+mod traces;
 mod workloads;

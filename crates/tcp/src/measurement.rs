@@ -122,22 +122,13 @@ mod tests {
     /// A segment sent at `sent_us` with its place in a train of three.
     fn marked(number: u16, index: u16, seq: Seq, sent_us: u64, measure: Measure) -> Segment {
         Segment {
-            seq,
-            bytes: 1500,
-            retransmission: false,
-            sent: Instant::from_nanos(sent_us * 1000),
-            content: crate::segment::Content::Data,
-            push: false,
-            ecn: crate::segment::EcnCodepoint::NotCapable,
-            cwr: false,
-            echo_ms: 0,
-            offset: 0,
             option: Some(SegmentOption::Train(TrainMark {
                 number,
                 index,
                 segments: 3,
                 measure,
             })),
+            ..Segment::plain(seq, 1500, Instant::from_nanos(sent_us * 1000))
         }
     }
 

@@ -683,19 +683,7 @@ mod tests {
     }
 
     fn feed(r: &mut Receiver, seq: Seq) -> (Seq, Vec<(Seq, Seq)>) {
-        let segment = Segment {
-            seq,
-            bytes: 1500,
-            retransmission: false,
-            sent: Instant::ZERO,
-            content: Content::Data,
-            push: false,
-            ecn: crate::segment::EcnCodepoint::NotCapable,
-            cwr: false,
-            echo_ms: 0,
-            offset: 0,
-            option: None,
-        };
+        let segment = Segment::plain(seq, 1500, Instant::ZERO);
         let ack = r
             .on_segment(Instant::ZERO, &segment)
             .unwrap_or_else(|| unreachable!());
@@ -735,19 +723,7 @@ mod tests {
         let config = profile("ns2").map_or_else(|_| unreachable!(), |p| p.receiver);
         let mut r = Receiver::new(config);
         let mut send = |ms: u64, seq| {
-            let segment = Segment {
-                seq,
-                bytes: 1500,
-                retransmission: false,
-                sent: Instant::ZERO,
-                content: Content::Data,
-                push: false,
-                ecn: crate::segment::EcnCodepoint::NotCapable,
-                cwr: false,
-                echo_ms: 0,
-                offset: 0,
-                option: None,
-            };
+            let segment = Segment::plain(seq, 1500, Instant::ZERO);
             r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)
                 .map(|a| a.ack)
         };

@@ -384,13 +384,12 @@ impl Ack {
     }
 }
 
-#[cfg(test)]
 impl Segment {
-    /// A full data segment without anything special.
-    pub(crate) fn full(seq: Seq, sent: Instant) -> Self {
+    /// A data segment of this many bytes on the wire, without anything special.
+    pub fn plain(seq: Seq, bytes: u32, sent: Instant) -> Self {
         Self {
             seq,
-            bytes: 1500,
+            bytes,
             retransmission: false,
             sent,
             content: Content::Data,

@@ -570,19 +570,7 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
 }
 
 fn take_at(r: &mut Receiver, now: Instant, seq: Seq) -> Option<Ack> {
-    let segment = Segment {
-        seq,
-        bytes: 1500,
-        retransmission: false,
-        sent: Instant::ZERO,
-        content: Content::Data,
-        push: false,
-        ecn: midflight_tcp::EcnCodepoint::NotCapable,
-        cwr: false,
-        echo_ms: 0,
-        offset: 0,
-        option: None,
-    };
+    let segment = Segment::plain(seq, 1500, Instant::ZERO);
     r.on_segment(now, &segment)
 }
 

@@ -8,7 +8,7 @@ use crate::common::trains::{
 use crate::common::{configured, DrivenSender};
 use midflight_control::quick_start::{Nonce, RateCode, Request};
 use midflight_control::{Measure, Notice, Order, Spacing, Train, ACK_BYTES};
-use midflight_tcp::{Ack, AckOption, Content, Receiver, Segment, SegmentOption, TrainMark};
+use midflight_tcp::{Ack, AckOption, Receiver, Segment, SegmentOption, TrainMark};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 #[test]
@@ -282,17 +282,8 @@ fn receive(arrivals: &[(u64, Segment)]) -> Vec<(u64, Ack)> {
 
 fn data(seq: Seq, train: Option<TrainMark>) -> Segment {
     Segment {
-        seq,
-        bytes: 1500,
-        retransmission: false,
-        sent: Instant::ZERO,
-        content: Content::Data,
-        push: false,
-        ecn: midflight_tcp::EcnCodepoint::NotCapable,
-        cwr: false,
-        echo_ms: 0,
-        offset: 0,
         option: train.map(SegmentOption::Train),
+        ..Segment::plain(seq, 1500, Instant::ZERO)
     }
 }
 

@@ -307,17 +307,9 @@ mod tests {
             let wire = wire(&[linux[0], linux[1], ("ecn", switch)]);
             let segment = |seq, ecn, cwr| {
                 let segment = Segment {
-                    offset: 0,
-                    seq,
-                    bytes: 1500,
-                    retransmission: false,
-                    sent: at,
-                    content: Content::Data,
-                    push: false,
                     ecn,
                     cwr,
-                    echo_ms: 0,
-                    option: None,
+                    ..Segment::plain(seq, 1500, at)
                 };
                 read(wire.segment(ends, &segment, None))
             };

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use midflight_tcp::{Ack, AckOption, AckRules, ConfigError, Log, SackBlock, SackBlocks};
+use midflight_tcp::{
+    Ack, AckOption, AckRules, ConfigError, Log, RecoveryKind, SackBlock, SackBlocks,
+};
 use midflight_units::{Duration, Instant};
 
 use super::{Connection, Notification, Over, Refusal};
@@ -215,6 +217,11 @@ impl Connection {
     fn time_wait(&mut self, now: Instant) {
         let long = self.settings.time_wait > Duration::ZERO;
         self.time_wait_until = long.then(|| now + self.settings.time_wait);
+    }
+
+    /// Whether its sender has the recovery of Linux.
+    pub(super) fn recovers_as_linux(&self) -> bool {
+        self.settings.built.profile.sender.recovery == RecoveryKind::Linux
     }
 
     /// Whether its ACKs follow the Linux rules.

@@ -1,7 +1,6 @@
 //! When a connection is given up because the other side does not answer. Comments name the functions of Linux 6.12 whose
 //! rules these are.
 
-use midflight_tcp::RecoveryKind;
 use midflight_units::{Duration, Instant};
 
 use super::{Connection, Over};
@@ -51,7 +50,7 @@ impl Connection {
         let Some(most) = self.settings.syn_retries else {
             return false;
         };
-        let is_linux = self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
+        let is_linux = self.recovers_as_linux();
         let linear = if is_linux {
             self.settings.linear_syns
         } else {

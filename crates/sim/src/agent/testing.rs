@@ -1,6 +1,6 @@
 //! An agent under the control of a test.
 
-use midflight_tcp::{Ack, AckOption, Content, EcnCodepoint, SackBlocks, Segment};
+use midflight_tcp::{Ack, AckOption, SackBlocks, Segment};
 use midflight_units::{Instant, Seq};
 
 use super::{AnyAgent, Attached, Outbox, Passing, Site};
@@ -17,19 +17,7 @@ pub(super) fn at(ms: u64) -> Instant {
 }
 
 pub(super) fn segment(seq: Seq) -> Segment {
-    Segment {
-        seq,
-        offset: 0,
-        bytes: 1500,
-        retransmission: false,
-        sent: Instant::ZERO,
-        content: Content::Data,
-        push: false,
-        ecn: EcnCodepoint::NotCapable,
-        cwr: false,
-        echo_ms: 0,
-        option: None,
-    }
+    Segment::plain(seq, 1500, Instant::ZERO)
 }
 
 pub(super) fn ack(number: Seq) -> Ack {

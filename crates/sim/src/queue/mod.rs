@@ -187,17 +187,8 @@ mod tests {
 
     pub(super) fn packet(flow: u32, number: u64, bytes: u32, ecn: EcnCodepoint) -> Packet {
         let segment = midflight_tcp::Segment {
-            seq: number,
-            bytes,
-            retransmission: false,
-            sent: Instant::ZERO,
-            content: midflight_tcp::Content::Data,
-            push: false,
             ecn,
-            cwr: false,
-            echo_ms: 0,
-            offset: 0,
-            option: None,
+            ..midflight_tcp::Segment::plain(number, bytes, Instant::ZERO)
         };
         Packet::data(
             FlowId(flow),

@@ -192,7 +192,7 @@ mod tests {
     fn segment(seq: Seq, sent_ms: u64) -> Segment {
         Segment {
             echo_ms: 7,
-            ..Segment::full(seq, at(sent_ms * 1000))
+            ..Segment::plain(seq, 1500, at(sent_ms * 1000))
         }
     }
 

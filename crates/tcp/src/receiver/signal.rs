@@ -294,7 +294,7 @@ mod tests {
     }
 
     fn segment(ms: u64, seq: Seq) -> Segment {
-        Segment::full(seq, at(ms))
+        Segment::plain(seq, 1500, at(ms))
     }
 
     fn receiver(signal: &str) -> Receiver {

@@ -9,26 +9,13 @@ use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_control::Order;
 use midflight_tcp::{
-    profile, Ack, Content, EcnCodepoint, Log, Profile, SackBlock, SackBlocks, Segment, Sender,
-    SenderEvent, Transition,
+    profile, Ack, Log, Profile, SackBlock, SackBlocks, Segment, Sender, SenderEvent, Transition,
 };
 use midflight_units::{Duration, Instant, Seq};
 
 /// A segment as a receiver gets it; number 0 is the SYN.
 pub(crate) fn segment(seq: Seq, sent: Instant) -> Segment {
-    Segment {
-        seq,
-        bytes: if seq == 0 { 60 } else { 1500 },
-        retransmission: false,
-        sent,
-        content: Content::Data,
-        push: false,
-        ecn: EcnCodepoint::NotCapable,
-        cwr: false,
-        echo_ms: 0,
-        offset: 0,
-        option: None,
-    }
+    Segment::plain(seq, if seq == 0 { 60 } else { 1500 }, sent)
 }
 
 /// The events that a sender logged.

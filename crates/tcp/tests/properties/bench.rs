@@ -568,19 +568,7 @@ impl Bench {
         let mut receiver = Receiver::new(p.receiver);
         let mut waiting = Vec::new();
         for seq in 0..self.una {
-            let old = Segment {
-                seq,
-                bytes: 1500,
-                retransmission: false,
-                sent: Instant::ZERO,
-                content: Content::Data,
-                push: false,
-                ecn: midflight_tcp::EcnCodepoint::NotCapable,
-                cwr: false,
-                echo_ms: 0,
-                offset: 0,
-                option: None,
-            };
+            let old = Segment::plain(seq, 1500, Instant::ZERO);
             receiver.on_segment(self.now, &old);
         }
         for _ in 0..50_000 {

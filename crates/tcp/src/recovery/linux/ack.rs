@@ -81,7 +81,6 @@ impl Linux {
         let (was_out, was_in_flight) = (self.board.packets_out(), self.board.in_flight());
         let fack = self.board.fack();
         news.advanced = ack.ack > before;
-        self.is_opening = before == 0;
         if news.advanced {
             self.timeouts = 0;
         }

@@ -2,7 +2,7 @@
 //! recovery sends the first unacknowledged segment again for each partial ACK (NewReno, RFC 6582).
 
 use super::board::Entry;
-use super::{Ca, Linux, MOST_REORDERING};
+use super::{Ca, Linux, News, MOST_REORDERING};
 use crate::sender::Core;
 
 impl Linux {
@@ -26,9 +26,16 @@ impl Linux {
         }
     }
 
-    /// tcp_add_reno_sack().
-    pub(super) fn add_duplicates(&mut self, duplicates: u64) {
-        if duplicates == 0 {
+    /// tcp_reset_reno_sack(), if there is no SACK.
+    pub(super) fn forget_duplicates(&mut self, core: &Core) {
+        if !core.config.sack {
+            self.board.sacked_out = 0;
+        }
+    }
+
+    /// tcp_add_reno_sack(), if there is no SACK.
+    pub(super) fn add_duplicates(&mut self, core: &Core, duplicates: u64) {
+        if duplicates == 0 || core.config.sack {
             return;
         }
         let before = self.board.sacked_out;
@@ -63,16 +70,16 @@ impl Linux {
 
     /// tcp_is_non_sack_preventing_reopen(): the state is held until something above `high` is acknowledged, because
     /// duplicates of what was sent again could start a false recovery (RFC 6582 section 4.1).
-    pub(super) fn holds_state(&mut self, core: &Core) -> bool {
-        let holds = self.is_without_sack(core) && self.board.una == self.high;
+    pub(super) fn holds_state(&mut self, core: &Core, news: &News) -> bool {
+        let holds = is_without_sack(core, news) && self.board.una == self.high;
         if holds && !self.board.any_resent() {
             self.undo.first_resent = None;
         }
         holds
     }
+}
 
-    /// The connection is open and has no SACK.
-    pub(super) fn is_without_sack(&self, core: &Core) -> bool {
-        !core.config.sack && !self.is_opening
-    }
+/// The connection, which was open before this ACK, has no SACK.
+pub(super) fn is_without_sack(core: &Core, news: &News) -> bool {
+    !core.config.sack && news.before > 0
 }

@@ -118,8 +118,6 @@ pub(crate) struct Linux {
     usage: Usage,
     /// The SYN gives no RTT sample.
     untimed: bool,
-    /// The current ACK is that of the SYN.
-    is_opening: bool,
     /// The SYN answers another one: all of its timeouts back off (reqsk_timeout()).
     answers_syn: bool,
     /// There are no tail loss probes (net.ipv4.tcp_early_retrans).

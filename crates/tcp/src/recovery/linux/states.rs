@@ -1,6 +1,7 @@
 //! Congestion states and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
 use super::ack::echoes_before;
+use super::duplicates::is_without_sack;
 use super::prr::{Delivery, Prr};
 use super::timers::set_reordering_timer;
 use super::{Ca, Linux, News, Undo};
@@ -17,9 +18,8 @@ impl Linux {
         log: &mut impl Log,
     ) {
         let una = self.board.una;
-        let without_sack = !core.config.sack;
-        if without_sack && self.board.packets_out() == 0 {
-            self.board.sacked_out = 0;
+        if self.board.packets_out() == 0 {
+            self.forget_duplicates(core);
         }
         if news.congested {
             self.undo.ssthresh = None;
@@ -33,9 +33,7 @@ impl Linux {
                     self.state = Ca::Open;
                 }
                 Ca::Recovery => {
-                    if without_sack {
-                        self.board.sacked_out = 0;
-                    }
+                    self.forget_duplicates(core);
                     if self.try_undo_recovery(core, news, log) {
                         return;
                     }
@@ -48,9 +46,7 @@ impl Linux {
         match self.state {
             Ca::Recovery => {
                 if !news.advanced {
-                    if without_sack {
-                        self.add_duplicates(duplicates);
-                    }
+                    self.add_duplicates(core, duplicates);
                 } else if self.try_undo_partial(core, news, log) {
                     return;
                 }
@@ -93,12 +89,10 @@ impl Linux {
         news: &mut News,
         log: &mut impl Log,
     ) -> bool {
-        if !core.config.sack {
-            if news.advanced {
-                self.board.sacked_out = 0;
-            }
-            self.add_duplicates(duplicates);
+        if news.advanced {
+            self.forget_duplicates(core);
         }
+        self.add_duplicates(core, duplicates);
         if self.state <= Ca::Disorder {
             self.try_undo_dsack(core, log);
         }
@@ -268,9 +262,7 @@ impl Linux {
     /// tcp_timeout_mark_lost(): all segments except those sent within the last round trip.
     fn mark_timed_out(&mut self, core: &Core) {
         let una = self.board.una;
-        if !core.config.sack {
-            self.board.sacked_out = 0;
-        }
+        self.forget_duplicates(core);
         for seq in una..self.board.nxt() {
             let sent = self.board.get(seq).map(|entry| entry.sent);
             let is_young = |sent| self.rack.patience(core.now, sent, 0).is_some();
@@ -309,13 +301,11 @@ impl Linux {
             self.try_undo_recovery(core, news, log);
             return;
         }
-        if !core.config.sack {
-            // A duplicate means that new data sent by F-RTO has arrived.
-            if nxt > self.high && duplicates > 0 {
-                self.add_duplicates(duplicates);
-            } else if news.advanced {
-                self.board.sacked_out = 0;
-            }
+        // Without SACK a duplicate means that new data sent by F-RTO has arrived.
+        if nxt > self.high && duplicates > 0 {
+            self.add_duplicates(core, duplicates);
+        } else if news.advanced {
+            self.forget_duplicates(core);
         }
         self.sending.lost = true;
     }
@@ -325,7 +315,7 @@ impl Linux {
         match self.undo.first_resent {
             Some(first) => echoes_before(core, news, first),
             // The time is forgotten where the state is held.
-            None => !self.is_without_sack(core) || self.board.una < self.high,
+            None => !is_without_sack(core, news) || self.board.una < self.high,
         }
     }
 
@@ -372,7 +362,7 @@ impl Linux {
         } else {
             self.rack.recovered();
         }
-        if self.holds_state(core) {
+        if self.holds_state(core, news) {
             return true;
         }
         self.state = Ca::Open;
@@ -401,7 +391,7 @@ impl Linux {
         if undoes {
             self.undo_reduction(core, true, log);
             self.timeouts = 0;
-            if !self.holds_state(core) && (by_frto || !self.is_without_sack(core)) {
+            if !self.holds_state(core, news) && (by_frto || !is_without_sack(core, news)) {
                 self.state = Ca::Open;
             }
         }
@@ -494,9 +484,7 @@ impl Linux {
 
     /// By order, everything outstanding is lost, for another reason than congestion.
     pub(super) fn rewind(&mut self, core: &Core) {
-        if !core.config.sack {
-            self.board.sacked_out = 0;
-        }
+        self.forget_duplicates(core);
         for seq in self.board.una..self.board.nxt() {
             self.board.mark_lost(seq);
         }

@@ -13,7 +13,7 @@ use midflight_units::Instant;
 
 use super::Core;
 use crate::event::{Author, Log};
-use crate::segment::{Ack, AckOption, Content, EcnCodepoint, Segment, ACK_HEADER_BYTES};
+use crate::segment::{Ack, AckOption, Content, Segment, ACK_HEADER_BYTES};
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -106,17 +106,9 @@ impl Core {
     /// with its window.
     pub(crate) fn window_probe(&mut self) -> Option<Segment> {
         self.timers.take_probe().then(|| Segment {
-            seq: self.books.una() - 1,
-            bytes: ACK_HEADER_BYTES,
             retransmission: true,
-            sent: self.now,
             content: Content::WindowProbe,
-            push: false,
-            ecn: EcnCodepoint::NotCapable,
-            cwr: false,
-            echo_ms: 0,
-            offset: 0,
-            option: None,
+            ..Segment::plain(self.books.una() - 1, ACK_HEADER_BYTES, self.now)
         })
     }
 }
