@@ -14,6 +14,7 @@ from browser import Browser
 from midflight import Change, Flow, Handoff, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.plot import page, page_data, plot_page
+from midflight.plot.bins import bin_edges
 from midflight.plot.history import History, Order
 from midflight.plot.style import SERIES
 from midflight.plot.watched import panels_of, watch
@@ -164,6 +165,22 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.01 s"
+
+
+def test_intervals_with_any_cuts_and_end_are_those_of_figures(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
+    rng = np.random.default_rng(1)
+    cases = []
+    for _ in range(200):
+        end = int(rng.integers(1, 90)) * 100_000_000 + 3
+        cuts = np.unique(rng.integers(1, end, int(rng.integers(0, 9)))).tolist()
+        cases.append((cuts, end))
+    found = page.run(f"{json.dumps(cases)}.map(([c, end]) => [...Data.edges(c, 1e9, end)])")
+    for (cuts, end), edges in zip(cases, found, strict=True):
+        figure = bin_edges((0.0, 9.1), 1.0, end / 1e9, [one / 1e9 for one in cuts])
+        assert np.array(edges) / 1e9 == pytest.approx(figure), (cuts, end)
 
 
 def with_outage() -> Scenario:

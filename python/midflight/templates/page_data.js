@@ -103,7 +103,12 @@ function madeEdges(cuts, step, end) {
     if (Math.min(far(place - 1), far(place)) >= least * (1 - 1e-9)) kept.push(k * step);
   }
   if (end > 0) kept.push(end);
-  return Float64Array.from(new Set(kept)).sort();
+  const found = Float64Array.from(new Set(kept)).sort(), again = [];
+  // No interval is longer than one and a half.
+  for (let k = 1; k < found.length; k++) {
+    if (found[k] - found[k - 1] > 1.5 * step * (1 + 1e-9)) again.push(step * Math.ceil((found[k] + found[k - 1]) / (2 * step) - .5));
+  }
+  return again.length ? Float64Array.from(new Set([...found, ...again])).sort() : found;
 }
 
 /**
