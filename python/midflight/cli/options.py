@@ -8,6 +8,9 @@ from typing import Annotated, TypeAlias
 import typer
 
 __all__ = [
+    "FigureFontOption",
+    "FigureSizeOption",
+    "FigureStyleOption",
     "FileArgument",
     "OwnProfileOption",
     "OwnRunsOption",
@@ -80,6 +83,27 @@ SettingsOption: TypeAlias = Annotated[
         help="Set a knob of a scheme's part or a setting of the profile by its path, such as "
         'set.min_rto="1 s", see `midflight list`. May be repeated.',
     ),
+]
+FigureSizeOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        help="For a figure: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
+        "such as 5 or 5x3.",
+    ),
+]
+FigureStyleOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--style",
+        metavar="STYLE",
+        help="For a figure: plain, or paper (serif font, a column wide, framed).",
+    ),
+]
+FigureFontOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--font", metavar="FONT", help="For a figure: the font, sans, serif or latex."),
 ]
 PoliciesOption: TypeAlias = Annotated[
     list[str] | None,

@@ -14,7 +14,14 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import own_policies, read_whole
-from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
+from midflight.cli.options import (
+    FigureFontOption,
+    FigureSizeOption,
+    FigureStyleOption,
+    PoliciesOption,
+    SetsOption,
+    SourceProfileOption,
+)
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.plot_options import (
     check_schemes,
@@ -192,26 +199,9 @@ def plot(
         str | None,
         typer.Option(metavar="TEXT", help="For results: replaces the name of the measurement."),
     ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="For a figure: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
-            "such as 5 or 5x3.",
-        ),
-    ] = None,
-    look: Annotated[
-        str | None,
-        typer.Option(
-            "--style",
-            metavar="STYLE",
-            help="For a figure: plain, or paper (serif font, a column wide, framed).",
-        ),
-    ] = None,
-    font: Annotated[
-        str | None,
-        typer.Option(metavar="FONT", help="For a figure: the font, sans, serif or latex."),
-    ] = None,
+    size: FigureSizeOption = None,
+    look: FigureStyleOption = None,
+    font: FigureFontOption = None,
     labels: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from midflight.cli.command import Command
+from midflight.cli.options import FigureFontOption, FigureSizeOption, FigureStyleOption
 from midflight.cli.output import UserError, align, note, open_result
 from midflight.policy import did_you_mean
 
@@ -137,29 +138,12 @@ def check(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="For --out: the title.  [default: what it is; with --style paper none]",
+            help="For a figure: the title.  [default: what it is; with --style paper none]",
         ),
     ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="For --out: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
-            "such as 5 or 5x3.",
-        ),
-    ] = None,
-    look: Annotated[
-        str | None,
-        typer.Option(
-            "--style",
-            metavar="STYLE",
-            help="For --out: plain, or paper (serif font, a column wide, framed).",
-        ),
-    ] = None,
-    font: Annotated[
-        str | None,
-        typer.Option(metavar="FONT", help="For --out: the font, sans, serif or latex."),
-    ] = None,
+    size: FigureSizeOption = None,
+    look: FigureStyleOption = None,
+    font: FigureFontOption = None,
 ) -> None:
     """Print what is read of a recording: its span, rates, delays, losses, outages and handovers.
 

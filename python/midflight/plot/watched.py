@@ -189,13 +189,18 @@ def watched_runs(
     progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
-    by_name = source if isinstance(source, Mapping) else {"": source}
+    # Each scenario is checked once.
+    by_name: dict[str, RunSource] = {
+        name: one if isinstance(one, SetupSource) else plan_of(one, policies=policies)
+        for name, one in (source if isinstance(source, Mapping) else {"": source}).items()
+    }
     deadlines = {name: deadlines_of(one, policies) for name, one in by_name.items()}
     recorded = {name: handovers_of(one, policies) for name, one in by_name.items()}
-    paths = _paths(source, policies) if isinstance(source, Mapping) else {}
+    paths = _paths(by_name, policies) if isinstance(source, Mapping) else {}
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
     of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
-    setups = setups_of(source, flows, run, schemes, policies)
+    made_of = by_name if isinstance(source, Mapping) else by_name[""]
+    setups = setups_of(made_of, flows, run, schemes, policies)
     for done, (scheme, setup, name_of_source) in enumerate(setups):
         described = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or list(described)
