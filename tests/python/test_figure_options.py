@@ -12,9 +12,17 @@ from matplotlib.axes import Axes
 
 from midflight import MidflightError
 from midflight.cli import main
-from midflight.plot import figure_of, plot_axis, plot_delay_cdf, plot_over_time, plot_spread
+from midflight.plot import (
+    figure_of,
+    plot_axis,
+    plot_delay_cdf,
+    plot_over_time,
+    plot_run,
+    plot_spread,
+)
 from midflight.plot.curves import Curve
 from midflight.plot.panels import _least_rate
+from midflight.plot.watched import panels_of, watch
 
 
 def least_drawn(axes: Axes) -> float:
@@ -81,9 +89,9 @@ def test_a_line_looks_as_in_the_legend() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["throughput=0:9", "0:5"], "--ylim 0:5: the ends of this axis are given twice"),
-        (["0:5", "throughput=0:9"], "the ends of this axis are given twice"),
-        (["=0:5"], '--ylim "=0:5" is not LOW:HIGH'),
+        (["throughput=0:9", "0:5"], "--ylim 0:5: this axis is given twice"),
+        (["0:5", "throughput=0:9"], "this axis is given twice"),
+        (["=0:5"], '--ylim "=0:5" has no kind before "="'),
         (["delay-cdf=0:1"], "the figure has no panel delay-cdf"),
     ],
 )
@@ -106,6 +114,96 @@ def test_ends_of_a_figure_with_one_panel_may_have_its_kind() -> None:
     assert figure.axes[0].get_ylim() == ends
     with pytest.raises(MidflightError, match="has no panel box; expected cdf=LOW:HIGH"):
         figure_of(plot_spread, columns, "cdf", value="sent", ylim={"box": ends})
+
+
+def test_panels_have_labels_and_scales_of_their_own(tmp_path: Path) -> None:
+    kinds = ["throughput", "queue", "rtt"]
+    labels = {"queue": "Queue of the $n$-th modem", "rtt": "RTT (ms)"}
+    scales = {"queue": "log", "rtt": "linear"}
+    figure = figure_of(
+        plot_over_time, "wifi-to-lte", kinds, ylabel=labels, yscale=scales, xlabel="Seconds"
+    )
+    _, throughput, queue, rtt = figure.axes
+    assert throughput.get_ylabel().startswith("Throughput")
+    assert " ".join(queue.get_ylabel().split()) == labels["queue"]
+    assert queue.yaxis.label.get_parse_math()
+    assert rtt.get_ylabel() == labels["rtt"]
+    assert [one.get_yscale() for one in (throughput, queue, rtt)] == ["linear", "log", "linear"]
+    assert [one.get_xlabel() for one in figure.axes] == ["", "", "", "Seconds"]
+    figure = figure_of(plot_run, "wifi-to-lte", schemes=["sack", "freeze"], ylabel={"window": "W"})
+    assert [one.get_ylabel() for one in figure.axes].count("W") == 1
+    out = str(tmp_path / "x.svg")
+    words = ["plot", "wifi-to-lte", "--kind", "queue,rtt", "--out", out, "--xlabel", "When"]
+    assert main([*words, "--ylabel", "queue=At a=b", "--yscale", "rtt=log"]) == 0
+    text = Path(out).read_text()
+    assert ">When<" in text
+    assert ">At a=b<" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--ylabel", "Packets"], "--ylabel Packets: the figure has 2 panels; write queue=TEXT"),
+        (["--ylabel", "cwnd=W"], "--ylabel cwnd=W: the figure has no panel cwnd"),
+        (["--ylabel", "queue=$a_$"], "--ylabel: "),
+        (["--yscale", "sequence=log"], "--yscale sequence=log: its axis is linear"),
+        (["--yscale", "rtt=log"], "the figure has no panel rtt; expected queue=SCALE"),
+        (["--yscale", "queue=ln"], '--yscale "ln" is not accepted'),
+        (["--yscale", "log", "--yscale", "linear"], "--yscale linear: the one of this axis"),
+        (["--xlim", "0:1"], "--xlim is for a folder of results"),
+        (["--legend", "left"], '--legend: "left" is none of outside, inside, upper-left'),
+    ],
+)
+def test_labels_and_scales_that_are_refused(
+    given: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.png"
+    words = ["plot", "wifi-to-lte", "--kind", "queue,sequence", "--out", str(out)]
+    assert main([*words, *given]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_ends_of_the_axis_of_results() -> None:
+    columns = {"a.x": ["1", "2"] * 2, "sent": [1.0, 2.0, 3.0, 4.0]}
+    ends = (0.5, 3.0)
+    figure = figure_of(plot_spread, columns, "cdf", value="sent", xlim=ends, ylim=(0.2, 0.9))
+    assert (figure.axes[0].get_xlim(), figure.axes[0].get_ylim()) == (ends, (0.2, 0.9))
+    figure = figure_of(plot_axis, columns, x="a.x", y="sent", xlim=ends)
+    assert figure.axes[0].get_xlim() == ends
+    with pytest.raises(MidflightError, match=r"--xlim 0\.5:3: boxes stand side by side"):
+        figure_of(plot_spread, columns, "box", value="sent", x="a.x", xlim=ends)
+    with pytest.raises(MidflightError, match="--xlim 0:3: the axis is logarithmic"):
+        figure_of(plot_axis, columns, x="a.x", y="sent", xlim=(0.0, 3.0), xscale="log")
+    named = {"a.x": ["p", "q"] * 2, "sent": [1.0, 2.0, 3.0, 4.0]}
+    with pytest.raises(MidflightError, match=r"--xlim 0\.5:3: the axis has names"):
+        figure_of(plot_axis, named, x="a.x", y="sent", xlim=ends)
+
+
+def test_a_legend_in_a_corner() -> None:
+    places = {}
+    for corner in ("upper-left", "lower-right"):
+        figure = figure_of(plot_over_time, "wifi-to-lte", ["cwnd", "rtt"], legend=corner)
+        legend = figure.axes[1].get_legend()
+        assert legend is not None
+        assert not figure.legends
+        figure.canvas.draw()
+        box = legend.get_window_extent().transformed(figure.axes[1].transAxes.inverted())
+        places[corner] = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
+    assert places["upper-left"][0] < 0.5 < places["lower-right"][0]
+
+
+def test_a_given_interval_is_that_of_queues_too() -> None:
+    def times(interval_s: float | None) -> Any:
+        runs = watch("bufferbloat", kinds=["queue"])
+        (panel,) = panels_of(runs, ["queue"], (0.0, 10.0), interval_s)
+        return panel.detail, min(
+            float(np.diff(one.time_s).max()) for one in panel.curves if one.draw == "queue"
+        )
+
+    assert "means of 1 s" in times(1.0)[0]
+    assert times(1.0)[1] == pytest.approx(1.0)
+    assert times(None)[1] < 0.5
 
 
 @pytest.mark.parametrize("interval", [0, -1, 1e-7, float("inf"), float("nan")])

@@ -14,6 +14,7 @@ import pytest
 import midflight
 from midflight.cli import main
 from midflight.plot.axis import axis_data, axis_figure, kept_values, plot_axis, pooled_axes
+from midflight.plot.figure import figure_of
 from midflight.plot.names import column_name
 from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.style import SERIES, looks_of, wrapped
@@ -352,7 +353,7 @@ def test_texts_of_the_user_may_have_mathematics(tmp_path: Path) -> None:
     columns = {"a.$x$": ["$1$", "$2$"], "sent": [1.0, 2.0]}
     how: Any = {"x": "a.$x$", "y": "sent"}
     texts: Any = {"xlabel": "Gap $g + 1$ (s)", "ylabel": "$n$ or $m$", "title": "From $t_0$ on"}
-    (axes,) = axis_figure(axis_data(columns, **how), **texts).axes
+    (axes,) = figure_of(plot_axis, columns, **how, **texts).axes
     for one in (axes.xaxis.label, axes.yaxis.label, axes.title):
         assert one.get_parse_math()
     (axes,) = axis_figure(axis_data(columns, **how)).axes

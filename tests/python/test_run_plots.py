@@ -17,7 +17,7 @@ import midflight
 from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenario
 from midflight.cli import main
 from midflight.migration import MigrationRow
-from midflight.plot import plot_axis, plot_run
+from midflight.plot import figure_of, plot_axis, plot_run
 from midflight.plot.axis import axis_data, axis_figure
 from midflight.plot.history import History, Moment, flow_key, histories
 from midflight.plot.migration import migration_figure
@@ -503,9 +503,9 @@ def test_titles_and_sizes_are_as_asked(tmp_path: Path) -> None:
         ((6.0, 2.5), (6.0, 2.5)),
     ):
         assert size_in(size, (4.0, 3.0)) == expected
-    data = axis_data(many_lines(3, 3), x="links.a.rate", y="duration_ns", by=["flows.a.scheme"])
     texts: Any = {"title": "A title", "xlabel": "Rate", "ylabel": "Time", "size": "single"}
-    figure = axis_figure(data, **texts)
+    how: Any = {"x": "links.a.rate", "y": "duration_ns", "by": ["flows.a.scheme"]}
+    figure = figure_of(plot_axis, many_lines(3, 3), **how, **texts)
     (axes,) = figure.axes
     assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("A title", "Rate", "Time")
     assert figure.get_size_inches()[0] == 3.5
@@ -658,8 +658,8 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
             '"nan" is no size of a figure',
         ),
         (
-            ["plot", "wifi-to-lte", "--xlabel", "x", "--out", "x.png"],
-            "--xlabel is for a folder of results",
+            ["plot", "wifi-to-lte", "--xlim", "0:1", "--out", "x.png"],
+            "--xlim is for a folder of results",
         ),
         (["plot", "wifi-to-lte", "--until", "x", "--out", "x.png"], '--until: time "x" does not'),
         (["plot", "wifi-to-lte", "--segments", "9:3", "--out", "x.png"], '--segments "9:3"'),

@@ -317,7 +317,10 @@ def test_other_names_and_the_place_of_the_legend(tmp_path: Path) -> None:
     inside = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], legend="inside")
     assert not inside.legends
     assert inside.axes[1].get_legend() is not None
-    with pytest.raises(midflight.MidflightError, match="outside, inside, none"):
+    with pytest.raises(
+        midflight.MidflightError,
+        match="outside, inside, upper-left, upper-right, lower-left, lower-right, none",
+    ):
         drawn(legend="left")
 
 
@@ -344,7 +347,7 @@ def test_the_ends_of_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert figure.axes[1].get_ylim() == (0, 30)
     words = ["plot", "wifi-to-lte", "--out", str(tmp_path / "x.png")]
     for more, said in (
-        (["--kind", "throughput,queue", "--ylim", "0:30"], "this one has 2"),
+        (["--kind", "throughput,queue", "--ylim", "0:30"], "the figure has 2 panels"),
         (["--kind", "throughput", "--ylim", "30:0"], "the low end must be below the high one"),
         (["--kind", "throughput", "--ylim", "30"], "is not LOW:HIGH"),
         (["--kind", "throughput", "--yscale", "log", "--ylim", "0:9"], "begins above 0"),

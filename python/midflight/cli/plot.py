@@ -28,8 +28,11 @@ from midflight.cli.plot_options import (
     check_yscale,
     kinds_of,
     note_labels,
+    read_by_kind,
+    read_ends,
     read_labels,
     read_limits,
+    read_one,
     read_segments,
     read_time,
     refuse,
@@ -140,12 +143,13 @@ def plot(
         ),
     ] = None,
     yscale: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="SCALE",
+            metavar="[KIND=]SCALE",
             help="For results, and for throughput, rates, queue, delay, rtt, cwnd and pipe over "
-            "time: linear or log.  [default: linear; for results, throughput, delay and rtt log "
-            "where a linear axis would hide a part]",
+            "time: linear or log; of several panels with their kinds, such as rtt=log. May be "
+            "repeated.  [default: linear; for results, throughput, delay and rtt log where a "
+            "linear axis would hide a part]",
         ),
     ] = None,
     xscale: Annotated[
@@ -193,11 +197,15 @@ def plot(
     ] = None,
     xlabel: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="For results: replaces the name of the axis."),
+        typer.Option(metavar="TEXT", help="For a figure: the label of the horizontal axis."),
     ] = None,
     ylabel: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="For results: replaces the name of the measurement."),
+        list[str] | None,
+        typer.Option(
+            metavar="[KIND=]TEXT",
+            help="For a figure: the label of the axis of values; of several panels with their "
+            "kinds, such as 'queue=Queue of the modem'. May be repeated.",
+        ),
     ] = None,
     size: FigureSizeOption = None,
     look: FigureStyleOption = None,
@@ -213,7 +221,18 @@ def plot(
     ] = None,
     legend: Annotated[
         str | None,
-        typer.Option(metavar="PLACE", help="For a figure: outside, inside or none."),
+        typer.Option(
+            metavar="PLACE",
+            help="For a figure: outside, inside, upper-left, upper-right, lower-left, lower-right "
+            "or none.",
+        ),
+    ] = None,
+    xlim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH",
+            help="For results: the ends of the horizontal axis, in its unit.",
+        ),
     ] = None,
     ylim: Annotated[
         list[str] | None,
@@ -284,9 +303,8 @@ def plot(
         "--value": value,
         "--by": by,
         "--where": where,
-        "--xlabel": xlabel,
-        "--ylabel": ylabel,
         "--xscale": xscale,
+        "--xlim": xlim,
     }
     of_figures = {
         "--kind": kind,
@@ -299,19 +317,28 @@ def plot(
         "--label": labels,
         "--legend": legend,
         "--ylim": ylim,
+        "--xlabel": xlabel,
+        "--ylabel": ylabel,
         "--marks": marks,
         "--csv": csv_file,
     }
     from midflight.plot.delays import DELAY_CDF
+    from midflight.plot.options import choose_axes
     from midflight.plot.spread import SPREADS
     from midflight.plot.style import check_format, chosen_style
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
+    of_axes: Any = {
+        "xlim": None if xlim is None else read_ends("--xlim", xlim),
+        "ylim": read_limits(ylim or ()),
+        "xlabel": xlabel,
+        "ylabel": read_by_kind("--ylabel", ylabel or ()),
+    }
     dress: Any = {
         "legend": legend,
         "labels": read_labels(labels or ()),
-        "ylim": read_limits(ylim or ()),
+        "axes": choose_axes(**of_axes),
         "suffix": Path(out).suffix.lower(),
     }
     place = Path(source or "")
@@ -328,8 +355,8 @@ def plot(
         if not asks_results and place.is_file():
             check_is_no_recording(place)
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
-        texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
-        texts |= {"xscale": xscale, "yscale": yscale}
+        texts: dict[str, Any] = {"title": title, "size": size, "xscale": xscale}
+        texts["yscale"] = read_one("--yscale", yscale)
         with chosen_style(look, font, **dress):
             plot_results(
                 str(source),
@@ -367,8 +394,8 @@ def plot(
     for option, text in (("--interval", interval), ("--marks", marks)):
         if text is not None and not over_time:
             raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
-    if yscale is not None:
-        check_yscale(yscale, kinds)
+    scales = read_by_kind("--yscale", yscale or ())
+    check_yscale(scales, kinds)
     if not (over_time or is_cdf or suffix == PAGE) and len(flows) > 1:
         raise UserError(
             f"a figure of the kind {kinds[0]} is of one flow, not of {len(flows)} "
@@ -436,7 +463,7 @@ def plot(
                     kinds,
                     flows=flows,
                     interval_s=mean_of,
-                    yscale=yscale,
+                    yscale=scales,
                     marks=None if marks is None else split_kinds([marks]),
                     csv_to=csv_file,
                     **of_all,

@@ -14,8 +14,11 @@ __all__ = [
     "check_yscale",
     "kinds_of",
     "note_labels",
+    "read_by_kind",
+    "read_ends",
     "read_labels",
     "read_limits",
+    "read_one",
     "read_segments",
     "read_time",
     "refuse",
@@ -77,14 +80,14 @@ def check_schemes(
             )
 
 
-def check_yscale(yscale: str, kinds: Sequence[str]) -> None:
+def check_yscale(scales: Mapping[str, str], kinds: Sequence[str]) -> None:
     """Refuse a scale that does not exist, and one for panels that have only one."""
-    from midflight.plot.panels import SCALED, SCALES
+    from midflight.plot.options import check_scales
+    from midflight.plot.panels import SCALED
 
-    if yscale not in SCALES:
-        raise UserError(f'--yscale "{yscale}" is not accepted; expected {" or ".join(SCALES)}')
-    if {*kinds}.isdisjoint(SCALED):
+    if scales and {*kinds}.isdisjoint(SCALED):
         raise UserError(f"--yscale is for panels over time: --kind {', '.join(SCALED)}")
+    check_scales(scales, kinds, SCALED)
 
 
 def result_kind(words: Sequence[str]) -> str:
@@ -158,20 +161,51 @@ def read_limits(words: Sequence[str]) -> dict[str, tuple[float, float]]:
     found: dict[str, tuple[float, float]] = {}
     for word in words:
         kind, equals, text = word.rpartition("=")
-        low, _, high = text.partition(":")
-        try:
-            ends = float(low), float(high)
-            if equals and not kind:
-                raise ValueError
-        except ValueError:
-            raise UserError(
-                f'--ylim "{word}" is not LOW:HIGH or KIND=LOW:HIGH; write for example 0:50 or '
-                "queue=0:50"
-            ) from None
+        if equals and not kind:
+            raise UserError(f'--ylim "{word}" has no kind before "="; write for example queue=0:50')
+        ends = read_ends("--ylim", text, word, " or KIND=LOW:HIGH", " or queue=0:50")
         if kind in found:
             raise UserError(f"--ylim {word}: the ends of this axis are given twice")
         found[kind] = ends
     return found
+
+
+def read_ends(
+    option: str, text: str, word: str | None = None, or_form: str = "", or_example: str = ""
+) -> tuple[float, float]:
+    """Read the ends of an axis; `word` is the whole text, which may have other forms."""
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise UserError(
+            f'{option} "{text if word is None else word}" is not LOW:HIGH{or_form}; write for '
+            f"example 0:50{or_example}"
+        ) from None
+
+
+def read_by_kind(option: str, words: Sequence[str]) -> dict[str, str]:
+    """Read texts by the kinds of their panels, "" without a kind. What is before an equals sign and
+    no kind belongs to the text.
+    """
+    from midflight.plot.run import PANELS
+    from midflight.plot.watched import OVER_TIME
+
+    found: dict[str, str] = {}
+    for word in words:
+        kind, equals, text = word.partition("=")
+        kind, text = (kind, text) if equals and kind in (*OVER_TIME, *PANELS) else ("", word)
+        if kind in found:
+            raise UserError(f"{option} {word}: the one of this axis is given twice")
+        found[kind] = text
+    return found
+
+
+def read_one(option: str, words: Sequence[str] | None) -> str | None:
+    """Return the only word of an option that may be repeated for panels."""
+    if words is not None and len(words) > 1:
+        raise UserError(f"{option} {words[1]}: the figure has one panel; give {option} once")
+    return words[0] if words else None
 
 
 def read_segments(text: str) -> tuple[int, int]:

@@ -134,8 +134,6 @@ def plot_axis(
     by: Sequence[str] = (),
     where: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
     size: Size | None = None,
@@ -153,12 +151,12 @@ def plot_axis(
     order of these values. A missing time of a run that did not finish counts as longer than every
     other; other missing values are left out.
 
-    `title` is put above the figure; `xlabel` and `ylabel` replace the names of the columns. They
-    may have mathematics between dollar signs, such as `Gap $g$ (s)`. `xscale` and `yscale` are
-    "linear" or "log". The default is logarithmic for an axis of numbers that are a geometric series
-    or extend over more than two decades, and for measurements of which a linear axis would hide a
-    part. `size` is "single" or "double" (column), or inches: a width, or width and height. `Dress`
-    describes how it looks (`look`, `font`, `labels`, `legend`, `ylim`) and `csv`.
+    `title` is put above the figure; it may have mathematics between dollar signs, such as `Gap $g$
+    (s)`. `xscale` and `yscale` are "linear" or "log". The default is logarithmic for an axis of
+    numbers that are a geometric series or extend over more than two decades, and for measurements
+    of which a linear axis would hide a part. `size` is "single" or "double" (column), or inches: a
+    width, or width and height. `Dress` describes how it looks (`look`, `font`, `labels`, `legend`,
+    `xlim`, `ylim`, `xlabel`, `ylabel`) and `csv`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
@@ -168,8 +166,7 @@ def plot_axis(
     data = axis_data(columns_of(source, y), x=x, y=y, by=by, where=where)
 
     def draw() -> Figure:
-        texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
-        return axis_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
+        return axis_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
     return write_figure(path, draw, axis_rows(data), dress)
 
@@ -452,8 +449,6 @@ def axis_figure(
     data: AxisData,
     *,
     title: str | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
     size: Size | None = None,
@@ -509,9 +504,8 @@ def axis_figure(
             log_title(data.y_title) if log_y else data.y_title,
             data.lines_title,
             title=title,
-            xlabel=xlabel,
-            ylabel=ylabel,
             kind="median",
+            x_refused="the axis has names" if has_names else "",
             detail="medians and quartiles" if spread else "",
         )
     return figure

@@ -11,16 +11,15 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from midflight.plot.options import Ends, Labels, Limits, choose_axes, dress_panels
 from midflight.plot.style import (
     MOST_IN,
-    Limits,
     arrange,
     check_format,
     chosen_style,
     figure_bytes,
     labelled,
     legend,
-    limit_values,
     typeset,
     wrapped,
     write_csv,
@@ -33,11 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 __all__ = [
-    "SCALES",
     "SMALL_PT",
     "Dress",
     "check_dress",
-    "check_scale",
     "dressed",
     "figure_of",
     "finish_panels",
@@ -47,20 +44,6 @@ __all__ = [
 
 #: Size of the letters of what is said beside a plot.
 SMALL_PT = 6.5
-#: The scales of an axis.
-SCALES = ("linear", "log")
-
-
-def check_scale(option: str, scale: str | None) -> None:
-    """Raise `MidflightError` for a scale that does not exist; None is the usual one."""
-    if scale not in (None, *SCALES):
-        accepted = " or ".join(SCALES)
-        raise refusal(
-            f'{option} "{scale}" is not accepted; expected {accepted}',
-            name=option,
-            value=scale,
-            accepted=accepted,
-        )
 
 
 class Dress(TypedDict, total=False):
@@ -72,11 +55,17 @@ class Dress(TypedDict, total=False):
     font: str | None
     #: Other names for lines and links, by the usual ones.
     labels: Mapping[str, str] | None
-    #: "outside" (the default), "inside" or "none".
+    #: "outside" (the default), "inside", a corner such as "upper-left", or "none".
     legend: str | None
+    #: The ends of the horizontal axis of results.
+    xlim: Ends | None
     #: The ends of the axis of values, in a figure with one panel; of panels over time by their
     #: kinds.
     ylim: Limits | None
+    #: Labels in place of those of the axes, which may have mathematics between dollar signs; of
+    #: panels over time by their kinds.
+    xlabel: str | None
+    ylabel: Labels | None
     #: A file for the data of the figure.
     csv: str | Path | None
 
@@ -106,7 +95,9 @@ def dressed(dress: Dress, suffix: str = "") -> AbstractContextManager[None]:
         dress.get("font"),
         legend=dress.get("legend"),
         labels=dress.get("labels"),
-        ylim=dress.get("ylim"),
+        axes=choose_axes(
+            dress.get("xlim"), dress.get("ylim"), dress.get("xlabel"), dress.get("ylabel")
+        ),
         suffix=suffix,
     )
 
@@ -165,28 +156,24 @@ def label_axes(
     lines_title: str,
     *,
     title: str | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     kind: str = "",
     remark: str = "",
     detail: str = "",
+    x_refused: str = "",
 ) -> None:
     """Write what the axes are, wrapped to the figure, and name the lines above them.
 
-    `kind` is that of the figure.
-
-    `title`, `xlabel` and `ylabel` are the user's texts, which may have mathematics between dollar
-    signs; the labels replace the titles of the axes. `remark` stands below the title. `detail` says
-    what the marks are, such as "medians and quartiles", in small letters.
+    `kind` is that of the figure. `title` is the user's text, which may have mathematics between
+    dollar signs. `remark` stands below it. `detail` says what the marks are, such as "medians and
+    quartiles", in small letters. `x_refused` is why the ends of the horizontal axis cannot be
+    chosen.
     """
     width, height = figure.get_size_inches()
-    for put, option, given, text, room in (
-        (axes.set_xlabel, "--xlabel", xlabel, x_title, width - 0.6),
-        (axes.set_ylabel, "--ylabel", ylabel, y_title, height - 0.9),
+    for put, text, room in (
+        (axes.set_xlabel, x_title, width - 0.6),
+        (axes.set_ylabel, y_title, height - 0.9),
     ):
-        is_math = given is not None
-        shown = labelled(text) if given is None else typeset(option, given)
-        put(wrapped(shown, 7.5, room * 72), parse_math=is_math)
+        put(wrapped(labelled(text), 7.5, room * 72), parse_math=False)
     # The dollar signs of data are no mathematics.
     above = "\n".join(
         filter(None, (typeset("--title", title or ""), labelled(remark).replace("$", r"\$")))
@@ -201,7 +188,7 @@ def label_axes(
         axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **how)
         pad = 6 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
-    limit_values([(kind, axes)])
+    dress_panels([(kind, axes)], x_refused=x_refused)
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         entries = dict(zip(labels, handles, strict=True))
@@ -240,8 +227,10 @@ def finish_panels(
 
     Raises `MidflightError` if the figure leaves too little room for the panels.
     """
-    limit_values(panels)
     width, height = figure.get_size_inches()
+    rows = len({kind for kind, _ in panels})
+    room = (height - 0.6) / max(1, rows)
+    dress_panels(panels, x_refused="give --from and --until", height_in=room)
     if title:
         figure.suptitle(
             wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True

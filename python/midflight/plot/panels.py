@@ -12,17 +12,16 @@ import numpy as np
 
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.figure import (
-    SCALES,
     SMALL_PT,
     Dress,
     check_dress,
-    check_scale,
     dressed,
     finish_panels,
     write_figure,
 )
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.marks import EVENTS, Event, marker_of
+from midflight.plot.options import check_scales
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 __all__ = [
     "HEAD",
     "SCALED",
-    "SCALES",
     "over_time_figure",
     "panel_rows",
     "plot_over_time",
@@ -115,7 +113,7 @@ def plot_over_time(
     from_s: float | None = None,
     until_s: float | None = None,
     interval_s: float | None = None,
-    yscale: str | None = None,
+    yscale: str | Mapping[str, str] | None = None,
     marks: Sequence[str] | None = None,
     title: str | None = None,
     size: Size | None = None,
@@ -134,11 +132,11 @@ def plot_over_time(
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
     next round number above a 90th of the time shown, or the step of a recording that the link
-    follows if that is shorter. `yscale` is "linear" or "log"; the default is linear, and for
-    throughputs, delays and RTTs logarithmic where a linear axis would hide a part. `marks` are the
-    events to be marked, some of "retransmissions", "losses", "ecn" and "timeouts" (default: all; an
-    empty list for none). Several sources by their names are drawn together, each with its first
-    flow. The other arguments are those of `plot_run`.
+    follows if that is shorter. `yscale` is "linear" or "log", or a mapping of kinds to these; the
+    default is linear, and for throughputs, delays and RTTs logarithmic where a linear axis would
+    hide a part. `marks` are the events to be marked, some of "retransmissions", "losses", "ecn" and
+    "timeouts" (default: all; an empty list for none). Several sources by their names are drawn
+    together, each with its first flow. The other arguments are those of `plot_run`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -202,12 +200,12 @@ def over_time_figure(
     panels: Sequence[Panel],
     window: tuple[float, float],
     *,
-    yscale: str | None = None,
+    yscale: str | Mapping[str, str] | None = None,
     title: str | None = None,
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_over_time`."""
-    check_scale("yscale", yscale)
+    scales = check_scales(yscale, [one.kind for one in panels], SCALED)
     stretches = longest(runs).stretches
     # Runs whose links are in use at other times have a band each, if they are few.
     each = _paths(runs)
@@ -264,7 +262,8 @@ def over_time_figure(
                 _outages(axes, stretches, room)
                 draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
-            _scale_of(axes, panel, yscale, _above(rows))
+            scale = scales.get(panel.kind, scales.get(""))
+            _scale_of(axes, panel, scale, _above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
@@ -450,7 +449,7 @@ def _draw(
         time,
         value,
         color=look.colour,
-        linestyle=look.line,
+        linestyle="-" if one.is_solid else look.line,
         linewidth=0.8 if one.draw == "queue" else 1.1,
         drawstyle="default" if one.draw == "line" else "steps-post",
         label=one.label,

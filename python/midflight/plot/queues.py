@@ -116,12 +116,21 @@ def _levels(run: WatchedRun, links: Collection[int], window: tuple[float, float]
     return _Levels(time, packets, np.minimum(least, packets), np.maximum(most, packets))
 
 
-def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    """The packets at the access links in the direction of the data, and what became of packets."""
+def queue_panel(
+    runs: Sequence[WatchedRun],
+    window: tuple[float, float],
+    interval: float,
+    *,
+    is_given: bool = False,
+) -> Panel:
+    """The packets at the access links in the direction of the data, and what became of packets, as
+    means of an interval that the user has given, or of shorter ones than the usual one.
+    """
     means = interval
-    # The sawtooth of one queue can be seen, those of several cover each other.
-    finer = _FINER if len(runs) == 1 else 1
-    interval = nice(max(interval, (window[1] - window[0]) / INTERVALS) / finer)
+    if not is_given:
+        # The sawtooth of one queue can be seen, those of several cover each other.
+        finer = _FINER if len(runs) == 1 else 1
+        interval = nice(max(interval, (window[1] - window[0]) / INTERVALS) / finer)
     curves, binned = [], []
     alone = sum(len(one.flows) for one in runs) == 1
     # Links are no flows: their looks are the last ones.
@@ -150,6 +159,7 @@ def queue_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
                 levels.time_s,
                 levels.packets,
                 look=free[number % len(free)] if one_run else run.looks[0],
+                is_solid=one_run,
                 low=levels.least,
                 high=levels.most,
                 scheme=run.scheme,

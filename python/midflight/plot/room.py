@@ -47,8 +47,8 @@ MOST_MARKS = 60
 OUTAGE = "outage"
 #: Times without a link: hatched, as their colour is that of a light grey without colours.
 NO_LINK: Mapping[str, Any] = {
-    "facecolor": "#f2e3c8",
-    "edgecolor": "#e0c99a",
+    "facecolor": "#f7efdf",
+    "edgecolor": "#e3d2ae",
     "hatch": "xxx",
     "linewidth": 0,
 }

@@ -50,10 +50,12 @@ if TYPE_CHECKING:
 
     from midflight.policy import Policies
 
-__all__ = ["KINDS", "MOST_PANELS", "Kind", "plot_run", "run_figure", "run_rows"]
+__all__ = ["KINDS", "MOST_PANELS", "PANELS", "Kind", "plot_run", "run_figure", "run_rows"]
 
 Kind: TypeAlias = Literal["time-sequence", "window", "both"]
 KINDS: Sequence[Kind] = ("time-sequence", "window", "both")
+#: The kinds of its panels, from top to bottom.
+PANELS = ("time-sequence", "window", "timer")
 
 #: More runs side by side cannot be read on a page.
 MOST_PANELS = 4
@@ -98,7 +100,8 @@ def plot_run(
     from the start of the run, `segments` is the range of segment numbers; the defaults are the
     whole run. `title` is put above the figure. `size` is "single" or "double" (column, the
     default), or inches: a width, or width and height.
-    `Dress` describes how it looks (`look`, `font`, `labels`, `legend`, `ylim`) and `csv`.
+    `Dress` describes how it looks (`look`, `font`, `labels`, `legend`, `ylim`, `xlabel`, `ylabel`)
+    and `csv`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -195,8 +198,7 @@ def run_figure(
         figure.align_ylabels(grid[:, 0])
         if len(sequence):
             entries |= _name_entries(runs, room, segments)
-        names = {"time-sequence": ["time-sequence"], "window": ["window", "timer"]}
-        kinds = names.get(kind) or [*names["time-sequence"], *names["window"]]
+        kinds = PANELS[:1] if kind == "time-sequence" else PANELS[-len(rows) :]
         named = [(one, axes) for one, row in zip(kinds, grid, strict=True) for axes in row]
         finish_panels(figure, named, entries, title)
         for axes, one in zip(sequence, runs, strict=False):

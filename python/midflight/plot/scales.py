@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from midflight.plot.figure import check_scale
+from midflight.plot.options import check_scale
 from midflight.plot.room import plain_log
 from midflight.refusal import refusal
 

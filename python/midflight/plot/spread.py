@@ -30,8 +30,9 @@ from midflight.plot.axis import (
     text_of,
     unit_of,
 )
-from midflight.plot.figure import Dress, check_dress, check_scale, label_axes, write_figure
+from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
+from midflight.plot.options import check_scale
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
 from midflight.plot.scales import (
@@ -155,8 +156,6 @@ def plot_spread(
     by: Sequence[str] = (),
     where: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
     size: Size | None = None,
@@ -181,8 +180,7 @@ def plot_spread(
     data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
 
     def draw() -> Figure:
-        texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
-        return spread_figure(data, xscale=xscale, yscale=yscale, size=size, **texts)
+        return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
     return write_figure(path, draw, spread_rows(data), dress)
 
@@ -474,8 +472,6 @@ def spread_figure(
     data: Spread,
     *,
     title: str | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
     size: Size | None = None,
@@ -504,9 +500,9 @@ def spread_figure(
             log_title(data.y_title) if logs.y else data.y_title,
             data.lines_title,
             title=title,
-            xlabel=xlabel,
-            ylabel=ylabel,
             kind=data.name or data.kind,
+            x_refused=_NAMED.get(data.kind, "")
+            or ("the axis has names" if data.categories is not None else ""),
             remark=data.remark,
             detail=data.detail,
         )

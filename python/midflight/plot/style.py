@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -17,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from midflight.plot.options import AxesChoice
 
 __all__ = [
     "COLUMN_IN",
@@ -36,18 +36,17 @@ __all__ = [
     "STYLES",
     "Drawing",
     "Fill",
-    "Limits",
     "Look",
     "Marker",
     "Size",
     "arrange",
     "check_format",
+    "chosen_axes",
     "chosen_style",
     "figure_bytes",
     "is_paper",
     "labelled",
     "legend",
-    "limit_values",
     "looks_of",
     "save",
     "size_in",
@@ -65,9 +64,6 @@ PAGE_IN = 7.16
 #: The size of a figure: "single" or "double" column, or inches: a width, or width and height
 #: ("5", "5x3", 5.0, (5.0, 3.0)).
 Size: TypeAlias = str | float | tuple[float, float]
-
-#: The ends of the axis of values in a figure with one panel, or those of panels by their kinds.
-Limits: TypeAlias = tuple[float, float] | Mapping[str, tuple[float, float]]
 
 _WIDTHS = {"single": COLUMN_IN, "double": PAGE_IN}
 #: The sides of a figure, in inches.
@@ -147,8 +143,13 @@ _LAST: Mapping[str, str] = {
     "latex": "serif",
 }
 
-#: Places of the legend: beside the panels, in the first panel where there is most room, or nowhere.
-LEGENDS = ("outside", "inside", "none")
+#: Corners of the first panel, as matplotlib calls them.
+_CORNERS: Mapping[str, str] = {
+    one: one.replace("-", " ") for one in ("upper-left", "upper-right", "lower-left", "lower-right")
+}
+#: Places of the legend: beside the panels, in the first panel where there is most room or in a
+#: corner of it, or nowhere.
+LEGENDS = ("outside", "inside", *_CORNERS, "none")
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,8 @@ class _Choice:
     font: str = "sans"
     legend: str = "outside"
     labels: tuple[tuple[str, str], ...] = ()
-    #: The ends of the axes of values by the kinds of their panels, "" for the only panel.
-    ylim: tuple[tuple[str, tuple[float, float]], ...] = ()
+    #: Ends and labels of axes.
+    axes: AxesChoice | None = None
     #: Whether a LaTeX document sets its texts.
     is_tex: bool = False
     #: The names that the figure has shown, and those of the labels that it has used.
@@ -179,15 +180,14 @@ def chosen_style(
     *,
     legend: str | None = None,
     labels: Mapping[str, str] | None = None,
-    ylim: Limits | None = None,
+    axes: AxesChoice | None = None,
     suffix: str = "",
 ) -> Iterator[None]:
     """Draw the figures of this context in one of `STYLES`, with the letters of one of `FONTS`.
 
     Without a font a paper has "serif". `legend` is one of `LEGENDS`. `labels` are other names for
-    lines and links, by the usual ones. `ylim` are the ends of the axis of values in a figure with
-    one panel, or those of several panels by their kinds. `suffix` is that of the file, if it is
-    known. Raises `MidflightError` for a value that is not accepted.
+    lines and links, by the usual ones. `axes` has ends and labels of axes. `suffix` is that of the
+    file, if it is known. Raises `MidflightError` for a value that is not accepted.
     """
     for option, value, known in (
         ("--style", name, STYLES),
@@ -202,16 +202,6 @@ def chosen_style(
                 value=value,
                 accepted=accepted,
             )
-    ends = {} if ylim is None else dict(ylim) if isinstance(ylim, Mapping) else {"": ylim}
-    for kind, (low, high) in ends.items():
-        if not -math.inf < low < high < math.inf:
-            raise refusal(
-                f"--ylim {limit_text(kind, (low, high))}: the low end must be below the high one, "
-                "and both finite",
-                name="--ylim",
-                value=limit_text(kind, (low, high)),
-                accepted="LOW:HIGH, such as 0:50",
-            )
     for text in (labels or {}).values():
         typeset("--label", text)
     name = name or "plain"
@@ -222,7 +212,7 @@ def chosen_style(
             font,
             legend or "outside",
             tuple((labels or {}).items()),
-            tuple(ends.items()),
+            axes,
             is_tex=suffix == ".pgf",
         )
     )
@@ -230,6 +220,11 @@ def chosen_style(
         yield
     finally:
         _CHOSEN.reset(token)
+
+
+def chosen_axes() -> AxesChoice | None:
+    """Return the chosen ends and labels of axes."""
+    return _CHOSEN.get().axes
 
 
 def is_paper() -> bool:
@@ -257,58 +252,6 @@ def unused_labels() -> dict[str, set[str]]:
     """
     chosen = _CHOSEN.get()
     return {name: chosen.shown for name, _ in chosen.labels if name not in chosen.used}
-
-
-def limit_text(kind: str, ends: tuple[float, float]) -> str:
-    """Return the ends of an axis as `--ylim` takes them."""
-    return f"{kind}{'=' if kind else ''}{ends[0]:g}:{ends[1]:g}"
-
-
-def limit_values(panels: Sequence[tuple[str, Axes]]) -> None:
-    """Give the axes of values of panels, which are of these kinds, the chosen ends.
-
-    Raises `MidflightError` for ends without a kind if there are several panels, for a kind that the
-    figure does not have, and for two ends of one axis.
-    """
-    limited: set[Axes] = set()
-    kinds = list(dict.fromkeys(kind for kind, _ in panels if kind))
-    for kind, ends in _CHOSEN.get().ylim:
-        text = limit_text(kind, ends)
-        if kind and kind not in kinds:
-            accepted = ", ".join(f"{one}=LOW:HIGH" for one in kinds) or "LOW:HIGH"
-            raise refusal(
-                f"--ylim {text}: the figure has no panel {kind}; expected {accepted}",
-                name="--ylim",
-                value=text,
-                accepted=accepted,
-            )
-        if not kind and len(panels) != 1:
-            accepted = ", ".join(f"{one}=LOW:HIGH" for one in kinds)
-            raise refusal(
-                f"--ylim {text} is for a figure with one panel; this one has {len(panels)}: write "
-                f"{accepted}",
-                name="--ylim",
-                value=text,
-                accepted=accepted,
-            )
-        meant = [axes for one, axes in panels if kind in ("", one)]
-        if not limited.isdisjoint(meant):
-            raise refusal(
-                f"--ylim {text}: the ends of this axis are given twice",
-                name="--ylim",
-                value=text,
-                accepted="one LOW:HIGH for each panel",
-            )
-        limited.update(meant)
-        for axes in meant:
-            if axes.get_yscale() == "log" and ends[0] <= 0:
-                raise refusal(
-                    f"--ylim {text}: the axis is logarithmic, and begins above 0",
-                    name="--ylim",
-                    value=text,
-                    accepted="a low end above 0, or --yscale linear",
-                )
-            axes.set_ylim(*ends)
 
 
 def style() -> AbstractContextManager[None]:
@@ -598,9 +541,10 @@ def legend(
         return
     # A dollar sign of data begins no mathematics.
     labels = [labelled(name, plain=lambda text: text.replace("$", r"\$")) for name in entries]
-    if place == "inside" and len(entries) > _MOST_INSIDE:
+    is_inside = place != "outside"
+    if is_inside and len(entries) > _MOST_INSIDE:
         raise refusal(
-            f"--legend inside is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
+            f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
             name="--legend",
             value=place,
             accepted="outside, none",
@@ -616,14 +560,15 @@ def legend(
         1,
     )
     # matplotlib fills a legend column by column.
-    columns = 1 if place == "inside" else columns
+    columns = 1 if is_inside else columns
     order = [place for first in range(columns) for place in range(len(labels))[first::columns]]
     drawn = list(entries.values())
     names, handles = [labels[one] for one in order], [_legible(drawn[one]) for one in order]
-    if place == "inside":
+    if is_inside:
         # Bands have no values.
         panel = next(axes for axes in figure.axes if axes.get_ylabel())
-        panel.legend(handles, names, loc="best", title=title or None, frameon=True, framealpha=0.85)
+        how: Any = {"loc": _CORNERS.get(place, "best"), "title": title or None}
+        panel.legend(handles, names, frameon=True, framealpha=0.85, **how)
         return
     figure.legend(handles, names, loc=loc, ncols=columns, title=title or None)
 

@@ -283,7 +283,8 @@ def panels_of(
     }
     found = []
     for kind in dict.fromkeys(kinds):
-        panel = _KINDS[kind](runs, window, interval)
+        given: Any = {"is_given": interval_s is not None} if kind == "queue" else {}
+        panel = _KINDS[kind](runs, window, interval, **given)
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
         if not any(one.draw != "area" for one in curves):
             curves = []

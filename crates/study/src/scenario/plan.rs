@@ -22,7 +22,7 @@ use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::{check_own_settings, QuicFlow};
 use super::size::FlowSize;
-use super::trace::Files;
+use super::trace::{Files, Traced};
 use super::workload::{AppRole, FlowApp, PlannedApp};
 use super::written::Stagger;
 use crate::error::{nearest, StudyError};
@@ -241,6 +241,23 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
+/// What is to be said of a trace that is shorter than its run, or of a file that is longer.
+fn length_remark(key: &str, traced: &Traced, end: Duration) -> Option<String> {
+    let ends = traced.ends?;
+    let [lasts, run] = [ends, end].map(Duration::as_secs_f64);
+    if ends < end {
+        return Some(format!(
+            "{key}.trace: the trace ends at {lasts} s and its last values stay; the run may last until {run} s"
+        ));
+    }
+    let is_recorded = traced.files[0].is_some();
+    (is_recorded && ends > end).then(|| {
+        format!(
+            "{key}.trace: the recording lasts {lasts} s, and the run at most {run} s; end = \"{lasts} s\" allows for all of it"
+        )
+    })
+}
+
 impl Plan {
     /// Checks a scenario and fills in defaults.
     ///
@@ -292,9 +309,7 @@ impl Plan {
             if let Some(traced) = traced {
                 let remark = |said: &String| format!("{key}.trace: {said}");
                 trace_remarks.extend(traced.remarks.iter().map(remark));
-                if let Some(ends) = traced.ends.filter(|ends| *ends < end) {
-                    trace_remarks.push(format!("{key}.trace: the trace ends at {} s and its last values stay; the run may last until {} s", ends.as_secs_f64(), end.as_secs_f64()));
-                }
+                trace_remarks.extend(length_remark(&key, &traced, end));
             }
             let name = name.clone();
             access.push(Access { name, settings });
