@@ -937,6 +937,11 @@ class Setup:
         """The same with the name of the link, and whether packets are lost then; otherwise they
         wait.
         """
+    @property
+    def recorded_rates(self) -> dict[int, tuple[list[int], list[float]]]:
+        """The rates of the links that follow a recording in steps: by the number of the link (as in
+        `access_links`) the instants in nanoseconds from which it has which rate in bit/s.
+        """
     def trace(
         self,
         *,

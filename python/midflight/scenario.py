@@ -685,7 +685,9 @@ def _trace_table(of: Any) -> dict[str, Any]:
 
 
 def _numbers(name: str, values: Any) -> list[float | None]:
-    """Return a column as numbers, None where there is none; times of a clock in seconds."""
+    """Return a column as numbers, None where there is none; times of a clock in seconds, also in
+    ISO 8601.
+    """
     import math
 
     kind = getattr(getattr(values, "dtype", None), "kind", "")
@@ -697,15 +699,27 @@ def _numbers(name: str, values: Any) -> list[float | None]:
     if kind == "M":
         values = values.astype("datetime64[ns]").astype("int64") / 1e9
     try:
-        numbers = [math.nan if one is None else float(one) for one in values]
+        numbers = [math.nan if one is None else _seconds(one) for one in values]
     except (TypeError, ValueError) as error:
+        accepted = "numbers, times of a clock (datetime, or text in ISO 8601), or None"
         raise refusal(
-            f'column "{name}" of a trace has no numbers: {error}',
+            f'column "{name}" of a trace: {error}; expected {accepted}',
             name=name,
             value=values,
-            accepted="numbers, times of a clock, or None",
+            accepted=accepted,
         ) from None
     return [one if math.isfinite(one) else None for one in numbers]
+
+
+def _seconds(value: Any) -> float:
+    """A number, or a time of a clock in seconds; without a time zone it is that of UTC."""
+    from datetime import UTC, datetime
+
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        clock = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return clock.replace(tzinfo=clock.tzinfo or UTC).timestamp()
 
 
 def _plain(of: Any) -> Any:

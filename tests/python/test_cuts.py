@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from midflight import Flow, Handoff, Link, Scenario
+from midflight import Change, Flow, Handoff, Link, Scenario
 from midflight._core import read_recording
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.bins import bin_edges, cut_words, stepped
 from midflight.plot.panels import panel_rows, shown_panels
-from midflight.plot.watched import watch
+from midflight.plot.watched import rate_in_use, watch
 
 
 def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
@@ -201,3 +201,33 @@ def test_handovers_of_a_file(tmp_path: Path) -> None:
     recorded = read_recording(str(file))["handovers"]
     (run,) = watch(scenario, kinds=["throughput"])
     assert run.handovers == [at / 1e9 for at, _ in recorded] == [4.0, 8.0]
+
+
+def test_the_rate_of_a_recording_is_drawn_at_its_instants() -> None:
+    """Neither samples nor the time shown move them."""
+    columns = {"time_s": [0, 1.2345, 2.5, 7.75], "rate_mbps": [20, 8, 0, 12]}
+    trace = {"columns": columns}
+    scenario = Scenario(
+        links={
+            "cell": Link(trace=trace, delay="10 ms"),
+            "other": Link(rate="5 Mbit/s", delay="20 ms"),
+        },
+        flows={"download": Flow()},
+        handoffs=[Handoff(at="9.111 s", to="other", gap="0.5 s")],
+        end="12 s",
+    )
+    rate = rate_in_use(watch(scenario)[0], (0.0, 12.0))
+    assert rate.time_s.tolist() == [0, 1.2345, 2.5, 7.75, 9.111, 9.611, 12]
+    assert rate.value.tolist() == [20, 8, 0, 12, 0, 5, 5]
+    rate = rate_in_use(watch(scenario)[0], (1.0, 3.0))
+    assert rate.time_s.tolist() == [1, 1.2345, 2.5, 3]
+    assert rate.value.tolist() == [20, 8, 0, 0]
+    changed = Scenario(
+        links={"cell": Link(rate="20 Mbit/s", delay="20 ms")},
+        flows={"download": Flow()},
+        changes=[Change(at="3.333 s", link="cell", rate="7 Mbit/s")],
+        end="6 s",
+    )
+    rate = rate_in_use(watch(changed)[0], (0.0, 6.0))
+    assert rate.time_s.tolist() == [0, 3.333, 6]
+    assert rate.value.tolist() == [20, 7, 7]

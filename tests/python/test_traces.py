@@ -91,7 +91,7 @@ def test_bad_columns_are_refused() -> None:
     """Other objects are refused with a sentence."""
     for trace, why in (
         (5, "a trace is int"),
-        ({"time_s": ["x"], "rate_mbps": [1]}, "has no numbers"),
+        ({"time_s": ["x"], "rate_mbps": [1]}, "expected numbers, times of a clock"),
         ({"time_s": [0], "rate": [1]}, "has no unit"),
         ({"time_s": [0, 0, -1], "rate_mbps": [1, 1, 1]}, "row 2 is before"),
     ):
@@ -405,6 +405,8 @@ def test_times_of_pandas_are_taken() -> None:
     expected = Scenario(links={"cell": plain}, flows=flows).run().flows.column("digest")
     for frame in (
         pandas.DataFrame({"time": local, "rate_mbps": rates}),
+        pandas.DataFrame({"Timestamp": [str(one) for one in local], "rate_mbps": rates}),
+        {"time": [one.to_pydatetime() for one in times], "rate_mbps": rates},
         pandas.DataFrame({"rate_mbps": rates}, index=local),
         pandas.DataFrame({"rate_mbps": rates}, index=times.tz_localize(None)),
     ):

@@ -483,6 +483,18 @@ impl Setup {
             .collect()
     }
 
+    /// The rates of the links that follow a recording in steps: by the number of the link (as in
+    /// `access_links`) the instants in nanoseconds from which it has which rate in bit/s.
+    #[getter]
+    fn recorded_rates(&self) -> BTreeMap<usize, (Vec<u64>, Vec<f64>)> {
+        let each = self.setup.recorded_rates().into_iter();
+        let apart = |steps: Vec<(Instant, f64)>| {
+            let steps = steps.into_iter();
+            steps.map(|(at, bps)| (at.as_nanos(), bps)).unzip()
+        };
+        each.map(|(link, steps)| (link, apart(steps))).collect()
+    }
+
     /// Return every event of a flow of the run.
     ///
     /// The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:

@@ -282,6 +282,23 @@ impl Setup {
         found
     }
 
+    /// The rates of links that follow a recording in steps: the number of the link, and the instants from which it has
+    /// which rate in bit/s, up to the end of the run. Links between whose points the rate is on a line have none.
+    pub fn recorded_rates(&self) -> Vec<(usize, Vec<(Instant, f64)>)> {
+        let until = self.end.as_nanos() as f64 / 1e9;
+        let numbers = self.network.places.iter().flat_map(|place| place.access);
+        let steps = numbers.filter_map(|link| {
+            let schedule = self.network.links[link.index()].schedule.as_ref()?;
+            let Service::Rate(rate) = schedule.schedule.service() else {
+                return None;
+            };
+            let at = |seconds: f64| Instant::from_nanos((seconds * 1e9).round() as u64);
+            let points = rate.points(until).map(|(from, bps)| (at(from), bps));
+            (!rate.is_linear()).then(|| (link.index(), points.collect()))
+        });
+        steps.collect()
+    }
+
     /// From when to when the mobile node uses a link.
     fn in_use(&self, link: &Place) -> Vec<(Instant, Instant)> {
         let first = self.network.places.get(usize::from(self.start));

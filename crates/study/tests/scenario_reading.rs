@@ -41,6 +41,7 @@ fn errors_are_reported_with_their_line() {
         (&[("links.old", "3")], "rate = \"200 kbit/s\"", "links.old: 3 is not accepted; expected a table"),
         (&[("handoffs.0.gap", "non")], "rate = \"200 kbit/s\"", "or \"none\" for no gap"),
         (&[("flows.bulk.scheme", "sack+dctcp")], "rate = \"200 kbit/s\"", "\"dctcp\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
+        (&[("links.cell.rate", "5 Mbit/s")], "rate = \"200 kbit/s\"", "--set links.cell.rate=5 Mbit/s: links.cell: a link without a preset needs a delay; write for example delay = \"2 ms\"; the scenario has links.new, links.old, and this adds one"),
         (&[("abc_limit", "1")], "rate = \"200 kbit/s\"", "--set abc_limit=1: abc_limit: it is a setting of senders; set.abc_limit for all flows, or flows.NAME.set.abc_limit for one, is accepted"),
         (&[("flows.bulk.abc_limit", "1")], "rate = \"200 kbit/s\"", "flows.bulk.abc_limit: it is a setting of senders; flows.bulk.set.abc_limit is accepted"),
         (&[("links.old.cwnd_factor", "1")], "rate = \"200 kbit/s\"", "links.old.cwnd_factor: there is no key"),

@@ -152,6 +152,12 @@ class WatchedRun:
         return found
 
     @cached_property
+    def recorded_rates(self) -> Mapping[int, tuple[list[int], list[float]]]:
+        """The rates of the links that follow a recording in steps, by their numbers."""
+        found: Mapping[int, tuple[list[int], list[float]]] = self.setup.recorded_rates
+        return found
+
+    @cached_property
     def backlogs(self) -> Table:
         """The packets of each flow at links with a queue for each flow, at the same instants."""
         found: Table = self.setup.backlogs()

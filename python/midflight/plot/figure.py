@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
@@ -219,11 +219,13 @@ def finish_panels(
     entries: Mapping[str, Any],
     title: str | None,
     names: str = "",
+    lines: Collection[str] | None = None,
 ) -> None:
     """Put a title above panels over time, each with its kind, and a legend below them, and give
     them their places.
 
-    `names` is what the names of the lines in the legend are, if it needs to be said.
+    `names` is what the names of the lines in the legend are, if it needs to be said. `lines` are
+    the entries that a legend inside a panel has, by default all.
 
     Raises `MidflightError` if the figure leaves too little room for the panels.
     """
@@ -236,7 +238,7 @@ def finish_panels(
             wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True
         )
     named = f"Lines: {names[:1].lower()}{names[1:]}" if names else ""
-    legend(figure, entries, loc="outside lower center", title=named, most=6)
+    legend(figure, entries, loc="outside lower center", title=named, most=6, lines=lines)
     places = [axes.get_position() for axes in figure.axes]
     if not _has_room(figure, panels):
         needed = _needed_height(figure, panels, places)

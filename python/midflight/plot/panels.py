@@ -89,6 +89,8 @@ _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 _ROW, _ROWS = 0.085, 0.34
 #: What the legend calls a thin line above a median.
 _MOST = "maximum of each interval"
+#: Kinds of curves that are the lines of flows and links.
+_LINES = ("steps", "line", "dots", "queue", "bars")
 #: Kinds of curves that extend from one instant to another.
 _SPANS = ("stalls", "bars")
 #: If the ratio of rates is larger, the axis is logarithmic.
@@ -276,7 +278,8 @@ def over_time_figure(
         marks = {OUTAGE, _MOST, *(one.quantity for panel in panels for one in panel.curves)}
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
-        finish_panels(figure, named, entries, title, runs[0].names)
+        lines = {one.label for panel in panels for one in panel.curves if one.draw in _LINES}
+        finish_panels(figure, named, entries, title, runs[0].names, lines)
     return figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -532,23 +532,36 @@ def legend(
     loc: Literal["outside upper center", "outside lower center"],
     title: str = "",
     most: int = 9,
+    lines: Collection[str] | None = None,
 ) -> None:
     """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
     `most`; `entries` are the drawn objects by name.
+
+    Where the user wants it inside a panel, only the `lines` are there (by default all), and what
+    their marks are stays outside.
     """
     place = _CHOSEN.get().legend
     if place == "none":
         return
-    # A dollar sign of data begins no mathematics.
-    labels = [labelled(name, plain=lambda text: text.replace("$", r"\$")) for name in entries]
-    is_inside = place != "outside"
-    if is_inside and len(entries) > _MOST_INSIDE:
-        raise refusal(
-            f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
-            name="--legend",
-            value=place,
-            accepted="outside, none",
-        )
+    rest = dict(entries)
+    if place != "outside":
+        inner = {name: rest.pop(name) for name in entries if lines is None or name in lines}
+        if len(inner) > _MOST_INSIDE:
+            raise refusal(
+                f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(inner)}",
+                name="--legend",
+                value=place,
+                accepted="outside, none",
+            )
+        # Bands have no values.
+        panel = next(axes for axes in figure.axes if axes.get_ylabel())
+        how: Any = {"loc": _CORNERS.get(place, "best"), "title": title or None}
+        if inner:
+            panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.85, **how)
+        title = ""
+    if not rest:
+        return
+    labels = [_entry(name) for name in rest]
     widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in labels]
     room = figure.get_size_inches()[0] * 72
     columns = next(
@@ -559,18 +572,21 @@ def legend(
         ),
         1,
     )
-    # matplotlib fills a legend column by column.
-    columns = 1 if is_inside else columns
-    order = [place for first in range(columns) for place in range(len(labels))[first::columns]]
-    drawn = list(entries.values())
-    names, handles = [labels[one] for one in order], [_legible(drawn[one]) for one in order]
-    if is_inside:
-        # Bands have no values.
-        panel = next(axes for axes in figure.axes if axes.get_ylabel())
-        how: Any = {"loc": _CORNERS.get(place, "best"), "title": title or None}
-        panel.legend(handles, names, frameon=True, framealpha=0.85, **how)
-        return
-    figure.legend(handles, names, loc=loc, ncols=columns, title=title or None)
+    figure.legend(*_shown_entries(rest, columns), loc=loc, ncols=columns, title=title or None)
+
+
+def _entry(name: str) -> str:
+    """A name as a legend shows it: a dollar sign of data begins no mathematics."""
+    return labelled(name, plain=lambda text: text.replace("$", r"\$"))
+
+
+def _shown_entries(entries: Mapping[str, Any], columns: int) -> tuple[list[Any], list[str]]:
+    """The objects and names of a legend with so many columns, which matplotlib fills one by one."""
+    names = list(entries)
+    order = [
+        names[place] for first in range(columns) for place in range(len(names))[first::columns]
+    ]
+    return [_legible(entries[one]) for one in order], [_entry(one) for one in order]
 
 
 def _legible(handle: Any) -> Any:

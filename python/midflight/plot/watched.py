@@ -336,16 +336,18 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
     rate = rate_in_use(run, window)
     sampled = run.sampled(next(iter(run.access.values())), "time_ns")
     between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
+    if not {*run.access.values()}.isdisjoint(run.recorded_rates):
+        # Its changes are known as they happen, and not from the next sample on.
+        between = 0.0
     at = _corners(rate.time_s, rate.value, 1.5 * between)
     if len(at) < _MANY_CHANGES:
         return usual
-    # A change is known from the next sample on.
     step = float(np.median(np.diff(at))) - between
     if step < usual:
         return min(usual, nice(max(step, trip, shown / most)))
     # No interval has parts of two steps of the recording.
     shorter = (usual, nice(0.4 * usual), nice(0.4 * nice(0.4 * usual)))
-    fitting = [one for one in shorter if abs(step - one * round(step / one)) <= 2 * between]
+    fitting = [one for one in shorter if abs(step - one * round(step / one)) <= 2 * between + 1e-6]
     return next((one for one in fitting if one >= max(trip, shown / most)), usual)
 
 
@@ -464,14 +466,12 @@ def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
             values.append(np.array([0.0 if not stretch.link else np.nan]))
             continue
         if link not in at:
-            sampled = (run.sampled(link, name) for name in ("time_ns", "rate_bps", "up"))
-            time, rate, up = sampled
-            at[link] = time / NS_PER_S, rate * up / 1e6
+            at[link] = _rate_of(run, link)
         time, rate = at[link]
         first = max(0, int(np.searchsorted(time, start, side="right")) - 1)
         last = max(first + 1, int(np.searchsorted(time, end)))
         some, rates = np.maximum(time[first:last], start), rate[first:last].copy()
-        if len(rates) > 1:
+        if len(rates) > 1 and link not in run.recorded_rates:
             # A sample from before the link was in use does not describe it.
             rates[0] = rates[1]
         new = np.concatenate([[True], np.diff(rates) != 0])
@@ -482,6 +482,25 @@ def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
     value = np.concatenate([none, *values])
     time, value = _held(time, value, window, run.end_ns / NS_PER_S)
     return Curve(f"rate of the link{run.way}", "area", time, value)
+
+
+def _rate_of(run: WatchedRun, link: int) -> tuple[Values, Values]:
+    """The rate of a link in Mbit/s, from instants in seconds on: at the points of its recording, or
+    as sampled. A sampled change is at the instant of the path's, if one is between the samples.
+    """
+    if link in run.recorded_rates:
+        time_ns, bps = run.recorded_rates[link]
+        return np.array(time_ns) / NS_PER_S, np.array(bps) / 1e6
+    sampled = (run.sampled(link, name) for name in ("time_ns", "rate_bps", "up"))
+    time, rate, up = sampled
+    time, value = time / NS_PER_S, rate * up / 1e6
+    changed = np.flatnonzero(np.diff(value)) + 1
+    cuts = np.array(run.cuts)
+    if len(cuts) and len(changed):
+        near = cuts[np.maximum(np.searchsorted(cuts, time[changed], side="right") - 1, 0)]
+        is_between = (near >= time[changed - 1]) & (near <= time[changed])
+        time[changed[is_between]] = near[is_between]
+    return time, value
 
 
 def _timed(

@@ -144,13 +144,24 @@ impl Document {
             }
             complain(Problem { key, why }, &tree, &made)
         })?;
-        Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree, &made))
+        Plan::new(file, policies, files).map_err(|mut problem| {
+            if let Some(there) = self.missing_entry(&problem.key) {
+                problem.why = format!("{}; {there}", problem.why);
+            }
+            complain(problem, &tree, &made)
+        })
     }
 
-    /// The number of entries of a list in the text, if the path is that of an entry beyond them, which was
-    /// set.
+    /// The entries of a list or table in the text, if the path is that of another one, which was set.
     fn missing_entry(&self, key: &str) -> Option<String> {
         let (list, entry) = key.split_once('.')?;
+        if let ("links" | "flows", Some(Json::Object(entries))) = (list, self.tree.get(list)) {
+            let name = entry.split('.').next().unwrap_or_default();
+            let there: Vec<String> = entries.keys().map(|one| format!("{list}.{one}")).collect();
+            let there = there.join(", ");
+            return (!entries.contains_key(name))
+                .then(|| format!("the scenario has {there}, and this adds one"));
+        }
         let entry: usize = entry.parse().ok()?;
         let count = match self.tree.get(list) {
             Some(Json::Array(entries)) => entries.len(),
