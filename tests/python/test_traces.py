@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import re
 import shutil
@@ -16,7 +17,7 @@ from midflight import Flow, Link, MidflightError, Scenario
 from midflight._core import draw_recording, read_recording
 from midflight.cli import main
 from midflight.cli.trace import pauses, quantities
-from midflight.explain import with_outages
+from midflight.explain import explain_stall, with_outages
 from midflight.explain.events import History
 from midflight.plot.history import histories
 from midflight.plot.recorded import recording_figure
@@ -597,3 +598,29 @@ def test_a_picture_of_a_recording_has_the_style_of_a_figure(
     ):
         assert main([*words, *more]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_the_stall_leads_to_the_timer_that_ended_it(tmp_path: Path) -> None:
+    """After an outage and a slow rate the sender waits for its probe, by an RTT of many seconds."""
+    rows = ["time_s,rate_mbps", "0,20", "30,0", "40,0.3", "65,20"]
+    (tmp_path / "slow.csv").write_text("\n".join(rows) + "\n")
+    text = SCENARIO.replace("drive.csv", "slow.csv").replace("20 s", "140 s")
+    file = tmp_path / "slow.toml"
+    file.write_text(text.replace('"rfc"', '"linux"') + 'scheme = "bbr-linux"\n')
+    plan = read_plan(file)
+    told = explain_stall(plan)
+    assert told is not None
+    history = History(plan)
+    (woken,) = [
+        history.row(step.row)
+        for step in told.steps
+        if step.row is not None and history.row(step.row).event == "wake"
+    ]
+    assert woken.detail == "loss probe"
+    assert woken.value > 10
+    (text,) = [step.text for step in told.steps if step.row == woken.index]
+    assert f"it was set for {woken.value:.6g} s (smoothed RTT " in text
+    # The chain has no other long wait that it does not name.
+    instants = [step.time_ns for step in told.steps if step.time_ns >= (woken.since_ns or 0)]
+    rest = [a - b for a, b in itertools.pairwise(instants) if b != woken.since_ns]
+    assert max(rest) < 1e9

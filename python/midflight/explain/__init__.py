@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -43,9 +44,11 @@ __all__ = [
     "with_outages",
 ]
 
-#: Steps of a chain at most, and of that to the end of a stall.
+#: Steps of a chain at most, and of that to the end of a stall: those listed, and those followed to
+#: find what the sender waited for.
 MOST_STEPS = 12
 STALL_STEPS = 6
+MOST_FOLLOWED = 500
 #: Outages of a recording that are named one by one.
 MOST_OUTAGES = 3
 #: This name is not an event: it selects the longest time without progress.
@@ -299,7 +302,7 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     """
     waited = f"segment {stall.waited}"
     if stall.is_ended:
-        led, *others = chain(history, stall.row, STALL_STEPS)
+        led, *others = causes_of_end(history, stall)
         steps = [Step(led.time_ns, f"progress again: {led.text}", led.row), *others]
     else:
         steps = [Step(stall.end_ns, f"the run ended, and {waited} was still waited for", None)]
@@ -316,6 +319,25 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
     steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]
     return sorted(steps, key=lambda step: -step.time_ns)
+
+
+def causes_of_end(history: History, stall: Stall) -> list[Step]:
+    """Return the causes of the end of a stall: the latest ones, every timer, and both ends of the
+    longest time between two of them.
+
+    Whatever the sender waited for is at the later end: a timer, its pace or a late packet.
+    """
+    found = chain(history, stall.row, MOST_FOLLOWED, since_ns=stall.begin_ns)
+    instants = [max(step.time_ns, stall.begin_ns) for step in found]
+    waits = [after - before for after, before in itertools.pairwise(instants)]
+    longest = waits.index(max(waits)) if waits else 0
+    kept = {*range(STALL_STEPS), longest, longest + 1}
+    kept |= {
+        place
+        for place, step in enumerate(found)
+        if step.row is not None and history.row(step.row).event == "wake"
+    }
+    return [step for place, step in enumerate(found) if place in kept]
 
 
 def with_outages(steps: list[Step], outages: Sequence[LinkOutage]) -> list[Step]:
@@ -391,18 +413,25 @@ def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
     return names.index(event) if event in names else None
 
 
-def chain(history: History, index: int, most: int = MOST_STEPS) -> list[Step]:
+def chain(
+    history: History, index: int, most: int = MOST_STEPS, *, since_ns: int | None = None
+) -> list[Step]:
     """Return the causes of an event, beginning with the event itself, up to an external event.
 
     The order is newest first: the fate of a packet is listed before the next cause if it is later.
+    With `since_ns` it is the chain of what the sender waited for since then: a duplicate ACK leads
+    to the segment that caused it, and a paced segment to the one before.
     """
-    steps = Steps(history)
+    steps = Steps(history, since_ns=since_ns)
     where: Where | None = ("row", index)
     found: list[Step] = []
     said: set[tuple[int, str]] = set()
     seen: set[Where] = set()
     while where is not None and where not in seen and len(found) < most:
         seen.add(where)
+        is_before = since_ns is not None and history.row(where[1]).time_ns < since_ns
+        if is_before and len(found) >= STALL_STEPS:
+            break
         sentences, where = steps.of(where, first=not found)
         for time_ns, text, row in sentences:
             if (time_ns, text) not in said:

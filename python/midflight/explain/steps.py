@@ -9,6 +9,7 @@ from midflight._core import QUIC_STACKS
 from midflight.explain.events import CONGESTION, SENT, ZERO, Copy, History, Row
 from midflight.explain.words import (
     OF_QUIC,
+    WAKES,
     link_text,
     number,
     order_text,
@@ -54,22 +55,15 @@ EFFECTS = {
     "spurious": ("resume", "resume_counting", "leave_recovery"),
     "rto_value": ("set_min_rto", "restart_rtt"),
 }
-WAKES = {
-    "persist": "the persist timer expired: the receiver had closed its window",
-    "delay": "the delay of the response to duplicate ACKs was over",
-    "patience": "the time in which duplicate ACKs were taken for reordering was over",
-    "loss probe": (
-        "the timer of the tail loss probe expired: nothing had been acknowledged for long"
-    ),
-    "reordering": "RACK's reordering timer expired: what was sent before counted as lost",
-}
 
 
 class Steps:
     """The steps of a chain, one at a time."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, *, since_ns: int | None = None) -> None:
+        """With `since_ns`, follow what the sender waited for since then (`explain.chain`)."""
         self.history = history
+        self.since_ns = since_ns
         links = history.setup.places
         ends = {f"{name}-mobile": name for name in links}
         self.names = {**ends, **{f"mobile-{name}": name for name in links}}
@@ -379,9 +373,13 @@ class Steps:
                 return [sentence, (mark.time_ns, self.mark_text(mark), mark.index)], self.sending(
                     mark.number, mark.sent_ns
                 )
-        if come is not None and self.is_duplicate(come):
+        if come is not None and self.is_duplicate(come) and not self.is_waited_for(row.sent_ns):
             return [sentence], ("missing", row.index)
         return [sentence], self.sending(row.segment, row.sent_ns)
+
+    def is_waited_for(self, at_ns: int | None) -> bool:
+        """Whether an instant is in the time in which the sender waited."""
+        return self.since_ns is not None and at_ns is not None and at_ns > self.since_ns
 
     def signal(self, row: Row) -> list[Sentence]:
         """Describe why a mobile node sent an ACK by itself."""
@@ -431,11 +429,21 @@ class Steps:
             order = self.train_order(row)
             if order is None:
                 text += ", when its time had come: sending is paced"
+                where = self.sent_before(row)
             else:
                 text += ", when its time in a train had come"
                 text += f"; at {when(order.time_ns)} {order_text(order)}"
         text += self.sent_reason(row)
         return [(row.time_ns, text if first else f"because {text}", row.index)], where
+
+    def sent_before(self, row: Row) -> Where | None:
+        """Return the transmission before a paced one, if the sender waited since then."""
+        for other in self.history.backward(row.index):
+            if not self.is_waited_for(other.time_ns):
+                return None
+            if other.event in SENT:
+                return "row", other.index
+        return None
 
     def sent_reason(self, row: Row) -> str:
         history = self.history
@@ -529,7 +537,9 @@ class Steps:
         history = self.history
         since = row.since_ns or 0
         if row.detail != "retransmission":
-            text = f"{WAKES[row.detail]}; its end was set at {when(since)}"
+            text = f"{WAKES[row.detail]}; at {when(since)} it was set for {number(row.value)} s"
+            if (then := history.sender(since + 1)).get("srtt_ns") is not None:
+                text += f" (smoothed RTT {seconds_text(then['srtt_ns'])})"
             heads = [one.index for one in history.instant(since)]
             heads = [i for i in heads if history.head(i) == i and i != row.index]
             where: Where | None = ("row", heads[-1]) if heads else None

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OF_QUIC",
+    "WAKES",
     "clock",
     "link_text",
     "number",
@@ -100,6 +101,17 @@ def outage_text(outage: LinkOutage) -> str:
     span = f"from {when(begin_ns)} to {when(end_ns)}"
     return f"the recording of {link_text(link)} had no rate {span}; packets {fate}"
 
+
+#: What it means that a timer of a sender expired, other than that of the retransmission.
+WAKES = {
+    "persist": "the persist timer expired: the receiver had closed its window",
+    "delay": "the delay of the response to duplicate ACKs was over",
+    "patience": "the time in which duplicate ACKs were taken for reordering was over",
+    "loss probe": (
+        "the timer of the tail loss probe expired: nothing had been acknowledged for long"
+    ),
+    "reordering": "RACK's reordering timer expired: what was sent before counted as lost",
+}
 
 #: What happens to a connection over QUIC: what of it, and what of its value and its detail.
 OF_QUIC = (
