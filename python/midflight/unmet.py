@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from midflight._core import PathChange, Plan, Table
     from midflight.sweep import Sweep
 
-__all__ = ["PathChanges", "Unmet", "UnmetRuns", "unmet_cells"]
+__all__ = ["MET", "PathChanges", "Unmet", "UnmetRuns", "met_handoff", "unmet_cells"]
+
+#: The column of results that says whether a flow was not done before the handoff.
+MET = "met_handoff"
+#: Handoffs at more instants than this are not searched for.
+_MOST_INSTANTS = 5000
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,37 @@ class PathChanges:
         else:
             begins = [one["at_ns"] for one in all_of_them][phase - 1 : phase]
         return any(int(row["finished_ns"]) <= at for at in begins)
+
+
+def met_handoff(folder: Path, columns: Mapping[str, Sequence[Any]]) -> list[str] | None:
+    """Return for each row of a sweep's table of flows "1", or "0" if its flow was done before the
+    first handoff; None if the folder is no sweep with handoffs, or has too many.
+    """
+    from midflight._core import MidflightError
+    from midflight.sweep import Sweep
+
+    if not {"cell", "finished_ns"} <= set(columns):
+        return None
+    try:
+        path_changes = PathChanges(Sweep.read(folder))
+    except (OSError, MidflightError):
+        # Results alone, or schemes of the user.
+        return None
+    names = [*path_changes.axes, "cell", "finished_ns"]
+    if any(name not in columns for name in names):
+        return None
+    each = zip(*(columns[name] for name in names), strict=True)
+    texts = [dict(zip(names, map(_text, row), strict=True)) for row in each]
+    if len({tuple(row[axis] for axis in path_changes.axes) for row in texts}) > _MOST_INSTANTS:
+        return None
+    if not texts or not handoffs_ns(path_changes.of(texts[0])):
+        return None
+    return ["0" if path_changes.is_over_before(row) else "1" for row in texts]
+
+
+def _text(value: object) -> str:
+    """A cell of a table as its CSV file has it."""
+    return "" if value is None or value != value else str(value)
 
 
 def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from midflight import MidflightError
+from midflight import Flow, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.plot import (
     figure_of,
@@ -22,6 +23,7 @@ from midflight.plot import (
 )
 from midflight.plot.curves import Curve
 from midflight.plot.panels import _least_rate
+from midflight.plot.tables import read_columns
 from midflight.plot.watched import panels_of, watch
 
 
@@ -186,7 +188,11 @@ def test_a_legend_in_a_corner() -> None:
         figure = figure_of(plot_over_time, "wifi-to-lte", ["cwnd", "rtt"], legend=corner)
         legend = figure.axes[1].get_legend()
         assert legend is not None
-        assert not figure.legends
+        assert [one.get_text() for one in legend.get_texts()] == ["sack"]
+        # What marks and areas are stands below the panels.
+        below = [one.get_text() for one in figure.legends[0].get_texts()]
+        assert "timeout" in below
+        assert "sack" not in below
         figure.canvas.draw()
         box = legend.get_window_extent().transformed(figure.axes[1].transAxes.inverted())
         places[corner] = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
@@ -243,3 +249,98 @@ def test_help_names_what_options_are_for(capsys: pytest.CaptureFixture[str]) -> 
         "interval of mean throughputs and queues, and of medians of delays and RTTs",
     ):
         assert said in words
+
+
+def test_a_figure_without_bands_and_captions(tmp_path: Path) -> None:
+    kinds = ["throughput", "queue", "rtt"]
+    usual = figure_of(plot_over_time, "wifi-to-lte", kinds, schemes=["sack", "freeze"])
+    plain = figure_of(
+        plot_over_time,
+        "wifi-to-lte",
+        kinds,
+        schemes=["sack", "freeze"],
+        bands=False,
+        captions=False,
+    )
+    for figure, has in ((usual, True), (plain, False)):
+        _, throughput, queue, rtt = figure.axes
+        assert bool(throughput.get_title("right")) == has
+        # What is filled are bands, and the time without a link.
+        assert (len(queue.collections) > 0) == has
+        assert (len(rtt.collections) > 0) == has
+    assert len(plain.axes[3].lines) < len(usual.axes[3].lines)
+    out, columns = tmp_path / "x.svg", {"a.x": ["1", "2"] * 3, "sent": [1.0, 2, 3, 4, 5, 6]}
+    plot_axis(columns, out, x="a.x", y="sent")
+    assert "medians and quartiles" in out.read_text()
+    plot_axis(columns, out, x="a.x", y="sent", captions=False)
+    assert "medians and quartiles" not in out.read_text()
+
+
+def test_all_flows_of_few_runs_are_shown() -> None:
+    """Runs of an axis show all flows; with schemes it is the flow that has them."""
+    links = {"cell": Link(rate="20 Mbit/s", delay="20 ms", queue="80 packets")}
+    flows = {"a": Flow(), "b": Flow(scheme="bbr-linux", start="1 s")}
+    one = Scenario(links=links, flows=flows, end="3 s")
+    two = Scenario(links={"cell": replace(links["cell"], queue="codel")}, flows=flows, end="3 s")
+    runs = watch({"fifo": one, "codel": two}, kinds=["throughput", "queue"])
+    labels = [label for run in runs for label in run.labels]
+    assert labels == ["a, fifo", "b, fifo", "a, codel", "b, codel"]
+    assert [len(run.flows) for run in watch(one, schemes=["sack", "vho"])] == [1, 1]
+    # The queue of both flows has the look of none.
+    (panel,) = panels_of(runs, ["queue"], (0.0, 3.0))
+    queues = [curve for curve in panel.curves if curve.draw == "queue"]
+    assert {curve.look for curve in queues}.isdisjoint(look for run in runs for look in run.looks)
+    assert len({curve.look for curve in queues}) == 2
+    # Both have the same link; a note on whose rate it is would mislead.
+    figure = figure_of(plot_over_time, {"fifo": one, "codel": two}, ["throughput"])
+    assert "rate of the link of" not in figure.axes[1].get_title("right")
+    slow = Scenario(links={"cell": replace(links["cell"], rate="9 Mbit/s")}, flows=flows, end="3 s")
+    figure = figure_of(plot_over_time, {"fifo": one, "slow": slow}, ["throughput"])
+    assert "rate of the link of the run" in figure.axes[1].get_title("right")
+
+
+def test_a_long_wait_without_a_timeout_is_a_stall() -> None:
+    """A closed window stops the sender, whose timer does not expire; a call has nothing to send."""
+    columns = {"time_s": [0, 2, 4.5], "rate_mbps": [10, 0, 10]}
+    trace = {"columns": columns}
+    links = {"cell": Link(trace=trace, delay="20 ms", queue="50 packets")}
+    bulk = Scenario(links=links, flows={"a": Flow(set={"min_rto": "20 s"})}, end="8 s")
+    (panel,) = panels_of(watch(bulk, kinds=["throughput"]), ["throughput"], (0.0, 8.0))
+    assert not [one for one in panel.curves if one.draw in ("timeout", "spurious")]
+    (stall,) = [one for one in panel.curves if one.draw == "stalled"]
+    assert stall.low is not None
+    assert stall.high is not None
+    assert stall.low[0] == pytest.approx(2, abs=0.1)
+    assert stall.high[0] == pytest.approx(4.5, abs=0.1)
+    figure_of(plot_over_time, bulk, ["throughput"])
+
+
+def test_flows_that_were_done_before_the_handoff_can_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "sweep")
+    words = ["sweep", "wifi-to-lte", "--axis", "handoffs.0.at=0.3s,0.9s,20s", "--out", folder]
+    assert main(words) == 0
+    columns = read_columns(folder, "duration_ns")
+    assert columns["met_handoff"] == ["1", "1", "0"]
+    out = ["--out", str(tmp_path / "x.png")]
+    drawn = ["plot", folder, "--kind", "cdf", "--value", "duration_ns"]
+    capsys.readouterr()
+    assert main([*drawn, *out]) == 0
+    assert "1 of 3 rows are of flows that were done before the handoff" in capsys.readouterr().err
+    assert main([*drawn, "--where", "met_handoff=1", *out, "--csv", "-"]) == 0
+    said = capsys.readouterr()
+    assert "done before" not in said.err
+    assert len(said.out.splitlines()) == 3
+
+
+def test_each_of_several_videos_has_its_stalls() -> None:
+    runs = watch("video-tunnel", schemes=["sack", "bbr-linux"], kinds=["buffer"])
+    (panel,) = panels_of(runs, ["buffer"], (0.0, 130.0))
+    stalls = {one.scheme: one for one in panel.curves if one.draw == "stalled"}
+    assert [one.draw for one in panel.curves].count("stalls") == 0
+    assert set(stalls) == {"sack", "bbr-linux"}
+    assert stalls["sack"].look != stalls["bbr-linux"].look
+    (alone,) = panels_of(watch("video-tunnel", kinds=["buffer"]), ["buffer"], (0.0, 130.0))
+    (one,) = (one for one in alone.curves if one.draw == "stalls")
+    assert np.array_equal(one.time_s, stalls["sack"].time_s)

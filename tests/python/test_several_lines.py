@@ -223,7 +223,7 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
     assert timeouts["0.5 s"] < timeouts["2 s"]
     drawn = (tmp_path / "gaps.svg").read_text()
     assert ">rate of the link of the run 2 s</text>" in drawn
-    assert ">Lines: gap of the handoff</text>" in drawn
+    assert ">By gap of the handoff</text>" in drawn
     capsys.readouterr()
     for more, said in (
         (["--axis", "handoffs.0.at=1s:12s:1s"], "have 24 combinations"),
@@ -315,7 +315,7 @@ def test_other_names_and_the_place_of_the_legend(tmp_path: Path) -> None:
     assert ">vho</text>" in text
     assert ">sack</text>" not in drawn(legend="none")
     inside = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], legend="inside")
-    assert not inside.legends
+    assert "sack" not in [text.get_text() for text in inside.legends[0].get_texts()]
     assert inside.axes[1].get_legend() is not None
     with pytest.raises(
         midflight.MidflightError,
@@ -515,7 +515,7 @@ def test_a_legend_inside_keeps_the_order_of_the_lines() -> None:
     how: Any = {"schemes": schemes, "legend": "inside"}
     legend = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], **how).axes[1].get_legend()
     words = [text.get_text() for text in legend.get_texts()] if legend else []
-    assert words[:4] == ["rate of the link", *schemes]
+    assert words == schemes
 
 
 @pytest.mark.parametrize(

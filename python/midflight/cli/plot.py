@@ -250,6 +250,20 @@ def plot(
             "retransmissions, losses, ecn, timeouts; or none.  [default: all]",
         ),
     ] = None,
+    no_bands: Annotated[
+        bool,
+        typer.Option(
+            "--no-bands", help="For panels over time: lines without ranges and without maxima."
+        ),
+    ] = False,
+    no_captions: Annotated[
+        bool,
+        typer.Option(
+            "--no-captions",
+            help="For a figure: nothing above the panels says what the values are, such as means "
+            "of 0.1 s.",
+        ),
+    ] = False,
     csv_file: Annotated[
         str | None,
         typer.Option(
@@ -320,6 +334,8 @@ def plot(
         "--xlabel": xlabel,
         "--ylabel": ylabel,
         "--marks": marks,
+        "--no-bands": no_bands or None,
+        "--no-captions": no_captions or None,
         "--csv": csv_file,
     }
     from midflight.plot.delays import DELAY_CDF
@@ -339,6 +355,7 @@ def plot(
         "legend": legend,
         "labels": read_labels(labels or ()),
         "axes": choose_axes(**of_axes),
+        "captions": not no_captions,
         "suffix": Path(out).suffix.lower(),
     }
     place = Path(source or "")
@@ -391,7 +408,8 @@ def plot(
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
-    for option, text in (("--interval", interval), ("--marks", marks)):
+    only_over_time = ("--interval", interval), ("--marks", marks), ("--no-bands", no_bands or None)
+    for option, text in only_over_time:
         if text is not None and not over_time:
             raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
     scales = read_by_kind("--yscale", yscale or ())
@@ -465,6 +483,7 @@ def plot(
                     interval_s=mean_of,
                     yscale=scales,
                     marks=None if marks is None else split_kinds([marks]),
+                    bands=not no_bands,
                     csv_to=csv_file,
                     **of_all,
                 )
@@ -495,6 +514,7 @@ def write_panels(
     until_s: float | None,
     interval_s: float | None,
     marks: Sequence[str] | None,
+    bands: bool,
     csv_to: str | None,
     **how: Any,
 ) -> None:
@@ -510,7 +530,7 @@ def write_panels(
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
     with watching() as progress:
         runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
-    shown: Any = {"size": how["size"], "marks": marks}
+    shown: Any = {"size": how["size"], "marks": marks, "bands": bands}
     window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s, **shown)
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
@@ -650,6 +670,7 @@ def plot_results(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"
         )
+    note_unmet(columns, measured, {*by, *kept, x, y})
     rows: Iterable[Sequence[object]]
     if kind == "median":
         data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
@@ -667,6 +688,19 @@ def plot_results(
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     note(f"written to {out}")
+
+
+def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) -> None:
+    """Print a note if some flows of a sweep were done before the handoff."""
+    from midflight.unmet import MET
+
+    met = columns.get(MET, ())
+    if MET not in named and measured in columns and "0" in met:
+        early = sum(one == "0" for one in met)
+        note(
+            f"{early} of {len(met)} rows are of flows that were done before the handoff, and do "
+            f"not measure it; --where {MET}=1 leaves them out, as a comparison does"
+        )
 
 
 def measured_flows(

@@ -31,10 +31,13 @@ def _lines(
 
 
 def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    """The seconds of media in the buffers of videos, and their stalls."""
+    """The seconds of media in the buffers of videos, and their stalls: of several lines each has
+    its own row.
+    """
     del interval
     curves = []
-    for _, flow, how in _lines(runs, "buffer"):
+    found = list(_lines(runs, "buffer"))
+    for _, flow, how in found:
         time, value = buffer_of(flow)
         if not len(time):
             continue
@@ -51,8 +54,10 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         if stalls:
             low, high = np.array(stalls).T
             aux = {**how, "label": "playback stands still"}
+            aux["draw"] = "stalls" if len(found) == 1 else "stalled"
+            aux |= {"in_row": len(found) > 1, "quantity": aux["label"]}
             none = np.zeros(len(low))
-            curves.append(Curve(draw="stalls", time_s=low, value=none, low=low, high=high, **aux))
+            curves.append(Curve(time_s=low, value=none, low=low, high=high, **aux))
     return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
 
 

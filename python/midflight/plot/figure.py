@@ -15,6 +15,7 @@ from midflight.plot.options import Ends, Labels, Limits, choose_axes, dress_pane
 from midflight.plot.style import (
     MOST_IN,
     arrange,
+    captioned,
     check_format,
     chosen_style,
     figure_bytes,
@@ -66,6 +67,8 @@ class Dress(TypedDict, total=False):
     #: panels over time by their kinds.
     xlabel: str | None
     ylabel: Labels | None
+    #: Whether small letters above the panels say what the values are (default: they do).
+    captions: bool | None
     #: A file for the data of the figure.
     csv: str | Path | None
 
@@ -95,6 +98,7 @@ def dressed(dress: Dress, suffix: str = "") -> AbstractContextManager[None]:
         dress.get("font"),
         legend=dress.get("legend"),
         labels=dress.get("labels"),
+        captions=dress.get("captions"),
         axes=choose_axes(
             dress.get("xlim"), dress.get("ylim"), dress.get("xlabel"), dress.get("ylabel")
         ),
@@ -179,7 +183,7 @@ def label_axes(
         filter(None, (typeset("--title", title or ""), labelled(remark).replace("$", r"\$")))
     )
     axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
-    if detail:
+    if detail := captioned(detail):
         # Above it stands the title, if there is one.
         detail = wrapped(detail, SMALL_PT, (width - 0.6) * 72)
         how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
@@ -237,7 +241,7 @@ def finish_panels(
         figure.suptitle(
             wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True
         )
-    named = f"Lines: {names[:1].lower()}{names[1:]}" if names else ""
+    named = f"By {names[:1].lower()}{names[1:]}" if names else ""
     legend(figure, entries, loc="outside lower center", title=named, most=6, lines=lines)
     places = [axes.get_position() for axes in figure.axes]
     if not _has_room(figure, panels):

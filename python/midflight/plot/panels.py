@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Panel
+from midflight.plot.curves import Curve, Draw, Panel
 from midflight.plot.figure import (
     SMALL_PT,
     Dress,
@@ -20,7 +21,7 @@ from midflight.plot.figure import (
     write_figure,
 )
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
-from midflight.plot.marks import EVENTS, Event, marker_of
+from midflight.plot.marks import EVENTS, STALL, Event, marker_of
 from midflight.plot.options import check_scales
 from midflight.plot.room import (
     HEAD,
@@ -38,6 +39,7 @@ from midflight.plot.style import (
     SERIES,
     Look,
     Size,
+    captioned,
     check_format,
     labelled,
     size_in,
@@ -52,6 +54,7 @@ from midflight.plot.watched import (
     list_kinds,
     longest,
     panels_of,
+    rate_in_use,
     watch,
 )
 from midflight.refusal import refusal
@@ -117,6 +120,7 @@ def plot_over_time(
     interval_s: float | None = None,
     yscale: str | Mapping[str, str] | None = None,
     marks: Sequence[str] | None = None,
+    bands: bool = True,
     title: str | None = None,
     size: Size | None = None,
     **dress: Unpack[Dress],
@@ -137,8 +141,9 @@ def plot_over_time(
     follows if that is shorter. `yscale` is "linear" or "log", or a mapping of kinds to these; the
     default is linear, and for throughputs, delays and RTTs logarithmic where a linear axis would
     hide a part. `marks` are the events to be marked, some of "retransmissions", "losses", "ecn" and
-    "timeouts" (default: all; an empty list for none). Several sources by their names are drawn
-    together, each with its first flow. The other arguments are those of `plot_run`.
+    "timeouts" (default: all; an empty list for none). Without `bands` lines have no ranges and no
+    maxima. Several sources by their names are drawn together, each with all flows if that is up to
+    six lines, or with its first one. The other arguments are those of `plot_run`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -156,7 +161,7 @@ def plot_over_time(
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=kinds, **how)
     with dressed(dress):
-        shown: Any = {"size": size, "marks": marks}
+        shown: Any = {"size": size, "marks": marks, "bands": bands}
         window, panels = shown_panels(found, kinds, from_s, until_s, interval_s, **shown)
 
     def draw() -> Figure:
@@ -175,13 +180,25 @@ def shown_panels(
     *,
     size: Size | None = None,
     marks: Sequence[str] | None = None,
+    bands: bool = True,
 ) -> tuple[tuple[float, float], list[Panel]]:
     """Return the time that is shown, in seconds, and the panels of these kinds for a figure of a
-    size, with the marks of these events.
+    size, with the marks of these events, and with `bands` or without.
     """
     window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
     width, _ = size_in(size, (PAGE_IN, 1.0))
-    return window, panels_of(runs, kinds, window, interval_s, width_in=width, marks=marks)
+    how: Any = {"width_in": width, "marks": marks}
+    panels = panels_of(runs, kinds, window, interval_s, **how)
+    return window, panels if bands else [_without_bands(one) for one in panels]
+
+
+def _without_bands(panel: Panel) -> Panel:
+    """A panel whose lines have no ranges around them and no maxima."""
+    curves = [
+        replace(one, low=None, high=None, most=None) if one.draw in _LINES[:-1] else one
+        for one in panel.curves
+    ]
+    return replace(panel, curves=curves, detail=panel.detail.partition(", band from")[0])
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
@@ -216,7 +233,7 @@ def over_time_figure(
     band_in = _BAND_IN * len(shown) * has_band
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
-    if len({run.path for run in runs}) > 1 or len(each) > 1:
+    if len(each) > 1 or (len({run.path for run in runs}) > 1 and _differ_in_rate(runs, window)):
         areas = [one for panel in panels for one in panel.curves if one.draw == "area"]
         what = ["links"] * (len(each) > len(shown) and has_band)
         what += ["rate of the link"] * any(not one.flow for one in areas)
@@ -312,6 +329,19 @@ def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
     return [longest(runs)] if len({*paths}) == 1 else list(runs)
 
 
+def _differ_in_rate(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:
+    """Whether the links in use have other rates in some of the runs, while all of them last."""
+    until = min(run.end_ns for run in runs) / NS_PER_S
+    if until <= window[0]:
+        return True
+    each = [rate_in_use(run, (window[0], min(window[1], until))) for run in runs]
+    return any(
+        not np.array_equal(one.value, each[0].value)
+        or not np.array_equal(one.time_s, each[0].time_s)
+        for one in each[1:]
+    )
+
+
 def _draw_gaps(
     axes: Axes, runs: Sequence[WatchedRun], room: Room, rows: Mapping[int, float]
 ) -> None:
@@ -348,7 +378,8 @@ def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
     """The text above a panel: the meaning of its values, and the lines of this and other panels
     without values.
     """
-    lines = [*others, "; ".join(filter(None, (*panel.lacks, panel.detail, _off_scale(panel))))]
+    own = "; ".join(filter(None, (*panel.lacks, panel.detail, _off_scale(panel))))
+    lines = [captioned(one) for one in (*others, own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
 
@@ -377,6 +408,9 @@ def _draw(
         axes.fill_between(
             time, value, step="post", linewidth=0, label=one.label, zorder=0.3, **fill
         )
+        if not one.flow:
+            edge: Any = {"color": "0.62", "linewidth": 0.6, "drawstyle": "steps-post"}
+            axes.plot(time, value, zorder=0.4, rasterized=len(time) > MOST_VECTORS, **edge)
         return
     if one.draw in EVENTS:
         how: Any = _mark(EVENTS[one.draw], look.colour if several else None)
@@ -390,6 +424,8 @@ def _draw(
         # The colour identifies the line, the mark the quantity.
         marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
         grey = "0.7" if one.draw == "dots" else "0.3"
+        if not several and one.draw != "dots":
+            marks = {"ls": look.line}
         axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
     if one.draw == "deadline":
         colour = "black" if one.look is None else look.colour
@@ -478,7 +514,8 @@ def _rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:
     looks = {one.look for one in marks if one.look is not None}
     rows = sorted(looks | {run.looks[0] for run in gaps if run.gaps})
     if not rows:
-        rows = sorted({EVENTS[one.draw].row for one in marks if one.draw in EVENTS})
+        drawn: Sequence[Draw] = ["timeout" if one.draw == "stalled" else one.draw for one in marks]
+        rows = sorted({EVENTS[one].row for one in drawn if one in EVENTS})
     height = min(_ROW, _ROWS / max(1, len(rows)))
     return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
 
@@ -516,8 +553,10 @@ def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     assert one.high is not None
     colour = "0.3" if one.look is None else _look_of(one).colour
     height = rows[EVENTS["timeout"].row if one.look is None else one.look]
-    # Their ends tell them from the thin lines of maxima.
+    # Their ends tell them from the thin lines of maxima; those of a playback are thick.
     thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 4, "mew": 0.8, "zorder": 5.8}
+    if one.label != STALL:
+        thin = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
     across = axes.get_xaxis_transform()
     for ends in zip(one.low, one.high, strict=True):
         axes.plot(ends, [height] * 2, transform=across, color=colour, **thin)

@@ -127,16 +127,15 @@ def queue_panel(
     means of an interval that the user has given, or of shorter ones than the usual one.
     """
     means = interval
-    if not is_given:
+    if not is_given and len(runs) == 1:
         # The sawtooth of one queue can be seen, those of several cover each other.
-        finer = _FINER if len(runs) == 1 else 1
-        interval = nice(max(interval, (window[1] - window[0]) / INTERVALS) / finer)
+        interval = min(interval, nice(max(interval, (window[1] - window[0]) / INTERVALS) / _FINER))
     curves, binned = [], []
     alone = sum(len(one.flows) for one in runs) == 1
     # Links are no flows: their looks are the last ones.
     taken = {look for run in runs for look in run.looks}
     free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
-    for run in runs:
+    for place, run in enumerate(runs):
         links, end_s = run.shown_links, run.end_ns / NS_PER_S
         one_run = len(runs) == 1
         edges = bin_edges(window, interval, end_s, run.cuts)
@@ -151,6 +150,9 @@ def queue_panel(
             if len(known.time_s) >= len(edges):
                 binned.append(edges)
             name = f"queue of {link}{run.way}" if one_run else run.scheme
+            # The queue of several flows is that of none.
+            is_apart = one_run or (len(run.flows) > 1 and len(free) >= len(runs))
+            look = free[(number if one_run else place) % len(free)] if is_apart else run.looks[0]
             if not one_run and len(run.flows) > 1:
                 name = f"queue, {name}"
             queue = Curve(
@@ -158,8 +160,8 @@ def queue_panel(
                 "queue",
                 levels.time_s,
                 levels.packets,
-                look=free[number % len(free)] if one_run else run.looks[0],
-                is_solid=one_run,
+                look=look,
+                is_solid=is_apart,
                 low=levels.least,
                 high=levels.most,
                 scheme=run.scheme,

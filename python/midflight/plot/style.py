@@ -40,6 +40,7 @@ __all__ = [
     "Marker",
     "Size",
     "arrange",
+    "captioned",
     "check_format",
     "chosen_axes",
     "chosen_style",
@@ -162,6 +163,8 @@ class _Choice:
     labels: tuple[tuple[str, str], ...] = ()
     #: Ends and labels of axes.
     axes: AxesChoice | None = None
+    #: Whether small letters say what the values are.
+    captions: bool = True
     #: Whether a LaTeX document sets its texts.
     is_tex: bool = False
     #: The names that the figure has shown, and those of the labels that it has used.
@@ -181,13 +184,15 @@ def chosen_style(
     legend: str | None = None,
     labels: Mapping[str, str] | None = None,
     axes: AxesChoice | None = None,
+    captions: bool | None = None,
     suffix: str = "",
 ) -> Iterator[None]:
     """Draw the figures of this context in one of `STYLES`, with the letters of one of `FONTS`.
 
     Without a font a paper has "serif". `legend` is one of `LEGENDS`. `labels` are other names for
-    lines and links, by the usual ones. `axes` has ends and labels of axes. `suffix` is that of the
-    file, if it is known. Raises `MidflightError` for a value that is not accepted.
+    lines and links, by the usual ones. `axes` has ends and labels of axes. Without `captions`
+    nothing above the panels says what the values are. `suffix` is that of the file, if it is known.
+    Raises `MidflightError` for a value that is not accepted.
     """
     for option, value, known in (
         ("--style", name, STYLES),
@@ -213,6 +218,7 @@ def chosen_style(
             legend or "outside",
             tuple((labels or {}).items()),
             axes,
+            captions is not False,
             is_tex=suffix == ".pgf",
         )
     )
@@ -225,6 +231,11 @@ def chosen_style(
 def chosen_axes() -> AxesChoice | None:
     """Return the chosen ends and labels of axes."""
     return _CHOSEN.get().axes
+
+
+def captioned(text: str) -> str:
+    """Return what small letters say of the values, or nothing if the user wants none."""
+    return text if _CHOSEN.get().captions else ""
 
 
 def is_paper() -> bool:
@@ -319,7 +330,7 @@ SERIES: Sequence[Look] = (
 #: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.
 #: Those that are often compared differ.
 _PREFERRED: Mapping[str, int] = {
-    **{"sack": 0, "enhanced": 1, "freeze": 2, "vho": 3, "vho-qs": 6, "careful-resume": 7},
+    **{"sack": 0, "enhanced": 1, "freeze": 2, "vho": 3, "vho-qs": 5, "careful-resume": 7},
     **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 8, "westwood": 8},
     **{"bbr": 4, "cubic": 5, "reno": 7, "newreno": 7},
     **{"midflight": 0, "quic": 0, "quinn": 1, "noq": 2, "aioquic": 3, "linux": 5},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.refusal import refusal
 from midflight.run_tables import plain_text
+from midflight.unmet import MET, met_handoff
 
 if TYPE_CHECKING:
     from midflight._core import MidflightError
@@ -87,7 +88,8 @@ def read_columns(source: str | Path, y: str) -> Columns:
                 continue
             columns = _read_table(file)
             if y in columns:
-                return columns
+                met = met_handoff(place, columns)
+                return columns if met is None else {**columns, MET: met}
             if is_percentile(columns, y):
                 return percentile_columns(columns, y)
             seen += [one for one in columns if one not in seen]

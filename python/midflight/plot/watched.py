@@ -85,6 +85,8 @@ _EVENTS: Mapping[str, Sequence[str]] = {
 }
 _OF_INTERVALS = "rtt_sample"
 
+#: Of several runs all flows are shown if these are no more lines.
+_MOST_ALL = 6
 #: A rate that changes so often follows a recording; an inch of a panel has no more than so many of
 #: its intervals, with several lines so many in all.
 _MANY_CHANGES = 20
@@ -95,6 +97,8 @@ _LEAST_INTERVALS = 20
 _MOST_INTERVALS = 100_000
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
+#: A time without arrivals is a stall if it lasts so long, and so many median RTTs.
+_LEAST_STALL_S, _STALL_TRIPS = 1.0, 3.0
 #: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
 _MOST_DOTS = 4000
 
@@ -111,12 +115,12 @@ def watch(
 ) -> list[WatchedRun]:
     """Return one run, or one for each of the `schemes`, which replace that of the flows.
 
-    `flows` are names of flows, and each gets the schemes. The default is all flows of one run; for
-    several runs it is the first flow. Several sources by their names are runs with these names. If
-    `kinds` of panels are given, only their events are recorded; if all of them are for
-    applications, the flows are those with such an application. `progress` is called with the
-    numbers of runs that are done and of all. Raises `MidflightError` for invalid arguments, and for
-    more lines than a reader can distinguish.
+    `flows` are names of flows, and each gets the schemes. The default is all flows of one run, and
+    of several sources if these are up to six lines; otherwise it is the first flow. Several sources
+    by their names are runs with these names. If `kinds` of panels are given, only their events are
+    recorded; if all of them are for applications, the flows are those with such an application.
+    `progress` is called with the numbers of runs that are done and of all. Raises `MidflightError`
+    for invalid arguments, and for more lines than a reader can distinguish.
     """
     kinds = list_kinds(kinds)
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
@@ -209,7 +213,9 @@ def watched_runs(
             wanted = {OF_APPLICATIONS[kind] for kind in kinds}
             names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and of > 1:
-            names = names[:1]
+            # Schemes replace that of the first flow.
+            few = not schemes and len(names) * len(by_name) <= _MOST_ALL
+            names = names if few else names[:1]
         how_run: Any = {"path": paths.get(name_of_source, "")}
         how_run |= {"deadlines": deadlines[name_of_source], "recorded": recorded[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
@@ -447,7 +453,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, **how)
             marks = timeouts(flow, line, alone=_is_alone(runs))
-            curves += [line, *_stalls(at, line, marks), *marks]
+            look = None if _is_alone(runs) else line.look
+            stalls = _stalls(at, line, marks, _least_stall_s(run, flow), look)
+            curves += [line, *stalls, *marks]
     shown = [one for one in curves if len(one.time_s)]
     detail = f"means of {cut_words(interval, each)}"
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", shown, detail)
@@ -588,18 +596,34 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
     return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves)
 
 
-def _stalls(arrivals_s: Values, line: Curve, timeouts: Sequence[Curve]) -> list[Curve]:
-    """From when to when nothing arrives around timeouts."""
+def _stalls(
+    arrivals_s: Values, line: Curve, timeouts: Sequence[Curve], least_s: float, look: int | None
+) -> list[Curve]:
+    """From when to when nothing arrives while a line is shown: around timeouts, and for at least so
+    many seconds.
+    """
     at = np.concatenate([np.empty(0), *(one.time_s for one in timeouts)])
-    after = np.unique(np.searchsorted(arrivals_s, at, side="right"))
+    after = np.searchsorted(arrivals_s, at, side="right")
+    long = np.flatnonzero(np.diff(arrivals_s) >= least_s) + 1
+    is_shown = (arrivals_s[long] > line.time_s[0]) & (arrivals_s[long - 1] < line.time_s[-1])
+    after = np.union1d(after, long[is_shown])
     after = after[(after > 0) & (after < len(arrivals_s))]
     if not len(after):
         return []
     low, high = arrivals_s[after - 1], arrivals_s[after]
-    look = timeouts[0].look
     how: Any = {"low": low, "high": high, "in_row": True, "quantity": STALL}
     how |= {"flow": line.flow, "scheme": line.scheme}
     return [Curve(STALL, "stalled", low, np.zeros(len(low)), look, **how)]
+
+
+def _least_stall_s(run: WatchedRun, flow: History) -> float:
+    """The shortest time without arrivals that is a stall without a timeout, in seconds; a flow of
+    an application may have nothing to send.
+    """
+    if run.workload_of(flow) is not None:
+        return math.inf
+    trips = flow.values("rtt_sample")
+    return max(_LEAST_STALL_S, _STALL_TRIPS * float(np.median(trips)) if len(trips) else 0.0)
 
 
 def _is_alone(runs: Sequence[WatchedRun]) -> bool:
