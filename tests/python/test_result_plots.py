@@ -237,7 +237,7 @@ def test_a_cdf_of_values_far_apart_is_logarithmic() -> None:
         (["freeze", "sack"], [2, 0]),
         (["download, freeze", "backup, bbr-linux"], [2, 4]),
         # The first of two has it, and the other one takes none that a third scheme has.
-        (["cubic", "cubic-linux", "vho-qs"], [5, 7, 6]),
+        (["sack", "midflight", "enhanced"], [0, 2, 1]),
         (["mine", "sack", "1 s"], [1, 0, 2]),
         # Of a stack it is that of its controllers' senders.
         (["midflight", "quinn", "noq", "linux"], [0, 1, 2, 5]),
