@@ -27,7 +27,7 @@ from midflight.plot.style import SERIES, looks_of
 from midflight.run_report import report_run
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
-OF_PATHS = ("bars", "gaps", "moments", "outages")
+OF_PATHS = ("band", "bars", "gaps", "moments", "outages")
 SCHEMES = ("sack", "enhanced", "freeze")
 
 
@@ -452,8 +452,10 @@ def test_the_legend_has_a_picture_of_each_mark(opened: Page) -> None:
     for mark in ("segment sent", "sent again", "ACK", "lost", "link in use", "no link", "notice"):
         assert mark in above
     assert "RTOfirst retransmission after a timeout" in above
-    for mark in ("cwnd", "ssthresh", "flight", "order of a policy"):
+    for mark in ("cwnd", "timeout", "order of a policy"):
         assert mark in below
+    # Of three lines ssthresh and flight would hide the windows.
+    assert "flight" not in below
     spans, pictures = opened.run(
         "['span', 'svg'].map(one => document.querySelectorAll(`#marks ${one}`).length)"
     )
@@ -547,6 +549,8 @@ def test_axes_are_logarithmic_or_linear(opened: Page, panel: str) -> None:
         after = opened.drawn()["below"]
         assert after["isLog"] != before["isLog"]
         assert opened.run(pressed) == after["isLog"]
+        says = opened.run("document.getElementById('log').textContent")
+        assert says == ("axis: log" if after["isLog"] else "axis: linear")
         assert (after["low"] > 0) == after["isLog"]
     # What is chosen for one panel is not chosen for others.
     other = "pipe" if panel != "pipe" else "window"

@@ -107,7 +107,7 @@ def test_a_page_of_several_runs(
     assert [one["make"] - one["break"] for one in gaps] == [10**9, 2 * 10**9]
     assert [one["path"] for one in data["queues"]] == [0, 1]
     assert "--axis handoffs.0.gap=1s,2s" in html
-    assert "Lines: Gap of the handoff." in html
+    assert "One line for each value of <b>Gap of the handoff</b>." in html
     page = Page(browser, out)
     both_gaps = [[one["break"], one["make"]] for one in gaps]
     assert page.drawn()["gaps"] == both_gaps
@@ -129,7 +129,6 @@ def test_packets_are_those_of_the_chosen_flow(browser: Browser, tmp_path: Path) 
     drawn = page.drawn()
     assert "film" in drawn
     assert not {"page, enhanced", "backup (up)"} & set(drawn)
-    assert "flight (film)" in legend(page)[1]
     most = page.view()["s1"]
     choose = "(f => { f.value = 'page'; f.dispatchEvent(new Event('change')); })"
     page.run(f"{choose}(document.getElementById('flow'))")
@@ -139,8 +138,9 @@ def test_packets_are_those_of_the_chosen_flow(browser: Browser, tmp_path: Path) 
     assert page.view()["s1"] != most
     greatest = page.run("midflight.runs[1].segment.reduce((a, b) => Math.max(a, b))")
     assert page.view()["s1"] == pytest.approx(1.03 * greatest + 1)
-    # The buttons hide a flow from all panels; the axis below is that of the flows that are left.
     page.click("[data-below=timer]")
+    assert "RTO (page)" in legend(page)[1]
+    # The buttons hide a flow from all panels; the axis below is that of the flows that are left.
     highest = page.drawn()["below"]["high"]
     page.click("#runs button:nth-child(2)")
     drawn = page.drawn()

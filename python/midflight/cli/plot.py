@@ -403,7 +403,8 @@ def plot(
             )
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
-        refuse(of_figures, "a page shows everything", "is for figures")
+        others = {option: one for option, one in of_figures.items() if option != "--label"}
+        refuse(others, "a page shows everything", "is for figures")
     flows, kinds = flow or [], kinds_of(asked_kinds or ["both"])
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
@@ -448,7 +449,7 @@ def plot(
 
         given = [
             (option, one)
-            for option, values in of_runs.items()
+            for option, values in (*of_runs.items(), ("--label", labels))
             for one in (values if isinstance(values, list) else [values])
             if one is not None
         ]
@@ -456,7 +457,7 @@ def plot(
         own = [*(word for pair in given for word in pair), "--out", out]
         # Options after the name of a question belong to the question.
         words = ["midflight", "plot", *([*own, *named] if is_question else [*named, *own])]
-        with watching() as progress:
+        with watching() as progress, chosen_style(labels=dress["labels"]):
             html = page_html(
                 shown_run,
                 flows=flows,
@@ -466,6 +467,7 @@ def plot(
                 progress=progress,
                 **how,
             )
+            note_labels(dress["labels"])
         with open_result(Path(out)) as file:
             file.write(html)
     else:

@@ -22,8 +22,9 @@ from midflight.plot.history import (
     plan_of,
     time_shown,
 )
+from midflight.plot.marks import EVENTS
 from midflight.plot.page_data import Line, Thinning, near_widths, path_data, queues_data
-from midflight.plot.style import SERIES
+from midflight.plot.style import SERIES, chosen_style, labelled
 from midflight.plot.watched import (
     WatchedRun,
     name_lines,
@@ -64,6 +65,7 @@ def plot_page(
     from_s: float | None = None,
     until_s: float | None = None,
     segments: tuple[int, int] | None = None,
+    labels: Mapping[str, str] | None = None,
     command: str = "",
 ) -> Path:
     """Write the interactive page of a scenario's run, or of several; return its path.
@@ -71,20 +73,22 @@ def plot_page(
     `source`, `run`, `schemes` and `policies` are as for `plot_over_time`; several sources by their
     names are runs with these names. `flow` is a name or several; the default is all flows of one
     run, and the first flow of several runs. The page contains the whole runs; the requested time
-    and segments are its first view. `command` is the command that makes the page again; the page
+    and segments are its first view. `labels` are other names for lines, flows and links, by the
+    usual ones. `command` is the command that makes the page again; the page
     shows it.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
-    html = page_html(
-        source,
-        flows=() if flow is None else (flow,) if isinstance(flow, str) else flow,
-        run=run,
-        schemes=schemes,
-        policies=policies,
-        view=(from_s, until_s, segments),
-        command=command,
-    )
+    with chosen_style(labels=labels):
+        html = page_html(
+            source,
+            flows=() if flow is None else (flow,) if isinstance(flow, str) else flow,
+            run=run,
+            schemes=schemes,
+            policies=policies,
+            view=(from_s, until_s, segments),
+            command=command,
+        )
     path = Path(path)
     path.write_text(html, encoding="utf-8")
     return path
@@ -126,21 +130,21 @@ def page_html(
     settings = {"from": from_s, "until": until_s, "segments": segments}
     # "<" would let a name end the element that holds the data.
     text = _text(data | settings).replace("<", "\\u003c")
-    names = list(dict.fromkeys(flow.flow for _, flow in lines))
-    others = [one["name"] for one in runs[0].setup.flows if one["name"] not in names]
+    flows_shown = list(dict.fromkeys(flow.flow for _, flow in lines))
+    others = [one["name"] for one in runs[0].setup.flows if one["name"] not in flows_shown]
     return (
         environment()
         .get_template("page.html.j2")
         .render(
             title=title,
             description=description,
-            flows=names,
+            flows=[labelled(one) for one in flows_shown],
             names=names_of(source),
             others=[] if flows else others,
             run=run,
             seed=seed,
             runs=[
-                _facts(label, flow)
+                _facts(labelled(label), flow)
                 for one in runs
                 for label, flow in zip(one.labels, one.flows, strict=True)
             ],
@@ -167,6 +171,8 @@ def _data(runs: Sequence[WatchedRun]) -> tuple[dict[str, Any], Thinning]:
 
     same = {
         "colours": [[look.colour for look in SERIES], DARK_SERIES],
+        "dashes": [[] if isinstance(look.line, str) else look.line[1] for look in SERIES],
+        "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()},
         "unit": unit_ns,
         "paths": [path_data(one, rate_in_use(one, whole)) for one in runs],
         "queues": queues_data(runs, queues.curves),

@@ -28,7 +28,9 @@ from midflight.plot.applications import (
 )
 from midflight.plot.curves import Curve, WatchedRun
 from midflight.plot.history import NS_PER_S, History, Steps
+from midflight.plot.marks import GROUPS
 from midflight.plot.room import extremes
+from midflight.plot.style import labelled
 
 __all__ = ["Line", "Thinning", "near_widths", "packed", "path_data", "queues_data", "steps_data"]
 
@@ -122,12 +124,30 @@ class Line:
         flow = self.flow
         payload = {one["name"]: one["payload_bytes"] for one in self.run.setup.flows}[flow.flow]
         return {
-            "label": self.run.labels[self.place],
-            "flow": flow.flow,
+            "label": labelled(self.run.labels[self.place]),
+            "flow": labelled(flow.flow),
             "look": self.run.looks[self.place],
             "end": flow.end_ns,
             **_arrived(flow, self._unit_ns, payload, _cuts(self.run)),
         }
+
+    @cached_property
+    def _marked(self) -> tuple[Ints, Ints]:
+        """When segments are marked (ECN), and their numbers."""
+        return self.flow.times("mark"), self.flow.values("mark").astype(np.int64)
+
+    @cached_property
+    def _at_queues(self) -> dict[str, Ints]:
+        """When packets are lost or marked at the links whose queues are shown, by the kinds of
+        `midflight.plot.marks`.
+        """
+        names = {self.run.link_label(one) for one in self.run.shown_links}
+        found: dict[str, Ints] = {}
+        for kind in (*GROUPS["losses"], *GROUPS["ecn"]):
+            time, where = self.flow.at_queues[kind]
+            if len(time := time[[one in names for one in where]]):
+                found[kind] = time
+        return found
 
     @cached_property
     def _told(self) -> tuple[list[list[Any]], list[list[Any]]]:
@@ -148,6 +168,11 @@ class Line:
             "every": thinning.every,
             "near": spans.tolist() if thinning.every > 1 else [],
             **_packets_data(self.packets, spans, thinning),
+            "marked": [packed(one) for one in _some(self._marked, spans, thinning)],
+            "events": {
+                kind: packed(*_some((times,), spans, thinning))
+                for kind, times in self._at_queues.items()
+            },
             **{
                 name: _thinned_rows(rows, spans, thinning.every)
                 for name, rows in zip(("notes", "orders"), self._told, strict=True)
@@ -217,14 +242,17 @@ def _cuts(run: WatchedRun) -> Ints:
 
 
 def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
-    """What a run's flows share: the rate of the link in use, what happens to the path, and the
-    instants at which the intervals of means are cut.
+    """What a run's flows share: the rate of the link in use, the links and the handovers of their
+    recordings, what happens to the path, and the instants at which the intervals of means are cut.
     """
     known = np.isfinite(rate.value)
     first = run.flows[0]
     return {
         "rate": steps_data(Steps(_ns(rate.time_s[known]), rate.value[known])),
-        "moments": [list(moment) for moment in first.moments],
+        "links": [[*stretch[:2], labelled(stretch.link)] for stretch in run.stretches],
+        "handovers": packed(_ns(np.array(run.handovers, np.float64))),
+        "recorded": bool(run.recorded or run.recorded_rates),
+        "moments": [[time, kind, labelled(label)] for time, kind, label in first.moments],
         "outages": [list(outage) for outage in first.outages],
         "cuts": _cuts(run).tolist(),
         "end": run.end_ns,
@@ -255,8 +283,9 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
             {
                 "path": path,
                 "line": line,
-                "label": curve.label,
+                "label": labelled(curve.label),
                 "look": curve.look,
+                "solid": curve.is_solid,
                 "packets": steps_data(packets),
                 "most": None if most is None else steps_data(most),
             }
@@ -407,6 +436,16 @@ def _kept(packets: _Packets, spans: Ints, thinning: Thinning) -> tuple[Ints, Int
     return np.flatnonzero(keep), np.flatnonzero(acks)
 
 
+def _some(columns: tuple[Ints, ...], spans: Ints, thinning: Thinning) -> list[Ints]:
+    """Columns of events, the first one their times; of those of a thinned page that are too many
+    every so many, and all in spans.
+    """
+    count = len(columns[0])
+    every = math.ceil(count / (thinning.most_special / 10)) if thinning.every > 1 and count else 1
+    kept = (np.arange(count) % every == 0) | _within(columns[0], spans)
+    return [one[kept] for one in columns]
+
+
 def _thinned(steps: Steps, thinning: Thinning, spans: Ints) -> Steps:
     """Steps thinned to the first, least, greatest and last value of each short interval; in spans
     all are kept.
@@ -485,7 +524,13 @@ def _said_of(said: dict[int, str], kept: Ints) -> dict[int, str]:
 def _lost_acks(flow: History) -> list[list[Any]]:
     """Lost ACKs: when, which number, where and why."""
     each = zip(*flow.lost_acks(), strict=True)
-    return [[int(time), int(value), where_and_why] for time, value, where_and_why in each]
+    return [[int(time), int(value), _where(how)] for time, value, how in each]
+
+
+def _where(how: str) -> str:
+    """A link and why something was lost there, with the chosen label of the link."""
+    link, _, why = how.rpartition(" ")
+    return f"{labelled(link)} {why}"
 
 
 def _fates(flow: History) -> dict[str, Any]:
@@ -500,7 +545,8 @@ def _fates(flow: History) -> dict[str, Any]:
     number = np.concatenate([flow.values("rcv"), lost_segment]).astype(np.int64)
     links = flow.details("rcv")
     received, causes = dict.fromkeys(links), dict.fromkeys(why)
-    names = [*(f"received {link}" for link in received), *(f"lost {how}" for how in causes)]
+    names = [f"received {labelled(link)}" for link in received]
+    names += [f"lost {_where(how)}" for how in causes]
     # A link may be called as a place and cause of losses are.
     of_links = {link: place for place, link in enumerate(received)}
     of_causes = {how: place for place, how in enumerate(causes, len(received))}

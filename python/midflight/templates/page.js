@@ -10,7 +10,7 @@ const S = 1e9;
 const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 
 // A run is a flow in a run of the simulator, which has a button and a colour; flows of one run share its path.
-const paths = data.paths.map(raw => ({ rate: steps(raw.rate), moments: raw.moments, outages: raw.outages, cuts: raw.cuts, end: raw.end }));
+const paths = data.paths.map(raw => ({ ...raw, rate: steps(raw.rate), handovers: unpack(raw.handovers) }));
 // The last step of a rate is the end of the run.
 for (const path of paths) path.rateKey = [path.rate.t, path.rate.v].map(all => all.slice(0, -1).join()).join(" ");
 const runs = data.runs.map((raw, number) => {
@@ -40,12 +40,17 @@ const runs = data.runs.map((raw, number) => {
   for (let i = 0; i < run.sent.length; i++) {
     if (run.kind[i] === 1) run.copies.set(run.segment[i], (run.copies.get(run.segment[i]) || 1) + 1);
   }
+  run.marked = { t: unpack(raw.marked[0]), v: unpack(raw.marked[1]) };
   run.timeouts = run.notes.filter(n => n[1] === "rto");
+  // By the kinds of `Events`.
+  run.events = Object.fromEntries(Object.entries(raw.events).map(([kind, times]) => [kind, unpack(times)]));
+  const timeouts = isSpurious => Float64Array.from(run.timeouts.filter(n => (n[3] === "spurious") === isSpurious), n => n[0]);
+  Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true) });
   return run;
 });
-const queues = data.queues.map(({ path, line, label, look, packets, most }) => {
+const queues = data.queues.map(({ path, line, label, look, solid, packets, most }) => {
   const run = line === null ? null : runs.filter(one => one.path === paths[path])[line];
-  return { path: paths[path], run, label, look, packets: steps(packets), most: steps(most || packets) };
+  return { path: paths[path], run, label, look, solid, packets: steps(packets), most: steps(most || packets) };
 });
 const shown = () => runs.filter(run => run.shown);
 /** The flow whose packets are drawn, of all runs that are shown. */
@@ -67,7 +72,12 @@ function readColours() {
 }
 const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
 const colour = run => colourOf(run.look);
-const shape = run => Shapes.ofLooks[run.look];
+const shapeOf = look => Shapes.ofLooks[look];
+const shape = run => shapeOf(run.look);
+/** The dashes of a look, in pixels of its line. */
+const dashOf = look => data.dashes[look].map(one => 1.7 * one);
+/** The words of events, and of a single line their rows above a panel. */
+const [words, rowOrder] = [0, 1].map(i => Object.fromEntries(Object.entries(data.events).map(([kind, all]) => [kind, all[i]])));
 
 /** Adds a shape around a point to the path. */
 const trace = (kind, x, y, r) => Shapes.trace(g, kind, x, y, r);
@@ -88,13 +98,16 @@ const view = { ...whole };
 const KINDS = { ...Lines.KINDS, ...Panels.KINDS };
 // The share of the height that the upper panel has.
 const SHARE = .54;
-// A flow with an application shows that first.
-let below = Object.keys(Panels.KINDS).find(kind => runs.some(KINDS[kind].has)) || "window";
+// A flow with an application shows that first; windows over more than a minute, or on a path that changes all the time, are a thicket.
+const first = last > 60 * S || paths.some(path => path.recorded) ? "throughput" : "window";
+let below = [...Object.keys(Panels.KINDS), first, "throughput"].find(kind => runs.some(KINDS[kind].has));
 // Whether the axis of a panel is logarithmic, where the reader has chosen.
 const scales = {};
 let boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
+// The height of the names of what happens to the path, above the band of links.
+const NAMES = 34;
 // Where the panels are, in CSS pixels.
-const area = { left: 64, right: 22, top: 34, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
+const area = { left: 64, right: 22, top: NAMES, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
 
 const X = time => area.left + (time - view.t0) / (view.t1 - view.t0) * area.w;
 const Y = segment => area.top + (view.s1 - segment) / (view.s1 - view.s0) * area.h1;
@@ -154,7 +167,7 @@ function resize() {
   const ratio = devicePixelRatio || 1, { width, height } = canvas.getBoundingClientRect();
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  Object.assign(area, { width, height, left: 34 + 7 * Math.max(4, separated(Math.round(most)).length) });
+  Object.assign(area, { width, height, top: (moments().length ? NAMES : 8) + Band.height(shown()), left: 34 + 7 * Math.max(4, separated(Math.round(most)).length) });
   area.w = Math.max(10, width - area.left - area.right);
   const room = Math.max(40, height - area.top - area.gap - area.bottom);
   area.h1 = Math.round(room * SHARE); area.h2 = room - area.h1;
@@ -201,7 +214,7 @@ function frame(y, height, low, high, title, yOf, isLog) {
   g.stroke();
   g.save();
   g.translate(12, y + height / 2); g.rotate(-Math.PI / 2); g.textAlign = "center";
-  g.fillText(title, 0, 0);
+  g.fillText(isLog ? `${title}, log` : title, 0, 0);
   g.restore();
 }
 
@@ -251,13 +264,13 @@ function packets(run) {
   const [a, b] = range(run.sent), many = b - a > 2500, of = colour(run);
   // Runs that do the same cover each other: the first ones are a little larger.
   const whole = 1.15 - .15 * Math.min(3, chosen().indexOf(run)), r = whole * (many ? 1.5 : b - a > 700 ? 2.2 : 3.1);
-  const count = drawn[run.label] = { segments: 0, retransmissions: 0, acks: 0, lost: 0 };
+  const count = drawn[run.label] = { segments: 0, retransmissions: 0, acks: 0, lost: 0, causes: {}, marked: 0 };
   g.strokeStyle = of; g.lineWidth = 1; g.globalAlpha = .55;
   g.beginPath();
   count.acks = each(run.ack, run.acked, ...range(run.ack), many ? 2 : 1, (x, y) => trace("dash", x, y, many ? 1.6 : r));
   g.stroke();
   g.globalAlpha = .35; g.beginPath();
-  for (const [time, number] of run.ackLost) if (time >= view.t0 && time <= view.t1) trace("cross", X(time), Y(number), 2);
+  for (const [time, number, where] of run.ackLost) if (time >= view.t0 && time <= view.t1) trace(Events.SHAPES[Events.lossOf(where)], X(time), Y(number), 2);
   g.stroke();
   g.globalAlpha = 1; g.fillStyle = of;
   g.beginPath();
@@ -278,10 +291,17 @@ function packets(run) {
   g.fill(); g.stroke();
   g.lineWidth = 1.6; g.beginPath();
   for (let k = lower(run.lostAt, view.t0), end = upper(run.lostAt, view.t1); k < end; k++) {
-    trace("cross", X(run.lostAt[k]), Y(run.segment[run.lost[k]]), many ? 2.4 : 3.6);
+    const kind = Events.lossOf(run.ends[run.how[run.lost[k]]]);
+    trace(Events.SHAPES[kind], X(run.lostAt[k]), Y(run.segment[run.lost[k]]), many ? 2.6 : 3.8);
     count.lost++;
+    count.causes[kind] = (count.causes[kind] || 0) + 1;
   }
   g.stroke();
+  g.beginPath();
+  count.marked = each(run.marked.t, run.marked.v, ...range(run.marked.t), 2, (x, y) => trace("plus", x, y, 5));
+  // A rim, as a marked segment is beside many that are not.
+  g.lineWidth = 4; g.strokeStyle = css.back; g.stroke();
+  g.lineWidth = 1.6; g.strokeStyle = of; g.stroke();
 }
 
 // From a segment to its name, the first ones preferred.
@@ -325,7 +345,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, isChosen, colour, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isChosen, colour, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
   get css() { return css; }, get drawn() { return drawn; }, withIt: () => withIt(), yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
@@ -337,21 +357,31 @@ function axisOf(those) {
   return { ...axis, isLog, low: isLog ? axis.least / 1.4 : 0, high: (isLog ? 1.6 : 1.1) * axis.most };
 }
 
+/** The rows of marks of the panel below: the height of each and from where on they are, and the height that the lines have. */
+function eventRows() {
+  const rows = Events.rows(withIt(), KINDS[below].rows || [], rowOrder), offset = rows.length ? Path.heightOfBars(shown()) : 0;
+  const row = Events.heightOf(rows, area.h2);
+  return { rows, row, top: area.y2 + offset, height: area.h2 - offset - row * rows.length };
+}
+
 function lowerPanel() {
   const kind = KINDS[below], those = withIt();
   if (those.length) {
     const { title, low, high, isLog, down } = axisOf(those);
     const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
-    const yOf = passed.yOf = value => area.y2 + area.h2 * (down ? share(value) : 1 - share(value));
+    const { rows, top, row, height } = eventRows(), base = area.y2 + area.h2;
+    const yOf = passed.yOf = value => base - height * (down ? 1 - share(value) : share(value));
     // The number of an object stands beside the middle of its bar.
-    frame(area.y2, area.h2, low, high, title, down ? value => yOf(value + .5) : yOf, isLog);
+    frame(base - height, height, low, high, title, down ? value => yOf(value + .5) : yOf, isLog);
     const isAlone = new Set(those.map(run => run.path)).size === 1;
     clipped(area.y2 - 1, area.h2 + 2, () => those.forEach((run, place) => {
       g.strokeStyle = g.fillStyle = colour(run);
       kind.draw(passed, run, yOf, those.findIndex(one => one.path === run.path) === place, isAlone, place, those.length);
     }));
+    clipped(area.y2, area.h2, () => Events.draw(passed, rows, top, row));
     pressed($("log"), isLog);
-    drawn.below = { title, isLog, low, high };
+    $("log").textContent = `axis: ${isLog ? "log" : "linear"}`;
+    drawn.below = { title, isLog, low, high, rows: rows.map(one => [one.run.label, ...one.kinds]) };
   }
   orders();
 }
@@ -369,6 +399,7 @@ function draw() {
   g.fillStyle = css.back; g.fillRect(0, 0, area.width + 1, area.height + 1);
   g.font = '12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
   Path.draw(passed, shown(), whole.t1);
+  Band.draw(passed, shown());
   frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
   timeAxis();
   clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(packets); names(); });
@@ -387,7 +418,7 @@ function draw() {
     g.strokeRect(Math.min(box.x0, box.x1), Math.min(box.y0, box.y1), Math.abs(box.x1 - box.x0), Math.abs(box.y1 - box.y0));
     g.setLineDash([]);
   }
-  if (picked && picked.kind !== "value") {
+  if (picked && !["value", "link", "handover"].includes(picked.kind)) {
     const [x, y] = placeOf(picked);
     if (x >= area.left && x <= area.left + area.w) {
       g.strokeStyle = css.ink; g.lineWidth = 2; g.beginPath(); g.arc(x, y, 8, 0, 2 * Math.PI); g.stroke();
@@ -421,6 +452,8 @@ function placeOf(thing) {
   if (kind === "ack") return [X(run.ack[i]), Y(run.acked[i])];
   if (kind === "ackLost") return [X(run.ackLost[i][0]), Y(run.ackLost[i][1])];
   if (kind === "order") return [X(run.orders[i][0]), orderY(run)];
+  if (kind === "marked") return [X(run.marked.t[i]), Y(run.marked.v[i])];
+  if (kind === "event") return [X(run.events[thing.of][i]), thing.y];
   if (OF_PANELS.has(kind)) return Panels.placeOf(passed, thing);
   return [X(moments()[i].time), area.top + 8];
 }
@@ -428,6 +461,9 @@ function placeOf(thing) {
 function describe(thing) {
   const { run, kind, i } = thing;
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
+  if (kind === "handover" || kind === "link") return Band.describe(thing);
+  if (kind === "event") return [`${words[thing.of]} (${run.label})`, `at ${seconds(run.events[thing.of][i])}`, ...values(run.events[thing.of][i])];
+  if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} (${run.label})`, `at ${seconds(run.marked.t[i])}`];
   if (kind === "value") return [`At ${seconds(thing.time)}`, ...values(thing.time)];
   if (kind === "moment") {
     const m = moments()[i];
@@ -502,6 +538,7 @@ function nearest(x, y) {
         const far = Math.hypot(X(run.lostAt[k]) - x, Y(run.segment[run.lost[k]]) - y);
         if (far < least) { least = far; best = { run, kind: "lost", i: run.lost[k] }; }
       }
+      offer({ run, kind: "marked" }, run.marked.t, run.marked.v, lower(run.marked.t, from), upper(run.marked.t, to));
       run.ackLost.forEach(([time, acked], i) => {
         const far = Math.hypot(X(time) - x, Y(acked) - y);
         if (far < least - 1) { least = far; best = { run, kind: "ackLost", i }; }
@@ -513,6 +550,11 @@ function nearest(x, y) {
       const far = Math.hypot(X(time) - x, orderY(run) - y);
       if (far < least) { least = far; best = { run, kind: "order", i }; }
     });
+  }
+  if (y < area.top - 1) return Band.near(passed, shown(), x, y);
+  if (!best && y >= area.y2) {
+    const { rows, top, row } = eventRows();
+    best = Events.near(passed, rows, top, row, x, y, 6);
   }
   if (!best && Panels.KINDS[below] && y >= area.y2) best = Panels.near(passed, withIt(), below, x, y, reach);
   if (!best) {
@@ -538,7 +580,7 @@ function show(thing, x, y) {
 }
 
 function hover(x, y) {
-  const inside = x >= area.left && x <= area.left + area.w && y >= area.top && y <= area.y2 + area.h2;
+  const inside = x >= area.left && x <= area.left + area.w && y >= area.top - Band.height(shown()) && y <= area.y2 + area.h2;
   pointer = inside ? { x, y } : null;
   show(inside ? nearest(x, y) : null, x, y);
   if (inside) say([seconds(timeAt(x)), ...chosen().map(run => `${run.label}: ${stateAt(run, timeAt(x))}`)].join("  |  "));
@@ -690,19 +732,28 @@ function toggle(run, on = !run.shown) {
   legend(); resize();
   say(`${run.label} is ${on ? "shown" : "hidden"}.`);
 }
+/** Shows a line alone, or all lines if it is alone. */
+function alone(run) {
+  const isAlone = shown().length === 1 && run.shown;
+  for (const one of runs) one.shown = isAlone || one === run;
+  show(null); legend(); resize();
+  say(isAlone ? "All lines are shown." : `${run.label} is shown alone.`);
+}
 function legend() {
   const box = $("runs");
   if (!box.children.length) {
     for (const run of runs) {
       const button = document.createElement("button");
       button.type = "button";
+      button.title = "Show or hide this line; double click: this line alone, or all";
       button.addEventListener("click", () => toggle(run));
+      button.addEventListener("dblclick", () => alone(run));
       box.append(button);
     }
   }
   runs.forEach((run, i) => {
     const button = box.children[i];
-    button.innerHTML = icon(shape(run), colour(run), colour(run));
+    button.innerHTML = runs.length > 1 ? Shapes.lineIcon(shape(run), dashOf(run.look), colour(run)) : icon(shape(run), colour(run), colour(run));
     button.append(run.label);
     pressed(button, run.shown);
   });
@@ -712,8 +763,10 @@ function legend() {
   }
   $("log").hidden = !KINDS[below].log;
   $("next").textContent = Path.word(runs);
-  const own = below === "queue" ? Lines.queues(passed, shown()).map(q => [colourOf(q.look), q.run ? `packets of ${q.label}` : q.label]) : [];
-  $("marks").innerHTML = Panels.legend(runs, KINDS[below], icon, runs.length > 1 ? "circle" : shape(runs[0]), flows.length > 1 ? flow : "", own, Path.differ(shown()));
+  const own = below === "queue" ? Lines.queues(passed, shown()).map((q, _, all) => [
+    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", q.solid || all.length === 1 ? [] : dashOf(q.look), colourOf(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
+  $("marks").innerHTML = Panels.legend(runs, KINDS[below], { icon, own, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
+    of: flows.length > 1 ? flow : "", differ: Path.differ(shown()), alone: withIt().length === 1 });
 }
 
 function recolour() { readColours(); legend(); later(); }

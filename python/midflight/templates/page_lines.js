@@ -28,6 +28,24 @@ function line(at, series, end, yOf, dash, width) {
   g.setLineDash([]);
 }
 
+/** Markers of a line, as many as in figures, at places that are those of no other line. */
+const MARKERS = 7;
+function markers(at, series, end, yOf, look, number) {
+  const { g, X, view } = at, span = (view.t1 - view.t0) / MARKERS;
+  g.beginPath();
+  for (let k = 0; k < MARKERS; k++) {
+    const time = view.t0 + span * (k + .25 + .5 * (number % 2) + .09 * number), value = at.at(series, time);
+    if (value !== undefined && time <= end) at.trace(at.shapeOf(look), X(time), yOf(value), 4);
+  }
+  g.fill();
+}
+/** The line of a run: where there are several, with the dashes and the markers of its look. */
+function own(at, run, series, yOf) {
+  const those = at.withIt(), isAlone = those.length === 1;
+  line(at, series, run.end, yOf, isAlone ? [] : at.dashOf(run.look), 1.7);
+  if (!isAlone) markers(at, series, run.end, yOf, run.look, those.indexOf(run));
+}
+
 /** The least positive and the greatest value of some series in the time shown. */
 function reach(at, all) {
   let least = Infinity, most = 0;
@@ -104,7 +122,11 @@ function levels(at, { path, packets, most }) {
   }
   return found.t.length ? [found] : [];
 }
+/** Whether a single line is shown: ssthresh and flight of several would hide the windows. */
+const isAlone = at => at.withIt().length === 1;
+const limit = value => value >= 2 ** 30 ? "not set" : fixed(value);
 const fixed = value => String(+value.toFixed(2)), during = (from, until) => `${+(from / 1e9).toFixed(6)} to ${+(until / 1e9).toFixed(6)} s`;
+const milliseconds = value => `${fixed(1e3 * value)} ms`;
 const isSpurious = timeout => timeout[3] === "spurious";
 const lasts = at => +(interval(at) / 1e9).toPrecision(3);
 const interval = at => at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 200 / at.unit));
@@ -114,21 +136,28 @@ const interval = at => at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) /
 const KINDS = {
   window: {
     has: run => run.cwnd.t.length > 0, log: true,
-    axis: (at, runs) => axis(at, "segments", 4, runs.flatMap(run => at.isChosen(run) ? [run.cwnd, run.flight] : [run.cwnd])),
+    rows: Events.TIMEOUTS,
+    axis: (at, runs) => axis(at, "segments", 4, runs.flatMap(run => isAlone(at) ? [run.cwnd, run.flight] : [run.cwnd])),
     draw(at, run, yOf) {
       const { g } = at;
-      if (at.isChosen(run)) {
+      if (isAlone(at)) {
         g.globalAlpha = .5; line(at, run.flight, run.end, yOf, [1.5, 2], 1.2);
         g.globalAlpha = 1; line(at, run.ssthresh, run.end, yOf, [7, 4], 1.2);
       }
-      line(at, run.cwnd, run.end, yOf, [], 1.7);
+      own(at, run, run.cwnd, yOf);
     },
-    marks: [["line", "cwnd"], ["dashes", "ssthresh{of}"], ["dots", "flight{of}"]],
+    marks: [["line", "cwnd"], ["dashes", "ssthresh", (run, alone) => alone], ["dots", "flight", (run, alone) => alone]],
+    tell(at, run, time) {
+      const cwnd = at.at(run.cwnd, time), ssthresh = at.at(run.ssthresh, time), flight = at.at(run.flight, time);
+      if (cwnd === undefined || time > run.end) return [];
+      return [`${run.label}: cwnd ${fixed(cwnd)}` + (ssthresh === undefined ? "" : `, ssthresh ${limit(ssthresh)}`) + (flight === undefined ? "" : `, flight ${fixed(flight)}`)];
+    },
   },
   pipe: {
     has: run => run.pipe.t.length > 0, log: true,
+    rows: Events.TIMEOUTS,
     axis: (at, runs) => axis(at, "segments", 4, runs.map(run => run.pipe)),
-    draw: (at, run, yOf) => line(at, run.pipe, run.end, yOf, [], 1.7),
+    draw: (at, run, yOf) => own(at, run, run.pipe, yOf),
     marks: [["line", "segments that the sender takes to be in the network"]],
     tell: (at, run, time) => run.pipe.t[0] <= time && time <= run.end ? [`${run.label}: ${fixed(at.at(run.pipe, time))} segments`] : [],
   },
@@ -141,7 +170,7 @@ const KINDS = {
     },
     draw(at, run, yOf) {
       const { g, view, css } = at, { t, v } = run.rtt;
-      if (at.isChosen(run)) line(at, run.rto, run.end, yOf, [], 1.7);
+      if (at.isChosen(run)) line(at, run.rto, run.end, yOf, isAlone(at) ? [] : at.dashOf(run.look), 1.7);
       g.beginPath();
       let lastX = -1, lastY = -1;
       for (let i = at.lower(t, view.t0), to = at.upper(t, view.t1); i < to; i++) {
@@ -163,6 +192,11 @@ const KINDS = {
     },
     marks: [["line", "RTO{of}"], ["shape", "RTT sample"], ["down", "timeout{of}", run => run.timeouts.some(one => !isSpurious(one))],
       ["spurious", "spurious timeout{of}", run => run.timeouts.some(isSpurious)]],
+    tell(at, run, time) {
+      const rtt = at.at(run.rtt, time), rto = at.at(run.rto, time);
+      const words = [rtt === undefined ? "" : `last RTT ${milliseconds(rtt)}`, rto === undefined ? "" : `RTO ${milliseconds(rto)}`].filter(Boolean);
+      return words.length && time <= run.end ? [`${run.label}: ${words.join(", ")}`] : [];
+    },
   },
   throughput: {
     has: () => true, log: true,
@@ -189,8 +223,9 @@ const KINDS = {
         g.save(); g.fillStyle = css.soft; g.textAlign = "right"; g.textBaseline = "top";
         g.fillText(at.drawn.far = `the link's rate is ${span}${short(behind.most)} Mbit/s`, area.left + area.w - 4, area.y2 + 4); g.restore();
       }
-      line(at, throughput(at, run), run.end, yOf, [], 1.7);
+      own(at, run, throughput(at, run), yOf);
     },
+    rows: Events.TIMEOUTS,
     marks: [["line", "arrivals"], ["band", "rate of the link in use"]],
     tell(at, run, time) {
       const { t, v } = throughput(at, run), k = at.upper(t, time) - 1;
@@ -203,8 +238,9 @@ const KINDS = {
   queue: {
     has: () => true, log: true,
     axis: (at, runs) => axis(at, `packets, means of ${lasts(at)} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
+    rows: [...Events.LOSSES, "marked", ...Events.TIMEOUTS],
     draw(at, run, yOf, isFirst) {
-      const { g, X, view } = at;
+      const { g, X, view } = at, all = queues(at, at.withIt());
       for (const q of queues(at, [run])) {
         if (!isFirst && q.run === null) continue;
         g.strokeStyle = g.fillStyle = at.colourOf(q.look);
@@ -214,7 +250,9 @@ const KINDS = {
             const x = X(t[i]), until = X(i + 1 < t.length ? t[i + 1] : Math.min(run.end, view.t1)), y = yOf(most[i]);
             g.fillRect(x, y, until - x, yOf(least[i]) - y);
           }
-          g.globalAlpha = 1; line(at, { t, v }, run.end, yOf, [], q.run === null ? 1.7 : 1.2);
+          const isLink = q.solid, end = q.run === null ? q.path.end : run.end;
+          g.globalAlpha = 1; line(at, { t, v }, end, yOf, all.length > 1 && !isLink ? at.dashOf(q.look) : [], q.run === null ? 1.7 : 1.2);
+          if (all.length > 1) markers(at, { t, v }, end, yOf, q.look, all.indexOf(q));
         }
       }
     },

@@ -3,12 +3,12 @@
 const Panels = (() => {
 
 /** A line through corners, which are seldom many; `at` is what the page passes. */
-function corners(at, { t, v }, yOf) {
+function corners(at, { t, v }, yOf, dash) {
   const { g, X, view } = at;
   const from = Math.max(0, at.upper(t, view.t0) - 1), to = Math.min(t.length, at.upper(t, view.t1) + 1);
-  g.lineWidth = 1.7; g.beginPath();
+  g.lineWidth = 1.7; g.setLineDash(dash); g.beginPath();
   for (let i = from; i < to; i++) i > from ? g.lineTo(X(t[i]), yOf(v[i])) : g.moveTo(X(t[i]), yOf(v[i]));
-  g.stroke();
+  g.stroke(); g.setLineDash([]);
 }
 
 /** The greatest value of corners in the time shown, with those just outside. */
@@ -50,7 +50,7 @@ const KINDS = {
     axis: (at, runs) => ({ title: "video in the buffer (s)", most: Math.max(1, ...runs.map(run => highest(at, run.buffer))) }),
     draw(at, run, yOf, isFirst, isAlone, place, count) {
       stalls(at, run, place, count);
-      corners(at, run.buffer, yOf);
+      corners(at, run.buffer, yOf, count > 1 ? at.dashOf(run.look) : []);
     },
     things: run => run.stalls.map(([from, until], i) => ({ kind: "stall", i, from, until })),
     marks: [["line", "seconds of video in the buffer"], ["hatch", "playback stands still (rebuffering)", run => run.stalls.length]],
@@ -187,7 +187,7 @@ function swatch(fill, stroke, opacity = stroke ? .2 : 1) {
 /** What the mark of a legend looks like. */
 function sample(mark, icon, shape) {
   const ink = "currentColor", dashed = { line: ["", 2], dashes: ["7 4", 1.5], dots: ["1.5 2", 1.5], deadline: ["8 3 2 3", 1.4],
-    made: ["", 1.6], broken: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
+    made: ["", 1.6], unlinked: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
   if (mark === "gap") return swatch("var(--gap)");
   if (mark === "RTO" || mark === "FR") return `<svg width="${8 * mark.length + 4}" height="14" aria-hidden="true"><text x="1" y="11" font-size="11" fill="${ink}">${mark}</text></svg>`;
@@ -197,30 +197,33 @@ function sample(mark, icon, shape) {
   if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
+  if (mark === "link") return swatch(ink, "", .2);
   const hollow = mark === "again" || mark === "spurious" || mark === "flag";
-  return icon({ shape, again: shape, spurious: "down" }[mark] || mark, hollow ? "none" : ink, ink);
+  return icon({ shape, again: shape, ...Events.SHAPES }[mark] || mark, hollow ? "none" : ink, ink);
 }
 
 /**
  * The legend of the marks that the runs have: a row for the upper panel, and one for that below. `of` names the flow whose packets
- * are shown, if there are others; `own` are marks of the panel below by their pictures, and `differ` is whether the times without a
- * link are those of single lines.
+ * are shown, if there are others; `own` are marks of the panel below by their pictures, `differ` is whether the times without a
+ * link are those of single lines, and `alone` whether a single line is shown. `words` are those of events.
  */
-function legend(runs, kind, icon, shape, of, own, differ) {
+function legend(runs, kind, { icon, shape, of, own, differ, alone, words }) {
   const several = shape === "circle" && runs.length > 1;
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
   const above = [["shape", several ? "segment sent (shape and colour: those of the line)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
-    ["dash", "ACK"], ["cross", "lost", some(run => run.lost.length || run.ackLost.length)],
-    ["made", "link in use from here", moment("make")], ["broken", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
+    ["dash", "ACK"], ...Events.LOSSES.map(one => [one, words[one], some(run => Events.lost(run, one))]), ["marked", words.marked, some(run => run.marked.t.length)],
+    ["tick", "handover in the recording", some(run => run.path.handovers.length)],
+    ["made", "link in use from here", moment("make")], ["unlinked", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
     ["outage", "outage: the recording has a rate of 0", !differ && some(run => run.outages.length)],
     ["lacks", "no link, or an outage, of the line of this colour", differ], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
     ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];
-  const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run))]);
+  const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run, alone))]);
+  marks.push(...(kind.rows || []).map(one => [one, words[one], some(run => (run.events[one] || []).length)]));
   marks.push(["flag", "order of a policy", some(run => run.orders.length)]);
   const row = (name, each, first = []) => `<div><b>${name}</b>` + [...first, ...each.filter(([, , there]) => there === undefined || there)
     .map(([mark, text]) => `${sample(mark, icon, shape)}${escaped(text)}`)].map(one => `<span>${one}</span>`).join("") + "</div>";
-  return row("Above", above) + row("Below", marks, own.map(([stroke, text]) => line("", 2, stroke) + escaped(text)));
+  return row("Above", above) + row("Below", marks, own.map(([picture, text]) => picture + escaped(text)));
 }
 const escaped = text => text.replace(/[&<]/g, one => one === "&" ? "&amp;" : "&lt;");
 

@@ -60,6 +60,8 @@ function bars(at, runs, end) {
   if (!differ(runs)) return;
   [...new Set(runs.map(run => run.path))].forEach((path, row) => bar(at, runs.find(run => run.path === path), row, [...gaps(path, end), ...path.outages]));
 }
+/** Their height. */
+const heightOfBars = runs => differ(runs) ? 4 + 6 * new Set(runs.map(run => run.path)).size : 0;
 function bar(at, run, row, spans) {
   const { g } = at;
   g.save();
@@ -75,10 +77,10 @@ function bar(at, run, row, spans) {
 }
 
 /** Marks a time with many handoffs and changes. */
-function many({ g, X, area, css, drawn }, makes) {
+function many({ g, X, area, css, drawn }, makes, above) {
   const from = X(makes[0].time), to = X(makes[makes.length - 1].time), words = `${makes.length} handoffs or changes: zoom in to see them`;
-  g.fillStyle = css.soft; g.fillRect(from, area.top - 2, to - from, 2);
-  g.fillStyle = css.ink; g.textAlign = "center"; g.textBaseline = "bottom"; g.fillText(words, (from + to) / 2, area.top - 4);
+  g.fillStyle = css.soft; g.fillRect(from, above - 2, to - from, 2);
+  g.fillStyle = css.ink; g.textAlign = "center"; g.textBaseline = "bottom"; g.fillText(words, (from + to) / 2, above - 4);
   drawn.moments.push(words);
 }
 
@@ -93,8 +95,8 @@ function draw(at, runs, end) {
   drawn.outages = seen(at, [...spans.values()]);
   if (!isOwn) shade(at, drawn.gaps, drawn.outages);
   const found = moments(runs).filter(m => m.time >= view.t0 && m.time <= view.t1), makes = found.filter(m => m.kind === "make");
-  if (makes.length > MOST_MARKS) return many(at, makes);
-  const levels = [[], []];
+  const above = area.top - Band.height(runs), levels = [[], []];
+  if (makes.length > MOST_MARKS) return many(at, makes, above);
   g.textBaseline = "bottom"; g.textAlign = "center";
   for (const kind of ["make", "break", "notice"]) {
     for (const m of found.filter(one => one.kind === kind)) {
@@ -109,7 +111,7 @@ function draw(at, runs, end) {
       drawn.moments.push(m.label);
       if (level < 0) continue;
       levels[level].push([middle - half, middle + half]);
-      g.fillText(m.label, middle, area.top - 3 - 14 * level);
+      g.fillText(m.label, middle, above - 3 - 14 * level);
     }
   }
   g.setLineDash([]);
@@ -133,5 +135,5 @@ const forget = () => { gone = null; };
 /** What `next` finds, for its button. */
 const word = runs => runs.some(run => run.outages.length) && !runs.some(run => run.moments.some(m => m[1] !== "notice")) ? "outage" : "handoff";
 
-return { differ, moments, draw, bars, next, forget, word };
+return { differ, moments, draw, bars, heightOfBars, next, forget, word };
 })();

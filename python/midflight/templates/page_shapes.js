@@ -2,7 +2,7 @@
 /** The shapes of things on the graph and in its legend; each means one thing. */
 const Shapes = (() => {
 // Of lines, by their looks: the markers of figures (`SERIES` of midflight/plot/style.py). Flags are orders, triangles timeouts or late
-// frames, crosses losses and dashes ACKs.
+// frames, dashes ACKs; strokes are losses and marks, as in figures (midflight/plot/marks.py).
 const ofLooks = ["circle", "square", "diamond", "pentagon", "tie", "star", "hexagon", "upright", "flat"];
 
 // Shapes with straight sides, by their corners around (0, 0).
@@ -13,12 +13,15 @@ const CORNERS = { square: box(.9, .9), upright: box(.5, 1.2), flat: box(1.2, .5)
   hexagon: around(6, () => 1.2, 1 / 12), star: around(10, i => i % 2 ? .55 : 1.3), tie: [[-1.1, -.95], [1.1, .95], [1.1, -.95], [-1.1, .95]],
   down: [[0, 1], [-1, -.8], [1, -.8]], up: [[0, -1], [-1, .8], [1, .8]], flag: [[-.7, 1.3], [-.7, -1.3], [1.1, -.5], [-.7, .3]] };
 
+// Shapes of strokes, by the ends of each.
+const rays = (count, turn = 0) => Array.from({ length: count }, (_, i) => (i / count + turn) * 2 * Math.PI).map(a => [0, 0, 1.15 * Math.sin(a), -1.15 * Math.cos(a)]);
+const STROKES = { cross: [[-1, -1, 1, 1], [-1, 1, 1, -1]], dash: [[-1.2, 0, 1.2, 0]], plus: [[-1.1, 0, 1.1, 0], [0, -1.1, 0, 1.1]],
+  slashes: [[-1.1, 1.3, .1, -1.3], [-.1, 1.3, 1.1, -1.3]], asterisk: rays(6), wye: rays(3, .5), fork: rays(3), tick: [[0, -1.2, 0, 1.2]] };
+
 /** Adds a shape around a point to the path of a canvas. */
 function trace(g, kind, x, y, r) {
   if (kind === "circle") { g.moveTo(x + r, y); g.arc(x, y, r, 0, 2 * Math.PI); }
-  else if (kind === "cross") {
-    g.moveTo(x - r, y - r); g.lineTo(x + r, y + r); g.moveTo(x - r, y + r); g.lineTo(x + r, y - r);
-  } else if (kind === "dash") { g.moveTo(x - 1.2 * r, y); g.lineTo(x + 1.2 * r, y); }
+  else if (STROKES[kind]) for (const [a, b, c, d] of STROKES[kind]) { g.moveTo(x + r * a, y + r * b); g.lineTo(x + r * c, y + r * d); }
   else {
     CORNERS[kind].forEach(([dx, dy], i) => i ? g.lineTo(x + r * dx, y + r * dy) : g.moveTo(x + r * dx, y + r * dy));
     g.closePath();
@@ -33,12 +36,23 @@ function hatch(g, x, y, w, h) {
   g.stroke(); g.restore();
 }
 
-/** The same as SVG, for the legend. */
+/** The same as the path of an SVG around (x, 7). */
+function outline(kind, x) {
+  if (!kind) return "";
+  const point = (dx, dy) => `${+(x + 4.2 * dx).toFixed(2)} ${+(7 + 4.2 * dy).toFixed(2)}`;
+  if (kind === "circle") return `M${x + 4} 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z`;
+  if (STROKES[kind]) return STROKES[kind].map(([a, b, c, d]) => `M${point(a, b)}L${point(c, d)}`).join("");
+  return `M${CORNERS[kind].map(([dx, dy]) => point(dx, dy)).join("L")}z`;
+}
+/** A shape for the legend. */
 function icon(kind, fill, stroke) {
-  const own = { circle: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z", cross: "M3.5 3.5l7 7M3.5 10.5l7-7", dash: "M2 7h10" }[kind];
-  const path = own || `M${CORNERS[kind].map(([x, y]) => [7 + 4.2 * x, 7 + 4.2 * y]).join("L")}z`;
-  return `<svg width="14" height="14" aria-hidden="true"><path d="${path}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
+  return `<svg width="14" height="14" aria-hidden="true"><path d="${outline(kind, 7)}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
+}
+/** A line with its dashes and its marker, for the button of the line. */
+function lineIcon(kind, dash, colour) {
+  const parts = `<path d="M1 7h32" fill="none" stroke-width="1.7" stroke-dasharray="${dash}"/><path d="${outline(kind, 17)}" fill="${colour}"/>`;
+  return `<svg width="34" height="14" aria-hidden="true" stroke="${colour}">${parts}</svg>`;
 }
 
-return { ofLooks, trace, hatch, icon };
+return { ofLooks, trace, hatch, icon, lineIcon };
 })();

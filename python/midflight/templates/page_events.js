@@ -1,0 +1,65 @@
+"use strict";
+/** What happens to packets, and timeouts, with the marks that they have in figures (`EVENTS` of midflight/plot/marks.py). */
+const Events = (() => {
+const LOSSES = ["full", "broken", "radio", "node", "early"], TIMEOUTS = ["timeout", "spurious"];
+const SHAPES = { full: "cross", broken: "slashes", radio: "asterisk", node: "fork", early: "wye", marked: "plus", timeout: "down", spurious: "down" };
+const CAUSES = { queue: "full", break: "broken", radio: "radio", early: "early", node: "node" };
+
+/** The kind of a loss, of a text that ends with its cause (`lost lte queue`). */
+const lossOf = text => CAUSES[text.slice(text.lastIndexOf(" ") + 1)];
+/** Whether a run lost something, a segment or an ACK, in this way. */
+const lost = (run, kind) => run.lost.some(i => lossOf(run.ends[run.how[i]]) === kind) || run.ackLost.some(one => lossOf(one[2]) === kind);
+
+/** A row of a panel has no more than this height, and all of them no more than this share of the panel. */
+const HIGHEST = 14, SHARE = .34;
+/**
+ * The rows of marks above the lines of a panel: of several runs one for each, of a single one as `order` says, which has a row for
+ * each kind of event.
+ */
+function rows(runs, kinds, order) {
+  const there = run => kinds.filter(kind => (run.events[kind] || []).length);
+  if (runs.length > 1) return runs.map(run => ({ run, kinds: there(run) })).filter(row => row.kinds.length);
+  const found = new Map();
+  for (const run of runs) for (const kind of there(run)) found.set(order[kind], [...(found.get(order[kind]) || []), kind]);
+  return [...found].sort(([a], [b]) => a - b).map(([, those]) => ({ run: runs[0], kinds: those }));
+}
+const heightOf = (rows, height) => rows.length ? Math.min(HIGHEST, SHARE * height / rows.length) : 0;
+
+/** Draws rows of these heights from `top` on; marks that cover each other once. */
+function draw(at, rows, top, height) {
+  const { g, X, view, css } = at, size = Math.min(3.6, .36 * height);
+  rows.forEach(({ run, kinds }, place) => {
+    g.strokeStyle = at.colour(run); g.lineWidth = 1.4;
+    for (const kind of kinds) {
+      const times = run.events[kind], to = at.upper(times, view.t1);
+      g.fillStyle = kind === "spurious" ? css.back : at.colour(run);
+      g.beginPath();
+      let last = -Infinity;
+      for (let i = at.lower(times, view.t0); i < to; i++) {
+        const x = X(times[i]);
+        if (x - last < 1) continue;
+        at.trace(SHAPES[kind], last = x, top + height * (place + .5), size);
+      }
+      if (TIMEOUTS.includes(kind)) g.fill();
+      g.stroke();
+    }
+  });
+}
+/** The mark nearest to a point in such rows, no further than `least`. */
+function near(at, rows, top, height, x, y, least) {
+  let best = null;
+  rows.forEach(({ run, kinds }, place) => {
+    const dy = top + height * (place + .5) - y;
+    for (const of of kinds) {
+      const times = run.events[of], after = at.lower(times, at.view.t0 + (x - at.area.left) / at.area.w * (at.view.t1 - at.view.t0));
+      for (const i of [after - 1, after]) {
+        const far = i >= 0 && i < times.length ? Math.hypot(at.X(times[i]) - x, dy) : Infinity;
+        if (far < least) { least = far; best = { run, kind: "event", of, i, y: top + height * (place + .5), below: true }; }
+      }
+    }
+  });
+  return best;
+}
+
+return { LOSSES, TIMEOUTS, SHAPES, lossOf, lost, rows, heightOf, draw, near };
+})();

@@ -1,0 +1,265 @@
+"""Marks, looks and the band of links of the interactive page, which are those of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from browser import Browser
+from midflight import Flow, Link, Scenario
+from midflight.cli import main
+from midflight.plot import plot_page
+from midflight.plot.history import histories
+from midflight.plot.marks import EVENTS, GROUPS
+from midflight.plot.style import SERIES
+from midflight.plot.watched import panels_of, watch
+from pages import Page, data_of, legend, opened_browser, unpacked
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    yield from opened_browser()
+
+
+def two(queue: str, **more: Any) -> Scenario:
+    flow = Flow(size="2 MB", scheme="sack", set={"ecn": "on"})
+    link = Link(preset="lte", queue=queue, **more)
+    return Scenario(links={"lte": link}, flows={"a": flow, "b": flow}, seed=2)
+
+
+def recorded(end: str = "12 s") -> Scenario:
+    """A link whose recording has an outage and two handovers."""
+    seconds = list(range(12))
+    columns = {
+        "time_s": seconds,
+        "rate_mbps": [0 if one == 6 else 8 for one in seconds],
+        "cell": [one // 4 for one in seconds],
+    }
+    link = Link(delay="20 ms", trace={"columns": columns})
+    return Scenario(links={"cell": link}, flows={"download": Flow()}, end=end)
+
+
+def at_middle_of(page: Page, time_ns: float, y: str) -> str:
+    """What is told with the pointer at an instant, at a height of the graph."""
+    x, height = page.run(
+        f"((a, v) => [a.left + ({time_ns} - v.t0) / (v.t1 - v.t0) * a.w, {y}])"
+        "(midflight.area, midflight.view())"
+    )
+    page.browser.mouse("Moved", page.left + x, page.top + height)
+    text: str = page.run("document.getElementById('tip').innerText")
+    return text
+
+
+def test_every_event_of_figures_has_a_shape(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
+    shapes = page.run("Events.SHAPES")
+    of_packets = [*GROUPS["losses"], *GROUPS["ecn"]]
+    assert [one for one in shapes if one not in ("timeout", "spurious")] == of_packets
+    assert len({shapes[one] for one in of_packets}) == len(of_packets)
+    assert not {*shapes.values()} & {*page.run("Shapes.ofLooks")}
+    assert page.run("Events.LOSSES") == list(GROUPS["losses"])
+    words = {kind: event.label for kind, event in EVENTS.items()}
+    data = data_of((tmp_path / "a.html").read_text())
+    assert {kind: label for kind, (label, _) in data["events"].items()} == words
+
+
+def test_marks_of_ecn_are_in_both_panels(browser: Browser, tmp_path: Path) -> None:
+    scenario = two("fq-codel ecn")
+    page = Page(browser, plot_page(scenario, tmp_path / "a.html"))
+    runs = watch(scenario)
+    times = [flow.times("mark").tolist() for flow in runs[0].flows]
+    assert all(times)
+    found = page.run("midflight.runs.map(run => [[...run.marked.t], [...run.events.marked]])")
+    assert found == [[one, one] for one in times]
+    assert page.drawn()["a"]["marked"] == len(times[0])
+    assert "marked (ECN)" in legend(page)[0]
+    assert "lost" not in legend(page)[0]
+    assert page.hover(0, "marked", 0)[0].endswith(", marked (ECN) (a)")
+    page.click("[data-below=queue]")
+    assert "marked (ECN)" in legend(page)[1]
+    assert page.drawn()["below"]["rows"] == [["a", "marked"], ["b", "marked"]]
+    (panel,) = panels_of(runs, ["queue"], (0, runs[0].end_ns / 1e9))
+    marks = [one for one in panel.curves if one.draw == "marked"]
+    assert [np.round(one.time_s * 1e9).tolist() for one in marks] == times
+    told = at_middle_of(page, times[1][0], "a.y2 + 1.5 * 14")
+    assert told.startswith("marked (ECN) (b)")
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("queue", "more", "kinds"),
+    [
+        ("20 packets", {}, {"full"}),
+        ("codel no-ecn target 1 ms limit 100 packets", {}, {"full", "early"}),
+        ("20 packets", {"loss": "uniform 1%"}, {"full", "radio"}),
+    ],
+)
+def test_losses_are_marked_by_their_cause(
+    browser: Browser, tmp_path: Path, queue: str, more: dict[str, str], kinds: set[str]
+) -> None:
+    scenario = two(queue, **more)
+    page = Page(browser, plot_page(scenario, tmp_path / "a.html", flow="a"))
+    (one,) = watch(scenario, flows=["a"])[0].flows
+    counts = {kind: len(times) for kind, (times, _) in one.lost_by_cause().items()}
+    causes = page.drawn()["sack"]["causes"]
+    assert causes == {kind: count for kind, count in counts.items() if count}
+    assert set(causes) == kinds
+    above = legend(page)[0]
+    assert {kind for kind in GROUPS["losses"] if EVENTS[kind].label in above} >= kinds
+    page.click("[data-below=queue]")
+    # A single line has a row for each kind of mark, as in figures.
+    rows = {kind: row for row, each in enumerate(page.drawn()["below"]["rows"]) for kind in each}
+    ordered = sorted((kind for kind in rows if kind in EVENTS), key=lambda kind: rows[kind])
+    assert [EVENTS[kind].row for kind in ordered] == sorted(EVENTS[kind].row for kind in ordered)
+    at_link = {kind for kind in kinds if one.at_queues[kind][1].count("lte")}
+    assert at_link <= set(rows)
+    assert browser.complaints == []
+
+
+def test_lines_have_the_dashes_and_markers_of_figures(browser: Browser, tmp_path: Path) -> None:
+    file = plot_page("wifi-to-lte", tmp_path / "a.html", schemes=("sack", "freeze", "enhanced"))
+    page = Page(browser, file)
+    dashes = [[] if look.line == "-" else list(look.line[1]) for look in SERIES]
+    assert data_of(file.read_text())["dashes"] == dashes
+    looks = page.run("midflight.runs.map(run => run.look)")
+    shown = page.run(
+        "[...document.querySelectorAll('#runs button path[stroke-dasharray]')]"
+        ".map(one => one.getAttribute('stroke-dasharray').split(',').filter(Boolean).map(Number))"
+    )
+    assert shown == [pytest.approx([1.7 * one for one in dashes[look]]) for look in looks]
+
+
+def test_a_line_alone_has_its_threshold_and_flight(browser: Browser, tmp_path: Path) -> None:
+    file = plot_page("wifi-to-lte", tmp_path / "a.html", schemes=("sack", "freeze", "enhanced"))
+    page = Page(browser, file)
+    assert "ssthresh" not in legend(page)[1]
+    pressed = "[...document.querySelectorAll('#runs button')].map(b => b.ariaPressed)"
+    twice = "b => ['click', 'click', 'dblclick'].forEach(one => b.dispatchEvent(new Event(one)))"
+    double_click = f"({twice})(document.querySelectorAll('#runs button')[1])"
+    page.run(double_click)
+    assert page.run(pressed) == ["false", "true", "false"]
+    assert all(one in legend(page)[1] for one in ("cwnd", "ssthresh", "flight"))
+    told = at_middle_of(page, 0.1e9, "a.y2 + a.h2 / 2")
+    assert "freeze: cwnd " in told
+    page.run(double_click)
+    assert page.run(pressed) == ["true"] * 3
+    page.click("[data-below=timer]")
+    told = at_middle_of(page, 1.5e9, "a.y2 + a.h2 / 2")
+    (one,) = histories("wifi-to-lte", schemes=("sack",))
+    rto = one.steps("rto_value").at(1_500_000_000)
+    assert f"RTO {round(1e3 * rto, 2):g} ms" in told
+    assert browser.complaints == []
+
+
+def test_the_band_names_the_links_in_use(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
+    (band,) = page.drawn()["band"]
+    assert band["links"] == ["wifi", "no link", "lte"]
+    assert {"no link", "lte"} <= set(band["named"]) <= set(band["links"])
+    (run,) = watch("wifi-to-lte")
+    gap = run.stretches[1]
+    told = at_middle_of(page, (gap.from_ns + gap.until_ns) / 2, "a.top - 12")
+    assert told.splitlines() == [
+        "No link",
+        f"from {gap.from_ns / 1e9:.6f} s to {gap.until_ns / 1e9:.6f} s",
+    ]
+    page.run("midflight.look(0, 0.1e9, 0, 1e6)")
+    assert page.drawn()["band"][0]["links"] == ["wifi"]
+    assert browser.complaints == []
+
+
+def test_runs_on_other_paths_have_bands_of_their_own(browser: Browser, tmp_path: Path) -> None:
+    out = tmp_path / "a.html"
+    gaps = ["--axis", "handoffs.0.gap=0.5s,1s,2s"]
+    assert main(["plot", "wifi-to-lte", *gaps, "--out", str(out)]) == 0
+    page = Page(browser, out)
+    assert [one["run"] for one in page.drawn()["band"]] == ["0.5 s", "1 s", "2 s"]
+    three = page.run("midflight.area.top")
+    page.click("#runs button:nth-child(2)")
+    assert [one["run"] for one in page.drawn()["band"]] == ["0.5 s", "2 s"]
+    assert page.run("midflight.area.top") < three
+    page.click("#runs button:nth-child(1)")
+    assert [one["run"] for one in page.drawn()["band"]] == ["2 s"]
+    many = ["--axis", "handoffs.0.gap=0.5s,1s,1.5s,2s,2.5s"]
+    assert main(["plot", "wifi-to-lte", *many, "--out", str(out)]) == 0
+    drawn = Page(browser, out).drawn()["band"]
+    ends = {run["label"]: run["end"] for run in data_of(out.read_text())["runs"]}
+    assert [one["run"] for one in drawn] == [max(ends, key=lambda label: ends[label])]
+    assert browser.complaints == []
+    same = plot_page("wifi-to-lte", tmp_path / "b.html", schemes=("sack", "freeze"))
+    assert len(Page(browser, same).drawn()["band"]) == 1
+
+
+def test_handovers_of_a_recording_are_ticks(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    cells = [1, 1, 1, 1, 2, 2, 2, 2, 3, 3]
+    rows = [f"{at},8000,1000,{cell}" for at, cell in enumerate(cells)]
+    file.write_text("\n".join(["Timestamp,DL_bitrate,UL_bitrate,CellID", *rows]))
+    trace = {"file": str(file), "format": "g-net-track"}
+    link = Link(delay="20 ms", trace=trace)
+    scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="9 s")
+    page = Page(browser, plot_page(scenario, tmp_path / "a.html"))
+    (run,) = watch(scenario)
+    assert run.handovers == [4.0, 8.0]
+    data = data_of((tmp_path / "a.html").read_text())
+    assert unpacked(data["paths"][0]["handovers"]) == [4_000_000_000, 8_000_000_000]
+    assert page.drawn()["band"][0]["ticks"] == 2
+    assert "handover in the recording" in legend(page)[0]
+    told = at_middle_of(page, 8e9, "a.top - 8")
+    assert told.splitlines() == ["Handover in the recording", "at 8.000000 s"]
+    assert "2 handovers in the recording" in at_middle_of(page, 6e9, "a.top - 8")
+    page.run("midflight.look(0, 5e9, 0, 1e6)")
+    assert page.drawn()["band"][0]["ticks"] == 1
+    assert browser.complaints == []
+
+
+def test_the_first_panel_suits_the_run(browser: Browser, tmp_path: Path) -> None:
+    def first(scenario: Scenario) -> str:
+        page = Page(browser, plot_page(scenario, tmp_path / "a.html"))
+        found: str = page.run("midflight.below()")
+        return found
+
+    link = {"cell": Link(rate="1 Mbit/s", delay="20 ms")}
+    short, long = (
+        Scenario(links=link, flows={"download": Flow()}, end=end) for end in ("5 s", "70 s")
+    )
+    assert first(short) == "window"
+    assert first(long) == "throughput"
+    assert first(recorded()) == "throughput"
+
+
+def test_labels_name_lines_and_links(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.html"
+    words = ["--label", "lte=LTE", "--label", "sack=Linux", "--label", "none=?"]
+    schemes = ["--scheme", "sack", "--scheme", "freeze"]
+    assert main(["plot", "wifi-to-lte", *schemes, *words, "--out", str(out)]) == 0
+    assert '--label none: the figure shows no "none"' in capsys.readouterr().err
+    assert "--label lte=LTE --label sack=Linux" in out.read_text()
+    page = Page(browser, out)
+    drawn = page.drawn()
+    assert set(drawn) >= {"Linux", "freeze"}
+    assert drawn["band"][0]["links"] == ["wifi", "no link", "LTE"]
+    assert "to LTE" in drawn["moments"]
+    labels = {"lte": "LTE", "sack": "Linux"}
+    same = plot_page("wifi-to-lte", tmp_path / "b.html", schemes=("sack", "freeze"), labels=labels)
+    assert data_of(same.read_text()) == data_of(out.read_text())
+
+
+def test_a_page_of_many_marks_keeps_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from midflight.plot import page, page_data
+
+    whole = data_of(plot_page(two("fq-codel ecn target 1 ms"), tmp_path / "a.html").read_text())
+    monkeypatch.setattr(page, "MOST_CHARACTERS", 40_000)
+    monkeypatch.setattr(page_data, "_MOST_SPECIAL", 40)
+    file = plot_page(two("fq-codel ecn target 1 ms"), tmp_path / "b.html")
+    for all_of, some in zip(whole["runs"], data_of(file.read_text())["runs"], strict=True):
+        marks, kept = (unpacked(one["events"]["marked"]) for one in (all_of, some))
+        assert 0 < len(kept) <= len(marks)
+        assert set(kept) <= set(marks)
+        assert unpacked(some["marked"][0]) == kept
