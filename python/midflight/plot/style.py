@@ -324,7 +324,7 @@ SERIES: Sequence[Look] = (
     Look("#d55e00", (0, (9.0, 3.0)), "*", True, 6.2),
     Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "H", False, 4.8),
     Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), _UPRIGHT, True, 4.6),
-    Look("#663311", (0, (1.0, 3.0)), _FLAT, False, 4.8),
+    Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), _FLAT, False, 4.8),
 )
 
 #: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.
