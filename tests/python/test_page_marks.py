@@ -14,7 +14,7 @@ from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot import plot_page
 from midflight.plot.history import histories
-from midflight.plot.marks import EVENTS, GROUPS
+from midflight.plot.marks import EVENTS, GROUPS, STALL
 from midflight.plot.style import SERIES
 from midflight.plot.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, unpacked
@@ -58,11 +58,12 @@ def test_every_event_of_figures_has_a_shape(browser: Browser, tmp_path: Path) ->
     page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
     shapes = page.run("Events.SHAPES")
     of_packets = [*GROUPS["losses"], *GROUPS["ecn"]]
-    assert [one for one in shapes if one not in ("timeout", "spurious")] == of_packets
+    of_times = ["timeout", "spurious", "stalled"]
+    assert list(shapes) == [*of_packets, *of_times]
     assert len({shapes[one] for one in of_packets}) == len(of_packets)
     assert not {*shapes.values()} & {*page.run("Shapes.ofLooks")}
     assert page.run("Events.LOSSES") == list(GROUPS["losses"])
-    words = {kind: event.label for kind, event in EVENTS.items()}
+    words = {kind: event.label for kind, event in EVENTS.items()} | {"stalled": STALL}
     data = data_of((tmp_path / "a.html").read_text())
     assert {kind: label for kind, (label, _) in data["events"].items()} == words
 
@@ -263,3 +264,60 @@ def test_a_page_of_many_marks_keeps_some(tmp_path: Path, monkeypatch: pytest.Mon
         assert 0 < len(kept) <= len(marks)
         assert set(kept) <= set(marks)
         assert unpacked(some["marked"][0]) == kept
+
+
+def test_means_and_scales_are_as_asked(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.html"
+    asked = ["--interval", "250 ms", "--yscale", "log", "--yscale", "queue=linear"]
+    assert main(["plot", "wifi-to-lte", *asked, "--out", str(out)]) == 0
+    html = out.read_text()
+    assert "--interval &#39;250 ms&#39; --yscale log --yscale queue=linear" in html
+    page = Page(browser, out)
+    assert page.drawn()["below"]["isLog"]
+    page.click("[data-below=queue]")
+    assert not page.drawn()["below"]["isLog"]
+    page.click("[data-below=throughput]")
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.25 s"
+    (one,) = watch("wifi-to-lte")
+    (panel,) = panels_of([one], ["throughput"], (0, one.end_ns / 1e9), 0.25)
+    curve = next(curve for curve in panel.curves if curve.draw == "steps")
+    times, values = page.run("midflight.means(0)")
+    place = np.searchsorted(curve.time_s, np.array(times) / 1e9 + 1e-9, side="right") - 1
+    assert np.allclose(curve.value[place], values, rtol=1e-5)
+    page.run("midflight.look(0, 0.5e9, 0, 1e6)")
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.25 s"
+    assert browser.complaints == []
+    for wrong, words in (
+        (["--interval", "1 us"], "--interval 1e-06 s is not accepted"),
+        (["--yscale", "log2"], '"log2"'),
+        (["--yscale", "delay=log"], "the figure has no panel delay"),
+    ):
+        capsys.readouterr()
+        assert main(["plot", "wifi-to-lte", *wrong, "--out", str(out)]) != 0
+        assert words in capsys.readouterr().err
+
+
+def test_stalls_are_those_of_figures(browser: Browser, tmp_path: Path) -> None:
+    schemes = ("sack", "freeze")
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html", schemes=schemes))
+    runs = watch("wifi-to-lte", schemes=schemes)
+    (panel,) = panels_of(runs, ["throughput"], (0, max(one.end_ns for one in runs) / 1e9))
+    stalls = {one.scheme: one for one in panel.curves if one.draw == "stalled"}
+    assert "sack" in stalls
+    for run in page.run("midflight.runs.map(({ label, silent }) => [label, silent])"):
+        label, silent = run
+        one = stalls.get(label)
+        ends = np.empty((0, 2))
+        if one is not None and one.low is not None and one.high is not None:
+            ends = np.stack([one.low, one.high], axis=1)
+        assert np.array(silent).reshape(-1, 2) / 1e9 == pytest.approx(ends)
+    page.click("[data-below=throughput]")
+    assert "stalled" in page.drawn()["below"]["rows"][0]
+    assert "stall: nothing arrives" in legend(page)[1]
+    begin, end = page.run("midflight.runs[0].silent[0]")
+    told = at_middle_of(page, begin + 0.97 * (end - begin), "a.y2 + 7")
+    assert told.startswith("stall: nothing arrives (sack)")
+    assert f"until {end / 1e9:.6f} s" in told
+    assert browser.complaints == []

@@ -403,7 +403,8 @@ def plot(
             )
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
-        others = {option: one for option, one in of_figures.items() if option != "--label"}
+        of_pages = ("--label", "--interval", "--yscale")
+        others = {option: one for option, one in of_figures.items() if option not in of_pages}
         refuse(others, "a page shows everything", "is for figures")
     flows, kinds = flow or [], kinds_of(asked_kinds or ["both"])
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
@@ -411,10 +412,11 @@ def plot(
         raise UserError("--segments is for the kinds time-sequence and both")
     only_over_time = ("--interval", interval), ("--marks", marks), ("--no-bands", no_bands or None)
     for option, text in only_over_time:
-        if text is not None and not over_time:
+        if text is not None and not (over_time or suffix == PAGE):
             raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
     scales = read_by_kind("--yscale", yscale or ())
-    check_yscale(scales, kinds)
+    if suffix != PAGE:
+        check_yscale(scales, kinds)
     if not (over_time or is_cdf or suffix == PAGE) and len(flows) > 1:
         raise UserError(
             f"a figure of the kind {kinds[0]} is of one flow, not of {len(flows)} "
@@ -449,7 +451,7 @@ def plot(
 
         given = [
             (option, one)
-            for option, values in (*of_runs.items(), ("--label", labels))
+            for option, values in (*of_runs.items(), ("--label", labels), ("--yscale", yscale))
             for one in (values if isinstance(values, list) else [values])
             if one is not None
         ]
@@ -462,6 +464,8 @@ def plot(
                 shown_run,
                 flows=flows,
                 view=(from_s, until_s, shown),
+                interval_s=None if interval is None else read_time("--interval", interval),
+                yscale=scales,
                 command=shlex.join(words),
                 titled=titled,
                 progress=progress,

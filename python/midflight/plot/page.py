@@ -22,11 +22,20 @@ from midflight.plot.history import (
     plan_of,
     time_shown,
 )
-from midflight.plot.marks import EVENTS
-from midflight.plot.page_data import Line, Thinning, near_widths, path_data, queues_data
+from midflight.plot.marks import EVENTS, STALL
+from midflight.plot.options import check_scales
+from midflight.plot.page_data import (
+    Line,
+    Thinning,
+    near_widths,
+    path_data,
+    queues_data,
+    silent_data,
+)
 from midflight.plot.style import SERIES, chosen_style, labelled
 from midflight.plot.watched import (
     WatchedRun,
+    check_interval,
     name_lines,
     panels_of,
     rate_in_use,
@@ -47,6 +56,12 @@ _CHARACTERS = 20
 #: Units of time of all lines, for mean throughputs.
 _UNITS = 100_000
 
+#: The lower panels whose axis has a scale, by the kinds of panels of figures.
+_PANELS = {
+    **{"throughput": "throughput", "queue": "queue"},
+    **{"rtt": "timer", "cwnd": "window", "pipe": "pipe"},
+}
+
 #: The colours of `SERIES` in front of a dark background.
 DARK_SERIES = (
     *("#5cb3f0", "#f2b134", "#3fce9f", "#e6a0c8", "#f2f2f2"),
@@ -66,16 +81,19 @@ def plot_page(
     until_s: float | None = None,
     segments: tuple[int, int] | None = None,
     labels: Mapping[str, str] | None = None,
+    interval_s: float | None = None,
+    yscale: str | Mapping[str, str] | None = None,
     command: str = "",
 ) -> Path:
     """Write the interactive page of a scenario's run, or of several; return its path.
 
     `source`, `run`, `schemes` and `policies` are as for `plot_over_time`; several sources by their
-    names are runs with these names. `flow` is a name or several; the default is all flows of one
-    run, and the first flow of several runs. The page contains the whole runs; the requested time
-    and segments are its first view. `labels` are other names for lines, flows and links, by the
-    usual ones. `command` is the command that makes the page again; the page
-    shows it.
+    names are runs with these names. `flow` is a name or several, with the default of
+    `plot_over_time`. The page contains the whole runs; the requested time and segments are its
+    first view. `labels` are other names for lines, flows and links, by the usual ones. Means are of
+    `interval_s` seconds, or else of shorter times the closer the reader looks. `yscale`, as for
+    `plot_over_time`, is the first scale of the axes of the lower panel. `command` is the command
+    that makes the page again; the page shows it.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -87,6 +105,8 @@ def plot_page(
             schemes=schemes,
             policies=policies,
             view=(from_s, until_s, segments),
+            interval_s=interval_s,
+            yscale=yscale,
             command=command,
         )
     path = Path(path)
@@ -102,6 +122,8 @@ def page_html(
     schemes: Sequence[str] = (),
     policies: Policies | None = None,
     view: tuple[float | None, float | None, tuple[int, int] | None] = (None, None, None),
+    interval_s: float | None = None,
+    yscale: str | Mapping[str, str] | None = None,
     command: str = "",
     titled: RunSource | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -115,6 +137,10 @@ def page_html(
     import midflight
     from midflight.report import environment
 
+    scales = {
+        _PANELS.get(kind, ""): scale == "log"
+        for kind, scale in check_scales(yscale, list(_PANELS), list(_PANELS)).items()
+    }
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "progress": progress}
     # A default has no more lines than there are colours; named flows that are too many are refused.
     how["most_flows"] = None if flows else len(SERIES)
@@ -126,8 +152,8 @@ def page_html(
     lines = [(one, flow) for one in runs for flow in one.flows]
     from_s, until_s, segments = view
     time_shown([flow for _, flow in lines], from_s, until_s)
-    data, thinning = _data(runs)
-    settings = {"from": from_s, "until": until_s, "segments": segments}
+    data, thinning = _data(runs, interval_s)
+    settings = {"from": from_s, "until": until_s, "segments": segments, "scales": scales}
     # "<" would let a name end the element that holds the data.
     text = _text(data | settings).replace("<", "\\u003c")
     flows_shown = list(dict.fromkeys(flow.flow for _, flow in lines))
@@ -161,25 +187,35 @@ def _text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, separators=(",", ":"), allow_nan=False)
 
 
-def _data(runs: Sequence[WatchedRun]) -> tuple[dict[str, Any], Thinning]:
+def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[str, Any], Thinning]:
     """The data of a page that is not too long, and how it was thinned for that."""
     count = sum(len(one.flows) for one in runs)
     whole = (0.0, max(one.end_ns for one in runs) / NS_PER_S)
-    (queues,) = panels_of(runs, ("queue",), whole, may_lack=True)
+    queues, throughput = panels_of(runs, ("queue", "throughput"), whole, may_lack=True)
+    # Of many lines each has fewer means.
+    check_interval(interval_s, (0.0, count * whole[1]))
     unit_ns = max(1_000_000, 10 ** math.ceil(math.log10(1e9 * whole[1] * count / _UNITS + 1)))
+    if interval_s is not None:
+        unit_ns = round(interval_s * NS_PER_S)
     lines = [Line(one, place, unit_ns) for one in runs for place in range(len(one.flows))]
 
     same = {
         "colours": [[look.colour for look in SERIES], DARK_SERIES],
         "dashes": [[] if isinstance(look.line, str) else look.line[1] for look in SERIES],
-        "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()},
+        "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
+        | {"stalled": [STALL, EVENTS["timeout"].row]},
         "unit": unit_ns,
+        "interval": None if interval_s is None else unit_ns,
         "paths": [path_data(one, rate_in_use(one, whole)) for one in runs],
         "queues": queues_data(runs, queues.curves),
     }
 
     def thinned(thinning: Thinning) -> tuple[dict[str, Any], int]:
-        each = [{"path": runs.index(one.run)} | one.data(thinning) for one in lines]
+        each = [
+            {"path": runs.index(one.run), "silent": silent_data(one, throughput.curves)}
+            | one.data(thinning)
+            for one in lines
+        ]
         found = same | {"runs": each}
         return found, len(_text(found))
 

@@ -32,7 +32,16 @@ from midflight.plot.marks import GROUPS
 from midflight.plot.room import extremes
 from midflight.plot.style import labelled
 
-__all__ = ["Line", "Thinning", "near_widths", "packed", "path_data", "queues_data", "steps_data"]
+__all__ = [
+    "Line",
+    "Thinning",
+    "near_widths",
+    "packed",
+    "path_data",
+    "queues_data",
+    "silent_data",
+    "steps_data",
+]
 
 #: Of all lines of a thinned page: segments lost or sent again, and steps of a line that are never
 #: thinned.
@@ -291,6 +300,18 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
             }
         )
     return found
+
+
+def silent_data(line: Line, curves: Sequence[Curve]) -> list[list[int]]:
+    """From when to when nothing arrives, as a figure of throughputs (`curves`) shows it."""
+    flow = line.flow
+    return [
+        [_whole(low), _whole(high)]
+        for one in curves
+        if one.draw == "stalled" and (one.flow, one.scheme) == (flow.flow, flow.label)
+        if one.low is not None and one.high is not None
+        for low, high in zip(one.low, one.high, strict=True)
+    ]
 
 
 def _backlog(run: WatchedRun, curve: Curve) -> Steps:

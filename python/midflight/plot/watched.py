@@ -51,6 +51,7 @@ __all__ = [
     "OVER_TIME",
     "Stretch",
     "WatchedRun",
+    "check_interval",
     "delay_of",
     "list_kinds",
     "longest",

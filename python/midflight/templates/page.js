@@ -45,7 +45,8 @@ const runs = data.runs.map((raw, number) => {
   // By the kinds of `Events`.
   run.events = Object.fromEntries(Object.entries(raw.events).map(([kind, times]) => [kind, unpack(times)]));
   const timeouts = isSpurious => Float64Array.from(run.timeouts.filter(n => (n[3] === "spurious") === isSpurious), n => n[0]);
-  Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true) });
+  run.silent = raw.silent;
+  Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true), stalled: Float64Array.from(run.silent, one => one[0]) });
   return run;
 });
 const queues = data.queues.map(({ path, line, label, look, solid, packets, most }) => {
@@ -98,11 +99,11 @@ const view = { ...whole };
 const KINDS = { ...Lines.KINDS, ...Panels.KINDS };
 // The share of the height that the upper panel has.
 const SHARE = .54;
-// A flow with an application shows that first; windows over more than a minute, or on a path that changes all the time, are a thicket.
+// A flow with an application shows that first; of a long run, or on a path that changes all the time, the lines of windows cover each other.
 const first = last > 60 * S || paths.some(path => path.recorded) ? "throughput" : "window";
 let below = [...Object.keys(Panels.KINDS), first, "throughput"].find(kind => runs.some(KINDS[kind].has));
 // Whether the axis of a panel is logarithmic, where the reader has chosen.
-const scales = {};
+const scales = Object.fromEntries(Object.keys(KINDS).map(kind => [kind, data.scales[kind] ?? data.scales[""]]));
 let boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
 // The height of the names of what happens to the path, above the band of links.
 const NAMES = 34;
@@ -345,7 +346,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isChosen, colour, colourOf, queues, unit: data.unit, nice: Data.nice, edges: Data.edges, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, means: Data.means,
   get css() { return css; }, get drawn() { return drawn; }, withIt: () => withIt(), yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
@@ -462,6 +463,7 @@ function describe(thing) {
   const { run, kind, i } = thing;
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
   if (kind === "handover" || kind === "link") return Band.describe(thing);
+  if (kind === "event" && thing.of === "stalled") return [`${words.stalled} (${run.label})`, ...run.silent[i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
   if (kind === "event") return [`${words[thing.of]} (${run.label})`, `at ${seconds(run.events[thing.of][i])}`, ...values(run.events[thing.of][i])];
   if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} (${run.label})`, `at ${seconds(run.marked.t[i])}`];
   if (kind === "value") return [`At ${seconds(thing.time)}`, ...values(thing.time)];

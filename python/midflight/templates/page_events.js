@@ -2,7 +2,7 @@
 /** What happens to packets, and timeouts, with the marks that they have in figures (`EVENTS` of midflight/plot/marks.py). */
 const Events = (() => {
 const LOSSES = ["full", "broken", "radio", "node", "early"], TIMEOUTS = ["timeout", "spurious"];
-const SHAPES = { full: "cross", broken: "slashes", radio: "asterisk", node: "fork", early: "wye", marked: "plus", timeout: "down", spurious: "down" };
+const SHAPES = { full: "cross", broken: "slashes", radio: "asterisk", node: "fork", early: "wye", marked: "plus", timeout: "down", spurious: "down", stalled: "span" };
 const CAUSES = { queue: "full", break: "broken", radio: "radio", early: "early", node: "node" };
 
 /** The kind of a loss, of a text that ends with its cause (`lost lte queue`). */
@@ -12,6 +12,8 @@ const lost = (run, kind) => run.lost.some(i => lossOf(run.ends[run.how[i]]) === 
 
 /** A row of a panel has no more than this height, and all of them no more than this share of the panel. */
 const HIGHEST = 14, SHARE = .34;
+/** Marks of a kind that are nearer to each other, in pixels, could not be told apart. */
+const LEAST_APART = 3;
 /**
  * The rows of marks above the lines of a panel: of several runs one for each, of a single one as `order` says, which has a row for
  * each kind of event.
@@ -25,19 +27,32 @@ function rows(runs, kinds, order) {
 }
 const heightOf = (rows, height) => rows.length ? Math.min(HIGHEST, SHARE * height / rows.length) : 0;
 
+/** Draws the times in which nothing arrives, as lines with ends. */
+function spans(at, run, y) {
+  const { g, X, view } = at;
+  g.lineWidth = 1; g.beginPath();
+  for (const [from, until] of run.silent) {
+    if (until < view.t0 || from > view.t1) continue;
+    g.moveTo(X(from), y); g.lineTo(X(until), y);
+    for (const x of [X(from), X(until)]) { g.moveTo(x, y - 3); g.lineTo(x, y + 3); }
+  }
+  g.stroke(); g.lineWidth = 1.4;
+}
+
 /** Draws rows of these heights from `top` on; marks that cover each other once. */
 function draw(at, rows, top, height) {
   const { g, X, view, css } = at, size = Math.min(3.6, .36 * height);
   rows.forEach(({ run, kinds }, place) => {
     g.strokeStyle = at.colour(run); g.lineWidth = 1.4;
     for (const kind of kinds) {
+      if (kind === "stalled") { spans(at, run, top + height * (place + .5)); continue; }
       const times = run.events[kind], to = at.upper(times, view.t1);
       g.fillStyle = kind === "spurious" ? css.back : at.colour(run);
       g.beginPath();
       let last = -Infinity;
       for (let i = at.lower(times, view.t0); i < to; i++) {
         const x = X(times[i]);
-        if (x - last < 1) continue;
+        if (x - last < LEAST_APART) continue;
         at.trace(SHAPES[kind], last = x, top + height * (place + .5), size);
       }
       if (TIMEOUTS.includes(kind)) g.fill();
@@ -51,10 +66,18 @@ function near(at, rows, top, height, x, y, least) {
   rows.forEach(({ run, kinds }, place) => {
     const dy = top + height * (place + .5) - y;
     for (const of of kinds) {
+      if (of === "stalled") {
+        run.silent.forEach(([from, until], i) => {
+          const far = Math.hypot(Math.max(0, at.X(from) - x, x - at.X(until)), dy);
+          // A timeout in it is nearer.
+          if (far + 2 < least) { least = far + 2; best = { run, kind: "event", of, i, y: dy + y, below: true }; }
+        });
+        continue;
+      }
       const times = run.events[of], after = at.lower(times, at.view.t0 + (x - at.area.left) / at.area.w * (at.view.t1 - at.view.t0));
       for (const i of [after - 1, after]) {
         const far = i >= 0 && i < times.length ? Math.hypot(at.X(times[i]) - x, dy) : Infinity;
-        if (far < least) { least = far; best = { run, kind: "event", of, i, y: top + height * (place + .5), below: true }; }
+        if (far < least) { least = far; best = { run, kind: "event", of, i, y: dy + y, below: true }; }
       }
     }
   });

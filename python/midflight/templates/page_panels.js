@@ -2,13 +2,20 @@
 /** Panels below of flows with an application: a video's buffer, a call's frames, a page's objects; and the legend of both panels. */
 const Panels = (() => {
 
-/** A line through corners, which are seldom many; `at` is what the page passes. */
-function corners(at, { t, v }, yOf, dash) {
+/** The places of markers along corners, about so many, beside those of `number` other lines. */
+const MARKERS = 9;
+/** A line through corners, which are seldom many, with markers of a look if there are other lines; `at` is what the page passes. */
+function corners(at, { t, v }, yOf, look, place) {
   const { g, X, view } = at;
   const from = Math.max(0, at.upper(t, view.t0) - 1), to = Math.min(t.length, at.upper(t, view.t1) + 1);
-  g.lineWidth = 1.7; g.setLineDash(dash); g.beginPath();
+  g.lineWidth = 1.7; g.setLineDash(look === null ? [] : at.dashOf(look)); g.beginPath();
   for (let i = from; i < to; i++) i > from ? g.lineTo(X(t[i]), yOf(v[i])) : g.moveTo(X(t[i]), yOf(v[i]));
   g.stroke(); g.setLineDash([]);
+  if (look === null) return;
+  const every = Math.max(1, Math.round((to - from) / MARKERS));
+  g.beginPath();
+  for (let i = from + place % every; i < to; i += every) at.trace(at.shapeOf(look), X(t[i]), yOf(v[i]), 4);
+  g.fill();
 }
 
 /** The greatest value of corners in the time shown, with those just outside. */
@@ -50,7 +57,7 @@ const KINDS = {
     axis: (at, runs) => ({ title: "video in the buffer (s)", most: Math.max(1, ...runs.map(run => highest(at, run.buffer))) }),
     draw(at, run, yOf, isFirst, isAlone, place, count) {
       stalls(at, run, place, count);
-      corners(at, run.buffer, yOf, count > 1 ? at.dashOf(run.look) : []);
+      corners(at, run.buffer, yOf, count > 1 ? run.look : null, place);
     },
     things: run => run.stalls.map(([from, until], i) => ({ kind: "stall", i, from, until })),
     marks: [["line", "seconds of video in the buffer"], ["hatch", "playback stands still (rebuffering)", run => run.stalls.length]],

@@ -16,7 +16,8 @@ const CORNERS = { square: box(.9, .9), upright: box(.5, 1.2), flat: box(1.2, .5)
 // Shapes of strokes, by the ends of each.
 const rays = (count, turn = 0) => Array.from({ length: count }, (_, i) => (i / count + turn) * 2 * Math.PI).map(a => [0, 0, 1.15 * Math.sin(a), -1.15 * Math.cos(a)]);
 const STROKES = { cross: [[-1, -1, 1, 1], [-1, 1, 1, -1]], dash: [[-1.2, 0, 1.2, 0]], plus: [[-1.1, 0, 1.1, 0], [0, -1.1, 0, 1.1]],
-  slashes: [[-1.1, 1.3, .1, -1.3], [-.1, 1.3, 1.1, -1.3]], asterisk: rays(6), wye: rays(3, .5), fork: rays(3), tick: [[0, -1.2, 0, 1.2]] };
+  slashes: [[-1.1, 1.3, .1, -1.3], [-.1, 1.3, 1.1, -1.3]], asterisk: rays(6), wye: rays(3, .5), fork: rays(3), tick: [[0, -1.2, 0, 1.2]],
+  span: [[-1.4, 0, 1.4, 0], [-1.4, -.7, -1.4, .7], [1.4, -.7, 1.4, .7]] };
 
 /** Adds a shape around a point to the path of a canvas. */
 function trace(g, kind, x, y, r) {
