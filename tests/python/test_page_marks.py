@@ -215,6 +215,11 @@ def test_handovers_of_a_recording_are_ticks(browser: Browser, tmp_path: Path) ->
     assert "2 handovers in the recording" in at_middle_of(page, 6e9, "a.top - 8")
     page.run("midflight.look(0, 5e9, 0, 1e6)")
     assert page.drawn()["band"][0]["ticks"] == 1
+    # There is no handoff and no outage to go to.
+    assert page.run("document.getElementById('next').textContent") == "handover"
+    page.click("#next")
+    says = page.run("document.getElementById('status').textContent")
+    assert says == "handover in the recording at 4.000000 s"
     assert browser.complaints == []
 
 

@@ -148,7 +148,7 @@ function fit() {
   look(view.t0, view.t1, low - margin, high + margin);
 }
 
-/** Goes to the next or the previous handoff or outage. */
+/** Goes to the next or the previous handoff, outage or handover. */
 function handoff(forward) {
   const found = Path.next(passed, shown(), forward);
   if (!found) return say("There is no handoff and no outage in the runs shown.");

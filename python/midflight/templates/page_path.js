@@ -119,12 +119,13 @@ function draw(at, runs, end) {
 
 let gone = null;
 /**
- * The next or the previous handoff or outage of runs: after the one that was found last, if that is in the view, or else from the
+ * The next or the previous handoff or outage of runs, or handover of a recording if there are neither: after the one that was found last, if that is in the view, or else from the
  * view's beginning or end.
  */
 function next({ view }, runs, forward) {
   const outages = runs.flatMap(run => run.outages.map(([time]) => ({ time, label: differ(runs) ? `outage of ${run.label}` : "outage" })));
-  const all = [...moments(runs).filter(m => m.kind !== "notice"), ...outages].sort((a, b) => a.time - b.time);
+  const handovers = runs.flatMap(run => Array.from(run.path.handovers, time => ({ time, label: "handover in the recording" })));
+  const first = [...moments(runs).filter(m => m.kind !== "notice"), ...outages], all = (first.length ? first : handovers).sort((a, b) => a.time - b.time);
   const isSeen = gone !== null && gone >= view.t0 && gone <= view.t1;
   const found = forward ? all.find(m => isSeen ? m.time > gone : m.time >= view.t0) || all[0]
     : all.findLast(m => isSeen ? m.time < gone : m.time <= view.t1) || all[all.length - 1];
@@ -133,7 +134,10 @@ function next({ view }, runs, forward) {
 }
 const forget = () => { gone = null; };
 /** What `next` finds, for its button. */
-const word = runs => runs.some(run => run.outages.length) && !runs.some(run => run.moments.some(m => m[1] !== "notice")) ? "outage" : "handoff";
+function word(runs) {
+  if (runs.some(run => run.moments.some(m => m[1] !== "notice"))) return "handoff";
+  return runs.some(run => run.outages.length) ? "outage" : runs.some(run => run.path.handovers.length) ? "handover" : "handoff";
+}
 
 return { differ, moments, draw, bars, heightOfBars, next, forget, word };
 })();
