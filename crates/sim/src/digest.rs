@@ -92,7 +92,7 @@ impl Observer for Digest {
                     AckOption::Moved(_) => 18,
                     AckOption::Measured { .. } => 19,
                     AckOption::Approved(_) => 20,
-                    AckOption::Congested => 25,
+                    AckOption::Congested | AckOption::CongestedUpdate => 25,
                     AckOption::From(_) => 26,
                     AckOption::Partial { .. } => 27,
                 };

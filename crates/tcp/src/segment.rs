@@ -295,6 +295,8 @@ pub enum AckOption {
     ZeroWindow,
     /// A segment had a CE mark, and the sender has not responded yet (ECE, RFC 3168 section 6.1.3).
     Congested,
+    /// The same of a segment that is never a duplicate: it has data, or another window (RFC 5681 section 2).
+    CongestedUpdate,
     /// Handoff mark: the receiver is on another link.
     Moved(HandoffMark),
     /// The report of a train. It is sent once: if the ACK is lost, the report is lost.

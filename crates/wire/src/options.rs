@@ -128,6 +128,7 @@ impl Extra {
             AckOption::Nothing
             | AckOption::ZeroWindow
             | AckOption::Congested
+            | AckOption::CongestedUpdate
             | AckOption::Partial { .. }
             | AckOption::From(_) => None,
         }

@@ -175,7 +175,11 @@ impl Uniform {
         header.seq = u32::from(!sent.syn);
         header.flags.syn = sent.syn;
         // An ECN-setup SYN-ACK (RFC 3168 section 6.1.1), or an echo of congestion (section 6.1.3).
-        header.flags.ece = ack.option == AckOption::Congested || sent.syn && self.ecn;
+        let is_echo = matches!(
+            ack.option,
+            AckOption::Congested | AckOption::CongestedUpdate
+        );
+        header.flags.ece = is_echo || sent.syn && self.ecn;
         let part = match ack.option {
             AckOption::Partial { done, of } => {
                 self.payload * u32::from(done) / u32::from(of.max(1))

@@ -250,8 +250,9 @@ impl Connection {
         let counts = self.sender.config().count_window_updates;
         let shuts = self.is_shut(before.snd_una.max(ack));
         let congested = self.congestion.agreed && arrival.ece && !arrival.syn;
+        let is_no_duplicate = moved && !counts || arrival.end() > arrival.from;
         let is_update = ack == before.snd_una
-            && (moved && !counts || arrival.end() > arrival.from || advances_within)
+            && (is_no_duplicate || advances_within)
             && sack.is_empty()
             && arrival.option == AckOption::Nothing
             && !congested
@@ -269,6 +270,7 @@ impl Connection {
                 offset: 0,
                 option: match (shuts, congested) {
                     (true, _) => AckOption::ZeroWindow,
+                    (false, true) if is_no_duplicate => AckOption::CongestedUpdate,
                     (false, true) => AckOption::Congested,
                     (false, false) => arrival.option,
                 },

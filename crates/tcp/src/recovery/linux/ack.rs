@@ -71,7 +71,10 @@ impl Linux {
         let mut news = News {
             before,
             echo: ack.echo,
-            congested: ack.option == AckOption::Congested,
+            congested: matches!(
+                ack.option,
+                AckOption::Congested | AckOption::CongestedUpdate
+            ),
             ..News::default()
         };
         if ack.ack < before {
@@ -101,8 +104,8 @@ impl Linux {
         self.rack.adapt(prior, self.delivered);
         self.judge_probe(core, ack.ack, &news, log);
         let is_news = news.sacked || news.dsack || news.congested;
-        // Differs from tcp_ack() with SACK: a window update without news counts as a duplicate there, which ends the wait of F-RTO.
-        let is_update = !core.config.sack && core.is_window_update();
+        // FLAG_DATA, FLAG_WIN_UPDATE.
+        let is_update = core.is_window_update() || ack.option == AckOption::CongestedUpdate;
         let is_dubious = !(news.advanced || is_update) || is_news || self.state != Ca::Open;
         if is_dubious {
             let is_duplicate = !news.advanced && !news.dsack && !is_update;

@@ -329,6 +329,21 @@ impl Board {
         self.unlist(seq);
     }
 
+    /// The receiver has dropped what it had reported by SACK: it acknowledges up to a segment that was SACKed.
+    pub(super) fn is_reneged(&self) -> bool {
+        self.head().is_some_and(Entry::is_sacked)
+    }
+
+    /// Nothing counts as SACKed any more (tcp_timeout_mark_lost()).
+    pub(super) fn forget_sacks(&mut self) {
+        for seq in self.una..self.nxt() {
+            if let Some(entry) = self.get_mut(seq) {
+                entry.tags &= !SACKED;
+            }
+        }
+        self.sacked_out = 0;
+    }
+
     /// A DSACK reports that a retransmission of the segment has arrived.
     pub(super) fn retransmission_arrived(&mut self, seq: Seq) {
         if let Some(entry) = self.get_mut(seq).filter(|e| e.is_resent()) {

@@ -71,15 +71,15 @@ impl Linux {
     /// tcp_is_non_sack_preventing_reopen(): the state is held until something above `high` is acknowledged, because
     /// duplicates of what was sent again could start a false recovery (RFC 6582 section 4.1).
     pub(super) fn holds_state(&mut self, core: &Core, news: &News) -> bool {
-        let holds = is_without_sack(core, news) && self.board.una == self.high;
+        let holds = self.is_without_sack(core, news) && self.board.una == self.high;
         if holds && !self.board.any_resent() {
             self.undo.first_resent = None;
         }
         holds
     }
-}
 
-/// The connection, which was open before this ACK, has no SACK.
-pub(super) fn is_without_sack(core: &Core, news: &News) -> bool {
-    !core.config.sack && news.before > 0
+    /// The connection has no SACK. Before a connection that answers a SYN is open, there is none.
+    pub(super) fn is_without_sack(&self, core: &Core, news: &News) -> bool {
+        !core.config.sack && (news.before > 0 || !self.answers_syn)
+    }
 }

@@ -128,16 +128,17 @@ impl Queue {
         self.buffer = self.buffer.max(wanted);
     }
 
-    /// tcp_check_space(): wakes the application when a third of the buffer is free.
-    pub(super) fn check_space(&mut self, in_flight: u64, cwnd: u64, reordering: u64) {
+    /// tcp_check_space(): wakes the application when a third of the buffer is free; returns whether it has.
+    pub(super) fn check_space(&mut self, in_flight: u64, cwnd: u64, reordering: u64) -> bool {
         if !self.is_full {
-            return;
+            return false;
         }
         if in_flight < cwnd {
             self.expand(cwnd, reordering);
         }
         let is_writable = self.buffer >= self.used + self.used / 2;
         self.is_full = !is_writable;
+        is_writable
     }
 
     /// The application writes another piece, if there is room (tcp_sendmsg_locked()); returns what must then be sent.
@@ -298,6 +299,16 @@ impl Queue {
         self.is_rewound |= self.parts.back().is_some_and(|last| last.end > first);
         self.parts.push_back(Piece { end, push });
         self.begins = first;
+    }
+
+    /// The piece of the next new byte is divided after this many bytes, which are not sent yet (tso_fragment()).
+    pub(super) fn divide(&mut self, nxt: u64, bytes: u64) {
+        let (at, end) = (self.place(nxt), nxt + bytes);
+        if self.pieces.get(at).is_some_and(|p| p.end > end) {
+            let push = false;
+            self.pieces.insert(at, Piece { end, push });
+            self.used += OVERHEAD;
+        }
     }
 
     /// The last sent segment gets PSH; it belongs to the piece with this byte.
@@ -479,5 +490,30 @@ mod tests {
         let pushed: Vec<Seq> = (7..13).filter(|&seq| queue.pushes(seq, false)).collect();
         assert_eq!(pushed, [12]);
         assert!(queue.is_in_order());
+    }
+
+    /// Small queues hold back a burst of two segments, for which its piece of four has been divided. The application's next
+    /// data fills the second part only. If the window then has room for four, they go as one burst.
+    #[test]
+    fn a_divided_piece_goes_as_one_burst_if_there_is_room() {
+        let (end, push) = (4001, true);
+        let mut queue = Queue {
+            pieces: VecDeque::from([Piece { end, push }]),
+            written: end,
+            used: memory(1, 4000),
+            ..Queue::default()
+        };
+        assert_eq!(queue.tail(1), 4000);
+        queue.divide(1, 2000);
+        assert_eq!((queue.used, queue.tail(1)), (memory(2, 4000), 2000));
+        queue.divide(1, 2000);
+        assert_eq!(queue.used, memory(2, 4000));
+        let burst = |head: Option<Head>| head.map(|head| (head.left, head.is_last));
+        assert_eq!(burst(queue.head(1, 2000)), Some((2000, false)));
+        assert_eq!(burst(queue.head(1, 4000)), Some((4000, true)));
+        assert_eq!(queue.used, memory(1, 4000));
+        queue.leaves((1, 4000), (1, 5));
+        let pushed: Vec<Seq> = (1..5).filter(|&seq| queue.pushes(seq, false)).collect();
+        assert_eq!(pushed, [4]);
     }
 }

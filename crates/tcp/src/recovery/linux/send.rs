@@ -54,6 +54,10 @@ pub(super) struct Sending {
     /// The application writes, and its data leaves the queue below TCP at once; and what may be sent of it.
     by_program: bool,
     push: bool,
+    /// This turn has made room in a full send buffer, so the application runs next; and lost segments wait until it has
+    /// written.
+    woken: bool,
+    lost_later: bool,
     /// New segments sent in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
@@ -71,6 +75,8 @@ impl Sending {
         self.throttled = false;
         self.by_program = false;
         self.push = false;
+        self.woken = false;
+        self.lost_later = false;
     }
 
     /// A segment of new data follows within its burst, and nothing comes before it.
@@ -162,15 +168,34 @@ impl Linux {
             if let Some(seq) = self.choose_by_window(core) {
                 return Some(seq);
             }
-            if !std::mem::take(&mut self.sending.throttled) {
+            if std::mem::take(&mut self.sending.throttled) {
+                // tcp_data_snd_check().
+                self.check_space(core);
+                self.sending.charged = 0;
+                if self.runs_program_first(core) {
+                    continue;
+                }
+            } else if !std::mem::take(&mut self.sending.lost_later) {
                 return None;
             }
-            // The queue below TCP is emptied: tcp_data_snd_check(), tcp_tsq_write().
-            self.check_space(core);
-            self.sending.charged = 0;
+            // The queue below TCP is emptied: tcp_tsq_write().
+            self.sending.by_program = false;
             self.sending.lost = self.board.lost_out > self.board.retrans_out;
             self.sending.new = true;
         }
+    }
+
+    /// Whether the application, which the current turn has woken, writes before the queue below TCP is emptied. A process
+    /// that waits for the processor ends the work of interrupts (handle_softirqs()). While it writes it owns the
+    /// connection, and the lost segments wait until it waits for room again (tcp_tsq_handler(), tcp_release_cb()).
+    fn runs_program_first(&mut self, core: &mut Core) -> bool {
+        if !std::mem::take(&mut self.sending.woken) {
+            return false;
+        }
+        self.sending.new = self.write(core);
+        self.sending.by_program = self.sending.new;
+        self.sending.lost_later = self.sending.new;
+        self.sending.new
     }
 
     fn choose_by_window(&mut self, core: &mut Core) -> Option<Seq> {
@@ -224,6 +249,7 @@ impl Linux {
             return false;
         }
         self.check_space(core);
+        self.sending.woken = false;
         if self.queue.written() == 1 {
             // tcp_sendmsg_locked(): there was nothing to send before (tcp_rate_check_app_limited()).
             core.limit_by_application(self.board.in_flight());
@@ -239,8 +265,10 @@ impl Linux {
 
     fn check_space(&mut self, core: &Core) {
         let in_flight = self.board.in_flight();
-        self.queue
+        let is_woken = self
+            .queue
             .check_space(in_flight, whole(core), self.reordering);
+        self.sending.woken |= is_woken && !self.sending.by_program;
     }
 
     /// tcp_send_loss_probe() with new data: a burst within the window, or one segment beyond it.
@@ -493,6 +521,8 @@ impl Linux {
         }
         let bytes = self.split(core, &room, head, self.sending.push)?;
         if self.is_throttled(core, bytes, 0) {
+            // It has been divided before.
+            self.queue.divide(room.nxt, bytes);
             return None;
         }
         self.charge(bytes.div_ceil(full), bytes);

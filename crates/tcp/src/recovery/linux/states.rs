@@ -1,12 +1,17 @@
 //! Congestion states and their undo: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
+use midflight_units::Duration;
+
 use super::ack::echoes_before;
-use super::duplicates::is_without_sack;
 use super::prr::{Delivery, Prr};
 use super::timers::set_reordering_timer;
 use super::{Ca, Linux, News, Undo};
 use crate::event::{Author, Log, SenderEvent};
 use crate::sender::{Core, SlotKind};
+
+/// The least time for which an ACK up to a SACKed segment is not taken for a sign that the receiver has dropped data
+/// (tcp_check_sack_reneging()).
+const RENEGED: Duration = Duration::from_millis(10);
 
 impl Linux {
     /// tcp_fastretrans_alert().
@@ -23,6 +28,15 @@ impl Linux {
         }
         if news.congested {
             self.undo.ssthresh = None;
+        }
+        if news.advanced && self.board.is_reneged() {
+            // tcp_check_sack_reneging(): the ACK of the rest may be on the way.
+            let half = core.path.rto.srtt().map_or(Duration::ZERO, |srtt| {
+                Duration::from_nanos(srtt.as_nanos() / 2)
+            });
+            core.set_slot(SlotKind::Retransmission, half.max(RENEGED));
+            news.set_timer = false;
+            return;
         }
         if self.state == Ca::Open {
             self.undo.first_resent = None;
@@ -259,14 +273,19 @@ impl Linux {
         self.frto = is_new || self.timeouts > 0;
     }
 
-    /// tcp_timeout_mark_lost(): all segments except those sent within the last round trip.
+    /// tcp_timeout_mark_lost(): all segments except those sent within the last round trip; all if the receiver has dropped
+    /// what it had reported by SACK.
     fn mark_timed_out(&mut self, core: &Core) {
         let una = self.board.una;
+        let is_reneged = core.config.sack && self.board.is_reneged();
+        if is_reneged {
+            self.board.forget_sacks();
+        }
         self.forget_duplicates(core);
         for seq in una..self.board.nxt() {
             let sent = self.board.get(seq).map(|entry| entry.sent);
             let is_young = |sent| self.rack.patience(core.now, sent, 0).is_some();
-            if seq == una || !sent.is_some_and(is_young) {
+            if seq == una || is_reneged || !sent.is_some_and(is_young) {
                 self.board.mark_lost(seq);
             }
         }
@@ -314,8 +333,8 @@ impl Linux {
     fn is_delayed(&self, core: &Core, news: &News) -> bool {
         match self.undo.first_resent {
             Some(first) => echoes_before(core, news, first),
-            // The time is forgotten where the state is held.
-            None => !is_without_sack(core, news) || self.board.una < self.high,
+            // The time is forgotten where the state is held. A lost SYN does not reduce the threshold (tcp_init_metrics()).
+            None => core.config.sack || news.before == 0 || self.board.una < self.high,
         }
     }
 
@@ -391,7 +410,7 @@ impl Linux {
         if undoes {
             self.undo_reduction(core, true, log);
             self.timeouts = 0;
-            if !self.holds_state(core, news) && (by_frto || !is_without_sack(core, news)) {
+            if !self.holds_state(core, news) && (by_frto || !self.is_without_sack(core, news)) {
                 self.state = Ca::Open;
             }
         }
