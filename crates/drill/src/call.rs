@@ -368,6 +368,8 @@ impl Runner<'_> {
             "SHUT_RD" | "0" => (true, false),
             "SHUT_WR" | "1" => (false, true),
             "SHUT_RDWR" | "2" => (true, true),
+            // inet_shutdown().
+            how if how.parse::<i64>().is_ok() => return Ok(Err("EINVAL")),
             how => {
                 let what = format!("shutdown with {how}");
                 return self.refuse(line, what, "expected SHUT_RD, SHUT_WR or SHUT_RDWR");

@@ -53,6 +53,8 @@ pub(super) struct Environment<'a> {
     /// How often a SYN is sent again, and how many of its timeouts do not back off.
     pub(super) syn_retries: Option<u32>,
     pub(super) linear_syns: u32,
+    /// net.ipv4.tcp_thin_linear_timeouts.
+    pub(super) thin_linear: bool,
     /// net.ipv4.tcp_synack_retries, net.ipv4.tcp_retries2, net.ipv4.tcp_orphan_retries (0 stands for 8).
     pub(super) response_retries: u32,
     pub(super) data_retries: u32,
@@ -102,6 +104,7 @@ impl<'a> Environment<'a> {
             start_notice: None,
             syn_retries: None,
             linear_syns: 4,
+            thin_linear: false,
             response_retries: 5,
             data_retries: 15,
             orphan_retries: 0,
@@ -384,20 +387,29 @@ impl<'a> Environment<'a> {
                 self.refuse(line, what(), &why)?;
             }
             Sysctl::NoEffect(why) => self.note(line, format!("{name} has no effect: {why}")),
-            Sysctl::OfLinux(own, others, what_it_is) => {
-                let values = if self.is_linux() { own } else { others };
-                if !values.contains(&value) {
-                    let has = if self.is_linux() {
-                        "always has"
-                    } else {
-                        "has no"
-                    };
-                    let why = format!(
-                        "the sender {has} {what_it_is}; expected {name}={}",
-                        values[0]
+            Sysctl::Rack if self.is_linux() => {
+                if value != "1" {
+                    let text = format!(
+                        "{name} has no effect: Linux has RACK, from 6.17 on with every value"
                     );
+                    self.note(line, text);
+                }
+            }
+            Sysctl::Rack => {
+                if value != "0" {
+                    let why = format!("the sender has no RACK; expected {name}=0");
                     self.refuse(line, what(), &why)?;
                 }
+            }
+            Sysctl::ThinLinear => {
+                if value == "1" && !self.is_linux() {
+                    let why = "the sender has no linear timeouts; choose --profile linux";
+                    self.refuse(line, what(), why)?;
+                }
+                self.thin_linear = match value {
+                    "0" | "1" => value == "1",
+                    _ => return self.refuse(line, what(), "expected 0 or 1"),
+                };
             }
             Sysctl::Ecn => {
                 self.ecn = match value {

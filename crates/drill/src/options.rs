@@ -38,6 +38,9 @@ const IDLE_OPTIONS: &[&str] = &[
     "SO_RXQ_OVFL",
     "SO_RESERVE_MEM",
     "SO_PREFER_BUSY_POLL",
+    "SO_BUSY_POLL_BUDGET",
+    "SO_PASSCRED",
+    "SO_SELECT_ERR_QUEUE",
     "TCP_SAVE_SYN",
     "TCP_THIN_DUPACK",
     "IP_TOS",
@@ -46,6 +49,13 @@ const IDLE_OPTIONS: &[&str] = &[
     "IP_RECVERR",
     "IP_BIND_ADDRESS_NO_PORT",
     "IP_FREEBIND",
+    "IP_PKTINFO",
+    "IP_RECVTOS",
+    "IP_RECVTTL",
+    "IPV6_AUTOFLOWLABEL",
+    "IPV6_FLOWINFO_SEND",
+    "IPV6_MTU_DISCOVER",
+    "IPV6_RECVTCLASS",
     "IPV6_TCLASS",
     "IPV6_UNICAST_HOPS",
     "IPV6_V6ONLY",
@@ -106,6 +116,14 @@ const DEFAULTS: &[(&str, i64)] = &[
     ("TCP_SAVE_SYN", 0),
     ("TCP_THIN_DUPACK", 0),
     ("TCP_THIN_LINEAR_TIMEOUTS", 0),
+    ("SO_BUSY_POLL", 0),
+    ("SO_OOBINLINE", 0),
+    ("SO_PASSCRED", 0),
+    ("TCP_IS_MPTCP", 0),
+    ("TCP_REPAIR", 0),
+    ("TCP_TX_DELAY", 0),
+    // IP_PMTUDISC_WANT.
+    ("IP_MTU_DISCOVER", 1),
     ("IP_TOS", 0),
     ("IP_TTL", 64),
     ("IP_RECVERR", 0),
@@ -277,9 +295,14 @@ impl Runner<'_> {
                 }
             }
             "TCP_THIN_LINEAR_TIMEOUTS" => {
-                if value != 0 {
-                    let why = "the sender has no linear timeouts";
+                if value != 0 && !self.environment.is_linux() {
+                    let why = "the sender has no linear timeouts; choose --profile linux";
                     return self.refuse(line, option.into(), why);
+                }
+                set.thin_linear = value != 0;
+                let is_linear = set.thin_linear || self.environment.thin_linear;
+                if let Some(connection) = connection {
+                    connection.tcp.set_thin_linear(is_linear);
                 }
             }
             "TCP_SYNCNT" => set.syn_retries = u32::try_from(value).ok(),

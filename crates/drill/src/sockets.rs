@@ -102,6 +102,8 @@ pub(super) struct Settings {
     /// `SO_KEEPALIVE`, `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT`.
     pub(super) keeps_alive: bool,
     pub(super) keepalive: Keepalive,
+    /// `TCP_THIN_LINEAR_TIMEOUTS`.
+    pub(super) thin_linear: bool,
     /// `TCP_SYNCNT`.
     pub(super) syn_retries: Option<u32>,
     pub(super) least_read: u64,
@@ -127,6 +129,7 @@ impl Default for Settings {
             linger: None,
             keeps_alive: false,
             keepalive: Keepalive::default(),
+            thin_linear: false,
             syn_retries: None,
             least_read: 1,
             resets: false,

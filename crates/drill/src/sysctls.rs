@@ -36,18 +36,19 @@ pub(super) enum Sysctl {
     Ecn,
     /// Tail loss probes.
     TailProbes,
-    /// Linux always has it; other senders do not have it, and accept only these values.
-    OfLinux(
-        &'static [&'static str],
-        &'static [&'static str],
-        &'static str,
-    ),
+    /// RACK, which only Linux has, and always.
+    Rack,
+    /// Timeouts that do not back off when little is in flight.
+    ThinLinear,
 }
 
 pub(super) const BUFFERS: &str = "only options of a socket limit its buffers here";
 pub(super) const GATHERS: &str = "segments are not gathered for a device here";
 pub(super) const RATIOS: &str = "a paced sender has 200 % in slow start and 120 % after it";
 const HOST: &str = "there is no host here, only connections";
+const COMPRESSED: &str = "the receiver compresses SACKs as Linux does by default";
+const ONE_PATH: &str = "there is one path here";
+const NO_PROBES: &str = "only tcp_mtu_probing would probe for larger packets";
 
 pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_sack", Sysctl::Offer(|e| &mut e.sack)),
@@ -61,7 +62,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_rto_max_ms", Sysctl::Setting("max_rto", "ms")),
     ("tcp_congestion_control", Sysctl::Congestion),
     ("tcp_early_retrans", Sysctl::TailProbes),
-    ("tcp_recovery", Sysctl::OfLinux(&["1"], &["0"], "RACK")),
+    ("tcp_recovery", Sysctl::Rack),
     (
         "tcp_fack",
         Sysctl::Without(&["0"], "forward acknowledgement"),
@@ -82,10 +83,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
         "tcp_slow_start_after_idle",
         Sysctl::Switch("restart_after_idle"),
     ),
-    (
-        "tcp_thin_linear_timeouts",
-        Sysctl::Without(&["0"], "linear timeouts"),
-    ),
+    ("tcp_thin_linear_timeouts", Sysctl::ThinLinear),
     (
         "tcp_frto",
         Sysctl::NoEffect("F-RTO is a part of schemes here: --scheme frto"),
@@ -131,7 +129,32 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_keepalive_time", Sysctl::Keepalive),
     ("tcp_keepalive_intvl", Sysctl::Keepalive),
     ("tcp_keepalive_probes", Sysctl::Keepalive),
+    ("tcp_base_mss", Sysctl::NoEffect(NO_PROBES)),
+    ("tcp_min_snd_mss", Sysctl::NoEffect(NO_PROBES)),
+    ("tcp_mtu_probe_floor", Sysctl::NoEffect(NO_PROBES)),
+    ("tcp_probe_interval", Sysctl::NoEffect(NO_PROBES)),
+    ("tcp_probe_threshold", Sysctl::NoEffect(NO_PROBES)),
     ("tcp_max_syn_backlog", Sysctl::NoEffect(HOST)),
+    ("tcp_allowed_congestion_control", Sysctl::NoEffect(HOST)),
+    ("tcp_available_congestion_control", Sysctl::NoEffect(HOST)),
+    ("tcp_available_ulp", Sysctl::NoEffect(HOST)),
+    ("tcp_backlog_ack_defer", Sysctl::NoEffect(HOST)),
+    ("tcp_child_ehash_entries", Sysctl::NoEffect(HOST)),
+    ("tcp_early_demux", Sysctl::NoEffect(HOST)),
+    ("tcp_ehash_entries", Sysctl::NoEffect(HOST)),
+    ("tcp_fwmark_accept", Sysctl::NoEffect(HOST)),
+    ("tcp_l3mdev_accept", Sysctl::NoEffect(HOST)),
+    ("tcp_low_latency", Sysctl::NoEffect(HOST)),
+    ("tcp_max_tw_buckets", Sysctl::NoEffect(HOST)),
+    ("tcp_migrate_req", Sysctl::NoEffect(HOST)),
+    (
+        "tcp_workaround_signed_windows",
+        Sysctl::NoEffect("windows are not signed numbers here"),
+    ),
+    (
+        "tcp_no_ssthresh_metrics_save",
+        Sysctl::NoEffect("only what TCP Fast Open needs is kept from one connection to another"),
+    ),
     ("tcp_abort_on_overflow", Sysctl::NoEffect(HOST)),
     ("tcp_max_orphans", Sysctl::NoEffect(HOST)),
     ("tcp_tw_reuse", Sysctl::NoEffect(HOST)),
@@ -167,16 +190,16 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
         "tcp_reflect_tos",
         Sysctl::NoEffect("there is no IP header here"),
     ),
-    (
-        "tcp_plb_enabled",
-        Sysctl::NoEffect("there is one path here"),
-    ),
+    ("tcp_plb_enabled", Sysctl::NoEffect(ONE_PATH)),
+    ("tcp_plb_cong_thresh", Sysctl::NoEffect(ONE_PATH)),
+    ("tcp_plb_idle_rehash_rounds", Sysctl::NoEffect(ONE_PATH)),
+    ("tcp_plb_rehash_rounds", Sysctl::NoEffect(ONE_PATH)),
+    ("tcp_plb_suspend_rto_sec", Sysctl::NoEffect(ONE_PATH)),
     ("tcp_fin_timeout", Sysctl::FinTimeout),
     ("hystart", Sysctl::Switch("cubic_linux_hystart")),
-    (
-        "tcp_comp_sack_nr",
-        Sysctl::NoEffect("the receiver compresses SACKs as Linux does"),
-    ),
+    ("tcp_comp_sack_nr", Sysctl::NoEffect(COMPRESSED)),
+    ("tcp_comp_sack_delay_ns", Sysctl::NoEffect(COMPRESSED)),
+    ("tcp_comp_sack_slack_ns", Sysctl::NoEffect(COMPRESSED)),
     ("optmem_max", Sysctl::NoEffect(BUFFERS)),
     (
         "tcp_pingpong_thresh",

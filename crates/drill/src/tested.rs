@@ -173,6 +173,7 @@ impl Tested {
                 .or(environment.syn_retries)
                 .or(environment.is_linux().then_some(SYN_RETRIES)),
             linear_syns: environment.linear_syns,
+            thin_linear: set.thin_linear || environment.thin_linear,
             response_retries: set.syn_retries.unwrap_or(environment.response_retries),
             data_retries: environment.data_retries,
             orphan_retries: match environment.orphan_retries {

@@ -96,6 +96,7 @@ pub struct Connection {
     probing: keepalive::Probing,
     early_data: EarlyData,
     urgent: urgent::Urgent,
+    window_probes: patience::WindowProbes,
     /// Bytes of data and options that the path takes.
     path_bytes: u64,
 }
@@ -210,6 +211,7 @@ impl Connection {
             probing: keepalive::Probing::new(now),
             early_data: EarlyData::default(),
             urgent: urgent::Urgent::default(),
+            window_probes: patience::WindowProbes::default(),
             path_bytes: settings.mss,
             settings,
         }
@@ -304,6 +306,7 @@ impl Connection {
             sender.leave_tails();
         }
         sender.set_linear_syns(self.settings.linear_syns);
+        sender.set_thin_linear(self.settings.thin_linear);
         sender.record_rate();
         if let Some(notice) = &self.settings.start_notice {
             sender.on_start_notice(self.opened, notice, log);
@@ -663,6 +666,12 @@ impl Connection {
     pub fn limit_pacing(&mut self, most: u64) {
         self.settings.pacing_limit = Some(most);
         self.sender.limit_pacing(most);
+    }
+
+    /// Whether timeouts do not back off when little is in flight (TCP_THIN_LINEAR_TIMEOUTS).
+    pub fn set_thin_linear(&mut self, is_linear: bool) {
+        self.settings.thin_linear = is_linear;
+        self.sender.set_thin_linear(is_linear);
     }
 
     /// The application turns Nagle's algorithm on or off.

@@ -282,6 +282,7 @@ impl Connection {
             if was_shut && shuts && self.is_of_linux() {
                 self.sender.renew_probe(now);
             }
+            self.answer_window_probes();
             let view = self.sender.view();
             if view.ssthresh < ssthresh && (congested || view.in_fast_recovery) {
                 self.congestion.reduced = self.congestion.agreed;

@@ -12,6 +12,16 @@ const MOST: Duration = Duration::from_secs(120);
 /// The timeout of a SYN (TCP_TIMEOUT_INIT).
 const FIRST: Duration = Duration::from_secs(1);
 
+/// The probes of a closed window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowProbes {
+    /// When the first was due since the window closed (`icsk_probes_tstamp`).
+    since: Option<Instant>,
+    /// How many have no answer, and how often the time between two has doubled (`icsk_probes_out`, `icsk_backoff`).
+    unanswered: u32,
+    sent: u32,
+}
+
 /// tcp_model_timeout(): how long this many retransmissions last, of which the first comes after `least`.
 fn modelled(retransmissions: u32, least: Duration) -> Duration {
     let backed_off = (MOST.as_nanos() / least.as_nanos()).ilog2();
@@ -40,8 +50,42 @@ impl Connection {
             Some(tally) if !self.sender.is_window_closed() => {
                 tally.first_resent.filter(|_| tally.timeouts > 0)
             }
-            _ => self.unanswered,
+            Some(_) => self.window_probes.since,
+            None => self.unanswered,
         }
+    }
+
+    /// An ACK has arrived: it answers probes of the window, and may open it (tcp_ack(), tcp_ack_probe()).
+    pub(super) fn answer_window_probes(&mut self) {
+        self.window_probes.unanswered = 0;
+        if !self.sender.is_window_closed() {
+            self.window_probes = WindowProbes::default();
+        }
+    }
+
+    /// A probe of the closed window is due: whether the connection is given up instead (tcp_probe_timer()). Answers make
+    /// it last, but not longer than the user timeout.
+    fn gives_up_probing(&mut self, now: Instant) -> bool {
+        let is_probe = self.recovers_as_linux() && self.sender.is_window_closed();
+        let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        if !is_probe || !is_due {
+            return false;
+        }
+        let rto = self.sender.view().rto;
+        let probes = &mut self.window_probes;
+        probes.since.get_or_insert(now);
+        let is_alive = rto * (1 << probes.sent.min(16)) < MOST;
+        let most = if self.deaf {
+            self.settings.orphan_retries
+        } else {
+            self.settings.data_retries
+        };
+        if probes.unanswered >= most || self.deaf && !is_alive && probes.sent >= most {
+            return true;
+        }
+        probes.unanswered += 1;
+        probes.sent += 1;
+        false
     }
 
     /// Whether the SYN has been sent again often enough or, in Linux, for too long (tcp_write_timeout(),
@@ -83,7 +127,11 @@ impl Connection {
         };
         let waits = self.connecting && self.gives_up_opening(now);
         let is_response = self.has_responded_often();
-        let gives_up = is_over || waits || is_response || self.gives_up_sending(now);
+        let gives_up = is_over
+            || waits
+            || is_response
+            || self.gives_up_sending(now)
+            || self.gives_up_probing(now);
         if gives_up {
             self.over = Some(if is_response {
                 // reqsk_timer_handler(): nobody has seen it.

@@ -43,6 +43,9 @@ pub struct Settings {
     pub syn_retries: Option<u32>,
     /// With Linux's recovery: how many timeouts of a SYN do not back off (`net.ipv4.tcp_syn_linear_timeouts`).
     pub linear_syns: u32,
+    /// With Linux's recovery: the first timeouts do not back off when fewer than four segments are in flight
+    /// (`net.ipv4.tcp_thin_linear_timeouts`, TCP_THIN_LINEAR_TIMEOUTS).
+    pub thin_linear: bool,
     /// With Linux's rules: how often the response to a SYN is sent again (`net.ipv4.tcp_synack_retries`).
     pub response_retries: u32,
     /// With Linux's rules: the connection ends when data has been sent again for as long as this many timeouts last
@@ -97,6 +100,7 @@ impl Settings {
             user_timeout: None,
             syn_retries: None,
             linear_syns: 4,
+            thin_linear: false,
             response_retries: 5,
             data_retries: 15,
             orphan_retries: 8,

@@ -51,6 +51,8 @@ pub(crate) trait LossRecovery {
     fn leave_tails(&mut self) {}
     /// The timeouts of the SYN that do not back off.
     fn set_linear_syns(&mut self, _timeouts: u32) {}
+    /// Whether timeouts back off when little is in flight.
+    fn set_thin_linear(&mut self, _is_linear: bool) {}
     /// The threshold after a loss for another reason than congestion, if the recovery has a state for that.
     fn ssthresh_of_other_loss(&self, _core: &Core) -> Option<f64> {
         None
@@ -328,6 +330,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.set_linear_syns(timeouts),)+
                     Self::$other(r) => r.set_linear_syns(timeouts),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn set_thin_linear(&mut self, is_linear: bool) {
+                match self {
+                    $(Self::$variant(r) => r.set_thin_linear(is_linear),)+
+                    Self::$other(r) => r.set_thin_linear(is_linear),
                 }
             }
 

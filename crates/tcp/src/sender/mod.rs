@@ -108,6 +108,12 @@ impl Sender {
         self.recovery.set_linear_syns(timeouts);
     }
 
+    /// Whether the first timeouts of the recovery of Linux do not back off when fewer than four segments are in flight
+    /// (`net.ipv4.tcp_thin_linear_timeouts`).
+    pub fn set_thin_linear(&mut self, is_linear: bool) {
+        self.recovery.set_thin_linear(is_linear);
+    }
+
     /// The segments below `sent`, which were sent in another form, are lost for another reason than congestion
     /// (tcp_non_congestion_loss_retransmit()). Only the recovery of Linux has a state for that.
     pub fn lose_otherwise<L: Log>(&mut self, sent: Seq, log: &mut L) {

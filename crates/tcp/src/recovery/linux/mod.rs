@@ -124,6 +124,8 @@ pub(crate) struct Linux {
     leaves_tails: bool,
     /// How many timeouts of the SYN do not back off (net.ipv4.tcp_syn_linear_timeouts); none for the usual number.
     linear_syns: Option<u32>,
+    /// Timeouts do not back off when little is in flight (net.ipv4.tcp_thin_linear_timeouts).
+    thin_linear: bool,
 }
 
 impl Linux {
@@ -305,6 +307,10 @@ impl LossRecovery for Linux {
 
     fn set_linear_syns(&mut self, timeouts: u32) {
         self.linear_syns = Some(timeouts);
+    }
+
+    fn set_thin_linear(&mut self, is_linear: bool) {
+        self.thin_linear = is_linear;
     }
 
     /// tcp_rcv_synrecv_state_fastopen().

@@ -12,6 +12,10 @@ use crate::sender::{Core, SlotKind};
 const SLACK: u64 = 2000;
 
 const LINEAR_SYNS: u32 = 4;
+/// Fewer segments than this in flight are little (tcp_stream_is_thin()).
+const THIN_SEGMENTS: u64 = 4;
+/// TCP_THIN_LINEAR_RETRIES.
+const THIN_TIMEOUTS: u32 = 6;
 
 impl Linux {
     /// The time until the retransmission timeout of the head, if it was set when the head was sent,
@@ -133,6 +137,12 @@ impl Linux {
         left <= 0
     }
 
+    /// tcp_stream_is_thin(): little is in flight, and the timeout is one of the first.
+    fn is_thin(&self) -> bool {
+        let is_little = self.board.packets_out() < THIN_SEGMENTS;
+        self.thin_linear && is_little && self.timeouts <= THIN_TIMEOUTS
+    }
+
     /// tcp_retransmit_timer().
     pub(super) fn retransmission_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         if self.board.packets_out() == 0 {
@@ -144,7 +154,10 @@ impl Linux {
         self.sending.once = Some((self.board.una, false));
         // The first retransmitted SYNs do not back off (tcp_syn_linear_timeouts).
         let linear = self.linear_syns.unwrap_or(LINEAR_SYNS);
-        if self.board.una > 0 || self.answers_syn || self.timeouts > linear {
+        let is_syn = self.board.una == 0;
+        if !is_syn && self.is_thin() {
+            core.path.rto.end_back_off();
+        } else if !is_syn || self.answers_syn || self.timeouts > linear {
             core.path.rto.back_off();
         }
         log.record(core.now, SenderEvent::Backoff(core.path.rto.backoff()));
