@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from midflight.refusal import refusal
+from midflight.remark import ScenarioWarning, warn_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
@@ -42,6 +43,7 @@ __all__ = [
     "Notice",
     "Outcome",
     "Scenario",
+    "ScenarioWarning",
     "Signal",
     "SweepAxes",
     "Wired",
@@ -91,7 +93,9 @@ class Link(LinkDirection):
 
     `trace` is a recording that the link follows: the path of a file, the table of a scenario file
     as a mapping, or the columns themselves, with units in their names, as a mapping of lists or
-    arrays or as a DataFrame: `{"time_s": [0, 1], "rate_mbps": [20, 0]}`.
+    arrays or as a DataFrame: `{"time_s": [0, 1], "rate_mbps": [20, 0]}`. The `file` of a table may
+    be such columns, too, with `columns` that name them: `{"file": frame, "columns": {"rtt":
+    "RTT (ms)"}}`.
     """
 
     def __post_init__(self) -> None:
@@ -242,7 +246,19 @@ class Scenario:
     def plan(
         self, *, sets: Mapping[str, Value] | None = None, policies: Policies | None = None
     ) -> Plan:
-        """Check the scenario; raises `MidflightError` for invalid input."""
+        """Check the scenario; raises `MidflightError` for invalid input.
+
+        Each note on it (`Plan.remarks`) is a `ScenarioWarning`, once for each scenario.
+        """
+        plan = self._checked(sets, policies)
+        said = vars(self).setdefault("_said", set())
+        new = [one for one in plan.remarks if one not in said]
+        said.update(new)
+        warn_of(new)
+        return plan
+
+    def _checked(self, sets: Mapping[str, Value] | None, policies: Policies | None) -> Plan:
+        """Check the scenario, without warnings."""
         from midflight import _core
 
         words = {"title": self.title, "description": self.description}
@@ -255,7 +271,7 @@ class Scenario:
 
         Raises `MidflightError` for invalid input.
         """
-        return self.from_dict(json.loads(self.plan(sets=sets, policies=policies).canonical))
+        return self.from_dict(json.loads(self._checked(sets, policies).canonical))
 
     def run(
         self,
@@ -266,8 +282,8 @@ class Scenario:
     ) -> Outcome:
         """Run the scenario on a number of threads, 0 for one on each processor.
 
-        `progress` is called with the numbers of finished and of all runs. Raises `MidflightError`
-        for invalid input, or when a policy fails.
+        `progress` is called with the numbers of finished and of all runs. Notes on the scenario are
+        warnings as in `plan`. Raises `MidflightError` for invalid input, or when a policy fails.
         """
         return Outcome.of(self.plan(policies=policies), threads=threads, progress=progress)
 
@@ -647,7 +663,7 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
 
 #: Keys of a trace's table in a scenario file.
 _TRACE_KEYS = frozenset(
-    "file up delay format columns model seed length set from until offset repeat scale "
+    "file up delay format dates columns model seed length set from until offset repeat scale "
     "interpolation outage holes hash".split()
 )
 
@@ -657,31 +673,58 @@ def _trace_table(of: Any) -> dict[str, Any]:
 
     Raises `MidflightError` for an object that is neither a table nor columns.
     """
+    if not isinstance(of, Mapping) or not of or not set(of) <= _TRACE_KEYS:
+        accepted = "a path, a table of a scenario file, or columns as a mapping or a DataFrame"
+        return {"columns": _columns_of(of, "a trace", accepted)}
+    table = dict(of)
+    named = table.get("columns", {})
+    if not isinstance(named, Mapping):
+        named = _columns_of(named, "columns", "a mapping or a DataFrame")
+    named = {key: one if isinstance(one, str) else _numbers(key, one) for key, one in named.items()}
+    file = table.get("file")
+    if file is not None and not isinstance(file, str | Path):
+        del table["file"]
+        values = _columns_of(file, "the file of a trace", "a path, or columns as a DataFrame")
+        for key in [key for key in named if key in values]:
+            # The names of columns and what they have are keys of one table.
+            values[f"{key}_"] = values.pop(key)
+            for of, text in named.items():
+                name, _, unit = str(text).partition(" ")
+                if name == key and text not in values:
+                    named[of] = f"{key}_ {unit}".strip()
+        named = {**values, **named}
+    if named:
+        table["columns"] = named
+    for key in ("file", "up", "delay"):
+        if not isinstance(table.get(key, ""), str | Path):
+            raise _not_accepted(f"{key} of a trace", table[key], "a path")
+    return table
+
+
+def _not_accepted(what: str, value: Any, accepted: str) -> Exception:
+    """Return the refusal of an object of another type."""
+    kind = type(value).__name__
+    return refusal(
+        f"{what} is {kind}; expected {accepted}", name="trace", value=kind, accepted=accepted
+    )
+
+
+def _columns_of(of: Any, what: str, accepted: str) -> dict[str, list[float | None]]:
+    """Return the columns of a mapping or a DataFrame as numbers.
+
+    Raises `MidflightError` for another object.
+    """
     names = of.columns if hasattr(of, "columns") and not isinstance(of, Mapping) else of
     try:
         each = {str(name): of[name] for name in names}
     except (TypeError, KeyError, IndexError):
-        accepted = "a path, a table of a scenario file, or columns as a mapping or a DataFrame"
-        raise refusal(
-            f"a trace is {type(of).__name__}; expected {accepted}",
-            name="trace",
-            value=type(of).__name__,
-            accepted=accepted,
-        ) from None
-    if isinstance(of, Mapping) and each and set(each) <= _TRACE_KEYS:
-        table = dict(each)
-        if isinstance(table.get("columns"), Mapping):
-            columns = table["columns"].items()
-            table["columns"] = {
-                key: one if isinstance(one, str) else _numbers(key, one) for key, one in columns
-            }
-        return table
+        raise _not_accepted(what, of, accepted) from None
     index = getattr(of, "index", None)
     is_clock = getattr(getattr(index, "dtype", None), "kind", "") == "M"
     if is_clock and not any(name.lower() in ("time", "timestamp", "datetime") for name in each):
         # The index of a DataFrame or a Series has the times.
         each = {"time": index, **each}
-    return {"columns": {name: _numbers(name, one) for name, one in each.items()}}
+    return {name: _numbers(name, one) for name, one in each.items()}
 
 
 def _numbers(name: str, values: Any) -> list[float | None]:

@@ -152,7 +152,8 @@ def test_panels_have_labels_and_scales_of_their_own(tmp_path: Path) -> None:
         (["--yscale", "rtt=log"], "the figure has no panel rtt; expected queue=SCALE"),
         (["--yscale", "queue=ln"], '--yscale "ln" is not accepted'),
         (["--yscale", "log", "--yscale", "linear"], "--yscale linear: the one of this axis"),
-        (["--xlim", "0:1"], "--xlim is for a folder of results"),
+        (["--yscale", "queu=log"], 'there is no kind "queu" (did you mean "queue"?); there are'),
+        (["--xlim", "0:1"], "given by --from and --until, and --xlim is for a folder of results"),
         (["--legend", "left"], '--legend: "left" is none of outside, inside, upper-left'),
     ],
 )
@@ -212,16 +213,43 @@ def test_a_given_interval_is_that_of_queues_too() -> None:
     assert times(None)[1] < 0.5
 
 
-@pytest.mark.parametrize("interval", [0, -1, 1e-7, float("inf"), float("nan")])
-def test_intervals_that_cannot_be(interval: float) -> None:
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [(0, "0 s"), (-1, "-1 s"), (1e-7, "100 ns"), (float("inf"), "inf s"), (float("nan"), "nan s")],
+)
+def test_intervals_that_cannot_be(interval: float, text: str) -> None:
     """The least one that is accepted depends on the time shown."""
     how: Any = {"until_s": 2.0}
-    said = f"--interval {interval:g} s is not accepted; to show 0 s to 2 s give 0.02 ms or more"
+    said = f"--interval {text} is not accepted; to show 0 s to 2 s give 0.02 ms or more"
     with pytest.raises(MidflightError, match=re.escape(said)):
         figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=interval, **how)
     with pytest.raises(MidflightError, match=re.escape("0.02 ms or more")):
         figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=1.9e-5, **how)
     figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=2e-5, **how)
+    # The axis is a little longer than the run, which is not told.
+    runs = watch("bufferbloat", kinds=["throughput"])
+    with pytest.raises(MidflightError, match=r"--interval 1 us is .* to show 0 s to 40 s give"):
+        panels_of(runs, ["throughput"], (0.0, 40.4), 1e-6)
+
+
+def test_a_text_is_one_name() -> None:
+    """Schemes, flows and columns may be given as one text, which is not its letters."""
+    for runs in (
+        watch("wifi-to-lte", schemes="sack", flows="download"),
+        watch("wifi-to-lte", schemes=["sack"], flows=["download"]),
+    ):
+        assert [one.labels for one in runs] == [["sack"]]
+    figure = figure_of(plot_run, "wifi-to-lte", schemes="enhanced")
+    assert (
+        figure.axes[0].get_title()
+        == figure_of(plot_run, "wifi-to-lte", schemes=["enhanced"]).axes[0].get_title()
+    )
+    columns = {"a.x": ["1", "2"] * 2, "kind": ["k", "k", "l", "l"], "sent": [1.0, 2.0, 3.0, 4.0]}
+    for draw, how in ((plot_axis, {"x": "a.x", "y": "sent"}), (plot_spread, {"value": "sent"})):
+        words = ["cdf"] if draw is plot_spread else []
+        one = figure_of(draw, columns, *words, by="kind", **how)
+        same = figure_of(draw, columns, *words, by=["kind"], **how)
+        assert len(one.axes[0].lines) == len(same.axes[0].lines) > 0
 
 
 @pytest.mark.parametrize("size", ["3.5x1.5", "1.5x4"])

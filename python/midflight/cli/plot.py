@@ -389,6 +389,9 @@ def plot(
             )
             note_labels(dress["labels"])
         return
+    if not is_table and (is_question or is_starter or place.exists()):
+        why = "the ends of time are given by --from and --until"
+        refuse({"--xlim": xlim}, why, "is for a folder of results")
     if study is not None or is_question:
         refuse(of_results, "one run is shown", "is for a folder of results")
     elif source is not None:
@@ -414,7 +417,7 @@ def plot(
     for option, text in only_over_time:
         if text is not None and not (over_time or suffix == PAGE):
             raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
-    scales = read_by_kind("--yscale", yscale or ())
+    scales = read_by_kind("--yscale", yscale or (), is_text=False)
     if suffix != PAGE:
         check_yscale(scales, kinds)
     if not (over_time or is_cdf or suffix == PAGE) and len(flows) > 1:

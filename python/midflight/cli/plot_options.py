@@ -184,17 +184,24 @@ def read_ends(
         ) from None
 
 
-def read_by_kind(option: str, words: Sequence[str]) -> dict[str, str]:
-    """Read texts by the kinds of their panels, "" without a kind. What is before an equals sign and
-    no kind belongs to the text.
+def read_by_kind(option: str, words: Sequence[str], *, is_text: bool = True) -> dict[str, str]:
+    """Read values by the kinds of their panels, "" without a kind. Of a text, what is before an
+    equals sign and no kind belongs to it.
     """
     from midflight.plot.run import PANELS
     from midflight.plot.watched import OVER_TIME
+    from midflight.policy import did_you_mean
 
+    known = (*OVER_TIME, *PANELS)
     found: dict[str, str] = {}
     for word in words:
         kind, equals, text = word.partition("=")
-        kind, text = (kind, text) if equals and kind in (*OVER_TIME, *PANELS) else ("", word)
+        if equals and kind not in known and not is_text:
+            meant = did_you_mean(kind, known)
+            raise UserError(
+                f'{option} {word}: there is no kind "{kind}"{meant}; there are {", ".join(known)}'
+            )
+        kind, text = (kind, text) if equals and kind in known else ("", word)
         if kind in found:
             raise UserError(f"{option} {word}: the one of this axis is given twice")
         found[kind] = text

@@ -18,6 +18,7 @@ import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
+from midflight.plot.options import as_names
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.scales import (
     beyond,
@@ -180,7 +181,7 @@ def axis_data(
     where: Mapping[str, str | Sequence[str]] | None = None,
 ) -> AxisData:
     """Return the quartiles that `plot_axis` draws."""
-    kept = kept_values(columns, where)
+    by, kept = as_names(by), kept_values(columns, where)
     options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(kept, "--where")
     for name, option in options.items():
         if name not in columns:

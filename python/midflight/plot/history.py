@@ -20,6 +20,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.options import as_names
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -385,6 +386,7 @@ def plan_of(
 ) -> Plan:
     """The checked scenario of whatever names one, with `sets` over its values."""
     from midflight import _core
+    from midflight.remark import warn_of
     from midflight.scenario import Scenario, read_plan, set_texts
 
     if isinstance(source, Scenario):
@@ -394,7 +396,9 @@ def plan_of(
             return source
         texts = set_texts(sets)
         return _core.Plan(source.canonical, name=None, sets=texts, policies=policies)
-    return read_plan(source, sets=sets, policies=policies)
+    plan = read_plan(source, sets=sets, policies=policies)
+    warn_of(plan.remarks)
+    return plan
 
 
 def histories(
@@ -454,6 +458,7 @@ def setups_of(
 
     Several sources by their names yield runs with these names.
     """
+    flows, schemes = as_names(flows), as_names(schemes)
     if isinstance(source, Mapping):
         for name, one in source.items():
             found = list(setups_of(one, flows, run, schemes, policies))

@@ -18,10 +18,12 @@ __all__ = [
     "Ends",
     "Labels",
     "Limits",
+    "as_names",
     "check_scale",
     "check_scales",
     "choose_axes",
     "dress_panels",
+    "time_words",
 ]
 
 #: The scales of an axis.
@@ -47,6 +49,19 @@ class AxesChoice:
     ylim: Mapping[str, Ends] = field(default_factory=dict)
     xlabel: str | None = None
     ylabel: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_names(given: str | Sequence[str]) -> list[str]:
+    """Return names of schemes, flows or columns; a text is one name."""
+    return [given] if isinstance(given, str) else list(given)
+
+
+def time_words(seconds: float) -> str:
+    """Return a time in the largest unit of which it has one."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
 
 
 def _by_kind(given: V | Mapping[str, V] | None) -> dict[str, V]:

@@ -193,7 +193,7 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
     whole = (0.0, max(one.end_ns for one in runs) / NS_PER_S)
     queues, throughput = panels_of(runs, ("queue", "throughput"), whole, may_lack=True)
     # Of many lines each has fewer means.
-    check_interval(interval_s, (0.0, count * whole[1]))
+    check_interval(interval_s, (0.0, count * whole[1]), count * whole[1])
     unit_ns = max(1_000_000, 10 ** math.ceil(math.log10(1e9 * whole[1] * count / _UNITS + 1)))
     if interval_s is not None:
         unit_ns = round(interval_s * NS_PER_S)

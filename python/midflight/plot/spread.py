@@ -32,7 +32,7 @@ from midflight.plot.axis import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
-from midflight.plot.options import check_scale
+from midflight.plot.options import as_names, check_scale
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
 from midflight.plot.scales import (
@@ -213,7 +213,7 @@ def spread_of(
                 value=None,
                 accepted=", ".join(columns),
             )
-    kept = kept_values(columns, where)
+    by, kept = as_names(by), kept_values(columns, where)
     asked = {value: "--value", **dict.fromkeys(by, "--by"), **dict.fromkeys(kept, "--where")}
     asked |= {name: option for option, name in needed.items() if name is not None}
     for name, option in asked.items():

@@ -40,6 +40,7 @@ from midflight.plot.history import (
     setups_of,
 )
 from midflight.plot.marks import EVENTS, GROUPS, STALL, check_marks, timeouts
+from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
 from midflight.refusal import refusal
@@ -194,6 +195,7 @@ def watched_runs(
     progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[WatchedRun]:
     """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
+    flows, schemes = as_names(flows), as_names(schemes)
     # Each scenario is checked once.
     by_name: dict[str, RunSource] = {
         name: one if isinstance(one, SetupSource) else plan_of(one, policies=policies)
@@ -278,7 +280,7 @@ def panels_of(
     (`midflight.plot.marks`), by default all. Raises `MidflightError` if no panel has curves, unless
     they `may_lack` them.
     """
-    check_interval(interval_s, window)
+    check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
     lines = max(1, sum(len(one.flows) for one in runs))
     interval = interval_s or _usual_interval(longest(runs), window, _MOST_PER_IN * width_in / lines)
     marked = check_marks(marks)
@@ -308,19 +310,20 @@ def panels_of(
     return found
 
 
-def check_interval(interval_s: float | None, window: tuple[float, float]) -> None:
+def check_interval(interval_s: float | None, window: tuple[float, float], end_s: float) -> None:
     """Raise `MidflightError` for an interval of means that is no time above 0, or with which a
-    window of time would have more than `_MOST_INTERVALS`; None is the usual one.
+    window of time would have more than `_MOST_INTERVALS`; None is the usual one. The runs end at
+    `end_s`.
     """
     if interval_s is None:
         return
     least = nice((window[1] - window[0]) / _MOST_INTERVALS)
     if not least <= interval_s < math.inf:
         raise refusal(
-            f"--interval {interval_s:g} s is not accepted; to show {window[0]:g} s to "
-            f"{window[1]:g} s give {1000 * least:g} ms or more",
+            f"--interval {time_words(interval_s)} is not accepted; to show {window[0]:g} s to "
+            f"{min(window[1], end_s):g} s give {1000 * least:g} ms or more",
             name="--interval",
-            value=f"{interval_s:g} s",
+            value=time_words(interval_s),
             accepted=f"{1000 * least:g} ms or more",
         )
 
