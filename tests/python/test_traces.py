@@ -7,13 +7,14 @@ import itertools
 import json
 import re
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
-from midflight import Flow, Link, MidflightError, Scenario
+from midflight import Flow, Link, MidflightError, Scenario, ScenarioWarning, Wired
 from midflight._core import draw_recording, read_recording
 from midflight.cli import main
 from midflight.cli.trace import pauses, quantities
@@ -624,3 +625,108 @@ def test_the_stall_leads_to_the_timer_that_ended_it(tmp_path: Path) -> None:
     instants = [step.time_ns for step in told.steps if step.time_ns >= (woken.since_ns or 0)]
     rest = [a - b for a, b in itertools.pairwise(instants) if b != woken.since_ns]
     assert max(rest) < 1e9
+
+
+def scenario_of(trace: Any, **more: Any) -> Scenario:
+    """Return a scenario with a link that follows this recording."""
+    has_delay = any(name in str(trace) for name in ("rtt", "delay_ms"))
+    cell = Link(trace=trace, delay=None if has_delay else "10 ms")
+    return Scenario(links={"cell": cell}, flows={"download": Flow()}, end="5 s", **more)
+
+
+def test_notes_are_warnings_of_python(tmp_path: Path) -> None:
+    """What is not used is warned of once for each scenario, at the line of the caller."""
+    rows = "\n".join(f"{k},20,50,1" for k in [*range(12), *range(30, 42)])
+    (tmp_path / "drive.csv").write_text("time_s,rate_mbps,RTT (ms),RSRP\n" + rows + "\n")
+    scenario = scenario_of(str(tmp_path / "drive.csv"))
+    with pytest.warns(ScenarioWarning) as said:
+        scenario.run()
+    texts = [str(one.message) for one in said]
+    assert len(texts) == 3
+    assert any("not used: RTT (ms); columns = {" in one for one in texts)
+    assert any("it has no rows from 12 s to 30 s" in one for one in texts)
+    assert any("the recording lasts 42 s" in one for one in texts)
+    assert {one.filename for one in said} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScenarioWarning)
+        scenario.run()
+        again = scenario.but({"end": "4 s"})
+    with pytest.warns(ScenarioWarning, match="not used"):
+        again.plan()
+    with pytest.warns(ScenarioWarning, match="not used"):
+        list(histories(scenario_of(str(tmp_path / "drive.csv"))))
+
+
+def test_columns_of_a_frame_may_be_named() -> None:
+    """A mapping names columns of a DataFrame, as of a file, also those with the same names."""
+    values = {"Timestamp": [0, 1, 2], "DL kbit/s": [20000, 10000, 20000], "RTT (ms)": [50, 70, 50]}
+    named = {"rate": "DL kbit/s", "rtt": "RTT (ms)"}
+    plain = {"time_s": [0, 1, 2], "rate_mbps": [20, 10, 20], "delay_ms": [25, 35, 25]}
+    other = {"time": [0, 1, 2], "rate": [20, 10, 20], "rtt": [50, 70, 50]}
+    units = {"time": "time s", "rate": "rate Mbit/s", "rtt": "rtt ms"}
+    wired = Wired(delay="0 ms")
+    digests = set()
+    for trace in (
+        plain,
+        {"file": values, "columns": named},
+        {"file": other, "columns": units},
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScenarioWarning)
+            digests |= {*scenario_of(trace, wired=wired).run().digests}
+    assert len(digests) == 1
+    with pytest.raises(MidflightError, match="the file of a trace is int; expected a path, or"):
+        Link(trace={"file": 5})
+    with pytest.raises(MidflightError, match="up of a trace is list; expected a path"):
+        Link(trace={"file": "a.csv", "up": [1]})
+    wrong = scenario_of({"file": values, "columns": {"bandwidth": "DL kbit/s"}})
+    with pytest.raises(MidflightError, match='did you mean "rate"'):
+        wrong.plan()
+
+
+def test_the_wired_path_of_round_trips_is_told() -> None:
+    """A note says what the wired links add to measured round trips, and how to leave it out."""
+    columns = {"time_s": [0, 5], "rate_mbps": [20, 20], "rtt_ms": [50, 50]}
+    trace = {"file": columns, "columns": {"rtt": "rtt_ms"}}
+    with pytest.warns(ScenarioWarning) as said:
+        scenario_of(trace, wired=Wired(delay="7.5 ms")).plan()
+    adds = "the wired links of the scenario add 30 ms to each measured round trip"
+    assert any(adds in str(one.message) for one in said)
+    with pytest.warns(ScenarioWarning) as said:
+        scenario_of(trace, wired=Wired(delay="0 ms")).plan()
+    assert not any("wired links" in str(one.message) for one in said)
+
+
+def test_check_shows_holes_and_what_is_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hole is hatched and not part of the usual distance; a round trip is one line."""
+    rows = "\n".join(f"{k},20,{50 + k % 2}" for k in [*range(12), *range(30, 42)])
+    file = tmp_path / "drive.csv"
+    file.write_text("time_s,rate_mbps,RTT (ms)\n" + rows + "\n")
+    words = [str(file), "--columns", "rtt=RTT (ms)"]
+    picture = tmp_path / "drive.svg"
+    assert main(["trace", "check", *words, "--out", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"(\S+) s$", out.split("outages")[0], re.MULTILINE)[1:4] == ["1", "1", "1"]
+    assert 'wired.delay = "0 ms" adds nothing' in out
+    drawn = picture.read_text()
+    assert drawn.count(">no rows<") == 1
+    assert drawn.count(">both directions<") == 1
+    assert drawn.count(">up<") == 0
+
+
+def test_check_takes_an_order_of_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Day and month with slashes are chosen by an option, there and in a scenario."""
+    file = tmp_path / "log.csv"
+    file.write_text("time,rate_mbps\n03/04/2026 10:00:00,9\n03/04/2026 10:00:04,8\n")
+    assert main(["trace", "check", str(file)]) == 2
+    assert "--dates day-first" in capsys.readouterr().err
+    assert main(["trace", "check", str(file), "--dates", "month-first"]) == 0
+    assert "log.csv: csv, 8 s" in capsys.readouterr().out
+    assert main(["trace", "check", str(file), "--dates", "year-first"]) == 2
+    assert "expected day-first or month-first" in capsys.readouterr().err
+    with pytest.warns(ScenarioWarning, match="the recording lasts 8 s"):
+        scenario_of({"file": str(file), "dates": "day-first"}).plan()
+    with pytest.raises(MidflightError, match="dates without a file"):
+        scenario_of({"columns": {"time_s": [0], "rate_mbps": [1]}, "dates": "day-first"}).plan()

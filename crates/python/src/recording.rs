@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use midflight_sim::QUEUES;
 use midflight_study::recording::{
-    Between, Format, HoleKind, Model, Recording, Series, Way, MODELS,
+    Between, Dates, Format, HoleKind, Model, Recording, Series, Way, MODELS,
 };
 use midflight_study::scenario::{Files, TraceFile};
 use midflight_units::Duration;
@@ -14,6 +14,9 @@ use pyo3::types::{PyDict, PyList};
 use crate::errors::{refuse_sentence, refuse_value};
 use crate::files::Disk;
 use crate::knob_list;
+
+/// What a scenario does to delays that are halves of round trips.
+const DOUBLE_PATH: &str = "the wired links of a scenario add 20 ms to each measured round trip unless it has another wired.delay; wired.delay = \"0 ms\" adds nothing";
 
 fn nanos(times: impl Iterator<Item = Duration>) -> Vec<u64> {
     times.map(Duration::as_nanos).collect()
@@ -39,16 +42,17 @@ fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
 /// Read a recording of a path, as a link's `trace` in a scenario does.
 ///
 /// `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
-/// default what the first lines look like; `columns` are those of `trace` in a scenario. The result
-/// has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an instant in nanoseconds and
-/// what changed, `outages` as pairs of instants, `drops`, whether outages lose packets in this
-/// format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
-/// of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
-/// `opportunity_bytes` may be sent. `part` has the options `from`, `until`, `offset`, `repeat`,
-/// `scale`, `interpolation` and `holes` of `trace` in a scenario as texts: the result is then what
-/// a link follows from its beginning on. Raises `MidflightError` for what cannot be read.
+/// default what the first lines look like; `columns` and `dates` are those of `trace` in a
+/// scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
+/// instant in nanoseconds and what changed, `outages` and `holes` (times without rows) as pairs of
+/// instants, `drops`, whether outages lose packets in this format, and `remarks`. A direction has
+/// `rate_bps`, `delay_s` and `loss`, each a pair of lists, of instants in nanoseconds and of values
+/// from then on, and `opportunities_ns`, instants at which `opportunity_bytes` may be sent. `part`
+/// has the options `from`, `until`, `offset`, `repeat`, `scale`, `interpolation` and `holes` of
+/// `trace` in a scenario as texts: the result is then what a link follows from its beginning on.
+/// Raises `MidflightError` for what cannot be read.
 #[pyfunction]
-#[pyo3(signature = (file, *, format = None, columns = None, part = None))]
+#[pyo3(signature = (file, *, format = None, columns = None, dates = None, part = None))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "arguments of a Python function"
@@ -58,6 +62,7 @@ pub(crate) fn read_recording<'py>(
     file: &str,
     format: Option<&str>,
     columns: Option<BTreeMap<String, String>>,
+    dates: Option<&str>,
     part: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let of_name = |name: &str| {
@@ -74,13 +79,22 @@ pub(crate) fn read_recording<'py>(
             refuse_value(why, "format", name, &known)
         })?),
     };
+    let of_dates = |name: &str| Dates::ALL.iter().find(|one| one.0 == name).map(|one| one.1);
+    let dates = match dates {
+        None => None,
+        Some(name) => Some(of_dates(name).ok_or_else(|| {
+            let known = Dates::ALL.map(|one| one.0).join(" or ");
+            let why = format!("dates \"{name}\" are not accepted; expected {known}");
+            refuse_value(why, "dates", name, &known)
+        })?),
+    };
     let files = Disk::beside(None);
     let refuse =
         |why: String| refuse_value(why, "file", file, "a recording of a format that is listed");
     let found = py.detach(|| {
         let (path, _) = files.find(file)?;
         let text = files.text(&path)?;
-        let recording = Recording::read(&text, format, &columns.unwrap_or_default());
+        let recording = Recording::read(&text, format, &columns.unwrap_or_default(), dates);
         recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
     });
     as_dict(py, found.map_err(refuse)?, part)
@@ -136,6 +150,9 @@ fn as_dict(
         found = found.part(&cut).map_err(refuse)?;
     }
     found.remarks.extend(found.holes_remark(cut.holes));
+    if found.has_round_trips {
+        found.remarks.push(DOUBLE_PATH.into());
+    }
     dict.set_item("opportunity_bytes", (1500.0 * cut.scale).round())?;
     dict.set_item("format", found.format.name())?;
     dict.set_item("span_ns", found.span.as_nanos())?;
@@ -148,6 +165,9 @@ fn as_dict(
         .iter()
         .map(|one| (one.0.as_nanos(), one.1.as_nanos()));
     dict.set_item("outages", outages.collect::<Vec<_>>())?;
+    let holes = found.holes.iter();
+    let holes = holes.map(|one| (one.0.as_nanos(), one.1.as_nanos()));
+    dict.set_item("holes", holes.collect::<Vec<_>>())?;
     dict.set_item("drops", found.drops)?;
     dict.set_item("remarks", [found.remarks, found.details].concat())?;
     Ok(dict)

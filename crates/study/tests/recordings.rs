@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::recording::{Between, Cut, Format, HoleKind, Recording};
+use midflight_study::recording::{Between, Cut, Dates, Format, HoleKind, Recording};
 use midflight_units::Duration;
 
 pub(crate) const LEOEM: &str = include_str!("../../../tests/data/leoem/sd-ny-bp-980-1120.log");
 
 fn read(text: &str) -> Recording {
-    Recording::read(text, None, &BTreeMap::new()).unwrap_or_else(|e| panic!("{e}"))
+    Recording::read(text, None, &BTreeMap::new(), None).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn refusal(text: &str) -> String {
-    let found = Recording::read(text, None, &BTreeMap::new());
+    let found = Recording::read(text, None, &BTreeMap::new(), None);
     found.err().unwrap_or_else(|| panic!("{text} was read"))
 }
 
@@ -124,8 +124,9 @@ fn what_a_transfer_had_is_said_to_be_no_rate() {
         "{:?}",
         log.remarks
     );
-    assert_eq!(log.details[1], "not used: Speed, PINGAVG");
-    assert!(log.details[0].starts_with("columns = { rtt = \"PINGAVG ms\" }"));
+    assert_eq!(log.details, ["not used: Speed"]);
+    let hint = "not used: PINGAVG; columns = { rtt = \"PINGAVG ms\" }";
+    assert!(log.remarks.iter().any(|r| r.starts_with(hint)));
     let both = read("time_s,download_mbps,upload_mbps\n0,3,1\n").remarks;
     assert!(both[0].starts_with("\"download_mbps\" and \"upload_mbps\" are the throughput"));
     assert_eq!(both.len(), 1);
@@ -153,9 +154,64 @@ fn rows_without_a_value_are_counted() {
 fn columns_can_be_named() {
     let names = [("time", "when ms"), ("rate", "cap kbit/s")];
     let names: BTreeMap<String, String> = names.iter().map(|n| (n.0.into(), n.1.into())).collect();
-    let found = Recording::read("when,cap,rate_mbps\n0,100,7\n500,50,7\n", None, &names);
+    let found = Recording::read(
+        "when,cap,rate_mbps\n0,100,7\n500,50,7\n",
+        None,
+        &names,
+        None,
+    );
     let found = found.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(found.down.rate, [(ms(0), 1e5), (ms(500), 5e4)]);
+}
+
+/// A word for a quantity leads to its key, and a rate that lacks only its unit to that.
+#[test]
+fn names_near_to_what_is_expected_are_told() {
+    let with = |key: &str| {
+        let columns = BTreeMap::from([(key.to_string(), "cap kbit/s".to_string())]);
+        let found = Recording::read("time_s,cap\n0,1\n", None, &columns, None);
+        found.err().unwrap_or_default()
+    };
+    for (key, like) in [
+        ("bandwidth", "rate"),
+        ("download", "rate"),
+        ("up_throughput", "up_rate"),
+        ("owd", "delay"),
+        ("ping", "rtt"),
+        ("rat", "rate"),
+    ] {
+        let said = with(key);
+        assert!(
+            said.contains(&format!("(did you mean \"{like}\"?)")),
+            "{said}"
+        );
+    }
+    assert!(!with("weather").contains("did you mean"));
+    for name in ["download", "Downlink", "speed"] {
+        let said = refusal(&format!("time_s,{name}\n0,1\n"));
+        let unit = format!("column \"{name}\" has no unit; expected one in its name");
+        assert!(said.contains(&unit), "{said}");
+    }
+}
+
+/// The order of day and month with slashes is asked for, not guessed.
+#[test]
+fn dates_with_slashes_need_an_order() {
+    let text = "time,rate_mbps\n03/04/2026 23:59:59,1\n03/05/2026 00:00:00,2\n";
+    let said = refusal(text);
+    assert!(
+        said.contains("is of two days") && said.contains("--dates day-first"),
+        "{said}"
+    );
+    let with = |dates| Recording::read(text, None, &BTreeMap::new(), Some(dates));
+    for (dates, days) in [(Dates::DayFirst, 29), (Dates::MonthFirst, 0)] {
+        let found = with(dates).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(found.down.rate[1].0, ms(1000 + days * 86_400_000));
+    }
+    let said = Recording::read("1\n4\n", None, &BTreeMap::new(), Some(Dates::DayFirst));
+    assert!(
+        said.is_err_and(|why| why.contains("the format is mahimahi; expected csv, or no dates"))
+    );
 }
 
 /// What spreadsheets, loggers and numpy write.
@@ -257,9 +313,10 @@ fn a_minimum_is_not_in_minutes() {
         assert_eq!(found.down.rate[1].0, ms(60_000), "{name}");
         assert!(found.down.delay.is_empty(), "{name}");
         assert_eq!(found.details, [format!("not used: {name}")]);
+        assert!(found.remarks.is_empty());
         let text = format!("time_s,rate_mbps,{name}\n0,1,20\n");
         let columns = BTreeMap::from([("rtt".to_string(), format!("{name} min"))]);
-        let why = Recording::read(&text, None, &columns).err();
+        let why = Recording::read(&text, None, &columns, None).err();
         let expected = format!("column \"{name}\" has the unit \"min\"; expected us, ms or s");
         assert_eq!(why, Some(expected));
     }
@@ -272,16 +329,17 @@ fn round_trips_are_halved_where_they_are_named() {
     let text = "time_s,rate_mbps,rtt_ms,PINGMIN\n0,20,50,1\n1,20,70,1\n";
     let plain = read(text);
     assert!(plain.down.delay.is_empty());
-    let hint =
-        "columns = { rtt = \"rtt_ms\" } takes half of \"rtt_ms\" as the delay of each direction";
+    let hint = "not used: rtt_ms; columns = { rtt = \"rtt_ms\" } in a scenario, or --columns rtt=\"rtt_ms\" of trace check, takes half of \"rtt_ms\" as the delay of each direction";
+    assert_eq!(plain.remarks, [hint]);
+    assert_eq!(plain.details, ["not used: PINGMIN"]);
+    let alone = refusal("Timestamp,RTT (ms)\n0,50\n");
     assert!(
-        plain.details.iter().any(|one| one == hint),
-        "{:?}",
-        plain.details
+        alone.contains("--columns rtt=\"RTT (ms)\" of trace check"),
+        "{alone}"
     );
     let with = |key: &str, name: &str| {
         let columns = BTreeMap::from([(key.to_string(), name.to_string())]);
-        Recording::read(text, None, &columns).unwrap_or_else(|e| panic!("{e}"))
+        Recording::read(text, None, &columns, None).unwrap_or_else(|e| panic!("{e}"))
     };
     let found = with("rtt", "rtt_ms");
     assert_eq!(found.down.delay, [(ms(0), 0.025), (ms(1000), 0.035)]);
@@ -293,17 +351,17 @@ fn round_trips_are_halved_where_they_are_named() {
     // A column named for the delay makes the other one unused; both named is a contradiction.
     let text = "time_s,delay_ms,ping\n0,20,50\n";
     let columns = BTreeMap::from([("rtt".to_string(), "ping ms".to_string())]);
-    let found = Recording::read(text, None, &columns).unwrap_or_else(|e| panic!("{e}"));
+    let found = Recording::read(text, None, &columns, None).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(found.down.delay, [(ms(0), 0.025)]);
     let columns = [("rtt", "ping ms"), ("delay", "delay_ms")];
     let columns = columns.map(|(key, name)| (key.to_string(), name.to_string()));
-    let both = Recording::read(text, None, &columns.into());
+    let both = Recording::read(text, None, &columns.into(), None);
     assert!(both.is_err_and(|why| why.contains("both a delay and rtt")));
     let g_net_track =
         "Timestamp,DL_bitrate,UL_bitrate,PINGAVG,PINGMAX\n2026.03.14_08.05.00,1000,500,40,90\n";
-    let hint = "columns = { rtt = \"PINGAVG ms\" }";
+    let hint = "not used: PINGAVG; columns = { rtt = \"PINGAVG ms\" }";
     assert!(read(g_net_track)
-        .details
+        .remarks
         .iter()
         .any(|one| one.starts_with(hint)));
 }
@@ -430,7 +488,7 @@ fn one_number_per_line_is_of_mahimahi_or_leocc() {
     assert!(found.remarks[0].starts_with(said), "{:?}", found.remarks);
     // Numbers that are not integers, or an explicit format, need no guess.
     assert!(read("24.5\n18\n30\n").remarks.is_empty());
-    let said = Recording::read("3\n2\n", Some(Format::LeoccDelay), &BTreeMap::new());
+    let said = Recording::read("3\n2\n", Some(Format::LeoccDelay), &BTreeMap::new(), None);
     assert!(said.is_ok_and(|found| found.remarks.is_empty()));
     assert_eq!(
         found.down.delay,

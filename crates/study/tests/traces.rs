@@ -342,7 +342,7 @@ fn errors_name_the_line_of_the_file() {
         ("time_s,rate_mbps\r\n1,1\r\n0,1\r\n", 3),
         ("time_s,rate_mbps\nx,1\n", 2),
     ] {
-        let found = Recording::read(text, Some(Format::Csv), &BTreeMap::new());
+        let found = Recording::read(text, Some(Format::Csv), &BTreeMap::new(), None);
         let why = found.err().unwrap_or_default();
         assert!(why.contains(&format!("line {line}")), "{text:?}: {why}");
     }

@@ -10,9 +10,12 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<S
 
 /// The names in `known` that are nearest to `name`, if any are near enough.
 pub fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    // Names without a common letter are not near, however short they are.
+    let has_common =
+        |d: usize, k: &str| d < name.len().max(k.len()) || name.eq_ignore_ascii_case(k);
     let mut near: Vec<(usize, &str)> = known
         .map(|k| (mistakes(name, k), k))
-        .filter(|(d, k)| *d <= 1 + k.len() / 4)
+        .filter(|(d, k)| *d <= 1 + k.len() / 4 && has_common(*d, k))
         .collect();
     near.sort_unstable();
     near.dedup();
@@ -70,6 +73,9 @@ mod tests {
             nearest_few("a", ["a1", "a2", "a3", "a4"].into_iter()),
             ["a1", "a2", "a3"]
         );
+        assert_eq!(nearest("c", ["a", "b"].into_iter()), None);
+        assert_eq!(nearest("A", ["a", "b"].into_iter()), Some("a".into()));
+        assert_eq!(nearest("ab", ["a"].into_iter()), Some("a".into()));
         let schemes = ["bbr-linux", "bbr3", "cubic"].into_iter();
         assert_eq!(nearest_few("bbr", schemes), ["bbr-linux", "bbr3"]);
     }

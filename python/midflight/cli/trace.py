@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from statistics import median
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -75,6 +76,14 @@ def check(
             metavar="KEY=NAME",
             help="A column of a CSV file by what it has, such as rate='DL kbit/s'. May be "
             "repeated.",
+        ),
+    ] = None,
+    dates: Annotated[
+        str | None,
+        typer.Option(
+            "--dates",
+            metavar="ORDER",
+            help="The order of dates with slashes, such as 03/04/2024: day-first or month-first.",
         ),
     ] = None,
     seed: Annotated[
@@ -181,7 +190,10 @@ def check(
     }
     part = {key: value for key, value in options.items() if value is not None}
     of_model = (("--seed", seed), ("--length", length), ("--set", knobs))
-    of_file = (("--format", format_), ("--columns", columns), ("--up", up))
+    of_file = (
+        *(("--format", format_), ("--columns", columns)),
+        *(("--dates", dates), ("--up", up)),
+    )
     for option, value in of_file if is_model else of_model:
         if value is not None and value != []:
             kind = "a model" if is_model else "a file"
@@ -196,13 +208,10 @@ def check(
         )
     else:
         of_columns = _pairs(columns or [], "--columns", 'rate="DL kbit/s"')
-        found = _core.read_recording(file, format=format_, columns=of_columns, part=part)
+        how: Any = {"format": format_, "columns": of_columns, "dates": dates, "part": part}
+        found = _core.read_recording(file, **how)
     # A second file replaces the first file's values of the uplink.
-    uplink = (
-        None
-        if up is None
-        else _core.read_recording(up, format=format_, columns=of_columns, part=part)
-    )
+    uplink = None if up is None else _core.read_recording(up, **how)
     print("\n".join(lines(file, found, uplink)))
     if out is not None:
         _draw(out, file, found, uplink, dress)
@@ -243,6 +252,7 @@ def _draw(
             title=title,
             size=dress["--size"],
             shaded="pause" if long else "outage",
+            holes=found["holes"] + (uplink["holes"] if uplink else []),
         )
         with open_result(Path(out), binary=True) as target:
             target.write(figure_bytes(figure, suffix))
@@ -298,7 +308,7 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
         count = len(way["opportunities_ns"]) if what == "rate" else 0
         if count:
             label += f", means of {_interval(way, span_ns) / NS_PER_S:g} s"
-        step = span_ns / (count or len(times)) / NS_PER_S
+        step = (span_ns / count if count else _usual_step(times, span_ns)) / NS_PER_S
         figures = (f"{one:.3f}" for one in (min(scaled), mean, max(scaled)))
         rows.append([label, str(count or len(times)), *figures, f"{step:.3g} s"])
         # Bursts of losses are short: their means would be nothing beside the largest.
@@ -333,6 +343,11 @@ def lines(file: str, found: Recording, uplink: Recording | None = None) -> Itera
         yield ""
         yield label
         yield picture
+
+
+def _usual_step(times: Sequence[int], span_ns: int) -> float:
+    """Return the median distance of values, which times without rows do not change."""
+    return median(after - at for at, after in itertools.pairwise([*times, span_ns]))
 
 
 def _pause(name: str, opportunities_ns: Sequence[int]) -> str:

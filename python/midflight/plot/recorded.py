@@ -39,9 +39,10 @@ def recording_figure(
     title: str | None = None,
     size: Size | None = None,
     shaded: str = "outage",
+    holes: Sequence[tuple[int, int]] = (),
 ) -> Figure:
     """Return panels over time: steps of each direction, outages `shaded` under that name, handovers
-    as lines.
+    as lines, times without rows (`holes`) hatched.
 
     `title` may have mathematics, `size` is that of figures of runs. `rows` are what `found` has of
     each direction; what both directions have alike is drawn once.
@@ -57,10 +58,10 @@ def recording_figure(
         entries: dict[str, Any] = {}
         for axes, (kind, label, unit) in zip(grid, shown, strict=True):
             top = 0.0
-            for way, what, times, values in rows:
-                if what != kind:
-                    continue
-                look = SERIES[0 if way == "down" else 1]
+            of_kind = [(way, times, values) for way, what, times, values in rows if what == kind]
+            is_alike = len(of_kind) == 2 and of_kind[0][1:] == of_kind[1][1:]
+            for way, times, values in of_kind[:1] if is_alike else of_kind:
+                look = SERIES[2 if is_alike else 0 if way == "down" else 1]
                 seconds = [*(at / NS_PER_S for at in times), span]
                 scaled = [value / unit for value in values]
                 axes.plot(
@@ -71,13 +72,24 @@ def recording_figure(
                     linestyle=look.line,
                     linewidth=0.9,
                     rasterized=len(scaled) > 5000,
-                    label=way,
+                    label="both directions" if is_alike else way,
                 )
                 top = max(top, *scaled)
             axes.set_ylim(0, 1.08 * top or 1.0)
             axes.set_ylabel(label)
             spans = [(start / NS_PER_S, until / NS_PER_S) for start, until in outages]
             shade_spans(axes, spans, shaded, length=span)
+            for start, until in holes:
+                axes.axvspan(
+                    start / NS_PER_S,
+                    until / NS_PER_S,
+                    facecolor="none",
+                    edgecolor="0.55",
+                    linewidth=0,
+                    hatch="////",
+                    label="no rows",
+                    zorder=0.5,
+                )
             if len(found["handovers"]) <= MOST_HANDOVERS:
                 for at, _ in found["handovers"]:
                     axes.axvline(

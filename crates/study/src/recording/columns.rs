@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord};
 use midflight_units::Duration;
 
-use super::quantity::{is_round_trip, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED};
-use super::time::{self, from_first, holes, span};
+use super::quantity::{
+    is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED,
+};
+use super::time::{self, from_first, holes, span, Dates};
 use super::{did_you_mean, goodput_remark, short, Format, Recording, Series};
 
 /// A column in use: its index, its meaning, and the factor of its numbers.
@@ -49,16 +51,17 @@ impl Header<'_> {
         } else {
             " ms"
         };
-        if self.is_of_file {
-            format!("columns = {{ rtt = \"{name}{unit}\" }} takes half of \"{name}\" as the delay of each direction")
+        let columns = if self.is_of_file {
+            format!("columns = {{ rtt = \"{name}{unit}\" }} in a scenario, or --columns rtt=\"{name}{unit}\" of trace check,")
         } else {
-            format!("half of \"{name}\" in a column \"delay_ms\" is the delay of each direction")
-        }
+            format!("trace = {{\"file\": columns, \"columns\": {{\"rtt\": \"{name}{unit}\"}}}}")
+        };
+        format!("{columns} takes half of \"{name}\" as the delay of each direction")
     }
 }
 
 /// The factor of a column's unit, or an error text.
-fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
+fn factor_of(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
     let found = match unit {
         Some(unit) => of.factor(unit),
         None => of.usual(),
@@ -88,7 +91,7 @@ fn columns(
     let mut faults = Vec::new();
     // Of a column without a unit only the message matters.
     let mut factor = |name: &str, of: Quantity, unit: Option<&str>| {
-        factor(name, of, unit).unwrap_or_else(|fault| {
+        factor_of(name, of, unit).unwrap_or_else(|fault| {
             faults.push(fault);
             1.0
         })
@@ -96,7 +99,10 @@ fn columns(
     for (key, text) in named {
         let Some((_, meaning)) = KEYS.iter().find(|known| known.0 == key) else {
             let known = KEYS.map(|known| known.0);
-            let near = did_you_mean(key, known.into_iter());
+            let near = match key_like(key) {
+                Some(like) => format!(" (did you mean \"{like}\"?)"),
+                None => did_you_mean(key, known.into_iter()),
+            };
             return Err(format!(
                 "columns has \"{key}\"{near}; expected {}",
                 known.join(", ")
@@ -110,6 +116,7 @@ fn columns(
             found.remarks.push(format!("\"{name}\" is taken for one-way delays, but its name says round trips: columns = {{ rtt = \"{text}\" }} takes half"));
         }
         if meaning.of == Quantity::RoundTrip {
+            found.has_round_trips = true;
             found.remarks.push(format!("half of \"{name}\" is the delay of each direction; it includes the measurement's wired path and what its packets waited in queues"));
         }
         columns.push(Column {
@@ -168,10 +175,13 @@ fn columns(
         found.remarks.push(goodput_remark(&measured));
     }
     let has = |of: Quantity| is_of(&columns, of);
-    let round_trip = unused.iter().find(|name| is_round_trip(name));
-    if let Some(name) = round_trip.filter(|_| !has(Quantity::Delay) && !has(Quantity::RoundTrip)) {
-        found.details.push(of.hint(name));
-    }
+    let round_trip = unused.iter().copied().find(|name| is_round_trip(name));
+    let round_trip = round_trip.filter(|_| !has(Quantity::Delay) && !has(Quantity::RoundTrip));
+    let hint = round_trip.map(|name| of.hint(name));
+    let said = round_trip.zip(hint.as_ref());
+    let said = said.map(|(name, hint)| format!("not used: {name}; {hint}"));
+    found.remarks.extend(said);
+    unused.retain(|name| round_trip != Some(*name));
     if !unused.is_empty() {
         let unused = format!("not used: {}", unused.join(", "));
         if has(Quantity::Rate) {
@@ -199,10 +209,20 @@ fn columns(
         Quantity::RoundTrip,
     ];
     if !usable.into_iter().any(has) {
-        return Err(format!(
-            "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}; or name one: --columns rate=\"NAME UNIT\", or columns.rate in a scenario",
-            header.join(", ")
-        ));
+        let without = header.iter().filter(|name| lacks_unit(name));
+        let without = without.filter_map(|name| factor_of(name, Quantity::Rate, None).err());
+        let hints: Vec<String> = without.chain(hint).collect();
+        let naming = "or name one: --columns rate=\"NAME UNIT\", or columns.rate in a scenario";
+        return Err(match &hints[..] {
+            [] => format!(
+                "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}; {naming}",
+                header.join(", ")
+            ),
+            hints => format!(
+                "no column has a rate, a delay or a loss: {}",
+                hints.join("; ")
+            ),
+        });
     }
     Ok(columns)
 }
@@ -246,6 +266,7 @@ pub(super) fn read(
     text: &str,
     format: Format,
     named: &BTreeMap<String, String>,
+    dates: Option<Dates>,
 ) -> Result<Recording, String> {
     let first = first_line(text);
     let delimiter = [b',', b';', b'\t'].into_iter().max_by_key(|delimiter| {
@@ -322,9 +343,12 @@ pub(super) fn read(
             None => Cow::Borrowed(text),
         };
         let written = number(field(time));
-        let Some(at) = time::read(&written, time.factor, times.last().copied()) else {
+        let Some(at) = time::read(&written, time.factor, dates, times.last().copied()) else {
             let (name, found) = (&time.name, short(&written));
             let line = line();
+            if time::is_ambiguous(&written) {
+                return Err(format!("line {line}: \"{found}\" in column \"{name}\" is of two days, by its order of day and month; expected dates = \"day-first\" or dates = \"month-first\" in the table of the trace (--dates day-first)"));
+            }
             return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02 or 31.01.2024 07:27:02, or a time of day such as 07:27:02"));
         };
         if time.factor == 1e9 && at > LATEST && time::is_number(&written) {
@@ -424,7 +448,10 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
     }
 }
 
-pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording, String> {
+pub(super) fn of_numbers(
+    given: &BTreeMap<String, Vec<f64>>,
+    named: &BTreeMap<String, String>,
+) -> Result<Recording, String> {
     let mut found = Recording::new(Format::Csv);
     let header: Vec<String> = given.keys().cloned().collect();
     let of = Header {
@@ -432,7 +459,7 @@ pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording
         units: &[],
         is_of_file: false,
     };
-    let columns = columns(&of, &BTreeMap::new(), &mut found)?;
+    let columns = columns(&of, named, &mut found)?;
     let lengths: Vec<usize> = given.values().map(Vec::len).collect();
     if let Some([a, b]) = lengths.windows(2).find(|pair| pair[0] != pair[1]) {
         return Err(format!(

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::model::{Model, Refused, MODELS};
 pub use self::schedule::{Between, Cut, Followed, HoleKind, OutageKind, Own};
+pub use self::time::Dates;
 
 /// The values of a quantity, each from its instant on.
 pub type Series = Vec<(Duration, f64)>;
@@ -91,6 +92,8 @@ pub struct Recording {
     pub outages: Vec<(Duration, Duration)>,
     /// Times without rows, much longer than the usual step of its rows.
     pub holes: Vec<(Duration, Duration)>,
+    /// Its delays are halves of measured round trips.
+    pub has_round_trips: bool,
     /// Whether packets are lost in an outage, if the format specifies that.
     pub drops: bool,
     /// What a user of its values should know, one sentence each.
@@ -109,6 +112,7 @@ impl Recording {
             handovers: Vec::new(),
             outages: Vec::new(),
             holes: Vec::new(),
+            has_round_trips: false,
             drops: false,
             remarks: Vec::new(),
             details: Vec::new(),
@@ -116,7 +120,7 @@ impl Recording {
     }
 
     /// Reads a recording. `columns` names the column of a quantity, perhaps with a unit, if the header does
-    /// not: "rate" to "DL kbit/s".
+    /// not: "rate" to "DL kbit/s"; `dates` is the order of days and months with slashes.
     ///
     /// # Errors
     /// A sentence that names the line, what was read and what is accepted.
@@ -124,6 +128,7 @@ impl Recording {
         text: &str,
         format: Option<Format>,
         columns: &BTreeMap<String, String>,
+        dates: Option<Dates>,
     ) -> Result<Self, String> {
         let text = &without_comments(text.trim_start_matches('\u{feff}'));
         let is_guess = format.is_none();
@@ -131,14 +136,20 @@ impl Recording {
             Some(format) => format,
             None => detect(text)?,
         };
-        if !columns.is_empty() && !matches!(format, Format::Csv | Format::GNetTrack) {
-            return Err(format!(
-                "columns are named, but the format is {}; expected csv, or no columns",
-                format.name()
-            ));
+        let is_of_columns = matches!(format, Format::Csv | Format::GNetTrack);
+        for (is_given, what, key) in [
+            (!columns.is_empty(), "columns are named", "columns"),
+            (dates.is_some(), "an order of dates is given", "dates"),
+        ] {
+            if is_given && !is_of_columns {
+                let name = format.name();
+                return Err(format!(
+                    "{what}, but the format is {name}; expected csv, or no {key}"
+                ));
+            }
         }
         let found = match format {
-            Format::Csv | Format::GNetTrack => columns::read(text, format, columns),
+            Format::Csv | Format::GNetTrack => columns::read(text, format, columns, dates),
             Format::Mahimahi => lines::mahimahi(text),
             Format::LeoccDelay => {
                 let mut found = lines::leocc_delay(text)?;
@@ -152,12 +163,15 @@ impl Recording {
         Ok(found.with_doubts_noted())
     }
 
-    /// The recording of columns from a program, with the same names as in a header.
+    /// The recording of columns from a program, with the same names as in a header, or named as in [`Self::read`].
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn of_columns(columns: &BTreeMap<String, Vec<f64>>) -> Result<Self, String> {
-        Ok(columns::of_numbers(columns)?.with_doubts_noted())
+    pub fn of_columns(
+        columns: &BTreeMap<String, Vec<f64>>,
+        named: &BTreeMap<String, String>,
+    ) -> Result<Self, String> {
+        Ok(columns::of_numbers(columns, named)?.with_doubts_noted())
     }
 
     /// A remark on times without rows, if there are any and they are taken for this.

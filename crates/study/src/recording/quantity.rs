@@ -275,6 +275,25 @@ pub(super) fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     Some((Meaning { up, of }, plain, unit))
 }
 
+/// Whether a name is that of a rate if it has a unit: `download`, `speed`.
+pub(super) fn lacks_unit(name: &str) -> bool {
+    let is_rate = |meaning: (Meaning, String, Option<String>)| meaning.0.of == Quantity::Rate;
+    with_unit(name).1.is_none() && meaning(&format!("{name} bit/s")).is_some_and(is_rate)
+}
+
+/// The key of the quantity that a column with this name has: "rate" of "bandwidth", "rtt" of "ping".
+pub(super) fn key_like(name: &str) -> Option<&'static str> {
+    let of = match meaning(name) {
+        Some((of, ..)) => of,
+        None if is_round_trip(name) => Meaning {
+            up: false,
+            of: Quantity::RoundTrip,
+        },
+        None => meaning(&format!("{name} bit/s"))?.0,
+    };
+    KEYS.iter().find(|known| known.1 == of).map(|known| known.0)
+}
+
 /// The end of `time_min` is minutes, that of `rtt_min` the least value.
 fn is_minimum(unit: &str) -> bool {
     unit.eq_ignore_ascii_case("min")

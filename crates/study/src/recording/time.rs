@@ -1,6 +1,26 @@
 //! Times of rows: numbers with a unit, or dates with a time of day.
 
 use midflight_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The order of day and month in dates with slashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dates {
+    /// 31/01/2024.
+    DayFirst,
+    /// 01/31/2024.
+    MonthFirst,
+}
+
+impl Dates {
+    /// Both, with their names.
+    pub const ALL: [(&'static str, Self); 2] = [
+        ("day-first", Self::DayFirst),
+        ("month-first", Self::MonthFirst),
+    ];
+}
 
 /// Splits a time of ISO 8601 into the local time and its offset from UTC in minutes: `+01:00`, `-0530`, `Z` or ` UTC`.
 fn without_offset(text: &str) -> Option<(&str, i128)> {
@@ -27,8 +47,8 @@ fn without_offset(text: &str) -> Option<(&str, i128)> {
 }
 
 /// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5+01:00`, `31.01.2024 07:27:02`,
-/// `31/01/2024 07:27:02` and similar formats. With slashes, `03/04/2024`, day and month are not known.
-fn of_clock(text: &str) -> Option<i128> {
+/// `31/01/2024 07:27:02` and similar formats. With slashes, `03/04/2024`, day and month are not known without `dates`.
+fn of_clock(text: &str, dates: Option<Dates>) -> Option<i128> {
     let mut numbers = Vec::new();
     let (text, offset) = without_offset(text)?;
     for part in text.split(['.', '-', '_', ':', ' ', 'T', '/']) {
@@ -39,6 +59,8 @@ fn of_clock(text: &str) -> Option<i128> {
     let date = text.split([' ', 'T', '_']).next()?;
     let (year, month, day) = match (third >= 1900, date.contains('.'), date.contains('/')) {
         (true, true, _) => (third, month, first),
+        (true, _, true) if dates == Some(Dates::DayFirst) => (third, month, first),
+        (true, _, true) if dates == Some(Dates::MonthFirst) => (third, first, month),
         (true, _, true) if first > 12 => (third, month, first),
         (true, _, true) if month > 12 => (third, first, month),
         (true, ..) => return None,
@@ -112,10 +134,20 @@ fn of_day(text: &str, before: Option<i128>) -> Option<i128> {
 }
 
 /// A time in nanoseconds from some origin; `before` is that of the row above.
-pub(super) fn read(text: &str, unit: f64, before: Option<i128>) -> Option<i128> {
+pub(super) fn read(
+    text: &str,
+    unit: f64,
+    dates: Option<Dates>,
+    before: Option<i128>,
+) -> Option<i128> {
     of_number(text, unit)
-        .or_else(|| of_clock(text))
+        .or_else(|| of_clock(text, dates))
         .or_else(|| of_day(text, before))
+}
+
+/// Whether a text is a date whose day and month are not known.
+pub(super) fn is_ambiguous(text: &str) -> bool {
+    of_clock(text, None).is_none() && of_clock(text, Some(Dates::DayFirst)).is_some()
 }
 
 /// Whether a time is a number.
@@ -171,7 +203,7 @@ mod tests {
 
     #[test]
     fn clocks_and_numbers_are_read() {
-        let at = |text: &str| of_clock(text).unwrap_or_default();
+        let at = |text: &str| of_clock(text, None).unwrap_or_default();
         assert_eq!(
             at("2019.11.28_07.27.03") - at("2019.11.28_07.27.02"),
             1_000_000_000
@@ -183,7 +215,17 @@ mod tests {
         assert_eq!(at("14.03.2026 09:12:03"), at("2026-03-14T09:12:03"));
         assert_eq!(at("14/03/2026 09:12:03"), at("2026-03-14T09:12:03"));
         assert_eq!(at("03/14/2026 09:12:03"), at("2026-03-14T09:12:03"));
-        assert_eq!(of_clock("03/04/2026 09:12:03"), None);
+        let either = "03/04/2026 09:12:03";
+        assert_eq!(of_clock(either, None), None);
+        assert!(is_ambiguous(either) && !is_ambiguous("03/14/2026 09:12:03"));
+        assert!(!is_ambiguous("now") && !is_ambiguous("03/04/2026 25:12:03"));
+        for (dates, iso) in [
+            (Dates::DayFirst, "2026-04-03T09:12:03"),
+            (Dates::MonthFirst, "2026-03-04T09:12:03"),
+        ] {
+            assert_eq!(of_clock(either, Some(dates)), Some(at(iso)));
+        }
+        assert_eq!(of_clock("03/14/2026 09:12:03", Some(Dates::DayFirst)), None);
         for zoned in [
             "2026-03-14T10:12:03+01:00",
             "2026-03-14 10:12:03.0 +0100",
@@ -194,14 +236,14 @@ mod tests {
         }
         for offset in ["+1", "+99:99", "-99", "+15:00", "+01:60", "-0175"] {
             let text = format!("2026-03-14T10:12:03{offset}");
-            assert_eq!(of_clock(&text), None, "{text}");
+            assert_eq!(of_clock(&text, None), None, "{text}");
         }
-        assert_eq!(of_clock("2024-13-01T00:00:00"), None);
-        assert_eq!(of_clock("1,5"), None);
-        assert_eq!(read("0.1", 1e9, None), Some(100_000_000));
-        assert_eq!(read("12.000001", 1e6, None), Some(12_000_001));
-        assert_eq!(read("1e3", 1e6, None), Some(1_000_000_000));
-        assert_eq!(read("now", 1e9, None), None);
+        assert_eq!(of_clock("2024-13-01T00:00:00", None), None);
+        assert_eq!(of_clock("1,5", None), None);
+        assert_eq!(read("0.1", 1e9, None, None), Some(100_000_000));
+        assert_eq!(read("12.000001", 1e6, None, None), Some(12_000_001));
+        assert_eq!(read("1e3", 1e6, None, None), Some(1_000_000_000));
+        assert_eq!(read("now", 1e9, None, None), None);
     }
 
     #[test]
@@ -220,17 +262,23 @@ mod tests {
     #[test]
     fn a_time_of_day_goes_on_after_midnight() {
         let second = 1_000_000_000;
-        let first = read("23:59:59.5", 1e9, None);
+        let first = read("23:59:59.5", 1e9, None, None);
         assert_eq!(first, Some(DAY - second / 2));
-        assert_eq!(read("00:00:01", 1e9, first), Some(DAY + second));
+        assert_eq!(read("00:00:01", 1e9, None, first), Some(DAY + second));
         let third_day = Some(2 * DAY + 5 * second);
-        assert_eq!(read("0:00:06", 1e9, third_day), Some(2 * DAY + 6 * second));
+        assert_eq!(
+            read("0:00:06", 1e9, None, third_day),
+            Some(2 * DAY + 6 * second)
+        );
         // Back by four seconds, which is refused later.
-        assert_eq!(read("00:00:01", 1e9, third_day), Some(2 * DAY + second));
+        assert_eq!(
+            read("00:00:01", 1e9, None, third_day),
+            Some(2 * DAY + second)
+        );
         for text in [
             "24:00:00", "7:60:00", "07:27", "7:27:61", "7:27:-2", "7:27:2e1",
         ] {
-            assert_eq!(read(text, 1e9, None), None, "{text}");
+            assert_eq!(read(text, 1e9, None, None), None, "{text}");
         }
     }
 }

@@ -242,6 +242,18 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
 }
 
 /// What is to be said of a trace that is shorter than its run, or of a file that is longer.
+/// A remark on wired links that lengthen measured round trips, which have a wired path already.
+fn wired_remark(key: &str, traced: &Traced, wired: Duration) -> Option<String> {
+    // Two links in each direction.
+    let adds = Duration::from_nanos(4 * wired.as_nanos());
+    (traced.has_round_trips && adds > Duration::ZERO).then(|| {
+        format!(
+            "{key}.trace: the wired links of the scenario add {} ms to each measured round trip; wired.delay = \"0 ms\" adds nothing",
+            adds.as_nanos() as f64 / 1e6
+        )
+    })
+}
+
 fn length_remark(key: &str, traced: &Traced, end: Duration) -> Option<String> {
     let ends = traced.ends?;
     let [lasts, run] = [ends, end].map(Duration::as_secs_f64);
@@ -309,6 +321,7 @@ impl Plan {
             if let Some(traced) = traced {
                 let remark = |said: &String| format!("{key}.trace: {said}");
                 trace_remarks.extend(traced.remarks.iter().map(remark));
+                trace_remarks.extend(wired_remark(&key, &traced, wired.delay.value));
                 trace_remarks.extend(length_remark(&key, &traced, end));
             }
             let name = name.clone();

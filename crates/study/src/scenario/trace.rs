@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::plan::Problem;
 use super::written::Written;
 use crate::recording::{
-    Between, Cut, Followed, Format, HoleKind, Model, OutageKind, Own, Recording, Way, MODELS,
+    Between, Cut, Dates, Followed, Format, HoleKind, Model, OutageKind, Own, Recording, Way, MODELS,
 };
 
 /// Default length of a model's path.
@@ -35,6 +35,9 @@ pub struct TraceFile {
     /// Format of the first file and of the uplink's; by default recognised from their first lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
+    /// The order of day and month in dates with slashes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dates: Option<Dates>,
     /// Columns of a file by quantity, or the values themselves by names with units.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, ColumnFile>,
@@ -129,9 +132,11 @@ struct Table {
     delay: Option<String>,
     /// Format of the first file and of the uplink's; by default recognised from their first lines.
     format: Option<Format>,
-    /// Columns of the file by what they have (time, rate, delay, loss, `up_rate`, `up_delay`, `up_loss`, cell), each the
+    /// Order of day and month in dates with slashes, 03/04/2024. By default one of them must be above 12.
+    dates: Option<Dates>,
+    /// Columns of the file by what they have (time, rate, delay, loss, `up_rate`, `up_delay`, `up_loss`, cell, rtt), each the
     /// column's name with its unit behind it where the name has none; or, without a file, lists of values by names with units such as
-    /// `time_s` and `rate_mbps`.
+    /// `time_s` and `rate_mbps`, beside which such keys may name lists.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     columns: BTreeMap<String, ColumnFile>,
@@ -189,6 +194,7 @@ impl<'de> Deserialize<'de> for TraceFile {
                     up: table.up,
                     delay: table.delay,
                     format: table.format,
+                    dates: table.dates,
                     columns: table.columns,
                     model: table.model,
                     seed: table.seed,
@@ -289,6 +295,8 @@ pub(super) struct Traced {
     pub(super) remarks: Vec<String>,
     /// The time from which the last values hold, if they do.
     pub(super) ends: Option<Duration>,
+    /// Its delays are halves of measured round trips.
+    pub(super) has_round_trips: bool,
 }
 
 /// The link's own values, without its trace.
@@ -306,8 +314,9 @@ fn loaded(
     (path, stamp): &(String, String),
     format: Option<Format>,
     columns: &BTreeMap<String, String>,
+    dates: Option<Dates>,
 ) -> Result<Arc<Loaded>, String> {
-    let key = format!("recording {stamp} {format:?} {columns:?}");
+    let key = format!("recording {stamp} {format:?} {columns:?} {dates:?}");
     let kept = files
         .kept(&key)
         .and_then(|kept| kept.downcast::<Loaded>().ok());
@@ -315,7 +324,7 @@ fn loaded(
         return Ok(kept);
     }
     let text = files.text(path)?;
-    let recording = Recording::read(&text, format, columns);
+    let recording = Recording::read(&text, format, columns, dates);
     let recording = recording.map_err(|why| format!("\"{path}\" cannot be read: {why}"))?;
     let hash = blake3::hash(text.as_bytes());
     let made = Arc::new(Loaded { recording, hash });
@@ -392,15 +401,17 @@ impl TraceFile {
                 ));
             }
         }
-        if has_file != values.is_empty() || (!has_file && !names.is_empty()) {
+        if has_file != values.is_empty() {
             let why = "expected a file, and columns that are names in it, or columns that are lists of values, or a model";
             return Err(wrong("", why.into()));
         }
-        if !has_file && self.format.is_some() {
-            return Err(wrong(
-                "format",
-                "a format without a file; expected a file".into(),
-            ));
+        for (key, is_given) in [
+            ("format", self.format.is_some()),
+            ("dates", self.dates.is_some()),
+        ] {
+            if !has_file && is_given {
+                return Err(wrong(key, format!("{key} without a file; expected a file")));
+            }
         }
         let find = |key: &str, name: &Option<String>| match name {
             None => Ok(None),
@@ -424,9 +435,10 @@ impl TraceFile {
             return Ok(Traced::clone(&kept));
         }
         let load = |place: usize, key: &str, format, names: &BTreeMap<String, String>| {
+            let dates = self.dates.filter(|_| key != "delay");
             let found = found[place]
                 .as_ref()
-                .map(|file| loaded(files, file, format, names));
+                .map(|file| loaded(files, file, format, names, dates));
             found.transpose().map_err(|why| wrong(key, why))
         };
         let none = BTreeMap::new();
@@ -435,7 +447,7 @@ impl TraceFile {
         let delay = load(2, "delay", Some(Format::LeoccDelay), &none)?;
         let recording = match &first {
             Some(first) => first.recording.clone(),
-            None => Recording::of_columns(&values).map_err(|why| wrong("columns", why))?,
+            None => Recording::of_columns(&values, &names).map_err(|why| wrong("columns", why))?,
         };
         let apart = [up.as_ref(), delay.as_ref()].map(|of| of.map(|of| &of.recording));
         let mut traced = self.follow(recording, apart, own)?;
@@ -464,8 +476,9 @@ impl TraceFile {
         if of_files.iter().any(|of| of.is_some())
             || !self.columns.is_empty()
             || self.format.is_some()
+            || self.dates.is_some()
         {
-            let why = "a model draws the path; expected no file, format, columns or hash beside it";
+            let why = "a model draws the path; expected no file, format, dates, columns or hash beside it";
             return Err(wrong("", why.into()));
         }
         let model = self.model.as_deref().unwrap_or_default();
@@ -542,6 +555,7 @@ impl TraceFile {
             hash: None,
             remarks,
             ends: (!cut.repeats).then_some(held),
+            has_round_trips: recording.has_round_trips,
         })
     }
 
