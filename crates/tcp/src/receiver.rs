@@ -16,6 +16,7 @@ mod memory;
 mod quic;
 mod request;
 mod signal;
+mod usual;
 
 use educe::Educe;
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ pub use self::linux::ReceiverTally;
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
 use self::signal::Reshaping;
+use self::usual::Usual;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, AckOption, Content, SackBlock, SackBlocks, Segment, SegmentOption};
@@ -45,6 +47,8 @@ pub struct Receiver {
     config: ReceiverConfig,
     /// Units per full segment in the receiver's sequence space: 1, or the bytes of a segment.
     unit: u64,
+    /// The size of a full segment on the wire, if units are bytes.
+    full_bytes: u32,
     /// The receiver counts bytes, and a block may have any length ([`Self::on_block`]).
     is_of_bytes: bool,
     /// Next segment expected.
@@ -69,8 +73,10 @@ pub struct Receiver {
     quiet_until: Option<Instant>,
     /// Set if a signal decides when and in what form ACKs are sent.
     reshaping: Option<Box<Reshaping>>,
-    /// ACKs follow the RFC rules and nothing delays them: the fast path of most segments.
-    is_plain: bool,
+    /// The fast path that most segments take.
+    usual: Usual,
+    /// It is the one of Linux, and the next segment is likely to be one of many alike (pred_flags).
+    predicts: bool,
     measurement: Measurement,
     /// The response to the SYN's rate request, while the SYN's ACK is delayed.
     syn_answer: Option<AckOption>,
@@ -141,12 +147,14 @@ impl Receiver {
     }
 
     fn of(config: ReceiverConfig, room: Option<u64>) -> Self {
+        let unit = match (config.acks, room) {
+            (AckRules::Linux { mss, .. }, None) => mss.max(1),
+            _ => 1,
+        };
         Self {
             config,
-            unit: match (config.acks, room) {
-                (AckRules::Linux { mss, .. }, None) => mss.max(1).into(),
-                _ => 1,
-            },
+            unit: unit.into(),
+            full_bytes: unit + config.bare_bytes(),
             is_of_bytes: room.is_some(),
             next: 0,
             highest: 0,
@@ -160,7 +168,8 @@ impl Receiver {
             marks: 0,
             quiet_until: None,
             reshaping: None,
-            is_plain: config.acks == AckRules::Rfc,
+            usual: Usual::of(config.acks),
+            predicts: false,
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
             linux: match config.acks {
@@ -266,7 +275,7 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        if self.is_plain && segment.option.is_none() {
+        if self.usual == Usual::Rfc && segment.option.is_none() {
             return self.take(now, arrival(segment), false);
         }
         self.answer_otherwise(now, *segment)
@@ -275,9 +284,8 @@ impl Receiver {
     /// The ACK of a segment with other ACK rules, a measurement or a signal.
     #[inline(never)]
     fn answer_otherwise(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
-        let is_usual = self.reshaping.is_none() && self.quiet_until.is_none();
-        if is_usual && self.linux.is_some() && segment.option.is_none() {
-            return self.take_as_linux(now, &segment);
+        if self.predicts && self.is_predicted(&segment) {
+            return self.take_predicted(now, &segment);
         }
         if self.reshaping.is_some() {
             let received = self.received(now, &segment);
@@ -520,10 +528,11 @@ impl Receiver {
     /// When the delayed ACK is due and when its timer was set.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
-        if self.is_plain {
-            return self.delayed.map(|d| (d.deadline, d.armed));
+        match (self.usual, &self.linux) {
+            (Usual::Rfc, _) => self.delayed.map(|d| (d.deadline, d.armed)),
+            (Usual::Linux, Some(linux)) if linux.more.is_empty() => linux.acks.poll_timer(),
+            _ => self.poll_timer_otherwise(),
         }
-        self.poll_timer_otherwise()
     }
 
     /// The same with other ACK rules or a signal.

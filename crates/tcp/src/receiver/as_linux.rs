@@ -6,6 +6,7 @@ use midflight_units::{Instant, Seq};
 use super::gro::Packet;
 use super::linux::{Data, Held, Place, Syn};
 use super::memory::Merged;
+use super::usual::Usual;
 use super::{Linux, Receiver};
 use crate::segment::{
     Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption,
@@ -104,7 +105,7 @@ impl Receiver {
         if self.gro.is_some() {
             return self.aggregate(now, segment, block);
         }
-        self.take_one(now, segment, block, len)
+        self.take_one(now, segment, block, len, None)
     }
 
     /// The timer of GRO, if it is the next one.
@@ -145,10 +146,7 @@ impl Receiver {
         let Packet { segment, block, .. } = packet;
         let len = block.right - block.left;
         let before = self.linux.as_deref().map_or(0, |linux| linux.more.len());
-        let ack = match packet.merged {
-            None => self.take_one(now, segment, *block, len),
-            merged => self.take_unpredicted(now, segment, *block, len, merged),
-        };
+        let ack = self.take_one(now, segment, *block, len, packet.merged);
         match (ack, self.linux.as_deref_mut()) {
             (Some(ack), Some(linux)) if first.is_some() => linux.more.insert(before, ack),
             (Some(ack), _) => *first = Some(ack),
@@ -156,51 +154,54 @@ impl Receiver {
         }
     }
 
-    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
-    #[inline(always)]
-    fn take_one(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        block: SackBlock,
-        len: u64,
-    ) -> Option<Ack> {
-        let left = block.left;
-        let is_expected = left == self.next && self.above.is_empty();
-        if is_expected && segment.sent >= self.ts_recent && self.is_predicted(segment, len) {
-            return self.take_predicted(now, segment, block);
-        }
-        self.take_unpredicted(now, segment, block, len, None)
+    /// Whether a full in-order segment would be one of many alike (tcp_fast_path_check()).
+    fn may_predict(&self) -> bool {
+        let linux = self.linux.as_deref();
+        self.usual == Usual::Linux
+            && self.above.is_empty()
+            && linux.is_some_and(|linux| linux.acks.predicts(self.unit))
     }
 
-    /// Header prediction: an in-order segment as full as those before it, after which nothing waits above a gap.
+    /// Only a segment that was not predicted can change that.
+    pub(super) fn update_prediction(&mut self) {
+        self.predicts = self.may_predict();
+    }
+
+    /// Header prediction, if it is possible at present: a full segment in order and within the window.
     #[inline(always)]
-    fn is_predicted(&self, segment: &Segment, len: u64) -> bool {
+    pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
+        debug_assert!(self.may_predict());
         let is_plain =
             segment.has_data() && segment.ecn == EcnCodepoint::NotCapable && !segment.cwr;
+        let is_full = segment.bytes == self.full_bytes && segment.offset == 0;
+        let is_expected = self.place(segment.seq, 0) == self.next;
         let linux = self.linux.as_deref();
-        is_plain && linux.is_some_and(|linux| linux.acks.predicts(len, self.next))
+        is_plain
+            && is_full
+            && segment.option.is_none()
+            && is_expected
+            && segment.sent >= self.ts_recent
+            && linux.is_some_and(|linux| linux.acks.left(self.next) > 0)
     }
 
     /// The fast path of tcp_rcv_established().
     #[inline(always)]
-    fn take_predicted(&mut self, now: Instant, segment: &Segment, block: SackBlock) -> Option<Ack> {
-        let len = block.right - block.left;
-        self.on_empty(block.left, segment.sent);
+    pub(super) fn take_predicted(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        let (left, len) = (self.next, self.unit);
+        let right = left + len;
+        self.on_empty(left, segment.sent);
         self.last_cause = segment.sent;
-        self.next = block.right;
-        self.highest = self.highest.max(block.right);
+        self.next = right;
+        self.highest = self.highest.max(right);
         let held = Held {
-            next: block.right,
+            next: right,
             has_gaps: false,
         };
-        let unit = self.unit;
         let linux = self.linux.as_deref_mut()?;
         linux.at = now;
-        linux.has_short |= segment.offset != 0 || len != unit;
         linux.acks.refresh(now);
         let data = Data {
-            block,
+            block: SackBlock { left, right },
             len,
             push: segment.push,
             echo_ms: segment.echo_ms,
@@ -222,6 +223,20 @@ impl Receiver {
     }
 
     #[inline(never)]
+    fn take_one(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        block: SackBlock,
+        len: u64,
+        merged: Option<Merged>,
+    ) -> Option<Ack> {
+        let ack = self.take_unpredicted(now, segment, block, len, merged);
+        self.update_prediction();
+        ack
+    }
+
+    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
     fn take_unpredicted(
         &mut self,
         now: Instant,

@@ -357,7 +357,7 @@ impl LinuxAcks {
     }
 
     /// tcp_receive_window(): what is left of the window.
-    fn left(&self, next: Seq) -> u64 {
+    pub(super) fn left(&self, next: Seq) -> u64 {
         self.window.saturating_sub(next.saturating_sub(self.acked))
     }
 
@@ -394,7 +394,11 @@ impl LinuxAcks {
     }
 
     /// tcp_grow_window(), with this much data in the buffer.
+    #[inline]
     fn grow_window(&mut self, data: &Data, taken: u64) {
+        if self.threshold >= self.clamp {
+            return;
+        }
         let room = self
             .clamp
             .min(self.free(taken))
@@ -432,6 +436,7 @@ impl LinuxAcks {
 
     /// Updates the state for an ACK that is sent (tcp_select_window(), tcp_event_ack_sent()); returns the window
     /// to advertise.
+    #[inline(always)]
     pub(super) fn sent(&mut self, held: Held) -> Option<NonZeroU32> {
         // The window in a SYN-ACK is not shifted.
         let mut window = self.window.min(FIRST_WINDOW);
@@ -511,7 +516,7 @@ impl LinuxAcks {
         }
         // The ACK sent by tcp_sack_compress_send_ack() also covers this segment: no ACK is scheduled any more.
         self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
-        self.scheduled && self.decide(now, held)
+        self.scheduled && self.decide(now, self.clock.count(now), held)
     }
 
     /// Queues a segment above a gap; its block is not noted yet (tcp_data_queue_ofo()).
@@ -536,13 +541,11 @@ impl LinuxAcks {
         }
     }
 
-    /// Whether the next segment expected, with this many bytes of data, is one of many alike: nothing waits to be read
-    /// or above a gap, and no congestion has been reported.
-    #[inline(always)]
-    pub(super) fn predicts(&self, len: u64, next: Seq) -> bool {
-        let is_full = len == self.mss && len <= self.advmss && self.left(next) > 0;
+    /// Whether a segment with this many bytes of data would be one of many alike: nothing waits to be read or above a gap,
+    /// and no congestion has been reported.
+    pub(super) fn predicts(&self, len: u64) -> bool {
         let nothing_waits = self.unread.size == 0 && self.waiting.is_empty() && self.blocks == 0;
-        self.established && is_full && nothing_waits && !self.knows_marks
+        self.established && len == self.mss && nothing_waits && !self.knows_marks
     }
 
     /// As [`Self::take`], of a segment that was predicted.
@@ -556,12 +559,17 @@ impl LinuxAcks {
             size,
             first: data.block.right,
         };
-        self.on_data(now, data, held.next);
-        self.decide(now, held)
+        // tcp_measure_rcv_mss() of such a segment.
+        self.last_size = 0;
+        self.pushed |= data.push;
+        let tick = self.clock.count(now);
+        self.note_data(now, tick, data, held.next);
+        self.decide(now, tick, held)
     }
 
     /// The application reads the in-order data, packet by packet; returns whether an ACK is sent then
     /// (tcp_cleanup_rbuf()).
+    #[inline(always)]
     pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
         let unread = std::mem::take(&mut self.unread);
         self.adjust_space(now, unread.first, held.next);
@@ -580,11 +588,15 @@ impl LinuxAcks {
     }
 
     /// tcp_event_data_recv().
-    #[inline(always)]
     fn on_data(&mut self, now: Instant, data: &Data, next: Seq) {
         self.measure_mss(data);
+        self.note_data(now, self.clock.count(now), data, next);
+    }
+
+    /// The same without tcp_measure_rcv_mss().
+    #[inline(always)]
+    fn note_data(&mut self, now: Instant, tick: u64, data: &Data, next: Seq) {
         self.measure_window(now, next);
-        let tick = self.clock.count(now);
         if self.delay == 0 {
             self.more_quick(MOST_QUICK);
             self.delay = self.least_delay();
@@ -670,7 +682,7 @@ impl LinuxAcks {
     pub(super) fn end(&mut self, now: Instant, held: Held) -> bool {
         self.scheduled = true;
         self.expect_answer();
-        self.decide(now, held)
+        self.decide(now, self.clock.count(now), held)
     }
 
     /// Data or a FIN will be sent in the other direction soon (inet_csk_enter_pingpong_mode()).

@@ -10,8 +10,8 @@ use midflight_control::signal::{
 use midflight_control::Notice;
 use midflight_units::{Instant, Seq};
 
+use super::usual::Usual;
 use super::Receiver;
-use crate::config::AckRules;
 use crate::segment::{Ack, AckOption, SackBlock, Segment, ACK_HEADER_BYTES};
 use crate::sizes::segment_of;
 
@@ -51,7 +51,7 @@ impl Receiver {
                 })
             };
             self.reshaping.get_or_insert_with(new);
-            self.is_plain = false;
+            self.set_usual(Usual::Nothing);
         } else if let Some(reshaping) = &mut self.reshaping {
             // ACKs that are held back are sent now.
             for waiting in &mut reshaping.waiting {
@@ -83,7 +83,7 @@ impl Receiver {
     fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
         if let Some(time) = signal.quiet {
             self.quiet_until = Some(now + time);
-            self.is_plain = false;
+            self.set_usual(Usual::Nothing);
         }
         if let Some(window) = signal.window {
             self.closed = window == Advertised::Closed;
@@ -118,16 +118,25 @@ impl Receiver {
         answer: impl FnOnce(&mut Self) -> Option<Ack>,
     ) -> Option<Ack> {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
-        self.note_plain();
+        self.note_usual();
         let is_quiet = is_above_gap && self.quiet_until.is_some();
         let acked = self.number_of(self.last_ack_sent);
         answer(self).filter(|ack| !is_quiet || ack.ack != acked)
     }
 
     /// Updates whether ACKs take the fast path.
-    pub(super) fn note_plain(&mut self) {
+    pub(super) fn note_usual(&mut self) {
         let is_delayed = self.quiet_until.is_some() || self.reshaping.is_some();
-        self.is_plain = !is_delayed && self.config.acks == AckRules::Rfc;
+        self.set_usual(if is_delayed {
+            Usual::Nothing
+        } else {
+            Usual::of(self.config.acks)
+        });
+    }
+
+    fn set_usual(&mut self, usual: Usual) {
+        self.usual = usual;
+        self.update_prediction();
     }
 
     /// The ACK number, in segments, for a position in the receiver's sequence space.
@@ -196,7 +205,7 @@ impl Receiver {
             .map(|w| w.ack);
         if reshaping.waiting.is_empty() && !self.config.signal.reshapes() {
             self.reshaping = None;
-            self.note_plain();
+            self.note_usual();
         }
         ack
     }

@@ -5,9 +5,9 @@ use midflight_units::{Duration, Instant};
 use super::{Held, LinuxAcks, COMPRESS_MOST, DUPLICATES, MOST_COMPRESSED};
 
 impl LinuxAcks {
-    /// __tcp_ack_snd_check(): returns whether the ACK is sent now; otherwise sets a timer.
+    /// __tcp_ack_snd_check(), in this tick of the clock: returns whether the ACK is sent now; otherwise sets a timer.
     #[inline(always)]
-    pub(in crate::receiver) fn decide(&mut self, now: Instant, held: Held) -> bool {
+    pub(in crate::receiver) fn decide(&mut self, now: Instant, tick: u64, held: Held) -> bool {
         let unacked = held.next.saturating_sub(self.acked);
         let is_due =
             unacked > self.mss && (self.unread.size == 0 || self.choose_window() >= self.window);
@@ -15,7 +15,7 @@ impl LinuxAcks {
             return true;
         }
         if !held.has_gaps {
-            return self.delay_ack(now);
+            return self.delay_ack(now, tick);
         }
         if !self.has_sack || self.compressed >= MOST_COMPRESSED {
             return true;
@@ -43,7 +43,8 @@ impl LinuxAcks {
     }
 
     /// tcp_send_delayed_ack(): returns whether the ACK is sent now after all.
-    pub(in crate::receiver) fn delay_ack(&mut self, now: Instant) -> bool {
+    #[inline(always)]
+    fn delay_ack(&mut self, now: Instant, tick: u64) -> bool {
         let mut delay = self.delay;
         if delay > self.least_delay() {
             let mut most = if self.pushed || self.pingpong {
@@ -57,7 +58,6 @@ impl LinuxAcks {
             delay = delay.min(most);
         }
         delay = delay.min(self.delay_limit);
-        let tick = self.clock.count(now);
         let mut due = tick + delay;
         if let Some(earlier) = self.due {
             if earlier <= tick + delay / 4 {
@@ -75,11 +75,18 @@ impl LinuxAcks {
         if self.timer.is_some_and(|(tick, ..)| tick == due) {
             return;
         }
+        self.move_timer(now, tick, due);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn move_timer(&mut self, now: Instant, tick: u64, due: u64) {
         let rings = self.clock.rings_in(now, tick, due.saturating_sub(tick));
         self.timer = Some((due, rings, now));
     }
 
     /// When something must be sent, and when that deadline was set.
+    #[inline]
     pub(in crate::receiver) fn poll_timer(&self) -> Option<(Instant, Instant)> {
         if let Some(request) = &self.request {
             return Some(request.timer());
