@@ -7,6 +7,7 @@ struct Three(Option<[(u64, u64); 3]>);
 
 impl Three {
     /// Takes a sample; one that is at least as good as an earlier one replaces it.
+    #[inline]
     fn sample(&mut self, now: u64, window: u64, value: u64, as_good: impl Fn(u64, u64) -> bool) {
         let new = (now, value);
         let Some(best) = &mut self.0 else {
@@ -51,6 +52,7 @@ impl WindowedMin {
     }
 
     /// Takes a sample; time never decreases.
+    #[inline]
     pub fn sample(&mut self, now: u64, window: u64, value: u64) {
         self.0.sample(now, window, value, |new, old| new <= old);
     }

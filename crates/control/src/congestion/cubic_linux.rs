@@ -129,12 +129,14 @@ fn cubic_root(a: u64) -> u64 {
 }
 
 impl CubicLinux {
+    #[inline]
     fn see(&mut self, news: &RttNews) {
         self.clock = news.clock;
         self.now = news.now;
     }
 
     /// bictcp_reset() and bictcp_hystart_reset().
+    #[cold]
     fn reset(&mut self, news: &RttNews) {
         *self = Self {
             hystart: self.hystart,
@@ -145,6 +147,7 @@ impl CubicLinux {
     }
 
     /// The ticks since the epoch began, if there is an epoch.
+    #[inline]
     fn age(&self) -> Option<u64> {
         let begun = self.epoch?.begun;
         Some(self.clock.count(self.now).saturating_sub(begun))
@@ -167,6 +170,7 @@ impl CubicLinux {
     }
 
     /// bictcp_update().
+    #[inline]
     fn update(&mut self, cwnd: u64, acked: u64) {
         self.reno_acked += acked;
         let tick = self.clock.count(self.now);
@@ -174,6 +178,12 @@ impl CubicLinux {
         if self.last_cwnd == cwnd && tick.saturating_sub(self.last_time) <= rate / 32 {
             return;
         }
+        self.compute(cwnd, acked, tick);
+    }
+
+    /// How fast the window grows from now on.
+    #[inline(never)]
+    fn compute(&mut self, cwnd: u64, acked: u64, tick: u64) {
         if self.epoch.is_none() || tick != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = tick;
@@ -220,6 +230,7 @@ impl CubicLinux {
 }
 
 impl Congestion for CubicLinux {
+    #[inline]
     fn on_ack(&mut self, window: &mut Window, segments: u64, _counting: AckCounting) {
         let mut acked = segments;
         if window.cwnd < window.ssthresh {
@@ -270,11 +281,13 @@ impl Congestion for CubicLinux {
         }
     }
 
+    #[inline]
     fn on_arrival(&mut self, now: Instant, _segments: u64) {
         self.now = now;
     }
 
     /// cubictcp_acked().
+    #[inline]
     fn on_rtt_sample(&mut self, window: &mut Window, news: &RttNews) {
         self.see(news);
         if news.nxt == 1 {

@@ -17,6 +17,8 @@ mod reno_linux;
 mod westwood;
 mod westwood_plus;
 
+use std::ops::DerefMut;
+
 use midflight_units::{Duration, Instant, Seq};
 
 pub use bbr3::Bbr3;
@@ -175,7 +177,8 @@ pub trait Congestion {
     /// A recovery or a timeout was unneeded.
     fn on_undo(&mut self, _at: &Standing) {}
 
-    /// Minimum burst in segments at this many bytes per second, if it is not the sender's.
+    /// Minimum burst in segments at this many bytes per second, if it is not the sender's. Only a controller that sets the
+    /// rate is asked.
     fn least_burst(&self, _rate: u64) -> Option<u64> {
         None
     }
@@ -213,6 +216,34 @@ impl AnyCongestion {
     /// and its growth can be inlined.
     pub fn is_reno(&self) -> bool {
         matches!(self, Self::Reno(_))
+    }
+
+    /// [`Congestion::on_arrival`]. Here and in the next two methods, which are called for each ACK, the code of CUBIC is
+    /// inlined: it is the controller of the profile `linux`.
+    #[inline(always)]
+    pub fn on_arrival(&mut self, now: Instant, segments: u64) {
+        match self {
+            Self::CubicLinux(cubic) => cubic.on_arrival(now, segments),
+            other => other.deref_mut().on_arrival(now, segments),
+        }
+    }
+
+    /// [`Congestion::on_rtt_sample`].
+    #[inline(always)]
+    pub fn on_rtt_sample(&mut self, window: &mut Window, news: &RttNews) {
+        match self {
+            Self::CubicLinux(cubic) => cubic.on_rtt_sample(window, news),
+            other => other.deref_mut().on_rtt_sample(window, news),
+        }
+    }
+
+    /// [`Congestion::on_ack`].
+    #[inline(always)]
+    pub fn on_ack(&mut self, window: &mut Window, segments: u64, counting: AckCounting) {
+        match self {
+            Self::CubicLinux(cubic) => cubic.on_ack(window, segments, counting),
+            other => other.deref_mut().on_ack(window, segments, counting),
+        }
     }
 }
 

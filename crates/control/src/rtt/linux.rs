@@ -44,6 +44,7 @@ impl Linux {
     }
 
     /// Takes a sample of a segment sent at `sent`. `una` is SND.UNA after the ACK that gave it.
+    #[inline]
     pub fn sample(&mut self, rtt: Duration, sent: Instant, una: Seq, nxt: Seq) {
         // Both times are read in whole microseconds.
         let from = sent.as_nanos() / 1000;
@@ -69,6 +70,7 @@ impl Linux {
         }
     }
 
+    #[cold]
     fn begin(&mut self, m: i64, nxt: Seq) {
         self.srtt_x8 = (m << 3).max(1);
         self.mdev_x4 = m << 1;
@@ -95,6 +97,7 @@ impl Linux {
     }
 
     /// Mean plus deviation in whole ticks, before the upper bound.
+    #[inline]
     pub fn timeout(&self) -> Option<Duration> {
         let sum = ((self.srtt_x8 >> 3) + self.rttvar) as u64;
         (self.srtt_x8 > 0).then(|| self.clock.round_up_micros(sum))
@@ -118,6 +121,7 @@ impl Linux {
     }
 
     /// The mean, if there is one.
+    #[inline]
     pub fn srtt(&self) -> Option<Duration> {
         (self.srtt_x8 > 0).then(|| Duration::from_nanos((self.srtt_x8 as u64 * 1000) >> 3))
     }

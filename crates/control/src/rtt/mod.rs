@@ -106,6 +106,7 @@ impl Rto {
     }
 
     /// Takes a sample.
+    #[inline(always)]
     pub fn sample(&mut self, sampled: &Sampled) {
         let &Sampled { rtt, sent, .. } = sampled;
         match &mut self.estimator {
@@ -141,6 +142,7 @@ impl Rto {
     }
 
     /// Computes the timeout again, after any of its inputs has changed.
+    #[inline]
     fn update(&mut self) {
         let base = match &self.estimator {
             Estimator::Ticks(e) => e.timeout(),
@@ -219,6 +221,7 @@ impl Rto {
     }
 
     /// The smoothed round-trip time, if there has been a sample.
+    #[inline]
     pub fn srtt(&self) -> Option<Duration> {
         match &self.estimator {
             Estimator::Ticks(e) => e.srtt(),

@@ -450,6 +450,7 @@ impl Core {
         self.take_sample(rtt, sent, log);
     }
 
+    #[inline(always)]
     fn take_sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
         let per_window = match self.config.rtt_sampling {
             RttSampling::OnePerWindow => 1,
@@ -478,6 +479,7 @@ impl Core {
         log.record(self.now, SenderEvent::RttSample(rtt));
     }
 
+    #[inline(always)]
     pub(crate) fn end_back_off(&mut self, log: &mut impl Log) {
         if self.path.rto.backoff() != 1 {
             self.path.rto.end_back_off();

@@ -61,6 +61,7 @@ impl HyStart {
         self.samples = 0;
     }
 
+    #[inline]
     pub(in crate::congestion) fn on_sample(
         &mut self,
         window: &mut Window,
@@ -76,6 +77,7 @@ impl HyStart {
         }
     }
 
+    #[inline(never)]
     fn look(&mut self, window: &mut Window, news: &RttNews, delay: u64) {
         if news.una > self.round_end {
             self.begin_round(news.now, news.nxt);

@@ -20,6 +20,7 @@ impl Packets {
     }
 
     /// Growth by one packet for each `per` packets delivered (tcp_cong_avoid_ai()).
+    #[inline]
     pub(in crate::congestion) fn avoid(&mut self, window: &mut Window, per: u64, acked: u64) {
         let per = per.max(1);
         let mut more = 0;
@@ -29,8 +30,10 @@ impl Packets {
             more = 1;
         }
         self.count += acked;
-        more += self.count / per;
-        self.count %= per;
+        if self.count >= per {
+            more += self.count / per;
+            self.count %= per;
+        }
         window.cwnd = floor(window.cwnd) + more as f64;
     }
 }

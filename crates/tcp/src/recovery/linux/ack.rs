@@ -48,6 +48,7 @@ pub(super) struct News {
 }
 
 impl News {
+    #[inline]
     fn saw(&mut self, seq: Seq, entry: &Entry) {
         let is_newer = |&(sent, end, _): &(Instant, Seq, u64)| (entry.sent, seq + 1) > (sent, end);
         if self.newest.as_ref().is_none_or(is_newer) {
@@ -67,31 +68,58 @@ struct Samples {
 
 impl Linux {
     pub(super) fn take_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        if self.is_usual(core, ack) {
+            self.take::<true>(core, ack, log);
+            self.sending.new = !self.is_held_back(core);
+        } else {
+            self.take_unusual(core, ack, log);
+        }
+    }
+
+    /// Whether the ACK is as most are: it has no other news than that segments have arrived, each of which was sent once,
+    /// and nothing is suspected to be lost.
+    #[inline(always)]
+    fn is_usual(&self, core: &Core, ack: &Ack) -> bool {
+        let is_plain = ack.sack.is_empty() && ack.option == AckOption::Nothing && core.config.sack;
+        let is_calm = self.state == Ca::Open && self.probe.is_none() && !core.held;
+        let advances = self.board.una > 0 && ack.ack > self.board.una;
+        is_plain && is_calm && advances && self.board.is_untouched()
+    }
+
+    #[inline(never)]
+    fn take_unusual(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.take::<false>(core, ack, log);
+    }
+
+    /// Takes an ACK. For a usual one ([`Self::is_usual`]) the compiler leaves out what such an ACK never needs.
+    #[inline(always)]
+    fn take<const USUAL: bool>(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         let (before, lost, delivered) = (self.board.una, self.board.lost_ever, self.delivered);
         let mut news = News {
             before,
             echo: ack.echo,
-            congested: matches!(
-                ack.option,
-                AckOption::Congested | AckOption::CongestedUpdate
-            ),
+            congested: !USUAL
+                && matches!(
+                    ack.option,
+                    AckOption::Congested | AckOption::CongestedUpdate
+                ),
             ..News::default()
         };
-        if ack.ack < before {
+        if !USUAL && ack.ack < before {
             self.take_old(core, ack, &mut news, log);
             return;
         }
         let (was_out, was_in_flight) = (self.board.packets_out(), self.board.in_flight());
-        let fack = self.board.fack();
-        news.advanced = ack.ack > before;
+        let fack = if USUAL { before } else { self.board.fack() };
+        news.advanced = USUAL || ack.ack > before;
         if news.advanced {
             self.timeouts = 0;
         }
-        if !ack.sack.is_empty() {
+        if !USUAL && !ack.sack.is_empty() {
             self.tag(core, ack, &mut news);
             core.follow_duplicates(news.duplicates);
         }
-        if was_out == 0 {
+        if !USUAL && was_out == 0 {
             if news.dsack {
                 self.alert(core, 0, &mut news, log);
             }
@@ -99,15 +127,17 @@ impl Linux {
             self.sending.new = true;
             return;
         }
-        self.clean(core, ack, fack, &mut news, log);
+        self.clean::<USUAL>(core, ack, fack, &mut news, log);
         let prior = news.newest.map_or(0, |(_, _, delivered)| delivered);
         self.rack.adapt(prior, self.delivered);
-        self.judge_probe(core, ack.ack, &news, log);
+        if !USUAL {
+            self.judge_probe(core, ack.ack, &news, log);
+        }
         let is_news = news.sacked || news.dsack || news.congested;
         // FLAG_DATA, FLAG_WIN_UPDATE.
         let is_update = core.is_window_update() || ack.option == AckOption::CongestedUpdate;
         let is_dubious = !(news.advanced || is_update) || is_news || self.state != Ca::Open;
-        if is_dubious {
+        if !USUAL && is_dubious {
             let is_duplicate = !news.advanced && !news.dsack && !is_update;
             let duplicates = u64::from(is_duplicate);
             core.loss.set_dupacks(if news.advanced {
@@ -130,7 +160,7 @@ impl Linux {
         if news.congested {
             self.delivered_marked += arrived.delivered;
         }
-        if core.held {
+        if !USUAL && core.held {
             if !core.config.sack {
                 core.recount_deliveries(arrived.delivered);
             }
@@ -138,7 +168,7 @@ impl Linux {
             let measured = Some((news.latest, self.min_rtt()));
             core.take_rate(arrived.newly_lost, was_in_flight, measured);
         }
-        self.control(core, arrived, &news, log);
+        self.control::<USUAL>(core, arrived, &news, log);
         self.sending.new = true;
     }
 
@@ -312,7 +342,8 @@ impl Linux {
     }
 
     /// tcp_clean_rtx_queue().
-    fn clean(
+    #[inline(always)]
+    fn clean<const USUAL: bool>(
         &mut self,
         core: &mut Core,
         ack: &Ack,
@@ -320,7 +351,7 @@ impl Linux {
         news: &mut News,
         log: &mut impl Log,
     ) {
-        let had_sacked = self.board.sacked_out > 0;
+        let had_sacked = !USUAL && self.board.sacked_out > 0;
         let mut acked_sent: Option<(Instant, Instant)> = None;
         let mut any_resent = false;
         let mut late = None;
@@ -331,7 +362,7 @@ impl Linux {
             acked_sent = Some((first.sent, last.sent));
             late = Some(first_seq);
             news.original |= first_seq < self.high;
-            if core.config.sack {
+            if USUAL || core.config.sack {
                 self.delivered += self.board.una - first_seq;
                 self.rack.advance(core.now, seq, last.sent, None);
             }
@@ -341,7 +372,7 @@ impl Linux {
                 any_resent = self.untimed;
             }
         }
-        while self.board.una < ack.ack {
+        while !USUAL && self.board.una < ack.ack {
             let seq = self.board.una;
             let Some(entry) = self.board.pop() else {
                 break;
@@ -381,7 +412,7 @@ impl Linux {
         let is_sampled = self.take_samples(core, samples, log);
         if news.advanced {
             news.set_timer = true;
-            if !core.config.sack {
+            if !USUAL && !core.config.sack {
                 self.remove_duplicates(self.board.una - first_seq);
                 // Nobody knows which transmission has arrived.
                 news.original &= !any_resent;
@@ -399,6 +430,7 @@ impl Linux {
         }
     }
 
+    #[inline(always)]
     fn take_samples(&mut self, core: &mut Core, samples: Samples, log: &mut impl Log) -> bool {
         let (Some((rtt, sent)), Some(latest)) = (samples.rtt, samples.latest) else {
             return false;
@@ -437,12 +469,20 @@ impl Linux {
     }
 
     /// tcp_cong_control().
-    fn control(&mut self, core: &mut Core, ack: Delivery, news: &News, log: &mut impl Log) {
+    #[inline(always)]
+    fn control<const USUAL: bool>(
+        &mut self,
+        core: &mut Core,
+        ack: Delivery,
+        news: &News,
+        log: &mut impl Log,
+    ) {
         if core.has_foreign_controller() {
             core.path.window_limited = self.is_window_limited(core);
             self.show(core);
         }
-        let is_reducing = self.in_reduction() && core.leaves_reductions();
+        let in_reduction = !USUAL && self.in_reduction();
+        let is_reducing = in_reduction && core.leaves_reductions();
         if core.controls() && !is_reducing {
             if news.before == 0 {
                 core.grow(ack.delivered, log);
@@ -453,7 +493,7 @@ impl Linux {
             core.update_pacing_rate(self.board.packets_out());
             return;
         }
-        if self.in_reduction() {
+        if in_reduction {
             self.reduce(core, ack, log);
             if is_reducing {
                 core.pace_in_reduction();
@@ -476,6 +516,7 @@ fn millis(clock: Jiffies, at: Instant) -> u64 {
 }
 
 /// tcp_ack_update_rtt(): the choice of the sample.
+#[inline(always)]
 fn measure(core: &Core, news: &News, acked_sent: Option<(Instant, Instant)>) -> Samples {
     let mut samples = Samples::default();
     let since = |sent| micros(sent, core.now);
@@ -504,4 +545,146 @@ pub(super) fn echoes_before(core: &Core, news: &News, when: Instant) -> bool {
     let clock = core.config.rto.clock;
     let before = |echo| millis(clock, echo) < millis(clock, when);
     news.echo.is_some_and(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::recovery::LossRecovery;
+    use crate::segment::SackBlocks;
+    use crate::sender::RecoveryRequest;
+
+    /// A sender with its first window in flight.
+    fn opened() -> (Linux, Core) {
+        let profile = crate::profile("linux").unwrap_or_else(|e| unreachable!("{e}"));
+        let mut core = Core::new(&profile.sender, &profile.parts, []);
+        let mut linux = Linux::default();
+        core.open(Instant::ZERO, &mut ());
+        linux.on_request(&core, RecoveryRequest::Again);
+        assert_eq!(send(&mut linux, &mut core), [0]);
+        core.held = false;
+        let (syn, at) = (ack(1, &[], Instant::ZERO), Instant::from_nanos(20_000_000));
+        assert!(core.begin_ack(at, &syn));
+        linux.on_ack(&mut core, &syn, &mut ());
+        assert_eq!(send(&mut linux, &mut core).len(), 10);
+        (linux, core)
+    }
+
+    fn ack(ack: Seq, blocks: &[SackBlock], echo: Instant) -> Ack {
+        let mut sack = SackBlocks::default();
+        for &block in blocks {
+            sack.push(ack, block);
+        }
+        Ack {
+            ack,
+            offset: 0,
+            sack,
+            echo: Some(echo),
+            cause_sent: echo,
+            option: AckOption::Nothing,
+            window: NonZeroU32::new(3_000_000),
+            stamp_ms: 0,
+            extra_bytes: 0,
+        }
+    }
+
+    fn send(linux: &mut Linux, core: &mut Core) -> Vec<Seq> {
+        let next = || {
+            let seq = linux.next_segment(core)?;
+            Some(core.transmit(seq).seq)
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    /// What an ACK does that takes the fast path if it may.
+    #[derive(Debug, PartialEq)]
+    struct Taken {
+        is_usual: bool,
+        is_held_back: bool,
+    }
+
+    /// Takes an ACK, and checks that it does the same without the fast path.
+    fn take(linux: &mut Linux, core: &mut Core, now: Instant, ack: &Ack) -> Option<Taken> {
+        if !core.begin_ack(now, ack) {
+            return None;
+        }
+        let (mut other, mut other_core) = (linux.clone(), core.clone());
+        let is_usual = linux.is_usual(core, ack);
+        linux.on_ack(core, ack, &mut ());
+        let is_held_back = is_usual && !linux.sending.new;
+        other.begin_event(&mut other_core, &mut ());
+        other.take_unusual(&mut other_core, ack, &mut ());
+        other.show(&mut other_core);
+        let sent = send(linux, core);
+        assert_eq!(sent, send(&mut other, &mut other_core));
+        // A copy of a copy has its elements at the same places, and the same values where it has none.
+        let state = |linux: &Linux, core: &Core| {
+            let copy = (linux.clone(), core.clone());
+            format!("{:?}", copy.clone())
+        };
+        assert_eq!(state(linux, core), state(&other, &other_core));
+        Some(Taken {
+            is_usual,
+            is_held_back,
+        })
+    }
+
+    /// Two segments for each ACK, at 100 Mbit/s.
+    #[test]
+    fn most_acks_of_a_long_flow_are_usual_and_most_of_those_send_nothing() {
+        let (mut linux, mut core) = opened();
+        let mut taken = Vec::new();
+        for n in 0..2000 {
+            let now = Instant::from_nanos(40_000_000 + 240_000 * n);
+            let next = ack(core.books.una() + 2, &[], Instant::ZERO);
+            taken.extend(take(&mut linux, &mut core, now, &next));
+        }
+        assert_eq!(taken.len(), 2000);
+        assert!(taken.iter().all(|taken| taken.is_usual));
+        let held_back = taken.iter().filter(|taken| taken.is_held_back).count();
+        assert!(held_back > 1000, "{held_back}");
+    }
+
+    proptest! {
+        /// ACKs of some segments, repeated or with a block above a gap, some after the timer has expired.
+        #[test]
+        fn a_usual_ack_does_what_it_does_without_the_fast_path(
+            steps in prop::collection::vec((0_u64..8, 10_u64..4000, 0_u32..24), 1..150),
+            end in prop::option::of(20_u64..600),
+        ) {
+            let (mut linux, mut core) = opened();
+            if let Some(end) = end {
+                core.set_end(end);
+            }
+            let mut now = Instant::from_nanos(40_000_000);
+            for (by, gap_us, kind) in steps {
+                let pause = if kind == 0 { 300_000 } else { 0 };
+                now += Duration::from_micros(gap_us + pause);
+                if core.timer_is_due(now) {
+                    if let Some(slot) = core.take_slot(now) {
+                        linux.on_slot(&mut core, slot, &mut ());
+                    } else {
+                        core.timer_expired(now, &mut ());
+                        linux.on_timeout(&mut core, &mut ());
+                    }
+                    send(&mut linux, &mut core);
+                }
+                let (una, max) = (core.books.una(), core.books.max());
+                let number = (una + by).min(max);
+                let (left, right) = (number + 1, (number + 1 + by).min(max));
+                let blocks = [SackBlock { left, right }];
+                let has_block = kind == 1 && left < right;
+                let echo = match core.books.first() {
+                    Some(first) => first.sent(),
+                    None => now,
+                };
+                let next = ack(number, if has_block { &blocks } else { &[] }, echo);
+                take(&mut linux, &mut core, now, &next);
+            }
+        }
+    }
 }

@@ -241,11 +241,17 @@ impl Board {
         Some(entry)
     }
 
+    /// Whether each segment in the queue was sent once, and is neither SACKed nor marked lost.
+    #[inline]
+    pub(super) fn is_untouched(&self) -> bool {
+        self.una >= self.touched
+    }
+
     /// All below `ack` are acknowledged, if nothing ever happened to any segment in the queue: the first and the last of
     /// them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_untouched(&mut self, ack: Seq) -> Option<(Entry, Entry)> {
-        if self.una < self.touched {
+        if !self.is_untouched() {
             return None;
         }
         let count = ack.saturating_sub(self.una).min(self.packets_out()) as usize;

@@ -11,7 +11,8 @@
 //! | `prr` | the window in a recovery | tcp_cwnd_reduction() |
 //! | `timers` | one slot for three timers | tcp_rearm_rto(), tcp_schedule_loss_probe(), tcp_retransmit_timer() |
 //! | `queue` | the send buffer | tcp_sendmsg_locked(), tcp_sndbuf_expand(), tcp_grow_skb() |
-//! | `send` | what goes next | tcp_write_xmit(), tcp_xmit_retransmit_queue(), tcp_cwnd_validate() |
+//! | `send` | what goes next | tcp_write_xmit(), tcp_xmit_retransmit_queue() |
+//! | `usage` | how far the window is used | tcp_cwnd_validate() |
 //!
 //! cwnd and the retransmission queue count segments; the send buffer and the receiver's window count bytes. The page
 //! linux-behaviour.md lists what is the same as in the kernel and what is not.
@@ -25,6 +26,7 @@ mod rack;
 mod send;
 mod states;
 mod timers;
+mod usage;
 
 use educe::Educe;
 use midflight_control::congestion::LossPhase;
@@ -36,7 +38,8 @@ use self::board::Board;
 use self::prr::Prr;
 use self::queue::Queue;
 use self::rack::{Rack, Wait};
-use self::send::{Sending, Usage};
+use self::send::Sending;
+use self::usage::Usage;
 use super::{LossRecovery, RecoveryInfo, RecoveryPart, Tally};
 use crate::event::Log;
 use crate::segment::Ack;
@@ -185,6 +188,14 @@ impl Linux {
         }
     }
 
+    #[inline(never)]
+    fn find_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        if let Some(seq) = self.continue_burst(core) {
+            return Some(seq);
+        }
+        self.start_segment(core)
+    }
+
     /// The next segment where it is not one within a burst.
     #[inline(never)]
     fn start_segment(&mut self, core: &mut Core) -> Option<Seq> {
@@ -196,6 +207,14 @@ impl Linux {
         }
         core.loss.set_pipe(self.board.in_flight() as i64);
         next
+    }
+
+    /// An ACK has arrived, or a timer that shares the slot has expired.
+    #[inline(always)]
+    fn begin_event(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.sending.begin_turn();
+        self.delivered_before = self.delivered;
+        self.shrink_unused(core, log);
     }
 
     fn in_reduction(&self) -> bool {
@@ -242,9 +261,7 @@ impl RecoveryPart for Linux {
 
 impl LossRecovery for Linux {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        self.sending.begin_turn();
-        self.delivered_before = self.delivered;
-        self.shrink_unused(core, log);
+        self.begin_event(core, log);
         self.take_ack(core, ack, log);
         self.show(core);
     }
@@ -257,9 +274,7 @@ impl LossRecovery for Linux {
     }
 
     fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
-        self.sending.begin_turn();
-        self.delivered_before = self.delivered;
-        self.shrink_unused(core, log);
+        self.begin_event(core, log);
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),
             SlotKind::LossProbe => self.send_probe(core),
@@ -269,11 +284,12 @@ impl LossRecovery for Linux {
         self.show(core);
     }
 
+    #[inline(always)]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        if let Some(seq) = self.continue_burst(core) {
-            return Some(seq);
+        if self.sending.is_over() {
+            return None;
         }
-        self.start_segment(core)
+        self.find_segment(core)
     }
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {

@@ -123,12 +123,25 @@ impl Queue {
 
     /// tcp_sndbuf_expand().
     fn expand(&mut self, cwnd: u64, reordering: u64) {
+        self.buffer = self.expanded(cwnd, reordering);
+    }
+
+    /// The size of the buffer after that.
+    #[inline]
+    fn expanded(&self, cwnd: u64, reordering: u64) -> u64 {
         let segments = cwnd.max(INITIAL_SEGMENTS).max(reordering + 1);
         let wanted = (self.factor * segments * PER_SEGMENT).min(MOST_BUFFER);
-        self.buffer = self.buffer.max(wanted);
+        self.buffer.max(wanted)
+    }
+
+    /// A third of a buffer of this size is free (sk_stream_is_writeable()).
+    #[inline]
+    fn is_writable(&self, buffer: u64) -> bool {
+        buffer >= self.used + self.used / 2
     }
 
     /// tcp_check_space(): wakes the application when a third of the buffer is free; returns whether it has.
+    #[inline]
     pub(super) fn check_space(&mut self, in_flight: u64, cwnd: u64, reordering: u64) -> bool {
         if !self.is_full {
             return false;
@@ -136,9 +149,20 @@ impl Queue {
         if in_flight < cwnd {
             self.expand(cwnd, reordering);
         }
-        let is_writable = self.buffer >= self.used + self.used / 2;
+        let is_writable = self.is_writable(self.buffer);
         self.is_full = !is_writable;
         is_writable
+    }
+
+    /// The size of the buffer after tcp_check_space() with room in the window, if the application goes on waiting.
+    #[inline(always)]
+    pub(super) fn stays_full(&self, cwnd: u64, reordering: u64) -> Option<u64> {
+        let buffer = self.expanded(cwnd, reordering);
+        (self.is_full && !self.is_writable(buffer)).then_some(buffer)
+    }
+
+    pub(super) fn set_buffer(&mut self, buffer: u64) {
+        self.buffer = buffer;
     }
 
     /// The application writes another piece, if there is room (tcp_sendmsg_locked()); returns what must then be sent.
@@ -239,13 +263,20 @@ impl Queue {
     /// (tcp_grow_skb()).
     #[inline(always)]
     pub(super) fn head(&mut self, nxt: u64, burst: u64) -> Option<Head> {
+        let (at, head) = self.unfilled_head(nxt)?;
+        if head.left < burst && !head.is_last {
+            return Some(self.grown_head(at, nxt, burst));
+        }
+        Some(head)
+    }
+
+    /// The same as it is, and where it is.
+    #[inline(always)]
+    pub(super) fn unfilled_head(&self, nxt: u64) -> Option<(usize, Head)> {
         let at = self.place(nxt);
         let left = self.pieces.get(at)?.end - nxt;
         let is_last = at + 1 == self.pieces.len();
-        if left < burst && !is_last {
-            return Some(self.grown_head(at, nxt, burst));
-        }
-        Some(Head { left, is_last })
+        Some((at, Head { left, is_last }))
     }
 
     /// The same of a piece that another follows and that has less than a burst.
@@ -320,6 +351,7 @@ impl Queue {
     }
 
     /// Everything before `una` is acknowledged.
+    #[inline(always)]
     pub(super) fn free(&mut self, una: Seq, sizes: &Sizes) {
         while self.parts.front().is_some_and(|p| p.end <= una) {
             self.parts.pop_front();

@@ -61,6 +61,7 @@ pub(super) struct Wait {
 
 impl Rack {
     /// tcp_rack_advance(): a segment has arrived, sent at `sent`.
+    #[inline]
     pub(super) fn advance(
         &mut self,
         now: Instant,
@@ -127,6 +128,7 @@ impl Rack {
 
     /// tcp_rack_update_reo_wnd(): `prior` is the delivered count when the newest arrived segment was
     /// sent.
+    #[inline]
     pub(super) fn adapt(&mut self, prior: u64, delivered: u64) {
         if prior == 0 {
             return;

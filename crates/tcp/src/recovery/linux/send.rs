@@ -1,12 +1,11 @@
-//! Choice of the next segment: tcp_write_xmit(), tcp_xmit_retransmit_queue(), and the use of the window.
+//! Choice of the next segment: tcp_write_xmit(), tcp_xmit_retransmit_queue().
 
-use midflight_units::{Instant, Seq};
+use midflight_units::Seq;
 
 use super::board::Entry;
 use super::queue::{self, Head, Push};
 use super::timers::await_window;
 use super::{Ca, Linux};
-use crate::event::{Author, Log};
 use crate::sender::{Core, SlotKind};
 
 /// The largest burst, in bytes: 64 KB less the largest header.
@@ -64,7 +63,7 @@ pub(super) struct Sending {
     /// The window is what stops the sender.
     limited: bool,
     /// The controller has set the window while segments were sent: the next event reports it.
-    unreported: bool,
+    pub(super) unreported: bool,
 }
 
 impl Sending {
@@ -82,8 +81,21 @@ impl Sending {
     /// A segment of new data follows within its burst, and nothing comes before it.
     #[inline(always)]
     fn is_within_burst(&self) -> bool {
-        let other = self.lost || self.new_first || self.probe_new || self.small || self.rearm;
-        self.burst > 1 && self.new && !other && self.once.is_none()
+        self.burst > 1 && self.new && !self.has_other()
+    }
+
+    /// Something else than new data may be sent, or is done before it.
+    #[inline(always)]
+    fn has_other(&self) -> bool {
+        let other = self.lost | self.new_first | self.probe_new | self.small | self.rearm;
+        other || self.once.is_some()
+    }
+
+    /// Nothing may be sent.
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
+        let waits = self.new | self.throttled | self.lost_later;
+        !waits && !self.has_other()
     }
 
     pub(super) fn drop_lost(&mut self) {
@@ -111,39 +123,23 @@ struct Room {
     window: u64,
 }
 
-/// How far the window is used (tcp_cwnd_validate()).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
-    limited: bool,
-    most_out: u64,
-    /// SND.NXT when that was recorded.
-    until: Seq,
-    used: u64,
-    /// When the window was last fully used, or changed.
-    since: Instant,
-    /// A smaller window and its threshold, which the next event sets: the application has nothing to send.
-    shrunk: Option<(u64, f64)>,
-}
-
-impl Usage {
-    pub(super) fn is_limited(&self) -> bool {
-        self.limited
-    }
-}
-
 impl Linux {
-    /// The next segment of a burst of new data, with the bookkeeping for it, unless it is the last. As of most: such a
-    /// segment is never short and never has PSH.
+    /// The next segment of a burst of new data after its first one, with the bookkeeping for it, unless it is the last.
+    /// Such a segment is never short and never has PSH.
     #[inline(always)]
     pub(super) fn continue_burst(&mut self, core: &mut Core) -> Option<Seq> {
-        let is_usual = self.sending.is_within_burst() && self.queue.is_in_order();
-        if !is_usual || self.board.in_flight() >= whole(core) {
+        if !self.sending.is_within_burst() || !self.queue.is_in_order() {
             return None;
         }
-        let seq = self.send_new(core);
+        let (seq, in_flight) = (self.board.nxt(), self.board.in_flight());
+        if in_flight >= whole(core) {
+            return None;
+        }
         self.sending.burst -= 1;
+        self.sending.sent += 1;
+        core.loss.set_pipe(in_flight as i64 + 1);
         core.set_push(false);
-        core.loss.set_pipe(self.board.in_flight() as i64);
+        self.board.push(core.now, self.delivered);
         Some(seq)
     }
 
@@ -263,6 +259,7 @@ impl Linux {
         push != Push::Nothing
     }
 
+    #[inline]
     fn check_space(&mut self, core: &Core) {
         let in_flight = self.board.in_flight();
         let is_woken = self
@@ -327,11 +324,13 @@ impl Linux {
     }
 
     /// The first unsent byte.
+    #[inline(always)]
     fn nxt_byte(&self, core: &Core) -> u64 {
         core.sizes.byte(self.board.nxt())
     }
 
     /// All that the application has written has been sent, up to this byte.
+    #[inline(always)]
     fn is_drained(&self, core: &Core, nxt: u64) -> bool {
         self.queue.written() <= nxt || core.end_byte().is_some_and(|end| end <= nxt)
     }
@@ -484,7 +483,6 @@ impl Linux {
         }
         let seq = self.send_of_burst(core);
         if self.sending.burst == 0 {
-            // tcp_event_new_data_sent() for the burst.
             self.check_space(core);
         }
         Some(seq)
@@ -615,6 +613,7 @@ impl Linux {
     }
 
     /// tcp_tso_segs(), tcp_tso_autosize().
+    #[inline(always)]
     fn burst_segments(&self, core: &Core) -> u64 {
         let bursts = &core.config.bursts;
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
@@ -660,6 +659,38 @@ impl Linux {
         true
     }
 
+    /// Whether the attempt to send after a usual ACK (tcp_data_snd_check()) ends as most do: a burst is held back, and the
+    /// application goes on waiting. Updates the state for such an attempt only; the result is that of [`Self::choose`].
+    #[inline(always)]
+    pub(super) fn is_held_back(&mut self, core: &mut Core) -> bool {
+        let sending = &self.sending;
+        let is_first = sending.burst == 0 && sending.sent == 0 && sending.one.is_none();
+        if !is_first || sending.has_other() || core.is_paced() || core.asks_parts() {
+            return false;
+        }
+        let (room, full) = (self.room(core), core.sizes.full());
+        let head = self.queue.unfilled_head(room.nxt).map(|(_, head)| head);
+        let Some(head) = head.filter(|head| head.is_last || head.left >= room.quota * full) else {
+            return false;
+        };
+        let fits = room.segments > 0 && full <= room.window && head.left > full;
+        if !fits || self.is_drained(core, room.nxt) {
+            return false;
+        }
+        let Some(buffer) = self.queue.stays_full(room.cwnd, self.reordering) else {
+            return false;
+        };
+        if !self.defers(core, &room, head) {
+            return false;
+        }
+        if std::mem::take(&mut self.sending.limited) {
+            self.validate(core, true);
+        }
+        self.queue.set_buffer(buffer);
+        self.sending.by_program = true;
+        true
+    }
+
     /// The actions when no more can be sent.
     #[inline(always)]
     fn end_write(&mut self, core: &mut Core) {
@@ -687,76 +718,10 @@ impl Linux {
             self.schedule_probe(core, false);
         }
     }
-
-    /// tcp_is_cwnd_limited().
-    pub(super) fn is_window_limited(&self, core: &Core) -> bool {
-        let in_slow_start = core.cwnd() < core.ssthresh();
-        self.usage.limited || in_slow_start && whole(core) < 2 * self.usage.most_out
-    }
-
-    pub(super) fn stamp_window(&mut self, core: &Core) {
-        self.usage.since = core.now;
-    }
-
-    /// tcp_cwnd_validate().
-    fn validate(&mut self, core: &mut Core, limited: bool) {
-        let out = self.board.packets_out();
-        let usage = &mut self.usage;
-        if self.board.una >= usage.until || limited || !usage.limited && out > usage.most_out {
-            usage.limited = limited;
-            usage.most_out = out;
-            usage.until = self.board.nxt();
-        }
-        if self.is_window_limited(core) {
-            self.usage.used = 0;
-            self.stamp_window(core);
-            return;
-        }
-        self.usage.used = self.usage.used.max(out);
-        let unused = core.now.since(self.usage.since);
-        if core.config.restarts_after_idle()
-            && !core.controls()
-            && unused >= core.path.rto.timeout()
-        {
-            self.application_limited(core);
-        }
-    }
-
-    /// tcp_cwnd_application_limited(), if the application has no more to send.
-    fn application_limited(&mut self, core: &Core) {
-        if self.state == Ca::Open && self.board.nxt() >= core.books.end() {
-            let used = self.usage.used.max(core.config.initial_window() as u64);
-            let cwnd = whole(core);
-            if used < cwnd {
-                self.usage.shrunk = Some((u64::midpoint(cwnd, used), self.current_ssthresh(core)));
-            }
-            self.usage.used = 0;
-        }
-        self.stamp_window(core);
-    }
-
-    /// The window that it has set; nothing has been sent since.
-    #[inline(always)]
-    pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
-        if self.sending.unreported || self.usage.shrunk.is_some() {
-            self.report_shrunk(core, log);
-        }
-    }
-
-    #[cold]
-    fn report_shrunk(&mut self, core: &mut Core, log: &mut impl Log) {
-        if std::mem::take(&mut self.sending.unreported) {
-            core.report_window(log);
-        }
-        if let Some((cwnd, ssthresh)) = self.usage.shrunk.take() {
-            core.set_ssthresh(ssthresh, Author::Idle, log);
-            core.set_cwnd(cwnd as f64, Author::Idle, log);
-        }
-    }
 }
 
 /// The window in whole segments.
 #[inline(always)]
-fn whole(core: &Core) -> u64 {
+pub(super) fn whole(core: &Core) -> u64 {
     core.whole_cwnd()
 }

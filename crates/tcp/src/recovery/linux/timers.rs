@@ -27,6 +27,7 @@ impl Linux {
     }
 
     /// tcp_rearm_rto().
+    #[inline(never)]
     pub(super) fn rearm(&mut self, core: &mut Core) {
         if self.board.packets_out() == 0 {
             core.timers.clear_slot();
@@ -42,6 +43,7 @@ impl Linux {
     }
 
     /// tcp_set_xmit_timer().
+    #[inline(always)]
     pub(super) fn set_timer(&mut self, core: &mut Core) {
         if !self.schedule_probe(core, true) {
             self.rearm(core);
@@ -49,6 +51,7 @@ impl Linux {
     }
 
     /// tcp_schedule_loss_probe().
+    #[inline(always)]
     pub(super) fn schedule_probe(&mut self, core: &mut Core, is_advancing: bool) -> bool {
         let out = self.board.packets_out();
         if out == 0
@@ -59,28 +62,29 @@ impl Linux {
         {
             return false;
         }
-        let clock = core.config.rto.clock;
         let left = if is_advancing {
             (core.path.rto.timeout().as_nanos() / 1000) as i64
         } else {
             self.until_timeout(core)
         };
         let most = if left > 0 { left as u64 } else { u64::MAX };
-        let after = match core.path.rto.srtt() {
-            Some(srtt) => {
-                // Twice the mean, which the kernel stores in eighths.
-                let twice = srtt.as_nanos() * 2 / 1000;
-                let slack = if out == 1 {
-                    core.path.rto.min().as_nanos() / 1000
-                } else {
-                    SLACK
-                };
-                clock.round_up_micros((twice + slack).min(most))
-            }
-            None if left > 0 => clock.round_up_micros(most).min(core.config.rto.initial),
-            None => core.config.rto.initial,
+        let Some(srtt) = core.path.rto.srtt() else {
+            let clock = core.config.rto.clock;
+            let after = match left {
+                1.. => clock.round_up_micros(most).min(core.config.rto.initial),
+                _ => core.config.rto.initial,
+            };
+            core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
+            return true;
         };
-        core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
+        // Twice the mean, which the kernel stores in eighths.
+        let twice = srtt.as_nanos() * 2 / 1000;
+        let slack = if out == 1 {
+            core.path.rto.min().as_nanos() / 1000
+        } else {
+            SLACK
+        };
+        core.set_slot_in_micros(SlotKind::LossProbe, (twice + slack).min(most));
         true
     }
 

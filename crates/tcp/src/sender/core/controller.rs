@@ -289,9 +289,14 @@ impl Core {
     }
 
     /// Minimum burst in segments.
+    #[inline]
     pub(crate) fn least_burst(&self) -> u64 {
+        let least = self.config.bursts.least_segments.into();
+        if !self.path.controls {
+            return least;
+        }
         let of_controller = self.path.congestion.least_burst(self.path.pacing_rate);
-        of_controller.unwrap_or(self.config.bursts.least_segments.into())
+        of_controller.unwrap_or(least)
     }
 
     /// How many windows of data the send buffer holds.
@@ -300,7 +305,7 @@ impl Core {
     }
 
     /// Passes an ACK to the congestion controller before it is processed.
-    #[cold]
+    #[inline]
     pub(super) fn gauge(&mut self, ack: Seq) {
         let duplicate = ack == self.books.una() && self.books.una() < self.books.max();
         if duplicate || ack > self.books.una() {
@@ -325,6 +330,12 @@ impl Core {
     /// Passes an RTT sample to the controller, which may set the threshold.
     #[cold]
     pub(crate) fn report_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
+        self.report_rtt_at_once(rtt, log);
+    }
+
+    /// The same, inlined: for a recovery whose controller is seldom Reno.
+    #[inline(always)]
+    pub(crate) fn report_rtt_at_once(&mut self, rtt: Duration, log: &mut impl Log) {
         let news = self.rtt_news(rtt);
         let mut window = self.path.window.both();
         self.path.congestion.on_rtt_sample(&mut window, &news);

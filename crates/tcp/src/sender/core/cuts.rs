@@ -19,6 +19,7 @@ impl Core {
     }
 
     /// One past the last byte that there is to send; none if that is unlimited.
+    #[inline(always)]
     pub(crate) fn end_byte(&self) -> Option<u64> {
         let end = self.books.end();
         let of_full = (end < Seq::MAX).then(|| self.sizes.byte(end));

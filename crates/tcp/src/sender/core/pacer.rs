@@ -91,6 +91,7 @@ impl Core {
     }
 
     /// tcp_update_pacing_rate(), with this many segments outstanding: a rate in bytes of data per second.
+    #[inline(always)]
     pub(crate) fn update_pacing_rate(&mut self, out: u64) {
         let Some(srtt) = self.path.rto.srtt().filter(|_| !self.path.paces) else {
             return;
@@ -110,6 +111,7 @@ impl Core {
     }
 
     /// A rate within the application's limit.
+    #[inline]
     fn at_most(&self, rate: u64) -> u64 {
         let most = self.pacer.and_then(|pacer| pacer.most);
         most.map_or(rate, |most| rate.min(most))
@@ -183,6 +185,7 @@ impl Core {
     }
 
     /// When the next burst may be sent, or when the last one or an ACK was sent (tcp_wstamp_ns).
+    #[inline]
     pub(crate) fn departure_of_burst(&self) -> Instant {
         let last = self.books.last_sent().max(self.peer.acked_at());
         self.pacer.map_or(last, |pacer| pacer.departure)

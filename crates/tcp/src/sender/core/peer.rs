@@ -59,11 +59,13 @@ impl Core {
 
     /// One past the last byte that the receiver accepts when everything below `una` is acknowledged
     /// (tcp_wnd_end()).
+    #[inline(always)]
     pub(crate) fn window_edge(&self, una: Seq) -> u64 {
         self.sizes.byte(una) + self.window_bytes()
     }
 
     /// The receiver's window in bytes.
+    #[inline(always)]
     pub(crate) fn window_bytes(&self) -> u64 {
         match self.peer.most {
             0 => (self.receiver_window()).saturating_mul(self.sizes.full()),
@@ -111,6 +113,7 @@ impl Core {
 
     /// Whether an ACK's timestamp is older than earlier ones (PAWS: tcp_paws_discard()), unless the ACK repeats
     /// the latest number and is not much older (tcp_disordered_ack()).
+    #[inline]
     fn is_overtaken(&self, ack: &Ack, is_news: bool) -> bool {
         let age_ms = self.peer.stamp_ms.saturating_sub(ack.stamp_ms);
         if ack.echo.is_none() || age_ms <= PAWS_WINDOW_MS {

@@ -112,6 +112,14 @@ impl Core {
         });
     }
 
+    /// Whether a part is called after each ACK.
+    #[inline(always)]
+    pub(crate) fn asks_parts(&self) -> bool {
+        // One test for both: usually no part is interested.
+        self.interests
+            .includes(Interests::RETRANSMISSIONS | Interests::ACKS)
+    }
+
     /// Notifies the interested parts of an ACK that has been processed; `standing` is the sender's state
     /// before it. It is `special` if it has more content than its numbers, or if the fast path was off.
     #[inline(always)]
@@ -122,12 +130,7 @@ impl Core {
         special: bool,
         log: &mut impl Log,
     ) {
-        // One test for both: usually no part is interested.
-        if special
-            || self
-                .interests
-                .includes(Interests::RETRANSMISSIONS | Interests::ACKS)
-        {
+        if special || self.asks_parts() {
             self.consult_waiting(ack, standing, special, log);
         }
     }

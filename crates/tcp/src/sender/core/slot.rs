@@ -10,9 +10,23 @@ use crate::state::Trigger;
 
 impl Core {
     /// Sets the timer to expire after this time; if the window is closed, after it opens.
+    #[inline]
     pub(crate) fn set_slot(&mut self, kind: SlotKind, after: Duration) {
         let clock = self.config.rto.clock;
         self.timers.set_slot(kind, self.now, clock, after);
+    }
+
+    /// The same for a time in microseconds, rounded up to ticks, after which the pacer allows a burst.
+    #[inline(always)]
+    pub(crate) fn set_slot_in_micros(&mut self, kind: SlotKind, micros: u64) {
+        let clock = self.config.rto.clock;
+        if clock.hz == 0 || self.is_paced() || self.timers.in_persist() {
+            let after = clock.round_up_micros(micros) + self.pacing_delay();
+            self.set_slot(kind, after);
+        } else {
+            let ticks = clock.of_micros(micros);
+            self.timers.set_slot_in_ticks(kind, self.now, clock, ticks);
+        }
     }
 
     /// The SYN was not lost.
@@ -31,6 +45,7 @@ impl Core {
     }
 
     /// Takes a sample for the timeout, unless an order has excluded segments of that time.
+    #[inline(always)]
     pub(crate) fn take_rtt(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) -> bool {
         let is_wanted = sent >= self.path.rtt_epoch;
         if is_wanted {
@@ -40,9 +55,10 @@ impl Core {
     }
 
     /// Passes the RTT of the segment sent last to the controller.
+    #[inline(always)]
     pub(crate) fn report_latest_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         if !self.path.reno {
-            self.report_rtt(rtt, log);
+            self.report_rtt_at_once(rtt, log);
         }
     }
 

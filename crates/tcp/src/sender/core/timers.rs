@@ -127,13 +127,30 @@ impl Timers {
             self.slot = Some(SlotKind::Retransmission);
             return;
         }
+        if clock.hz == 0 {
+            self.slot = Some(kind);
+            self.running = Some((now + after, now));
+            return;
+        }
+        self.set_slot_in_ticks(kind, now, clock, clock.of_micros(after.as_nanos() / 1000));
+    }
+
+    /// The same after this many ticks of a clock, while the window is open.
+    #[inline(always)]
+    pub(super) fn set_slot_in_ticks(
+        &mut self,
+        kind: SlotKind,
+        now: Instant,
+        clock: Jiffies,
+        ticks: u64,
+    ) {
         self.slot = Some(kind);
-        let tick = clock.count(now) + clock.of_micros(after.as_nanos() / 1000);
+        let begun = clock.count(now);
+        let tick = begun + ticks;
         let due = match self.wheel {
             // It stays in its bucket.
-            Some((same, due)) if same == tick && due > now && clock.hz > 0 => due,
-            _ if self.rang == Some(clock.count(now)) => clock.rings_after_another(now, after),
-            _ => clock.rings(now, after),
+            Some((same, due)) if same == tick && due > now => due,
+            _ => clock.rings_at(begun, ticks, self.rang == Some(begun)),
         };
         self.wheel = Some((tick, due));
         self.running = Some((due, now));
