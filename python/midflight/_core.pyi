@@ -967,23 +967,25 @@ class Setup:
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the flows, and throughput and queue over time."""
     def samples(
-        self, *, every_ns: int | None = None, until_ns: int | None = None
+        self, *, every_ns: int | None = None, from_ns: int = 0, until_ns: int | None = None
     ) -> tuple[Table, Table]:
         """Return the links and the senders of the run at equal intervals: two tables.
 
         The links' columns are `time_ns`, `link`, `number` (of the link; names may be alike),
-        `packets` (those that wait and the one in transmission), `least` and `most` (packets since
-        the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
-        down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
-        set none), `pipe` (the sender's estimate of the segments in the network), `flight` (sent and
-        not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
-        nothing has no rows.
+        `packets` (those that wait and the one in transmission), `least`, `most` and `mean` (packets
+        since the sample before, from eight observations), `bytes`, `rate_bps`, `delay_ns` (one
+        way), and `up` (0 while the link is down or paused). The senders' are `time_ns`, `flow`,
+        `cwnd`, `ssthresh` (inf if a kernel has set none), `pipe` (the sender's estimate of the
+        segments in the network), `flight` (sent and not acknowledged), `srtt_ns` and `rto_ns`;
+        windows are segments. A flow that has sent nothing has no rows.
 
-        Without `every_ns` there are 4,096 to 8,192 samples, of runs under half a second fewer. The
-        run ends at `until_ns`, if that is before its own end. Raises `MidflightError` for an
-        interval below 8 ns, or for more than 20 million rows.
+        Without `every_ns` there are 4,096 to 8,192 samples, of less than half a second fewer. The
+        first one is at `from_ns`, and the run ends at `until_ns`, if that is before its own end.
+        Raises `MidflightError` for an interval below 8 ns, or for more than 20 million rows.
         """
-    def backlogs(self, *, every_ns: int | None = None) -> Table:
+    def backlogs(
+        self, *, every_ns: int | None = None, from_ns: int = 0, until_ns: int | None = None
+    ) -> Table:
         """Return the packets of each flow that wait at links with a queue for each flow, at
         the instants of `samples`.
 
@@ -992,13 +994,27 @@ class Setup:
         all flows up to the highest number that has had packets at the link have rows, with 0
         if none wait. Links without such queues have no rows (fq-codel has them).
         """
-    def lab_samples(self, record: bytes, *, every_ns: int | None = None) -> tuple[Table, Table]:
+    def lab_samples(
+        self,
+        record: bytes,
+        *,
+        every_ns: int | None = None,
+        from_ns: int = 0,
+        until_ns: int | None = None,
+    ) -> tuple[Table, Table]:
         """Return the links and the senders of this run as a kernel made it, as `samples` does.
 
         The links are the simulator's, over which the packets are replayed; a kernel's sender has a
         row for each packet that it sent, one of midflight's has none.
         """
-    def lab_backlogs(self, record: bytes, *, every_ns: int | None = None) -> Table:
+    def lab_backlogs(
+        self,
+        record: bytes,
+        *,
+        every_ns: int | None = None,
+        from_ns: int = 0,
+        until_ns: int | None = None,
+    ) -> Table:
         """Return the packets of each flow at links, as `backlogs` does, of a run by a kernel."""
     def causes(self, *, flow: str | None = None) -> Table:
         """Return every event of a flow of the run with its cause.

@@ -285,16 +285,25 @@ def test_zoom_move_and_reset(opened: Page) -> None:
     # Pixels are whole to a page.
     x, y = (int(one) for one in opened.point(0, "segment", 100))
     before = opened.under(x, y)
-    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300)
+    shift, alt = 8, 1
+    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300, modifiers=shift)
     near = opened.view()
     for low, high in (("t0", "t1"), ("s0", "s1")):
         assert near[high] - near[low] == pytest.approx((whole[high] - whole[low]) / np.e, rel=0.01)
     # The point under the pointer stays there.
     assert opened.under(x, y) == pytest.approx(before)
-    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300, modifiers=8)
-    flat = opened.view()
-    assert (flat["s0"], flat["s1"]) == (near["s0"], near["s1"])
-    assert flat["t1"] - flat["t0"] < 0.4 * (near["t1"] - near["t0"])
+    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300, modifiers=alt)
+    high = opened.view()
+    assert (high["t0"], high["t1"]) == (near["t0"], near["t1"])
+    assert high["s1"] - high["s0"] < 0.4 * (near["s1"] - near["s0"])
+    # Without a key the segments of that time are in sight, and the time under the pointer stays.
+    before = opened.under(x, y)
+    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300)
+    fitted = opened.view()
+    assert fitted["t1"] - fitted["t0"] == pytest.approx((near["t1"] - near["t0"]) / np.e, rel=0.01)
+    assert opened.under(x, y)[0] == pytest.approx(before[0])
+    opened.run("document.querySelector('#fit').click()")
+    assert opened.view() == pytest.approx(fitted)
     before = opened.under(x, y)
     opened.browser.drag(x, y, x + 80, y + 30)
     assert opened.under(x + 80, y + 30) == pytest.approx(before)

@@ -322,5 +322,7 @@ def test_unknown_keywords_are_refused(
             f'{plot.__name__} does not accept "lgend" (did you mean "legend"?), "foo"; its keywords'
             f" are {near}"
         )
-        assert said.endswith("look, font, labels, legend, xlim, ylim, xlabel, ylabel, captions, csv")
+        assert said.endswith(
+            "look, font, labels, legend, xlim, ylim, xlabel, ylabel, captions, csv"
+        )
         assert not list(tmp_path.iterdir())

@@ -22,6 +22,7 @@ pub(crate) fn sample_tables(
     links.int("packets", ints(rows, |r| r.state.packets));
     links.int("least", ints(rows, |r| r.least));
     links.int("most", ints(rows, |r| r.most));
+    links.real("mean", rows.iter().map(|r| r.mean).collect());
     links.int("bytes", ints(rows, |r| r.state.bytes));
     links.int("rate_bps", ints(rows, |r| r.state.bps));
     links.int("delay_ns", ints(rows, |r| r.state.delay.as_nanos()));

@@ -7,7 +7,7 @@ use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
     capture, compare, explain, samples, sender_of, stack_log, stall_of, trace_columns, Explained,
-    FlowInfo, GoOn, Keep, StudyError,
+    FlowInfo, GoOn, Keep, Sampling, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -532,27 +532,27 @@ impl Setup {
     /// Return the links and the senders of the run at equal intervals: two tables.
     ///
     /// The links' columns are `time_ns`, `link`, `number` (of the link; names may be alike),
-    /// `packets` (those that wait and the one in transmission), `least` and `most` (packets since
-    /// the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
-    /// down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
-    /// set none), `pipe` (the sender's estimate of the segments in the network), `flight` (sent and
-    /// not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
-    /// nothing has no rows.
+    /// `packets` (those that wait and the one in transmission), `least`, `most` and `mean` (packets
+    /// since the sample before, from eight observations), `bytes`, `rate_bps`, `delay_ns` (one
+    /// way), and `up` (0 while the link is down or paused). The senders' are `time_ns`, `flow`,
+    /// `cwnd`, `ssthresh` (inf if a kernel has set none), `pipe` (the sender's estimate of the
+    /// segments in the network), `flight` (sent and not acknowledged), `srtt_ns` and `rto_ns`;
+    /// windows are segments. A flow that has sent nothing has no rows.
     ///
-    /// Without `every_ns` there are 4,096 to 8,192 samples, of runs under half a second fewer. The
-    /// run ends at `until_ns`, if that is before its own end. Raises `MidflightError` for an
-    /// interval below 8 ns, or for more than 20 million rows.
-    #[pyo3(signature = (*, every_ns = None, until_ns = None))]
+    /// Without `every_ns` there are 4,096 to 8,192 samples, of less than half a second fewer. The
+    /// first one is at `from_ns`, and the run ends at `until_ns`, if that is before its own end.
+    /// Raises `MidflightError` for an interval below 8 ns, or for more than 20 million rows.
+    #[pyo3(signature = (*, every_ns = None, from_ns = 0, until_ns = None))]
     fn samples(
         &self,
         py: Python<'_>,
         every_ns: Option<u64>,
+        from_ns: u64,
         until_ns: Option<u64>,
     ) -> PyResult<(Table, Table)> {
-        let every = every_ns.map(Duration::from_nanos);
-        let setup = &self.until(until_ns);
-        let (found, digest) = self.interruptible(py, |go_on| samples(setup, every, go_on))?;
-        sample_tables(&found, setup, &digest)
+        let how = sampling(every_ns, from_ns, until_ns);
+        let (found, digest) = self.interruptible(py, |go_on| samples(&self.setup, how, go_on))?;
+        sample_tables(&found, &self.setup, &digest)
     }
 
     /// Return the packets of each flow that wait at links with a queue for each flow, at
@@ -562,41 +562,50 @@ impl Setup {
     /// traffic) and `packets`, without the one in transmission. At each instant
     /// all flows up to the highest number that has had packets at the link have rows, with 0
     /// if none wait. Links without such queues have no rows (fq-codel has them).
-    #[pyo3(signature = (*, every_ns = None))]
-    fn backlogs(&self, py: Python<'_>, every_ns: Option<u64>) -> PyResult<Table> {
-        let every = every_ns.map(Duration::from_nanos);
-        let setup = &self.setup;
-        let (found, digest) = self.interruptible(py, |go_on| samples(setup, every, go_on))?;
-        backlog_table(&found, setup, &digest)
+    #[pyo3(signature = (*, every_ns = None, from_ns = 0, until_ns = None))]
+    fn backlogs(
+        &self,
+        py: Python<'_>,
+        every_ns: Option<u64>,
+        from_ns: u64,
+        until_ns: Option<u64>,
+    ) -> PyResult<Table> {
+        let how = sampling(every_ns, from_ns, until_ns);
+        let (found, digest) = self.interruptible(py, |go_on| samples(&self.setup, how, go_on))?;
+        backlog_table(&found, &self.setup, &digest)
     }
 
     /// Return the links and the senders of this run as a kernel made it, as `samples` does.
     ///
     /// The links are the simulator's, over which the packets are replayed; a kernel's sender has a
     /// row for each packet that it sent, one of midflight's has none.
-    #[pyo3(signature = (record, *, every_ns = None))]
+    #[pyo3(signature = (record, *, every_ns = None, from_ns = 0, until_ns = None))]
     fn lab_samples(
         &self,
         py: Python<'_>,
         record: &[u8],
         every_ns: Option<u64>,
+        from_ns: u64,
+        until_ns: Option<u64>,
     ) -> PyResult<(Table, Table)> {
-        let every = every_ns.map(Duration::from_nanos);
-        let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, every, go_on));
+        let how = sampling(every_ns, from_ns, until_ns);
+        let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, how, go_on));
         let found = self.interruptible(py, replay)?.map_err(refuse)?;
         sample_tables(&found, &self.setup, "")
     }
 
     /// Return the packets of each flow at links, as `backlogs` does, of a run by a kernel.
-    #[pyo3(signature = (record, *, every_ns = None))]
+    #[pyo3(signature = (record, *, every_ns = None, from_ns = 0, until_ns = None))]
     fn lab_backlogs(
         &self,
         py: Python<'_>,
         record: &[u8],
         every_ns: Option<u64>,
+        from_ns: u64,
+        until_ns: Option<u64>,
     ) -> PyResult<Table> {
-        let every = every_ns.map(Duration::from_nanos);
-        let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, every, go_on));
+        let how = sampling(every_ns, from_ns, until_ns);
+        let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, how, go_on));
         let found = self.interruptible(py, replay)?.map_err(refuse)?;
         backlog_table(&found, &self.setup, "")
     }
@@ -739,6 +748,15 @@ impl Setup {
         let setup = &self.until(until_ns);
         let (seen, _) = self.interruptible(py, |go_on| capture(setup, flow, snaplen, go_on))?;
         captures(py, seen)
+    }
+}
+
+/// When samples are taken, from the arguments in nanoseconds.
+fn sampling(every_ns: Option<u64>, from_ns: u64, until_ns: Option<u64>) -> Sampling {
+    Sampling {
+        every: every_ns.map(Duration::from_nanos),
+        from: Instant::from_nanos(from_ns),
+        until: until_ns.map_or(Instant::NEVER, Instant::from_nanos),
     }
 }
 

@@ -65,7 +65,7 @@ pub use setup::{FlowInfo, LinkOutage, PathChange, PhaseStart, Setup};
 pub use watch::{
     capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, trace_columns,
     BacklogSample, Capture, CausePlace, Codes, Compared, Divergence, EventCause, Explained,
-    FlowEnd, GoOn, Keep, KeptEvents, LinkSample, Lost, Ordered, Samples, SenderBefore,
+    FlowEnd, GoOn, Keep, KeptEvents, LinkSample, Lost, Ordered, Samples, Sampling, SenderBefore,
     SenderSample, SenderThen, Stall, Texts, TraceColumns, TraceRow,
 };
 

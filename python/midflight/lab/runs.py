@@ -95,13 +95,13 @@ class KernelRun:
         """
         return self.setup.lab_trace(self.packets, flow=flow, turns=self.turns, only=only)
 
-    def samples(self, *, every_ns: int | None = None, **_: Any) -> tuple[Table, Table]:
-        """Return the links and the senders, with the columns of `Setup.samples`."""
-        return self.setup.lab_samples(self.packets, every_ns=every_ns)
+    def samples(self, **when: Any) -> tuple[Table, Table]:
+        """Return the links and the senders, as `Setup.samples` does."""
+        return self.setup.lab_samples(self.packets, **when)
 
-    def backlogs(self, *, every_ns: int | None = None) -> Table:
+    def backlogs(self, **when: Any) -> Table:
         """Return the packets of each flow at links with a queue for each flow, as the core does."""
-        return self.setup.lab_backlogs(self.packets, every_ns=every_ns)
+        return self.setup.lab_backlogs(self.packets, **when)
 
     def events(self, *, flow: str | None = None, **kept: Any) -> Events:
         """Return events of a flow, with the arguments of `Setup.events`."""

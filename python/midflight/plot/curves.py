@@ -129,13 +129,33 @@ class WatchedRun:
     recorded: Mapping[str, Handovers] = field(default_factory=dict)
     #: The deadlines of the frames of those that are calls, in seconds, by their names.
     deadlines: Mapping[str, float] = field(default_factory=dict)
-    _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+    #: The time shown, in seconds, if that is not the whole run.
+    window: tuple[float, float] | None = None
+    _rows: dict[bool, dict[int, NDArray[np.int64]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def samples(self) -> tuple[Table, Table]:
         """Links and senders at intervals."""
         found: tuple[Table, Table] = self.setup.samples()
         return found
+
+    @cached_property
+    def near_samples(self) -> tuple[Table, Table]:
+        """Links and senders at intervals of the time shown, if that is a part of the run."""
+        if (when := self._near) is None:
+            return self.samples
+        found: tuple[Table, Table] = self.setup.samples(**when)
+        return found
+
+    @property
+    def _near(self) -> dict[str, int] | None:
+        """The time shown, in nanoseconds, if it is less than half of the run."""
+        if self.window is None:
+            return None
+        start, end = (round(one * NS_PER_S) for one in self.window)
+        return {"from_ns": start, "until_ns": end} if 2 * (end - start) < self.end_ns else None
 
     @cached_property
     def moments(self) -> Moments:
@@ -160,7 +180,7 @@ class WatchedRun:
     @cached_property
     def backlogs(self) -> Table:
         """The packets of each flow at links with a queue for each flow, at the same instants."""
-        found: Table = self.setup.backlogs()
+        found: Table = self.setup.backlogs(**(self._near or {}))
         return found
 
     def workload_of(self, flow: History) -> str | None:
@@ -173,13 +193,12 @@ class WatchedRun:
         """What the events of a trace call a link of this number."""
         table = self.samples[0]
         self.sampled(link, "packets")
-        assert self._rows is not None
-        rows = self._rows[link]
+        rows = self._rows[False][link]
         return str(table.numpy("link")[rows[0]]) if len(rows) else ""
 
     def senders(self) -> Table:
-        """Senders at intervals."""
-        return self.samples[1]
+        """Senders at intervals of the time shown."""
+        return self.near_samples[1]
 
     @cached_property
     def end_ns(self) -> int:
@@ -202,13 +221,14 @@ class WatchedRun:
         """The note on links with one direction shown: that direction, if flows go both ways."""
         return f", {self.directions[0]}" if len({*self.directions}) > 1 else ""
 
-    def sampled(self, link: int, column: str) -> Values:
-        """A column of the samples of a link by its number."""
-        table = self.samples[0]
-        if self._rows is None:
+    def sampled(self, link: int, column: str, *, near: bool = False) -> Values:
+        """A column of the samples of a link by its number, of the run or of the time shown."""
+        table = (self.near_samples if near else self.samples)[0]
+        if near not in self._rows:
             numbers = table.numpy("number")
-            self._rows = {int(one): np.flatnonzero(numbers == one) for one in np.unique(numbers)}
-        found: Values = table.numpy(column)[self._rows[link]].astype(np.float64)
+            each = {int(one): np.flatnonzero(numbers == one) for one in np.unique(numbers)}
+            self._rows[near] = each
+        found: Values = table.numpy(column)[self._rows[near][link]].astype(np.float64)
         return found
 
     @cached_property

@@ -272,7 +272,8 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
     """The queues that a figure shows (`curves` of its panel), as they are sampled: the packets at a
     link, of several runs those at all links of the path, and of flows that have a queue each.
 
-    `most` is the greatest number from each sample to the next one, if that is known.
+    The packets of links are means from each sample to the next one, with the `least` and the `most`
+    in that time. `every` is the time between samples, in nanoseconds.
     """
     found = []
     for curve in curves:
@@ -282,9 +283,9 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
             place for place, run in enumerate(runs) if len(runs) == 1 or run.scheme == curve.scheme
         )
         run = runs[path]
-        line, most = None, None
+        line, least, most = None, None, None
         if curve.draw == "queue":
-            packets, most = _sampled(run, curve.link if len(runs) == 1 else None)
+            packets, least, most = _sampled(run, curve.link if len(runs) == 1 else None)
         else:
             line = [flow.flow for flow in run.flows].index(curve.flow)
             packets = _backlog(run, curve)
@@ -296,7 +297,12 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
                 "look": curve.look,
                 "solid": curve.is_solid,
                 "packets": steps_data(packets),
+                "least": None if least is None else steps_data(least),
                 "most": None if most is None else steps_data(most),
+                # More often the queue is not known.
+                "every": int(np.median(np.diff(packets.time_ns)))
+                if len(packets.time_ns) > 1
+                else 0,
             }
         )
     return found
@@ -323,20 +329,21 @@ def _backlog(run: WatchedRun, curve: Curve) -> Steps:
     return Steps(rows.numpy("time_ns")[mine], rows.numpy("packets")[mine].astype(np.float64))
 
 
-def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps]:
-    """The packets at a link, or at all links of the path, and the most of them until the next
-    sample.
+def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
+    """The packets at a link, or at all links of the path: their mean from each sample to the next
+    one, and the least and the most in that time.
     """
     links = [number for number, name in run.shown_links.items() if link in (None, name)]
     time = run.sampled(links[0], "time_ns").astype(np.int64)
-    packets, most = (
+    packets, *rest = (
         np.sum([run.sampled(one, column) for one in links], axis=0)
-        for column in ("packets", "most")
+        for column in ("packets", "mean", "least", "most")
     )
-    # A sample has the most since the one before.
-    most = np.maximum(packets, np.append(most[1:], packets[-1:]))
+    # A sample has what was since the one before.
+    mean, least, most = (np.append(one[1:], packets[-1:]) for one in rest)
+    least, most = np.minimum(packets, least), np.maximum(packets, most)
     seen = time <= run.end_ns
-    return Steps(time[seen], packets[seen]), Steps(time[seen], most[seen])
+    return tuple(Steps(time[seen], one[seen]) for one in (mean, least, most))  # type: ignore[return-value]
 
 
 def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str, str]:

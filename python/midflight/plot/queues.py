@@ -68,7 +68,7 @@ def _backlogs(run: WatchedRun, link: int, name: str, edges: Values) -> list[Curv
         seen = inside(time, (edges[0], edges[-1]))
         packets = rows.numpy("packets")[mine][seen].astype(np.float64)
         if len(packets):
-            levels = _Levels(time[seen], packets, packets, packets).means(edges)
+            levels = _Levels(time[seen], packets, packets, packets, packets).means(edges)
             how: Any = {"look": look, "flow": flow.flow, "scheme": flow.label, "link": name}
             found.append(Curve(label, "steps", levels.time_s, levels.packets, **how))
     return found
@@ -76,13 +76,14 @@ def _backlogs(run: WatchedRun, link: int, name: str, edges: Values) -> list[Curv
 
 class _Levels(NamedTuple):
     """The packets of a queue at instants in seconds, as steps, and the least and the most of them
-    from each instant to the next one.
+    and their mean from each instant to the next one.
     """
 
     time_s: Values
     packets: Values
     least: Values
     most: Values
+    mean: Values
 
     def means(self, edges: Values) -> _Levels:
         """Return the means, the least and the most of intervals; where a queue is known no more
@@ -93,27 +94,28 @@ class _Levels(NamedTuple):
             return _Levels(np.append(self.time_s, edges[-1]), *last)
         place = places_in(edges, self.time_s)
         starts = np.flatnonzero(np.diff(place, prepend=-1))
-        means = np.add.reduceat(self.packets, starts) / np.diff(np.append(starts, len(place)))
+        means = np.add.reduceat(self.mean, starts) / np.diff(np.append(starts, len(place)))
         least, most = (
             np.minimum.reduceat(self.least, starts),
             np.maximum.reduceat(self.most, starts),
         )
         time, steps = stepped(edges, place[starts], (means, least, most), len(edges))
-        return _Levels(time, *steps)
+        mean, least, most = steps
+        return _Levels(time, mean, least, most, mean)
 
 
 def _levels(run: WatchedRun, links: Collection[int], window: tuple[float, float]) -> _Levels:
     """What is known of the packets at some links, together, in a window of time."""
-    columns = ("packets", "least", "most")
-    rows = [sum(run.sampled(one, name) for one in links) for name in columns]
-    time = run.sampled(next(iter(links)), "time_ns") / NS_PER_S
+    columns = ("packets", "least", "most", "mean")
+    rows = [sum(run.sampled(one, name, near=True) for one in links) for name in columns]
+    time = run.sampled(next(iter(links)), "time_ns", near=True) / NS_PER_S
     seen = inside(time, (window[0], min(window[1], run.end_ns / NS_PER_S)))
     seen = slice(max(0, seen.start - 1), seen.stop)
-    packets, least, most = (np.asarray(one, dtype=np.float64) for one in rows)
-    # The least and the most are those since the sample before.
-    least, most = (np.append(one[1:], packets[-1:])[seen] for one in (least, most))
+    packets, *rest = (np.asarray(one, dtype=np.float64) for one in rows)
+    # These are since the sample before.
+    least, most, mean = (np.append(one[1:], packets[-1:])[seen] for one in rest)
     time, packets = np.maximum(time[seen], window[0]), packets[seen]
-    return _Levels(time, packets, np.minimum(least, packets), np.maximum(most, packets))
+    return _Levels(time, packets, np.minimum(least, packets), np.maximum(most, packets), mean)
 
 
 def queue_panel(
@@ -177,6 +179,10 @@ def queue_panel(
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, alone=alone)
     detail = f"means of {cut_words(interval, binned)}, band from least to most" if binned else ""
+    together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
+    if together:
+        # A queue at a link that is no longer in use counts, too.
+        detail = "; ".join(filter(None, (f"sum over {' or '.join(sorted(together))}", detail)))
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
 
 

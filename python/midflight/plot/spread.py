@@ -762,9 +762,11 @@ def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
         axes.tick_params(axis="x", rotation=30)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, use_gridspec=False)
-    bar.outline.set_visible(False)
-    bar.set_label(data.value_title, parse_math=False)
+    # Runs that never end have no colour.
+    if len(finite):
+        bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, use_gridspec=False)
+        bar.outline.set_visible(False)
+        bar.set_label(data.value_title, parse_math=False)
     if cells.size > _MOST_WRITTEN or across > 16:
         return
     decimals = _decimals(finite)

@@ -568,7 +568,9 @@ def legend(
         panel = next(axes for axes in figure.axes if axes.get_ylabel())
         how: Any = {"loc": _CORNERS.get(place, "best"), "title": title or None}
         if inner:
-            panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.85, **how)
+            inside = panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.95, **how)
+            # Above the marks.
+            inside.set_zorder(20)
         title = ""
     if not rest:
         return

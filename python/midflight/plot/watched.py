@@ -448,7 +448,8 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         # Where the packets' sizes are unknown, all segments are full.
         payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
         bits = np.where(np.isnan(bits), 8.0 * payload, bits)
-        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+        shown = _opened(flow, window, interval), window[1]
+        edges = bin_edges(shown, interval, flow.end_ns / NS_PER_S, run.cuts)
         if len(edges) > 1:
             each.append(edges)
             sums, _ = np.histogram(at, bins=edges, weights=bits)
@@ -460,9 +461,19 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             look = None if _is_alone(runs) else line.look
             stalls = _stalls(at, line, marks, _least_stall_s(run, flow), look)
             curves += [line, *stalls, *marks]
-    shown = [one for one in curves if len(one.time_s)]
+    drawn = [one for one in curves if len(one.time_s)]
     detail = f"means of {cut_words(interval, each)}"
-    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", shown, detail)
+    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
+
+
+def _opened(flow: History, window: tuple[float, float], interval: float) -> float:
+    """When the interval begins in which the first packet that arrives was sent, in seconds, if that
+    is after the beginning of a window: before it a flow has no throughput.
+    """
+    sent = flow.sent_ns("rcv")[:1]
+    at = flow.times("rcv")[:1] if np.isnan(sent).any() else sent
+    begin = interval * math.floor(float(at[0]) / NS_PER_S / interval) if len(at) else 0.0
+    return begin if window[0] < begin < window[1] else window[0]
 
 
 def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:

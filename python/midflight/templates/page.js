@@ -49,9 +49,9 @@ const runs = data.runs.map((raw, number) => {
   Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true), stalled: Float64Array.from(run.silent, one => one[0]) });
   return run;
 });
-const queues = data.queues.map(({ path, line, label, look, solid, packets, most }) => {
+const queues = data.queues.map(({ path, line, label, look, solid, packets, least, most, every }) => {
   const run = line === null ? null : runs.filter(one => one.path === paths[path])[line];
-  return { path: paths[path], run, label, look, solid, packets: steps(packets), most: steps(most || packets) };
+  return { path: paths[path], run, label, look, solid, every, packets: steps(packets), least: steps(least || packets), most: steps(most || packets) };
 });
 const shown = () => runs.filter(run => run.shown);
 /** The flow whose packets are drawn, of all runs that are shown. */
@@ -600,7 +600,10 @@ canvas.addEventListener("wheel", event => {
   event.preventDefault();
   const [x, y] = place(event), delta = event.deltaY || event.deltaX;
   const inLower = y > area.top + area.h1;
-  zoom(Math.exp(Math.max(-1, Math.min(1, delta / 300))), x, y, !event.altKey, !event.shiftKey && !inLower);
+  const alone = inLower || !(event.shiftKey || event.altKey);
+  zoom(Math.exp(Math.max(-1, Math.min(1, delta / 300))), x, y, alone || !event.altKey, !alone);
+  // What is shown of the time stays in sight.
+  if (alone && !inLower) fit();
 }, { passive: false });
 /** The middle between two fingers, and how far apart they are. */
 function spread() {

@@ -106,7 +106,7 @@ function below(at, { t, v }, end, yOf) {
 }
 
 /** The mean, the least and the greatest length of a queue in each such interval that is seen; in a list. */
-function levels(at, { path, packets, most }) {
+function levels(at, { path, packets, least, most }) {
   const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, edges = at.edges(path.cuts, interval(at), path.end);
   // The interval of the last sample before what is shown, or the first one.
   const held = Math.max(0, at.upper(t, at.view.t0) - 1), first = Math.max(0, at.upper(edges, t[held]) - 1);
@@ -114,7 +114,7 @@ function levels(at, { path, packets, most }) {
     const from = i, until = k === edges.length - 2 ? Infinity : edges[k + 1];
     let sum = 0, low = Infinity, high = 0;
     for (; i < t.length && t[i] < until; i++) {
-      sum += v[i]; low = Math.min(low, v[i]); high = Math.max(high, v[i], most.v[i]);
+      sum += v[i]; low = Math.min(low, v[i], least.v[i]); high = Math.max(high, v[i], most.v[i]);
     }
     if (i === from) continue;
     // A single sample is no mean: it holds from when it was taken.
@@ -128,7 +128,7 @@ const limit = value => value >= 2 ** 30 ? "not set" : fixed(value);
 const fixed = value => String(+value.toFixed(2)), during = (from, until) => `${+(from / 1e9).toFixed(6)} to ${+(until / 1e9).toFixed(6)} s`;
 const milliseconds = value => `${fixed(1e3 * value)} ms`;
 const isSpurious = timeout => timeout[3] === "spurious";
-const lasts = at => +(interval(at) / 1e9).toPrecision(3);
+const lasts = (at, least = 0) => +(Math.max(interval(at), least) / 1e9).toPrecision(3);
 const interval = at => at.interval || at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 200 / at.unit));
 
 /** How a panel is drawn: its axis, whose logarithm it may be (`log`), and the lines of a run; `isFirst` is whether the run is the
@@ -237,7 +237,7 @@ const KINDS = {
   },
   queue: {
     has: () => true, log: true,
-    axis: (at, runs) => axis(at, `packets, means of ${lasts(at)} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
+    axis: (at, runs) => axis(at, `packets, means of ${lasts(at, Math.max(...queues(at, runs).map(q => q.every)))} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
     rows: [...Events.LOSSES, "marked", ...Events.TIMEOUTS],
     draw(at, run, yOf, isFirst) {
       const { g, X, view } = at, all = queues(at, at.withIt());

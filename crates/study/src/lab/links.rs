@@ -14,7 +14,7 @@ use super::replay::{direction, Direction, NO_THRESHOLD};
 use super::LabError;
 use crate::error::StudyError;
 use crate::setup::Setup;
-use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
+use crate::watch::{GoOn, Sampler, Samples, Sampling, SenderSample, Tapping};
 
 /// Maximum number of reported differences.
 const MOST_TOLD: usize = 10;
@@ -107,11 +107,11 @@ fn end_of(record: &[u8]) -> Result<Instant, LabError> {
 pub fn replay_samples(
     setup: &Setup,
     record: &[u8],
-    every: Option<Duration>,
+    sampling: Sampling,
     go_on: GoOn<'_>,
 ) -> Result<Samples, LabError> {
-    let end = end_of(record)?.min(setup.end);
-    let mut sampler = Sampler::new(setup, every, go_on)?;
+    let end = end_of(record)?.min(setup.end).min(sampling.until);
+    let mut sampler = Sampler::new(setup, sampling, go_on)?;
     let mut links = Links::new(setup, None, Tapping)?;
     let mut look = |links: &mut Links<Tapping>, until: Instant| loop {
         let next = links.world.next_event();

@@ -24,7 +24,7 @@ pub use self::columns::{trace_columns, Codes, Texts, TraceColumns};
 pub use self::compare::{compare, Compared, Divergence};
 pub(crate) use self::explain::OwnedRecord;
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
-pub use self::samples::{samples, BacklogSample, LinkSample, Samples, SenderSample};
+pub use self::samples::{samples, BacklogSample, LinkSample, Samples, Sampling, SenderSample};
 pub(crate) use self::samples::{Sampler, Tapping};
 pub use self::stack_log::stack_log;
 pub(crate) use self::trace::Recorder;

@@ -1,7 +1,7 @@
 //! Samples of the links and the senders of a run at equal intervals: queues, rates, windows and
 //! data in flight over time.
 //!
-//! Queue lengths between two samples are covered: minimum and maximum are taken from eight
+//! Queue lengths between two samples are covered: minimum, maximum and mean are taken from eight
 //! observations in each interval. Without a given interval a run of any length has between 4,096 and
 //! twice as many samples (fewer if it is very short): when there are more, each two are merged.
 
@@ -21,11 +21,34 @@ const LOOKS: u64 = 8;
 const SHORTEST: Duration = Duration::from_micros(125);
 /// Samples of a run, and up to twice as many, if no interval is given.
 const FEWEST: usize = 4096;
+/// The range of a queue before it is observed.
+const NOT_OBSERVED: (u64, u64, u64) = (u64::MAX, 0, 0);
 /// Maximum number of rows of each table.
 const MOST_ROWS: usize = 20_000_000;
 
+/// When samples are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// The interval; none for 4,096 samples to twice as many.
+    pub every: Option<Duration>,
+    /// The first one.
+    pub from: Instant,
+    /// The end of the run, if that is before its own.
+    pub until: Instant,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            every: None,
+            from: Instant::ZERO,
+            until: Instant::NEVER,
+        }
+    }
+}
+
 /// The state of a link at an instant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSample {
     /// When.
     pub at: Instant,
@@ -39,6 +62,8 @@ pub struct LinkSample {
     pub least: u64,
     /// The maximum number of packets at it since the previous sample.
     pub most: u64,
+    /// The mean number of packets at it since the previous sample.
+    pub mean: f64,
 }
 
 /// The packets of a flow that wait at a link whose discipline has a queue for each flow.
@@ -134,11 +159,13 @@ pub(crate) struct Sampler<'a> {
     every: Duration,
     /// The interval was given.
     is_fixed: bool,
+    /// The first sample.
+    from: Instant,
     /// The next observation, and its number in the interval.
     due: Instant,
     look: u64,
-    /// Minimum and maximum length of each queue in this interval.
-    range: Vec<(u64, u64)>,
+    /// Minimum and maximum length of each queue in this interval, and the sum of what was observed.
+    range: Vec<(u64, u64, u64)>,
     found: Samples,
     end: Instant,
     go_on: GoOn<'a>,
@@ -152,9 +179,10 @@ impl<'a> Sampler<'a> {
     /// [`StudyError::Range`] for an interval that cannot be divided.
     pub(crate) fn new(
         setup: &Setup,
-        every: Option<Duration>,
+        sampling: Sampling,
         go_on: GoOn<'a>,
     ) -> Result<Self, StudyError> {
+        let Sampling { every, from, .. } = sampling;
         if let Some(one) = every.filter(|one| one.as_nanos() < LOOKS) {
             return Err(StudyError::Range {
                 what: "the interval of samples",
@@ -171,9 +199,10 @@ impl<'a> Sampler<'a> {
                 .collect(),
             every: every.unwrap_or(SHORTEST),
             is_fixed: every.is_some(),
-            due: Instant::ZERO,
+            from,
+            due: from,
             look: LOOKS,
-            range: vec![(u64::MAX, 0); usize::from(links)],
+            range: vec![NOT_OBSERVED; usize::from(links)],
             found: Samples::default(),
             end: setup.end,
             go_on,
@@ -197,9 +226,15 @@ impl<'a> Sampler<'a> {
                 let link = link_id(number);
                 let state = world.link_state(link, at);
                 let range = &mut self.range[link.index()];
-                *range = (range.0.min(state.packets), range.1.max(state.packets));
+                *range = (
+                    range.0.min(state.packets),
+                    range.1.max(state.packets),
+                    range.2 + state.packets,
+                );
                 if is_sample {
-                    let (least, most) = std::mem::replace(range, (u64::MAX, 0));
+                    let (least, most, sum) = std::mem::replace(range, NOT_OBSERVED);
+                    // Before the first sample is one observation.
+                    let observed = if at == self.from { 1 } else { LOOKS };
                     self.found.links.push(LinkSample {
                         at,
                         link: self.names.of(link),
@@ -207,6 +242,7 @@ impl<'a> Sampler<'a> {
                         state,
                         least,
                         most,
+                        mean: sum as f64 / observed as f64,
                     });
                     let backlogs = &mut self.found.backlogs;
                     let name = self.names.of(link);
@@ -273,13 +309,17 @@ impl<'a> Sampler<'a> {
         }
         self.every = self.every * 2;
         let every = self.every.as_nanos();
-        let is_kept = |at: Instant| at.as_nanos().is_multiple_of(every);
+        let from = self.from;
+        let is_kept = |at: Instant| at.since(from).as_nanos().is_multiple_of(every);
         // A removed sample passes its range to the next one.
         for place in 0..found.links.len() - links {
             if !is_kept(found.links[place].at) {
-                let (least, most) = (found.links[place].least, found.links[place].most);
+                let LinkSample {
+                    least, most, mean, ..
+                } = found.links[place];
                 let next = &mut found.links[place + links];
                 (next.least, next.most) = (next.least.min(least), next.most.max(most));
+                next.mean = f64::midpoint(next.mean, mean);
             }
         }
         found.links.retain(|row| is_kept(row.at));
@@ -303,10 +343,11 @@ impl<'a> Sampler<'a> {
 /// samples; [`StudyError::Interrupted`] when stopped.
 pub fn samples(
     setup: &Setup,
-    every: Option<Duration>,
+    sampling: Sampling,
     go_on: GoOn<'_>,
 ) -> Result<(Samples, String), StudyError> {
-    let mut sampler = Sampler::new(setup, every, go_on)?;
+    let setup = &setup.until(sampling.until);
+    let mut sampler = Sampler::new(setup, sampling, go_on)?;
     let mut playing = Playback::new(setup, Tapping)?;
     while let Some(next) = playing.next() {
         sampler.look(&playing.world, next.at())?;
