@@ -215,7 +215,7 @@ def test_lines_are_flows_or_schemes() -> None:
 
 
 def test_the_largest_delays_of_an_interval_are_shown() -> None:
-    outage = {"time_s": [0, 10, 13], "rate_mbps": [20, 0, 20]}
+    outage = {"time_s": [0, 10, 13, 30], "rate_mbps": [20, 0, 20, 20]}
     scenario = Scenario(
         links={"cell": Link(delay="30 ms", queue="200 packets", trace=outage)},
         flows={"download": Flow(direction="down")},
@@ -646,7 +646,7 @@ def test_intervals_are_those_of_a_recording() -> None:
 
 
 def test_a_long_outage_does_not_flatten_the_delays() -> None:
-    outage = {"time_s": [0, 10, 22], "rate_mbps": [20, 0, 20]}
+    outage = {"time_s": [0, 10, 22, 60], "rate_mbps": [20, 0, 20, 20]}
     scenario = Scenario(
         links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
         flows={"download": Flow(direction="down")},

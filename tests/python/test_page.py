@@ -157,10 +157,13 @@ def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
     assert [one["label"] for one in data["queues"]] == ["queue of lte", "queue of hsdpa"]
     for one, link in zip(data["queues"], setup.access_links, strict=True):
         here = (links.numpy("number") == link["down"]) & (links.numpy("time_ns") <= run["end"])
-        packets, most = (series(one[name])[1] for name in ("packets", "most"))
-        assert np.array_equal(packets, links.numpy("packets")[here])
+        mean, least, most = (series(one[name])[1] for name in ("packets", "least", "most"))
+        packets = links.numpy("packets")[here]
         # Until the next sample.
+        assert np.allclose(mean[:-1], links.numpy("mean")[here][1:])
+        assert np.array_equal(least[:-1], np.minimum(packets[:-1], links.numpy("least")[here][1:]))
         assert np.array_equal(most[:-1], np.maximum(packets[:-1], links.numpy("most")[here][1:]))
+        assert one["every"] == 8_000_000
     assert run["every"] == 1
 
 
@@ -168,7 +171,7 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     whole = plot_page("wifi-to-lte", tmp_path / "whole.html").read_text()
     assert "To stay small" not in whole
     (all_of_it,) = data_of(whole)["runs"]
-    monkeypatch.setattr(page, "MOST_CHARACTERS", 155_000)
+    monkeypatch.setattr(page, "MOST_CHARACTERS", 175_000)
     monkeypatch.setattr(page_data, "_LEAST_STEPS", 200)
     thin = plot_page("wifi-to-lte", tmp_path / "thin.html").read_text()
     (run,) = data_of(thin)["runs"]

@@ -141,6 +141,18 @@ class WatchedRun:
         found: tuple[Table, Table] = self.setup.samples()
         return found
 
+    def show(self, window: tuple[float, float]) -> None:
+        """Set the time that is shown."""
+        if window == self.window:
+            return
+        self.window = window
+        # These are sampled in it.
+        for name in ("near_samples", "backlogs"):
+            self.__dict__.pop(name, None)
+        self._rows.pop(True, None)
+        for flow in self.flows:
+            flow.__dict__.pop("pipe", None)
+
     @cached_property
     def near_samples(self) -> tuple[Table, Table]:
         """Links and senders at intervals of the time shown, if that is a part of the run."""

@@ -188,7 +188,7 @@ def shown_panels(
     window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
     width, _ = size_in(size, (PAGE_IN, 1.0))
     for one in runs:
-        one.window = window
+        one.show(window)
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
     return window, panels if bands else [_without_bands(one) for one in panels]
