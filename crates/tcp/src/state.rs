@@ -270,6 +270,24 @@ pub const TRANSITIONS: &[Transition] = &[
         State::CongestionAvoidance,
     ),
     way(State::Reset, Trigger::NewAck, State::FastRecovery),
+    // There an ACK up to a segment that was SACKed changes nothing (tcp_check_sack_reneging()), so that a later one that is
+    // not cumulative, or the end of a delay, ends a recovery or undoes a reduction.
+    way(
+        State::FastRecovery,
+        Trigger::Duplicate,
+        State::CongestionAvoidance,
+    ),
+    way(State::FastRecovery, Trigger::Duplicate, State::SlowStart),
+    way(
+        State::CongestionAvoidance,
+        Trigger::Duplicate,
+        State::SlowStart,
+    ),
+    way(
+        State::CongestionAvoidance,
+        Trigger::DelayOver,
+        State::SlowStart,
+    ),
     // A mark restarts the sender from any state.
     way(State::CongestionAvoidance, Trigger::Mark, State::SlowStart),
     way(State::Delay, Trigger::Mark, State::CongestionAvoidance),
