@@ -668,8 +668,13 @@ class Steps:
         elif lost is not None:
             after = number((lost.time_ns - by_ns) / 1e9)
             text = f"{name} was {self.loss_text(lost)}, only {after} s after {what}"
+            # What came later is no step on the way.
+            for at, began, mark in self.why_down(lost):
+                if at <= by_ns:
+                    yield at, began, mark
+                else:
+                    text += f" ({began})"
             yield copy.sent.time_ns, text, lost.index
-            yield from self.why_down(lost)
         elif arrived is None:
             text = f"{name} was still on its way at the end of the run"
             yield copy.sent.time_ns, text, copy.sent.index

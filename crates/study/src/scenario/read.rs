@@ -157,7 +157,9 @@ impl Document {
         let (list, entry) = key.split_once('.')?;
         if let ("links" | "flows", Some(Json::Object(entries))) = (list, self.tree.get(list)) {
             let name = entry.split('.').next().unwrap_or_default();
-            let there: Vec<String> = entries.keys().map(|one| format!("{list}.{one}")).collect();
+            let mut there: Vec<String> =
+                entries.keys().map(|one| format!("{list}.{one}")).collect();
+            there.sort_unstable();
             let there = there.join(", ");
             return (!entries.contains_key(name))
                 .then(|| format!("the scenario has {there}, and this adds one"));
