@@ -253,15 +253,16 @@ def plot(
     no_bands: Annotated[
         bool,
         typer.Option(
-            "--no-bands", help="For panels over time: lines without ranges and without maxima."
+            "--no-bands",
+            help="For panels over time: leaves out the bands around lines, and the maxima.",
         ),
     ] = False,
     no_captions: Annotated[
         bool,
         typer.Option(
             "--no-captions",
-            help="For a figure: nothing above the panels says what the values are, such as means "
-            "of 0.1 s.",
+            help="For a figure: leaves out the small text above the panels, such as means of "
+            "0.1 s.",
         ),
     ] = False,
     csv_file: Annotated[
@@ -707,8 +708,8 @@ def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) 
     if MET not in named and measured in columns and "0" in met:
         early = sum(one == "0" for one in met)
         note(
-            f"{early} of {len(met)} rows are of flows that were done before the handoff, and do "
-            f"not measure it; --where {MET}=1 leaves them out, as a comparison does"
+            f"{early} of {len(met)} rows are of flows that were done before the handoff, and say "
+            f"nothing about it; --where {MET}=1 leaves them out, as a comparison does"
         )
 
 

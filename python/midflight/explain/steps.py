@@ -431,8 +431,8 @@ class Steps:
                 text += ", when its time had come: sending is paced"
                 where = self.sent_before(row)
             else:
-                text += ", when its time in a train had come"
-                text += f"; at {when(order.time_ns)} {order_text(order)}"
+                at = f"at {when(order.time_ns)} {order_text(order)}"
+                text += f", when its time in a train had come; {at}"
         text += self.sent_reason(row)
         return [(row.time_ns, text if first else f"because {text}", row.index)], where
 
@@ -669,12 +669,10 @@ class Steps:
             after = number((lost.time_ns - by_ns) / 1e9)
             text = f"{name} was {self.loss_text(lost)}, only {after} s after {what}"
             # What came later is no step on the way.
-            for at, began, mark in self.why_down(lost):
-                if at <= by_ns:
-                    yield at, began, mark
-                else:
-                    text += f" ({began})"
+            why = list(self.why_down(lost))
+            text += "".join(f" ({began})" for at, began, _ in why if at > by_ns)
             yield copy.sent.time_ns, text, lost.index
+            yield from (one for one in why if one[0] <= by_ns)
         elif arrived is None:
             text = f"{name} was still on its way at the end of the run"
             yield copy.sent.time_ns, text, copy.sent.index
@@ -776,8 +774,7 @@ class Steps:
         """Describe a loss."""
         what = "segment" if row.lost is not None and row.lost[0] == "data" else "ACK"
         text = f"{what} {row.number} was {self.loss_text(row)}"
-        for _, began, _ in self.why_down(row):
-            text += f" ({began})"
+        text += "".join(f" ({began})" for _, began, _ in self.why_down(row))
         where = self.sending(row.number, row.sent_ns) if what == "segment" else self.before_ack(row)
         return [(row.time_ns, text, row.index)], where
 

@@ -343,7 +343,9 @@ def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
     mean, least, most = (np.append(one[1:], packets[-1:]) for one in rest)
     least, most = np.minimum(packets, least), np.maximum(packets, most)
     seen = time <= run.end_ns
-    return tuple(Steps(time[seen], one[seen]) for one in (mean, least, most))  # type: ignore[return-value]
+    mean, least, most = (one[seen] for one in (mean, least, most))
+    time = time[seen]
+    return Steps(time, mean), Steps(time, least), Steps(time, most)
 
 
 def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str, str]:

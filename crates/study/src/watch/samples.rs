@@ -37,16 +37,6 @@ pub struct Sampling {
     pub until: Instant,
 }
 
-impl Default for Sampling {
-    fn default() -> Self {
-        Self {
-            every: None,
-            from: Instant::ZERO,
-            until: Instant::NEVER,
-        }
-    }
-}
-
 /// The state of a link at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSample {
