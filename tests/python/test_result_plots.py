@@ -435,6 +435,15 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
     plot_spread(columns, tmp_path / "a.svg", "box", x="a", value="duration_ns", csv=table)
     (row,) = rows_of(table)
     assert row["p95"] == "inf"
+    # The text above the figure says so, of the times alone.
+    said = {
+        (kind, value): spread_of(columns, kind, x="a", value=value).detail
+        for kind in ("box", "interval")
+        for value in ("duration_ns", "sent")
+    }
+    assert said["box", "duration_ns"].endswith("more than 5 % of the runs did not finish")
+    assert said["interval", "duration_ns"].endswith("without runs that did not finish")
+    assert not any("finish" in said[kind, "sent"] for kind in ("box", "interval"))
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def _lines(
     sampled = None
     if kind == "interval" and not is_compared:
         sampled = sampling(columns, rows, value, [*by, str(x)])
-    groups = []
+    groups, is_time, misses = [], value.endswith("_ns"), False
     for key in filter(keys.__contains__, product(*orders)):
         alone = one_line_name(columns, rows, x or "", kept)
         group = Group(", ".join(key) if by else alone)
@@ -272,6 +272,7 @@ def _lines(
         for text in sorted(found, key=places.__getitem__):
             mine, place = found[text], places[text]
             each = [scale * shown_number(columns[value][row], value) for row in mine]
+            misses |= is_time and any(map(math.isnan, each))
             group.x.append(place)
             group.names.append(f"{place:.12g}" if categories is None else categories[int(place)])
             if sampled is not None:
@@ -298,6 +299,9 @@ def _lines(
         over = _over(columns, rows) if sampled is None else sampled.over
         axes = None if sampled is None else sampled.axes
         detail = interval_words(_COMPARED[value] if is_compared else "means", over, counts, axes)
+        detail += "; without runs that did not finish" * misses
+    if kind == "box" and misses:
+        detail += "; arrows where more than 5 % of the runs did not finish"
     shares = kind == "cdf"
     return Spread(
         kind,
@@ -306,7 +310,7 @@ def _lines(
         groups,
         categories,
         lines_name(by, columns),
-        is_time=value.endswith("_ns"),
+        is_time=is_time,
         axes=[] if x is None else [(x, x_unit)],
         measure=(value, unit),
         is_wide=shares and is_wide([group.values[0] for group in groups if group.values]),
