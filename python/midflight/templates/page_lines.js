@@ -129,7 +129,7 @@ const fixed = value => String(+value.toFixed(2)), during = (from, until) => `${+
 const milliseconds = value => `${fixed(1e3 * value)} ms`;
 const isSpurious = timeout => timeout[3] === "spurious";
 const lasts = (at, least = 0) => +(Math.max(interval(at), least) / 1e9).toPrecision(3);
-const interval = at => at.interval || at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 200 / at.unit));
+const interval = at => at.interval || at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 320 / at.unit));
 
 /** How a panel is drawn: its axis, whose logarithm it may be (`log`), and the lines of a run; `isFirst` is whether the run is the
  * first one of its path, for what flows share. */
