@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -207,6 +207,18 @@ class WatchedRun:
         self.sampled(link, "packets")
         rows = self._rows[False][link]
         return str(table.numpy("link")[rows[0]]) if len(rows) else ""
+
+    def labels_along(self, links: Collection[int]) -> set[str]:
+        """What the events of a trace call access links and the links beside them of the same path,
+        on which a packet that has left the queue is lost when its link breaks (the names are those
+        of study/src/network/cell.rs).
+        """
+        found = {self.link_label(one) for one in links}
+        for name, number in self.access.items():
+            if number in links:
+                beside = ("mobile-{}", "{}-router") if self.is_up else ("router-{}", "{}-mobile")
+                found |= {one.format(name) for one in beside}
+        return found
 
     def senders(self) -> Table:
         """Senders at intervals of the time shown."""

@@ -150,7 +150,7 @@ class Line:
         """When packets are lost or marked at the links whose queues are shown, by the kinds of
         `midflight.plot.marks`.
         """
-        names = {self.run.link_label(one) for one in self.run.shown_links}
+        names = self.run.labels_along(self.run.shown_links)
         found: dict[str, Ints] = {}
         for kind in (*GROUPS["losses"], *GROUPS["ecn"]):
             time, where = self.flow.at_queues[kind]

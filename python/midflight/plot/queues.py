@@ -34,7 +34,7 @@ def _at_queue(
     """
     if queue.high is None or not len(queue.time_s):
         return []
-    names = {run.link_label(one) for one in links}
+    names = run.labels_along(links)
     found = []
     for flow, look in zip(run.flows, run.looks, strict=True):
         for draw in (*GROUPS["losses"], *GROUPS["ecn"]):
