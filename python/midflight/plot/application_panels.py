@@ -14,9 +14,11 @@ from midflight.plot.applications import (
     objects_of,
     stalls_of,
 )
-from midflight.plot.curves import Curve, Panel, WatchedRun, each_line
+from midflight.plot.bins import bin_edges
+from midflight.plot.curves import Curve, Panel, WatchedRun, each_line, inside
 from midflight.plot.history import NS_PER_S, History
 from midflight.plot.marks import EVENTS
+from midflight.plot.timed import Times, lines_of, unit_of
 
 __all__ = ["buffer_panel", "frames_panel", "objects_panel"]
 
@@ -62,29 +64,35 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
 
 
 def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    """The delays of the frames of calls, with the deadline."""
-    del interval
-    found = [(how, frames_of(flow)) for _, flow, how in _lines(runs, "frames")]
-    top = max((float(one.took_s.max()) for _, one in found if len(one.took_s)), default=0.0)
-    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
-    curves = []
-    for how, one in found:
-        alone = len(found) == 1
-        for is_late, draw, label in (
-            (False, "dots", "in time"),
-            (True, "late", EVENTS["late"].label),
-        ):
-            some = (one.is_late == is_late) & (one.made_s >= window[0]) & (one.made_s < window[1])
-            if some.any():
-                words = label if alone or is_late else how["label"]
-                curve = {**how, "draw": draw, "label": words}
-                curves.append(
-                    Curve(time_s=one.made_s[some], value=one.took_s[some] * scale, **curve)
-                )
-        lost = one.lost_s[(one.lost_s >= window[0]) & (one.lost_s < window[1])]
-        if len(lost):
-            aux = {**how, "label": EVENTS["unread"].label}
-            curves.append(Curve(draw="unread", time_s=lost, value=np.zeros(len(lost)), **aux))
+    """The delays of the frames of calls, with the deadline: dots, or of several calls quantiles of
+    intervals, with the frames that are late or lost in a row for each call.
+    """
+    found, marks = [], []
+    for run, flow, how in _lines(runs, "frames"):
+        frames = frames_of(flow, run.deadlines.get(flow.flow))
+        seen = inside(frames.made_s, window)
+        made, took, is_late = frames.made_s[seen], frames.took_s[seen], frames.is_late[seen]
+        lost = frames.lost_s[inside(frames.lost_s, window)]
+        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+        found.append(Times(how, edges, made, took))
+        marks.append((how, made[is_late], took[is_late], lost))
+    several = len(found) > 1
+    unit, scale = unit_of(found)
+    if several:
+        curves, detail = lines_of(found, interval, scale)
+    else:
+        curves, detail = [], ""
+        for (how, _, made, took), (_, late_s, _, _) in zip(found, marks, strict=True):
+            in_time = ~np.isin(made, late_s)
+            dots: dict[str, Any] = {**how, "draw": "dots", "label": "in time"}
+            curves.append(Curve(time_s=made[in_time], value=took[in_time] * scale, **dots))
+    for how, late_s, took, lost in marks:
+        aux: dict[str, Any] = {**how, "in_row": several, "label": EVENTS["late"].label}
+        curves.append(Curve(draw="late", time_s=late_s, value=took * scale, **aux))
+        aux |= {"in_row": True, "label": EVENTS["unread"].label}
+        aux |= {} if several else {"look": None}
+        curves.append(Curve(draw="unread", time_s=lost, value=np.zeros(len(lost)), **aux))
+    curves = [one for one in curves if len(one.time_s)]
     # Calls with the same deadline have one line; others have the colours of their calls.
     deadlines = {
         run.deadlines[flow.flow]: how["look"]
@@ -97,7 +105,7 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         level = np.full(2, deadline * scale)
         own = look if len(deadlines) > 1 else None
         curves.append(Curve(label, "deadline", np.array([window[0], end]), level, own))
-    return Panel("frames", f"Frame delay\n({unit})", unit, curves)
+    return Panel("frames", f"Frame delay\n({unit})", unit, curves, detail)
 
 
 def objects_panel(

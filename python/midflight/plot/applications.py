@@ -104,12 +104,15 @@ class Frames:
     made_s: Values
     took_s: Values
     is_late: NDArray[np.bool_]
-    #: When those that were not read by the end of the run were made.
+    #: When those were made that were not read by the end of the run or by their deadline, if that
+    #: is later.
     lost_s: Values
 
 
-def frames_of(flow: History) -> Frames:
-    """Return the frames of a call."""
+def frames_of(flow: History, deadline_s: float | None = None) -> Frames:
+    """Return the frames of a call; one that is not read is lost only after its deadline, if that is
+    known.
+    """
     at, took = flow.times("frame", "late_frame"), flow.values("frame", "late_frame")
     late_rows = flow.rows("late_frame")
     is_late = np.isin(flow.rows("frame", "late_frame"), late_rows)
@@ -126,6 +129,7 @@ def frames_of(flow: History) -> Frames:
         many = int(numbers.max()) + 1 if is_over else int((end_s - begin) / interval + 1e-9) + 1
         missing = np.setdiff1d(np.arange(many), numbers)
         lost = begin + missing * interval
+        lost = lost[lost + (deadline_s or 0.0) <= end_s]
     return Frames(made, took / NS_PER_S, is_late, lost)
 
 

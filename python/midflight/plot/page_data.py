@@ -379,7 +379,7 @@ def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:
         found["buffer"] = steps_data(Steps(_ns(time), level))
         found["stalls"] = [[_whole(begin), _whole(end)] for begin, end in stalls_of(flow)]
     if workload == OF_APPLICATIONS["frames"]:
-        frames = frames_of(flow)
+        frames = frames_of(flow, run.deadlines.get(flow.flow))
         kept = frames.is_late | (np.arange(len(frames.made_s)) % every == 0)
         order = np.argsort(frames.made_s[kept], kind="stable")
         took_ms = (frames.took_s[kept][order] * 1e3).astype("<f4")

@@ -102,8 +102,8 @@ _WIDE = 12
 _FAR = 2.5
 #: The panels whose axis of values may have either scale, and those for which a logarithmic one may
 #: be the usual one.
-SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe")
-_MAY_BE_LOG = ("throughput", "delay", "rtt")
+SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "frames")
+_MAY_BE_LOG = ("throughput", "delay", "rtt", "frames")
 
 
 def plot_over_time(
@@ -684,6 +684,7 @@ def _least_time(curves: Sequence[Curve]) -> float | None:
     """The beginning of a logarithmic axis of times, which is needed if most times are far below the
     longest; otherwise None.
     """
+    curves = [one for one in curves if not one.in_row]
     values = np.concatenate([one.value for one in curves])
     known = np.concatenate([one.value if one.low is None else one.low for one in curves])
     known = known[known > 0]

@@ -18,7 +18,7 @@ import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
 from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
-from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
+from midflight.plot.bins import bin_edges, cut_words
 from midflight.plot.curves import (
     Curve,
     Panel,
@@ -43,6 +43,7 @@ from midflight.plot.marks import EVENTS, GROUPS, STALL, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
+from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -101,8 +102,6 @@ _MOST_INTERVALS = 100_000
 _STRAIGHT = 0.02
 #: A time without arrivals is a stall if it lasts so long, and so many median RTTs.
 _LEAST_STALL_S, _STALL_TRIPS = 1.0, 3.0
-#: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
-_MOST_DOTS = 4000
 
 
 def watch(
@@ -534,44 +533,16 @@ def _timed(
     window: tuple[float, float],
     interval: float,
 ) -> Panel:
-    """Times in seconds that packets take, as dots, or as quantiles of intervals."""
-    found, each = [], []
+    """Times in seconds that packets take."""
+    found = []
     for run, flow, how in each_line(runs):
         time, value = of(flow)
         seen = inside(time, window)
         edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
-        found.append((how, edges, time[seen], value[seen]))
-    several = sum(len(time) > 0 for *_, time, _ in found) > 1
-    top = max((float(value.max()) for *_, value in found if len(value)), default=0.0)
-    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
-    curves = []
-    for how, edges, time, value in found:
-        if len(edges) > 1 and (several or len(time) > _MOST_DOTS):
-            each.append(edges)
-            starts, quantiles = _quantiles(edges, time, value * scale)
-            low, median, high, most = quantiles
-            ends: dict[str, Any] = {"low": low, "high": high, "most": most}
-            curves.append(Curve(draw="steps", time_s=starts, value=median, **ends, **how))
-        else:
-            curves.append(Curve(draw="dots", time_s=time, value=value * scale, **how))
-    detail = f"medians of {cut_words(interval, each)}, band from 5 to 95 %" if each else ""
+        found.append(Times(how, edges, time[seen], value[seen]))
+    unit, scale = unit_of(found)
+    curves, detail = lines_of(found, interval, scale)
     return Panel(kind, f"{title}\n({unit})", unit, curves, detail)
-
-
-def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list[Values]]:
-    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps.
-
-    An interval without values ends the line there; where most have none, as of a slow flow, two do.
-    """
-    if not len(value):
-        return np.empty(0), [np.empty(0)] * 4
-    place = places_in(edges, time)
-    first = np.flatnonzero(np.diff(place, prepend=-1))
-    parts = np.split(value, first[1:])
-    points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
-    steps = np.diff(place[first])
-    usual = 0 if len(steps) == 0 or np.median(steps) <= 1 else 1
-    return stepped(edges, place[first], list(points.T), usual)
 
 
 def delay_of(flow: History) -> tuple[Values, Values]:

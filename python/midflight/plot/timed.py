@@ -1,0 +1,70 @@
+"""Lines of times that packets and frames take: as dots, or as quantiles of intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from midflight.plot.bins import cut_words, places_in, stepped
+from midflight.plot.curves import Curve, Values
+
+__all__ = ["Times", "lines_of", "unit_of"]
+
+#: A line with more values, or beside another line, is drawn as quantiles.
+_MOST_DOTS = 4000
+
+
+class Times(NamedTuple):
+    """The times that the packets or frames of a line take, in seconds, and when, with the edges of
+    the intervals of its quantiles; `how` are the fields of its curve.
+    """
+
+    how: dict[str, Any]
+    edges: Values
+    time_s: Values
+    took_s: Values
+
+
+def unit_of(found: Sequence[Times]) -> tuple[str, float]:
+    """Return the unit in which times are drawn, and its factor."""
+    top = max((float(one.took_s.max()) for one in found if len(one.took_s)), default=0.0)
+    return ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
+
+
+def lines_of(
+    found: Sequence[Times], interval: float, scale: float = 1.0
+) -> tuple[list[Curve], str]:
+    """Return the curves of lines, and what their values are: dots if there is one line with few
+    values, otherwise medians of intervals with a band and a maximum.
+    """
+    several = sum(len(one.time_s) > 0 for one in found) > 1
+    curves, each = [], []
+    for how, edges, time, took in found:
+        if len(edges) > 1 and (several or len(time) > _MOST_DOTS):
+            each.append(edges)
+            starts, quantiles = _quantiles(edges, time, took * scale)
+            low, median, high, most = quantiles
+            ends: dict[str, Any] = {"low": low, "high": high, "most": most}
+            curves.append(Curve(draw="steps", time_s=starts, value=median, **ends, **how))
+        else:
+            curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
+    detail = f"medians of {cut_words(interval, each)}, band from 5 to 95 %" if each else ""
+    return curves, detail
+
+
+def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list[Values]]:
+    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps.
+
+    An interval without values ends the line there; where most have none, as of a slow flow, two do.
+    """
+    if not len(value):
+        return np.empty(0), [np.empty(0)] * 4
+    place = places_in(edges, time)
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    parts = np.split(value, first[1:])
+    points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
+    steps = np.diff(place[first])
+    usual = 0 if len(steps) == 0 or np.median(steps) <= 1 else 1
+    return stepped(edges, place[first], list(points.T), usual)
