@@ -162,7 +162,7 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     assert np.sum(np.array(means) * np.diff(edges)) / 8e3 == pytest.approx(sums.sum(), rel=1e-6)
     assert means[len(means) // 2] == pytest.approx(sums[len(means) // 2] * 8e3 / unit)
     page.click("[data-below=throughput]")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.2 s"
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
     assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.01 s"
 
@@ -367,15 +367,15 @@ def test_values_of_means_are_told_where_one_points(browser: Browser, tmp_path: P
         " (r => [r.left, r.top])(document.getElementById('graph').getBoundingClientRect()))"
     )
     (one,) = watch(with_outage())
-    (panel,) = panels_of([one], ["throughput"], (0, 60), 0.5)
+    (panel,) = panels_of([one], ["throughput"], (0, 60), 0.2)
     curve = next(curve for curve in panel.curves if curve.draw == "steps")
-    place = int(np.searchsorted(curve.time_s, 10.2, side="right")) - 1
-    found = tip_over(page, 10.2e9)
+    place = int(np.searchsorted(curve.time_s, 10.3, side="right")) - 1
+    found = tip_over(page, 10.3e9)
     words = (
-        f"{one.labels[0]}: {round(curve.value[place], 2):g} Mbit/s, mean of 10 to 10.5 s; link 8"
+        f"{one.labels[0]}: {round(curve.value[place], 2):g} Mbit/s, mean of 10.2 to 10.4 s; link 8"
     )
     assert words in found
-    assert "17.303 to 17.5 s" in tip_over(page, 17.4e9)
+    assert "17.303 to 17.4 s" in tip_over(page, 17.35e9)
     page.run("(document.querySelector('[data-below=queue]').click(), midflight.draw())")
     assert "queue of cell: mean 100, 100 to 100 packets" in tip_over(page, 19.5e9)
     assert "2.1e+9" not in page.run("document.getElementById('status').textContent")
@@ -402,10 +402,10 @@ def test_the_rate_of_a_link_has_means_and_room(browser: Browser, tmp_path: Path)
     assert any(re.fullmatch(r"\d{2,3},000", one) for one in written)
     assert "-0" not in written
     drawn = page.drawn()
-    assert drawn["below"]["title"] == "Mbit/s, means of 5 s"
-    assert drawn["rate"]["t"] == [5e9 * one for one in range(120)]
+    assert drawn["below"]["title"] == "Mbit/s, means of 2 s"
+    assert drawn["rate"]["t"] == [2e9 * one for one in range(300)]
     # The rate is sampled, so that a step is known a little later.
-    assert drawn["rate"]["v"] == pytest.approx(np.reshape(rates, (-1, 5)).mean(axis=1), abs=0.2)
+    assert drawn["rate"]["v"] == pytest.approx(np.reshape(rates, (-1, 2)).mean(axis=1), abs=0.2)
     assert max(drawn["rate"]["v"]) < drawn["below"]["high"]
     # Where there is room for its steps, they are drawn, up to the highest.
     page.run("midflight.look(100e9, 150e9, 0, 1e6)")

@@ -250,13 +250,15 @@ def plot(
             "retransmissions, losses, ecn, timeouts; or none.  [default: all]",
         ),
     ] = None,
-    no_bands: Annotated[
-        bool,
+    bands: Annotated[
+        bool | None,
         typer.Option(
-            "--no-bands",
-            help="For panels over time: leaves out the bands around lines, and the maxima.",
+            "--bands/--no-bands",
+            help="For panels over time: draws bands around lines, and the maxima, or leaves them "
+            "out.  [default: with one or two lines]",
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     no_captions: Annotated[
         bool,
         typer.Option(
@@ -335,7 +337,7 @@ def plot(
         "--xlabel": xlabel,
         "--ylabel": ylabel,
         "--marks": marks,
-        "--no-bands": no_bands or None,
+        "--bands": bands,
         "--no-captions": no_captions or None,
         "--csv": csv_file,
     }
@@ -414,7 +416,7 @@ def plot(
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
-    only_over_time = ("--interval", interval), ("--marks", marks), ("--no-bands", no_bands or None)
+    only_over_time = ("--interval", interval), ("--marks", marks), ("--bands", bands)
     for option, text in only_over_time:
         if text is not None and not (over_time or suffix == PAGE):
             raise UserError(f"{option} is for panels over time: --kind {', '.join(OVER_TIME)}")
@@ -493,7 +495,7 @@ def plot(
                     interval_s=mean_of,
                     yscale=scales,
                     marks=None if marks is None else split_kinds([marks]),
-                    bands=not no_bands,
+                    bands=bands,
                     csv_to=csv_file,
                     **of_all,
                 )
@@ -524,7 +526,7 @@ def write_panels(
     until_s: float | None,
     interval_s: float | None,
     marks: Sequence[str] | None,
-    bands: bool,
+    bands: bool | None,
     csv_to: str | None,
     **how: Any,
 ) -> None:

@@ -101,6 +101,8 @@ class Panel:
     curves: Sequence[Curve]
     detail: str = ""
     lacks: Sequence[str] = ()
+    #: Whether ranges and maxima are drawn around lines that have some.
+    has_bands: bool = True
 
 
 class Stretch(NamedTuple):

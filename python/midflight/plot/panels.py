@@ -120,7 +120,7 @@ def plot_over_time(
     interval_s: float | None = None,
     yscale: str | Mapping[str, str] | None = None,
     marks: Sequence[str] | None = None,
-    bands: bool = True,
+    bands: bool | None = None,
     title: str | None = None,
     size: Size | None = None,
     **dress: Unpack[Dress],
@@ -141,9 +141,10 @@ def plot_over_time(
     follows if that is shorter. `yscale` is "linear" or "log", or a mapping of kinds to these; the
     default is linear, and for throughputs, delays and RTTs logarithmic where a linear axis would
     hide a part. `marks` are the events to be marked, some of "retransmissions", "losses", "ecn" and
-    "timeouts" (default: all; an empty list for none). Without `bands` lines have no ranges and no
-    maxima. Several sources by their names are drawn together, each with all flows if that is up to
-    six lines, or with its first one. The other arguments are those of `plot_run`.
+    "timeouts" (default: all; an empty list for none). With `bands` lines have ranges and maxima
+    (default: where there are one or two lines). Several sources by their names are drawn together,
+    each with all flows if that is up to six lines, or with one of them. The other arguments are
+    those of `plot_run`.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
@@ -180,10 +181,11 @@ def shown_panels(
     *,
     size: Size | None = None,
     marks: Sequence[str] | None = None,
-    bands: bool = True,
+    bands: bool | None = None,
 ) -> tuple[tuple[float, float], list[Panel]]:
     """Return the time that is shown, in seconds, and the panels of these kinds for a figure of a
-    size, with the marks of these events, and with `bands` or without.
+    size, with the marks of these events, and with `bands` or without; the default is with them
+    where no more than two lines have some.
     """
     window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
     width, _ = size_in(size, (PAGE_IN, 1.0))
@@ -191,7 +193,14 @@ def shown_panels(
         one.show(window)
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
-    return window, panels if bands else [_without_bands(one) for one in panels]
+    return window, [replace(one, has_bands=_has_bands(one, bands)) for one in panels]
+
+
+def _has_bands(panel: Panel, asked: bool | None) -> bool:
+    """Whether the lines of a panel have bands: bands of many lines cover each other."""
+    if asked is not None:
+        return asked
+    return sum(one.low is not None and one.draw in _LINES[:-1] for one in panel.curves) <= 2
 
 
 def _without_bands(panel: Panel) -> Panel:
@@ -242,9 +251,17 @@ def over_time_figure(
         if what:
             lacks.append(f"{' and '.join(what)} of the run {longest(runs).labels[0]}")
     panels = [panel for panel in panels if panel.curves]
+    panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
+
+    def _scale(panel: Panel) -> str | None:
+        return scales.get(panel.kind, scales.get(""))
+
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
-    heads = [_head(one, () if number else lacks, room) for number, one in enumerate(panels)]
+    heads = [
+        _head(one, () if number else lacks, room, is_log=_least_of(one, _scale(one)) is not None)
+        for number, one in enumerate(panels)
+    ]
     written = sum(len(one.splitlines()) for one in heads)
     usual = band_in + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
@@ -283,8 +300,7 @@ def over_time_figure(
                 _outages(axes, stretches, room)
                 draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
-            scale = scales.get(panel.kind, scales.get(""))
-            _scale_of(axes, panel, scale, _above(rows))
+            _scale_of(axes, panel, _scale(panel), _above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
@@ -376,11 +392,11 @@ def _draw_gaps(
         axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
 
 
-def _head(panel: Panel, others: Sequence[str], room: Room) -> str:
+def _head(panel: Panel, others: Sequence[str], room: Room, *, is_log: bool) -> str:
     """The text above a panel: the meaning of its values, and the lines of this and other panels
     without values.
     """
-    own = "; ".join(filter(None, (*panel.lacks, panel.detail, _off_scale(panel))))
+    own = "; ".join(filter(None, (*panel.lacks, panel.detail, "" if is_log else _off_scale(panel))))
     lines = [captioned(one) for one in (*others, own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
@@ -599,26 +615,22 @@ def _scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> Non
     has a threshold far above it, a path that is faster than its flows a rate. Rows of marks take a
     share of the height `above` that.
     """
+    least = _least_of(panel, yscale)
     most, behind = _tops(panel)
-    is_behind_shown = most == 0 or behind <= _FAR * most
+    # A logarithmic axis has room for both.
+    is_behind_shown = most == 0 or behind <= _FAR * most or least is not None
     if is_behind_shown:
         most = max(most, behind)
     if panel.kind == "objects":
         # The first one above, as a browser's tools draw it.
         axes.set_ylim(most + 0.7, -0.7)
         return
-    lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
-    areas = [one for one in panel.curves if one.draw == "area"]
     if panel.kind == "sequence":
+        lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
         low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
         height = most - low or 1.0
         axes.set_ylim(low - 0.04 * height, low + 1.04 * height / (1 - above))
         return
-    least = None
-    if panel.kind in _MAY_BE_LOG and yscale != "linear":
-        least = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
-    if least is None and panel.kind in SCALED and yscale == "log" and most > 0:
-        least = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
     if least is not None:
         # Beside large values the usual ones would not be visible.
         plain_log(axes.yaxis)
@@ -626,6 +638,21 @@ def _scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> Non
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
     axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
+
+
+def _least_of(panel: Panel, yscale: str | None) -> float | None:
+    """Where the axis of values begins if it is logarithmic, as is asked for or as the values need
+    it; otherwise None.
+    """
+    found = None
+    if panel.kind in _MAY_BE_LOG and yscale != "linear":
+        found = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
+    most, _ = _tops(panel)
+    if found is None and panel.kind in SCALED and yscale == "log" and most > 0:
+        areas = [one for one in panel.curves if one.draw == "area"]
+        lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
+        found = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
+    return found
 
 
 def _tops(panel: Panel) -> tuple[float, float]:

@@ -90,14 +90,18 @@ _OF_INTERVALS = "rtt_sample"
 
 #: Of several runs all flows are shown if these are no more lines.
 _MOST_ALL = 6
-#: A rate that changes so often follows a recording; an inch of a panel has no more than so many of
-#: its intervals, with several lines so many in all.
+#: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
+#: its intervals: with one line, and with several, which cover each other.
 _MANY_CHANGES = 20
-_MOST_PER_IN = 150
+_MOST_PER_IN, _MOST_OF_SEVERAL = 150, 20
+#: Intervals fit the changes of a rate if more than this share of them is at their edges.
+_MOST_FIT = 0.9
 #: However long a round trip is, a figure has so many intervals.
 _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
+#: A window from which on it has no limit.
+_UNLIMITED = 2**30
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 #: A time without arrivals is a stall if it lasts so long, and so many median RTTs.
@@ -280,8 +284,9 @@ def panels_of(
     they `may_lack` them.
     """
     check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
-    lines = max(1, sum(len(one.flows) for one in runs))
-    interval = interval_s or _usual_interval(longest(runs), window, _MOST_PER_IN * width_in / lines)
+    several = sum(len(one.flows) for one in runs) > 1
+    most = width_in * (_MOST_OF_SEVERAL if several else _MOST_PER_IN)
+    interval = interval_s or _usual_interval(longest(runs), window, most)
     marked = check_marks(marks)
     left_out = {
         draw
@@ -345,19 +350,26 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
     rate = rate_in_use(run, window)
     sampled = run.sampled(next(iter(run.access.values())), "time_ns")
     between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
-    if not {*run.access.values()}.isdisjoint(run.recorded_rates):
+    is_recorded = not {*run.access.values()}.isdisjoint(run.recorded_rates)
+    if is_recorded:
         # Its changes are known as they happen, and not from the next sample on.
         between = 0.0
     at = _corners(rate.time_s, rate.value, 1.5 * between)
-    if len(at) < _MANY_CHANGES:
+    many = len(at) >= _MANY_CHANGES
+    if not many and not (is_recorded and len(at) > 2):
         return usual
     step = float(np.median(np.diff(at))) - between
     if step < usual:
-        return min(usual, nice(max(step, trip, shown / most)))
+        return min(usual, nice(max(step, trip, shown / most))) if many else usual
     # No interval has parts of two steps of the recording.
     shorter = (usual, nice(0.4 * usual), nice(0.4 * nice(0.4 * usual)))
-    fitting = [one for one in shorter if abs(step - one * round(step / one)) <= 2 * between + 1e-6]
-    return next((one for one in fitting if one >= max(trip, shown / most)), usual)
+    near = 2 * between + 1e-6
+
+    def fits(one: float) -> bool:
+        aside = np.abs(at[1:-1] - one * np.round(at[1:-1] / one))
+        return float(np.mean(aside <= near)) > _MOST_FIT
+
+    return next((one for one in shorter if one >= max(trip, shown / most) and fits(one)), usual)
 
 
 def _corners(time_s: Values, value: Values, near_s: float) -> Values:
@@ -441,7 +453,9 @@ def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: flo
 
 
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    curves, each = [rate_in_use(longest(runs), window)], []
+    longest_run = longest(runs)
+    edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
+    curves, each = [_averaged(rate_in_use(longest_run, window), edges)], []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -463,6 +477,17 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     drawn = [one for one in curves if len(one.time_s)]
     detail = f"means of {cut_words(interval, each)}"
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
+
+
+def _averaged(rate: Curve, edges: Values) -> Curve:
+    """A rate as means over the intervals of throughputs, if it has more steps than there are
+    intervals: beside its peaks means would look too low.
+    """
+    if len(edges) < 2 or len(rate.time_s) <= len(edges) or np.isnan(rate.value).any():
+        return rate
+    sums = np.concatenate([[0.0], np.cumsum(rate.value[:-1] * np.diff(rate.time_s))])
+    means = np.diff(np.interp(edges, rate.time_s, sums)) / np.diff(edges)
+    return replace(rate, time_s=edges, value=np.append(means, means[-1]))
 
 
 def _opened(flow: History, window: tuple[float, float], interval: float) -> float:
@@ -641,7 +666,10 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
             behind.append(Curve("pipe", "area", *held, **aux))
             limit = flow.steps("ssthresh")
             steps = _held(limit.time_ns / NS_PER_S, limit.value, window, flow.end_ns / NS_PER_S)
-            behind.append(Curve("ssthresh", "limit", *steps, **aux))
+            # Without a loss there is none, which senders write as a very large number.
+            known = np.where(steps[1] < _UNLIMITED, steps[1], np.nan)
+            if not np.isnan(known).all():
+                behind.append(Curve("ssthresh", "limit", steps[0], known, **aux))
         steps_of = flow.steps("cwnd")
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))

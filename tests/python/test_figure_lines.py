@@ -1,0 +1,102 @@
+"""Lines of figures over time: their intervals, bands and marks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.watched import watch
+
+
+def test_the_rate_of_a_recording_has_the_means_of_the_throughput() -> None:
+    rates = [1 + (7 * one) % 5 for one in range(600)]
+    columns = {"time_s": list(range(600)), "rate_mbps": rates}
+    scenario = Scenario(
+        links={"cell": Link(delay="20 ms", trace={"columns": columns})},
+        flows={"download": Flow(scheme="sack")},
+        end="600 s",
+    )
+    runs = watch(scenario, kinds=["throughput"])
+    (panel,) = shown_panels(runs, ["throughput"], interval_s=10.0)[1]
+    rate = next(one for one in panel.curves if one.draw == "area")
+    assert rate.value[:-1] == pytest.approx(np.reshape(rates, (-1, 10)).mean(axis=1))
+    (panel,) = shown_panels(runs, ["throughput"], interval_s=1.0)[1]
+    rate = next(one for one in panel.curves if one.draw == "area")
+    assert rate.value[:-1].tolist() == rates
+
+
+def test_intervals_end_where_a_slow_recording_changes() -> None:
+    rates = [20, 80, 30, 90, 40, 70, 25, 60]
+    columns = {"time_s": [0, *range(12, 117, 15)], "rate_mbps": rates}
+    scenario = Scenario(
+        links={"dish": Link(delay="20 ms", trace={"columns": columns})},
+        flows={"download": Flow(scheme="sack")},
+        end="120 s",
+    )
+    for schemes in ((), ("sack", "cubic", "bbr-linux")):
+        runs = watch(scenario, kinds=["throughput"], schemes=schemes)
+        (panel,) = shown_panels(runs, ["throughput"])[1]
+        assert panel.detail == "means of 1 s"
+
+
+def test_bands_of_many_lines_are_left_to_the_table() -> None:
+    scenario = Scenario.read("wifi-to-lte")
+    for schemes, asked, expected in (
+        (["sack", "enhanced"], None, True),
+        (["sack", "enhanced", "freeze"], None, False),
+        (["sack", "enhanced", "freeze"], True, True),
+        (["sack"], False, False),
+    ):
+        runs = watch(scenario, kinds=["rtt"], schemes=schemes)
+        window, panels = shown_panels(runs, ["rtt"], bands=asked)
+        assert panels[0].has_bands == expected
+        assert all(one.low is not None for one in panels[0].curves if one.draw == "steps")
+        figure = over_time_figure(runs, panels, window)
+        bands = [one for axes in figure.axes for one in axes.collections]
+        assert len(bands) == (len(schemes) if expected else 0)
+
+
+def test_queues_mark_what_a_breaking_link_loses_behind_them() -> None:
+    runs = watch("wifi-to-lte", kinds=["queue"])
+    _, (panel,) = shown_panels(runs, ["queue"])
+    marks = {one.draw: len(one.time_s) for one in panel.curves if one.in_row}
+    (flow,) = Scenario.read("wifi-to-lte").run().flows.to_pandas().to_dict("records")
+    assert marks["broken"] == flow["drops_break"] > 0
+    assert marks["full"] == flow["drops_queue"] > 0
+
+
+def test_a_window_without_a_limit_is_not_drawn() -> None:
+    scenario = Scenario(
+        links={"cell": Link(rate="10 Mbit/s", delay="20 ms")},
+        flows={"download": Flow(size="10 kB")},
+    )
+    (panel,) = shown_panels(watch(scenario, kinds=["cwnd"]), ["cwnd"])[1]
+    assert "limit" not in {one.draw for one in panel.curves}
+    (panel,) = shown_panels(watch("wifi-to-lte", kinds=["cwnd"]), ["cwnd"])[1]
+    (limit,) = (one for one in panel.curves if one.draw == "limit")
+    assert np.nanmax(limit.value) < 1000
+
+
+def test_frames_of_several_calls_are_medians_with_rows_of_marks() -> None:
+    scenario = Scenario(
+        links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
+        flows={"call": Flow(workload="call")},
+        handoffs=[Handoff(at="10 s", to="lte", gap="3 s")],
+        end="20 s",
+    )
+    (alone,) = shown_panels(watch(scenario, kinds=["frames"]), ["frames"])[1]
+    # Frames that are under way when the run ends are not lost.
+    assert {one.draw for one in alone.curves} == {"dots", "late", "deadline"}
+    runs = watch(scenario, kinds=["frames"], schemes=["sack", "enhanced"])
+    window, (panel,) = shown_panels(runs, ["frames"])
+    rows = [one for one in panel.curves if one.in_row]
+    assert [one.draw for one in rows] == ["late", "late"]
+    assert all(len(one.time_s) > 50 for one in rows)
+    (sack, _) = (one for one in panel.curves if one.draw == "steps")
+    late = next(one for one in alone.curves if one.draw == "late")
+    assert sack.most is not None
+    assert np.nanmax(sack.most) == pytest.approx(late.value.max())
+    figure = over_time_figure(runs, [panel], window)
+    assert figure.axes[1].get_yscale() == "log"
