@@ -61,6 +61,12 @@ impl Jiffies {
         }
     }
 
+    /// When a tick begins.
+    pub fn begins(self, tick: u64) -> Instant {
+        let at = self.length(tick).as_nanos();
+        Instant::from_nanos(at.saturating_sub(self.phase.as_nanos()))
+    }
+
     /// Apart from the other, because the compiler would merge both divisions into one by a variable.
     #[cold]
     fn unusual_count(self, shown: u64) -> u64 {

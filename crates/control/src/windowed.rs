@@ -3,17 +3,38 @@
 
 /// Samples with their times, in any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Three(Option<[(u64, u64); 3]>);
+struct Three {
+    best: Option<[(u64, u64); 3]>,
+    /// Up to this time a sample that is worse than the third changes nothing, with the window of the last one.
+    until: u64,
+}
 
 impl Three {
+    const NONE: Self = Self {
+        best: None,
+        until: 0,
+    };
+
     /// Takes a sample; one that is at least as good as an earlier one replaces it.
-    #[inline]
+    #[inline(never)]
     fn sample(&mut self, now: u64, window: u64, value: u64, as_good: impl Fn(u64, u64) -> bool) {
         let new = (now, value);
-        let Some(best) = &mut self.0 else {
-            self.0 = Some([new; 3]);
-            return;
-        };
+        let best = self.best.get_or_insert([new; 3]);
+        Self::replace(best, new, window, as_good);
+        let [first, second, third] = best.map(|(at, _)| at);
+        let ages = [(first, second, window / 4), (second, third, window / 2)];
+        let tied = ages.iter().filter(|(a, b, _)| a == b);
+        let least = tied.map(|(.., age)| *age).min().unwrap_or(window);
+        self.until = first + least;
+    }
+
+    fn replace(
+        best: &mut [(u64, u64); 3],
+        new: (u64, u64),
+        window: u64,
+        as_good: impl Fn(u64, u64) -> bool,
+    ) {
+        let (now, value) = new;
         if as_good(value, best[0].1) || now - best[2].0 > window {
             *best = [new; 3];
             return;
@@ -37,7 +58,7 @@ impl Three {
     }
 
     fn get(&self) -> Option<u64> {
-        self.0.map(|best| best[0].1)
+        self.best.map(|best| best[0].1)
     }
 }
 
@@ -51,10 +72,13 @@ impl WindowedMin {
         self.0.get()
     }
 
-    /// Takes a sample; time never decreases.
+    /// Takes a sample; time never decreases, and the window is always the same.
     #[inline]
     pub fn sample(&mut self, now: u64, window: u64, value: u64) {
-        self.0.sample(now, window, value, |new, old| new <= old);
+        let is_worse = self.0.best.is_some_and(|best| value > best[2].1);
+        if !is_worse || now > self.0.until {
+            self.0.sample(now, window, value, |new, old| new <= old);
+        }
     }
 }
 
@@ -64,7 +88,7 @@ pub struct WindowedMax(Three);
 
 impl WindowedMax {
     /// No sample yet.
-    pub const NONE: Self = Self(Three(None));
+    pub const NONE: Self = Self(Three::NONE);
 
     /// The maximum, if there was a sample.
     pub fn get(&self) -> Option<u64> {
@@ -79,7 +103,26 @@ impl WindowedMax {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Samples that change nothing are skipped.
+        #[test]
+        fn a_minimum_is_that_of_all_samples(
+            samples in prop::collection::vec((0_u64..40, 0_u64..20), 1..200),
+        ) {
+            let (mut min, mut all) = (WindowedMin::default(), Three::default());
+            let mut now = 0;
+            for (passed, value) in samples {
+                now += passed;
+                min.sample(now, 100, value);
+                all.sample(now, 100, value, |new, old| new <= old);
+                prop_assert_eq!(min.0.best, all.best);
+            }
+        }
+    }
 
     #[test]
     fn a_minimum_is_forgotten_after_its_window() {

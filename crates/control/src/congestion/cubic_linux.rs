@@ -43,6 +43,8 @@ pub struct CubicLinux {
     last_cwnd: u64,
     /// The tick of the last computation.
     last_time: u64,
+    /// That window, and until when it is not computed again for it.
+    settled: (f64, Instant),
     epoch: Option<Epoch>,
     /// Delivered packets that have not yet increased the Reno window.
     reno_acked: u64,
@@ -54,8 +56,9 @@ pub struct CubicLinux {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
-    /// The tick in which it began.
+    /// The tick in which it began, and when a second of the clock has passed since then.
     begun: u64,
+    young_until: Instant,
     /// In 1/1024 s.
     k: u64,
     origin: u64,
@@ -70,6 +73,7 @@ impl CubicLinux {
         last_max: 0,
         last_cwnd: 0,
         last_time: 0,
+        settled: (0.0, Instant::ZERO),
         epoch: None,
         reno_acked: 0,
         reno_cwnd: 0,
@@ -131,8 +135,29 @@ fn cubic_root(a: u64) -> u64 {
 impl CubicLinux {
     #[inline]
     fn see(&mut self, news: &RttNews) {
-        self.clock = news.clock;
         self.now = news.now;
+        if self.clock != news.clock {
+            self.set_clock(news.clock);
+        }
+    }
+
+    #[cold]
+    fn set_clock(&mut self, clock: Jiffies) {
+        self.clock = clock;
+        self.settled.1 = Instant::ZERO;
+        if let Some(epoch) = self.epoch {
+            self.epoch = Some(self.begun_at(epoch.begun, epoch));
+        }
+    }
+
+    /// The epoch, begun in this tick.
+    fn begun_at(&self, begun: u64, epoch: Epoch) -> Epoch {
+        let young_until = self.clock.begins(begun + self.clock.per_second());
+        Epoch {
+            begun,
+            young_until,
+            ..epoch
+        }
     }
 
     /// bictcp_reset() and bictcp_hystart_reset().
@@ -144,13 +169,6 @@ impl CubicLinux {
         };
         self.see(news);
         self.start.begin_round(news.now, news.nxt);
-    }
-
-    /// The ticks since the epoch began, if there is an epoch.
-    #[inline]
-    fn age(&self) -> Option<u64> {
-        let begun = self.epoch?.begun;
-        Some(self.clock.count(self.now).saturating_sub(begun))
     }
 
     fn begin(&mut self, cwnd: u64, acked: u64, tick: u64) -> Epoch {
@@ -165,8 +183,13 @@ impl CubicLinux {
                 self.last_max,
             )
         };
-        let begun = tick;
-        Epoch { begun, k, origin }
+        let epoch = Epoch {
+            begun: tick,
+            young_until: Instant::ZERO,
+            k,
+            origin,
+        };
+        self.begun_at(tick, epoch)
     }
 
     /// bictcp_update().
@@ -181,12 +204,27 @@ impl CubicLinux {
         self.compute(cwnd, acked, tick);
     }
 
-    /// How fast the window grows from now on.
+    /// cubictcp_cong_avoid().
     #[inline(never)]
+    fn grow(&mut self, window: &mut Window, segments: u64) {
+        let mut acked = segments;
+        if window.cwnd < window.ssthresh {
+            acked = Packets::slow_start(window, acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.update(window.cwnd as u64, acked);
+        self.packets.avoid(window, self.per, acked);
+    }
+
+    /// How fast the window grows from now on.
     fn compute(&mut self, cwnd: u64, acked: u64, tick: u64) {
         if self.epoch.is_none() || tick != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = tick;
+            let again = tick + self.clock.per_second() / 32 + 1;
+            self.settled = (cwnd as f64, self.clock.begins(again));
             let epoch = match self.epoch {
                 Some(epoch) => epoch,
                 None => self.begin(cwnd, acked, tick),
@@ -232,15 +270,15 @@ impl CubicLinux {
 impl Congestion for CubicLinux {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, segments: u64, _counting: AckCounting) {
-        let mut acked = segments;
-        if window.cwnd < window.ssthresh {
-            acked = Packets::slow_start(window, acked);
-            if acked == 0 {
-                return;
-            }
+        let (cwnd, until) = self.settled;
+        let is_settled = window.cwnd == cwnd && self.now < until && cwnd >= window.ssthresh;
+        // Most ACKs are only counted.
+        if is_settled && self.packets.count + segments < self.per {
+            self.reno_acked += segments;
+            self.packets.count += segments;
+            return;
         }
-        self.update(window.cwnd as u64, acked);
-        self.packets.avoid(window, self.per, acked);
+        self.grow(window, segments);
     }
 
     /// cubictcp_recalc_ssthresh().
@@ -276,8 +314,9 @@ impl Congestion for CubicLinux {
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let tick = self.clock.count(now);
         let idle = tick.saturating_sub(self.clock.count(last_sent));
-        if let Some(epoch) = &mut self.epoch {
-            epoch.begun = (epoch.begun + idle).min(tick);
+        if let Some(epoch) = self.epoch {
+            let begun = (epoch.begun + idle).min(tick);
+            self.epoch = Some(self.begun_at(begun, epoch));
         }
     }
 
@@ -295,7 +334,7 @@ impl Congestion for CubicLinux {
             self.reset(news);
             return;
         }
-        let is_young = self.age().is_some_and(|age| age < self.clock.per_second());
+        let is_young = self.epoch.is_some_and(|epoch| news.now < epoch.young_until);
         if !is_young {
             self.start.on_sample(window, news, self.hystart);
         }
@@ -305,6 +344,7 @@ impl Congestion for CubicLinux {
 #[cfg(test)]
 mod tests {
     use midflight_units::Duration;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -458,19 +498,56 @@ mod tests {
     /// Idle for 2 s: the epoch of tick 500 begins at 1000.
     #[test]
     fn idle_time_moves_the_epoch() {
+        let at = |s: u64| Instant::from_nanos(s * 1_000_000_000);
         let mut cubic = CubicLinux {
             clock: HZ_250,
             epoch: Some(Epoch {
                 begun: 500,
+                young_until: at(3),
                 k: 0,
                 origin: 10,
             }),
             ..CubicLinux::default()
         };
-        let at = |s: u64| Instant::from_nanos(s * 1_000_000_000);
         cubic.on_idle_end(at(6), at(4));
-        assert_eq!(cubic.epoch.map(|e| e.begun), Some(1000));
+        let epoch = cubic.epoch.map(|e| (e.begun, e.young_until));
+        assert_eq!(epoch, Some((1000, at(5))));
         cubic.on_idle_end(at(6), at(1));
         assert_eq!(cubic.epoch.map(|e| e.begun), Some(1500), "not after now");
+    }
+
+    proptest! {
+        /// An ACK that is only counted changes what it would change otherwise.
+        #[test]
+        fn a_settled_window_grows_as_others_do(
+            acks in prop::collection::vec((0_u64..30_000, 1_u64..6, 0_u32..60), 1..400),
+            cwnd in 2_u32..300,
+        ) {
+            let mut at = 1_000_000;
+            let news = |us: u64| RttNews { now: Instant::from_nanos(us * 1000), ..news(0, 40, 9) };
+            let mut cubic = CubicLinux::default();
+            let mut w = Window { cwnd: cwnd.into(), ssthresh: 2.0 };
+            for (passed, segments, kind) in acks {
+                at += passed;
+                let now = Instant::from_nanos(at * 1000);
+                match kind {
+                    0 => w.ssthresh = cubic.ssthresh_after_loss(now, w.cwnd),
+                    1 => w.cwnd = w.ssthresh,
+                    2 => cubic.on_idle_end(now, Instant::from_nanos(at * 900)),
+                    3 => w.cwnd += 0.5,
+                    _ => {}
+                }
+                cubic.on_arrival(now, segments);
+                cubic.on_rtt_sample(&mut w, &news(at));
+                let (mut other, mut other_w) = (cubic, w);
+                let rate = other.clock.per_second();
+                let begun = other.epoch.map(|epoch| other.clock.count(now) - epoch.begun);
+                let is_young = other.epoch.is_some_and(|epoch| now < epoch.young_until);
+                prop_assert_eq!(is_young, begun.is_some_and(|age| age < rate));
+                cubic.on_ack(&mut w, segments, COUNTING);
+                other.grow(&mut other_w, segments);
+                prop_assert_eq!((cubic, w), (other, other_w));
+            }
+        }
     }
 }

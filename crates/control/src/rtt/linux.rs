@@ -21,9 +21,13 @@ pub struct Linux {
     mdev_x4: i64,
     mdev_max: i64,
     rttvar: i64,
+    /// The timeout in ticks after the last sample; [`UNKNOWN`] if it has changed since.
+    ticks: u64,
     /// SND.NXT when the current window began.
     window: Seq,
 }
+
+const UNKNOWN: u64 = u64::MAX;
 
 fn micros(of: Duration) -> i64 {
     (of.as_nanos() / 1000) as i64
@@ -39,19 +43,27 @@ impl Linux {
             mdev_x4: 0,
             mdev_max: 0,
             rttvar: 0,
+            ticks: UNKNOWN,
             window: 0,
         }
     }
 
-    /// Takes a sample of a segment sent at `sent`. `una` is SND.UNA after the ACK that gave it.
+    /// Takes a sample of a segment sent at `sent`; returns whether the timeout is another one than after the last sample.
+    /// `una` is SND.UNA after the ACK that gave it.
     #[inline]
-    pub fn sample(&mut self, rtt: Duration, sent: Instant, una: Seq, nxt: Seq) {
+    pub fn sample(&mut self, rtt: Duration, sent: Instant, una: Seq, nxt: Seq) -> bool {
         // Both times are read in whole microseconds.
         let from = sent.as_nanos() / 1000;
-        let m = ((sent + rtt).as_nanos() / 1000 - from) as i64;
+        self.sample_micros((sent + rtt).as_nanos() / 1000 - from, una, nxt)
+    }
+
+    /// The same for a time in microseconds.
+    #[inline]
+    pub fn sample_micros(&mut self, rtt: u64, una: Seq, nxt: Seq) -> bool {
+        let m = rtt as i64;
         if self.srtt_x8 == 0 {
             self.begin(m, nxt);
-            return;
+            return true;
         }
         let err = m - (self.srtt_x8 >> 3);
         self.srtt_x8 = (self.srtt_x8 + err).max(1);
@@ -68,6 +80,14 @@ impl Linux {
             self.window = nxt;
             self.mdev_max = self.min;
         }
+        let ticks = self.clock.of_micros(self.sum());
+        std::mem::replace(&mut self.ticks, ticks) != ticks
+    }
+
+    /// Mean plus deviation, in microseconds.
+    #[inline]
+    fn sum(&self) -> u64 {
+        ((self.srtt_x8 >> 3) + self.rttvar) as u64
     }
 
     #[cold]
@@ -94,19 +114,20 @@ impl Linux {
         self.mdev_x4 = self.mdev_x4.max(micros(rttvar) << 2);
         self.rttvar = self.rttvar.max(self.mdev_x4);
         self.mdev_max = self.rttvar;
+        self.ticks = UNKNOWN;
     }
 
     /// Mean plus deviation in whole ticks, before the upper bound.
     #[inline]
     pub fn timeout(&self) -> Option<Duration> {
-        let sum = ((self.srtt_x8 >> 3) + self.rttvar) as u64;
-        (self.srtt_x8 > 0).then(|| self.clock.round_up_micros(sum))
+        (self.srtt_x8 > 0).then(|| self.clock.round_up_micros(self.sum()))
     }
 
     /// Changes the minimum that is added to the mean.
     pub fn set_min(&mut self, min: Duration) {
         let was = self.min;
         self.min = micros(min);
+        self.ticks = UNKNOWN;
         if self.srtt_x8 > 0 {
             // Values that only the old bound had set change with it.
             let at_bound = |value: i64| if value == was { self.min } else { value };
@@ -124,6 +145,12 @@ impl Linux {
     #[inline]
     pub fn srtt(&self) -> Option<Duration> {
         (self.srtt_x8 > 0).then(|| Duration::from_nanos((self.srtt_x8 as u64 * 1000) >> 3))
+    }
+
+    /// The mean in eighths of microseconds.
+    #[inline]
+    pub fn srtt_x8(&self) -> Option<u64> {
+        (self.srtt_x8 > 0).then_some(self.srtt_x8 as u64)
     }
 
     /// The mean deviation, if there is one.

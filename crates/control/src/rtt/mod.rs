@@ -112,9 +112,26 @@ impl Rto {
         match &mut self.estimator {
             Estimator::Ticks(e) => e.sample(rtt, sent),
             Estimator::Rfc6298(e) => e.sample(rtt, sampled.per_window),
-            Estimator::Linux(e) => e.sample(rtt, sent, sampled.una, sampled.nxt),
+            Estimator::Linux(e) => {
+                if !e.sample(rtt, sent, sampled.una, sampled.nxt) {
+                    return;
+                }
+            }
         }
         self.update();
+    }
+
+    /// Takes a sample whose round-trip time is this many whole microseconds.
+    #[inline(always)]
+    pub fn sample_micros(&mut self, micros: u64, sampled: &Sampled) {
+        match &mut self.estimator {
+            Estimator::Linux(e) => {
+                if e.sample_micros(micros, sampled.una, sampled.nxt) {
+                    self.update();
+                }
+            }
+            _ => self.sample(sampled),
+        }
     }
 
     /// Takes a sample as [`Self::sample`] would the first, with at least this
@@ -230,6 +247,15 @@ impl Rto {
         }
     }
 
+    /// The smoothed round-trip time in eighths of microseconds, as in the kernel (srtt_us), if there has been a sample.
+    #[inline]
+    pub fn srtt_x8(&self) -> Option<u64> {
+        match &self.estimator {
+            Estimator::Linux(e) => e.srtt_x8(),
+            _ => self.srtt().map(|srtt| srtt.as_nanos() * 8 / 1000),
+        }
+    }
+
     /// The mean deviation of the round-trip time, if there has been a sample.
     pub fn rttvar(&self) -> Option<Duration> {
         match &self.estimator {
@@ -280,6 +306,42 @@ mod tests {
             rto.back_off();
         }
         assert_eq!(rto.timeout(), Duration::from_secs(60));
+    }
+
+    /// The timeout is that of the estimate, although it is computed only when that reaches another tick.
+    #[test]
+    fn the_timeout_follows_the_estimate_of_linux() {
+        let clock = Jiffies {
+            hz: 250,
+            phase: Duration::ZERO,
+        };
+        let mut rto = Rto::new(RtoConfig {
+            estimator: EstimatorKind::Linux,
+            min: Duration::from_millis(200),
+            clock,
+            ..ns2().config
+        });
+        let mut timeouts = std::collections::BTreeSet::new();
+        for n in 0..400 {
+            let ms = 20 + n * n % 97;
+            match n % 90 {
+                40 => rto.set_min(Duration::from_millis(100 + ms)),
+                50 => rto.back_off(),
+                60 => rto.end_back_off(),
+                70 => {
+                    let (srtt, rttvar) = (Duration::from_millis(300), Duration::from_millis(ms));
+                    let rtt = Duration::from_millis(ms);
+                    rto.sample_with_at_least(rtt, Instant::ZERO, srtt, rttvar);
+                }
+                80 => rto.restart(Duration::from_secs(3)),
+                _ => sample(&mut rto, ms),
+            }
+            let mut again = rto;
+            again.update();
+            assert_eq!(rto.timeout(), again.timeout(), "{n}");
+            timeouts.insert(rto.timeout());
+        }
+        assert!(timeouts.len() > 10);
     }
 
     #[test]
