@@ -274,6 +274,30 @@ impl Core {
         }
     }
 
+    /// The same, inlined: for a recovery whose controller is seldom Reno.
+    #[inline(always)]
+    pub(crate) fn grow_at_once(&mut self, segments: u64, log: &mut impl Log) {
+        let path = &mut self.path;
+        let is_ordered = path.hold_growth.is_some() || self.window_answered;
+        let counts_otherwise = path.hystart.is_some() || path.slow_start_after_timeout;
+        let is_other = path.reno || self.interests.includes(Interests::CONTROL);
+        if is_ordered || counts_otherwise || is_other || self.books.una() == 1 {
+            self.grow_otherwise(segments, log);
+            return;
+        }
+        let (controller, counting) = (&mut path.congestion, self.config.ack_counting);
+        path.window
+            .grow(Author::Controller, self.now, log, |window| {
+                controller.on_ack(window, segments, counting);
+            });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_otherwise(&mut self, segments: u64, log: &mut impl Log) {
+        self.grow(segments, log);
+    }
+
     /// The same for an open connection.
     #[inline(always)]
     pub(crate) fn grow_by(&mut self, by: Author, segments: u64, log: &mut impl Log) {
@@ -447,11 +471,18 @@ impl Core {
         if !self.path.reno {
             self.report_rtt(rtt, log);
         }
-        self.take_sample(rtt, sent, log);
+        self.take_sample(rtt, None, sent, log);
     }
 
+    /// `micros` is the same time if it is known in whole microseconds.
     #[inline(always)]
-    fn take_sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
+    fn take_sample(
+        &mut self,
+        rtt: Duration,
+        micros: Option<u64>,
+        sent: Instant,
+        log: &mut impl Log,
+    ) {
         let per_window = match self.config.rtt_sampling {
             RttSampling::OnePerWindow => 1,
             // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up. While going back, segments
@@ -467,13 +498,19 @@ impl Core {
                 self.path.adapt_rto = None;
                 self.path.rto.sample_with_at_least(rtt, sent, srtt, rttvar);
             }
-            _ => self.path.rto.sample(&Sampled {
-                rtt,
-                sent,
-                per_window,
-                una: self.books.una(),
-                nxt: self.books.max(),
-            }),
+            _ => {
+                let sampled = Sampled {
+                    rtt,
+                    sent,
+                    per_window,
+                    una: self.books.una(),
+                    nxt: self.books.max(),
+                };
+                match micros {
+                    Some(micros) => self.path.rto.sample_micros(micros, &sampled),
+                    None => self.path.rto.sample(&sampled),
+                }
+            }
         }
         self.path.rtt_sampled = true;
         log.record(self.now, SenderEvent::RttSample(rtt));
@@ -561,32 +598,49 @@ impl Core {
         let segments = ack.saturating_sub(self.books.una());
         let mut fresh = None;
         if self.path.hold_growth.is_some() || self.path.sample_since.is_some() {
-            for o in self.books.outstanding().take(segments as usize) {
-                if self.path.hold_growth.is_some_and(|since| o.sent() >= since) {
-                    self.path.hold_growth = None;
-                }
-                if !o.retransmitted() || self.path.sample_retransmitted {
-                    fresh = Some(o.sent());
-                }
-            }
+            fresh = self.note_fresh(segments);
         }
         if segments > 0 && self.interests.includes(Interests::SAMPLES) {
             self.measure(ack, log);
         }
         self.books.acknowledge(ack);
         self.loss.acknowledge(self.books.una(), segments);
-        let timestamps = self.config.rtt_sampling == RttSampling::Timestamps;
-        if let (Some(since), Some(sent), false) = (self.path.sample_since, fresh, timestamps) {
-            if sent >= since {
-                self.path.sample_since = None;
-                self.path.sample_retransmitted = false;
-                if self.path.timed.is_some_and(|(seq, _)| seq < ack) {
-                    self.path.timed = None;
-                }
-                self.sample(self.now.since(sent), sent, log);
-            }
+        if let Some(sent) = fresh {
+            self.sample_fresh(ack, sent, log);
         }
         segments
+    }
+
+    /// The order to hold growth ends with a segment that was sent since; returns when the last of the acknowledged
+    /// segments that give a sample was sent.
+    #[cold]
+    #[inline(never)]
+    fn note_fresh(&mut self, segments: u64) -> Option<Instant> {
+        let mut fresh = None;
+        for o in self.books.outstanding().take(segments as usize) {
+            if self.path.hold_growth.is_some_and(|since| o.sent() >= since) {
+                self.path.hold_growth = None;
+            }
+            if !o.retransmitted() || self.path.sample_retransmitted {
+                fresh = Some(o.sent());
+            }
+        }
+        fresh
+    }
+
+    /// The sample for which an RTT restart is waiting.
+    #[cold]
+    #[inline(never)]
+    fn sample_fresh(&mut self, ack: Seq, sent: Instant, log: &mut impl Log) {
+        let timestamps = self.config.rtt_sampling == RttSampling::Timestamps;
+        if !timestamps && self.path.sample_since.is_some_and(|since| sent >= since) {
+            self.path.sample_since = None;
+            self.path.sample_retransmitted = false;
+            if self.path.timed.is_some_and(|(seq, _)| seq < ack) {
+                self.path.timed = None;
+            }
+            self.sample(self.now.since(sent), sent, log);
+        }
     }
 
     /// The usual processing of an ACK of new data: advance, sample, re-arm. Returns how many segments it

@@ -444,7 +444,7 @@ impl Linux {
             latest
         };
         self.min_rtt.sample(tick, window, latest);
-        core.take_rtt(time(rtt), sent, log)
+        core.take_micros(rtt, sent, log)
     }
 
     /// tcp_process_tlp_ack().
@@ -502,7 +502,7 @@ impl Linux {
             let counts_sacked = self.reordering > core.config.dup_threshold.into();
             let may_grow = news.advanced || counts_sacked && news.sacked;
             if may_grow && (news.before == 0 || self.is_window_limited(core)) {
-                core.grow(ack.delivered, log);
+                core.grow_at_once(ack.delivered, log);
             }
         }
         core.update_pacing_rate(self.board.packets_out());

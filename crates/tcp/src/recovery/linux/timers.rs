@@ -68,7 +68,7 @@ impl Linux {
             self.until_timeout(core)
         };
         let most = if left > 0 { left as u64 } else { u64::MAX };
-        let Some(srtt) = core.path.rto.srtt() else {
+        let Some(srtt_x8) = core.path.rto.srtt_x8() else {
             let clock = core.config.rto.clock;
             let after = match left {
                 1.. => clock.round_up_micros(most).min(core.config.rto.initial),
@@ -77,8 +77,7 @@ impl Linux {
             core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
             return true;
         };
-        // Twice the mean, which the kernel stores in eighths.
-        let twice = srtt.as_nanos() * 2 / 1000;
+        let twice = srtt_x8 / 4;
         let slack = if out == 1 {
             core.path.rto.min().as_nanos() / 1000
         } else {

@@ -93,12 +93,13 @@ impl Core {
     /// tcp_update_pacing_rate(), with this many segments outstanding: a rate in bytes of data per second.
     #[inline(always)]
     pub(crate) fn update_pacing_rate(&mut self, out: u64) {
-        let Some(srtt) = self.path.rto.srtt().filter(|_| !self.path.paces) else {
+        let Some(srtt_x8) = self.path.rto.srtt_x8().filter(|_| !self.path.paces) else {
             return;
         };
-        let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
+        let srtt_x8 = srtt_x8.max(1);
         let cwnd = self.whole_cwnd();
-        let percent = if cwnd < self.ssthresh() as u64 / 2 {
+        // cwnd < ssthresh / 2, in whole segments.
+        let percent = if 2.0 * (cwnd as i64 as f64 + 1.0) <= self.ssthresh() {
             200
         } else {
             120

@@ -49,7 +49,17 @@ impl Core {
     pub(crate) fn take_rtt(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) -> bool {
         let is_wanted = sent >= self.path.rtt_epoch;
         if is_wanted {
-            self.take_sample(rtt, sent, log);
+            self.take_sample(rtt, None, sent, log);
+        }
+        is_wanted
+    }
+
+    /// The same of a sample in whole microseconds.
+    #[inline(always)]
+    pub(crate) fn take_micros(&mut self, rtt: u64, sent: Instant, log: &mut impl Log) -> bool {
+        let is_wanted = sent >= self.path.rtt_epoch;
+        if is_wanted {
+            self.take_sample(Duration::from_micros(rtt), Some(rtt), sent, log);
         }
         is_wanted
     }
