@@ -206,9 +206,11 @@ macro_rules! recoveries {
             }
         }
 
-        /// Any kind of recovery.
+        /// Any kind of recovery. With a number of its kind, which is faster to read than one in the values that a field does
+        /// not have.
         #[derive(Educe, Debug)]
         #[educe(Clone)]
+        #[repr(u8)]
         pub(crate) enum Recovery {
             $($variant($part),)+
             $other($agents),

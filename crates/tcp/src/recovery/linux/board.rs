@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) sent: Instant,
     /// The connection's delivered count at that time.
     pub(super) delivered: u64,
+    /// Its neighbours in the order of transmission. That after the last one counts as the next segment, which is mostly
+    /// the one that will be sent next.
     earlier: Seq,
     later: Seq,
     tags: u8,
@@ -149,7 +151,7 @@ impl Board {
 
     pub(super) fn sent_after(&self, seq: Seq) -> Option<Seq> {
         let later = self.get(seq)?.later;
-        (later != NONE).then_some(later)
+        (seq != self.last).then_some(later)
     }
 
     fn unlist(&mut self, seq: Seq) {
@@ -157,19 +159,22 @@ impl Board {
             return;
         };
         entry.tags &= !LISTED;
-        let (earlier, later) = (entry.earlier, entry.later);
-        self.link(earlier, later);
+        let entry = *entry;
+        self.unlink(seq, &entry);
     }
 
-    /// Removes the segments between these two from the order of transmission.
-    fn link(&mut self, earlier: Seq, later: Seq) {
+    /// Removes a segment from the order of transmission.
+    fn unlink(&mut self, seq: Seq, entry: &Entry) {
+        let Entry { earlier, later, .. } = *entry;
+        let is_last = seq == self.last;
         match self.get_mut(earlier) {
-            Some(entry) => entry.later = later,
-            None => self.first = later,
+            Some(before) => before.later = if is_last { earlier + 1 } else { later },
+            None => self.first = if is_last { NONE } else { later },
         }
-        match self.get_mut(later) {
-            Some(entry) => entry.earlier = earlier,
-            None => self.last = earlier,
+        if is_last {
+            self.last = earlier;
+        } else if let Some(after) = self.get_mut(later) {
+            after.earlier = earlier;
         }
     }
 
@@ -183,8 +188,16 @@ impl Board {
         }
         self.last = seq;
         if let Some(entry) = self.get_mut(seq) {
-            (entry.earlier, entry.later) = (last, NONE);
+            (entry.earlier, entry.later) = (last, seq + 1);
             entry.tags |= LISTED;
+        }
+    }
+
+    /// A new segment is sent after one that is not the one before it.
+    #[cold]
+    fn follow(&mut self, last: Seq, seq: Seq) {
+        if let Some(entry) = self.get_mut(last) {
+            entry.later = seq;
         }
     }
 
@@ -192,16 +205,17 @@ impl Board {
     #[inline(always)]
     pub(super) fn push(&mut self, sent: Instant, delivered: u64) {
         let (seq, last) = (self.nxt(), self.last);
-        match self.get_mut(last) {
-            Some(entry) => entry.later = seq,
-            None => self.first = seq,
+        if last == NONE {
+            self.first = seq;
+        } else if last + 1 != seq {
+            self.follow(last, seq);
         }
         self.last = seq;
         self.entries.push(Entry {
             sent,
             delivered,
             earlier: last,
-            later: NONE,
+            later: seq + 1,
             tags: LISTED,
         });
     }
@@ -225,19 +239,15 @@ impl Board {
 
     /// The first segment is acknowledged.
     pub(super) fn pop(&mut self) -> Option<Entry> {
+        let seq = self.una;
         let entry = self.entries.pop()?;
         self.una += 1;
-        if entry.tags == LISTED && entry.earlier == NONE {
-            // The common case: it was sent before all others, once, and is neither SACKed nor
-            // marked.
-            self.first = entry.later;
-            match self.get_mut(entry.later) {
-                Some(later) => later.earlier = NONE,
-                None => self.last = NONE,
-            }
-        } else {
-            self.forget(&entry);
+        if entry.tags & LISTED != 0 {
+            self.unlink(seq, &entry);
         }
+        self.sacked_out -= u64::from(entry.is_sacked());
+        self.lost_out -= u64::from(entry.is_lost());
+        self.retrans_out -= u64::from(entry.is_resent());
         Some(entry)
     }
 
@@ -266,16 +276,6 @@ impl Board {
             (self.first, self.last) = (NONE, NONE);
         }
         Some((first, last))
-    }
-
-    #[inline(never)]
-    fn forget(&mut self, entry: &Entry) {
-        if entry.tags & LISTED != 0 {
-            self.link(entry.earlier, entry.later);
-        }
-        self.sacked_out -= u64::from(entry.is_sacked());
-        self.lost_out -= u64::from(entry.is_lost());
-        self.retrans_out -= u64::from(entry.is_resent());
     }
 
     /// tcp_mark_skb_lost(): returns whether this loss is new.

@@ -188,14 +188,6 @@ impl Linux {
         }
     }
 
-    #[inline(never)]
-    fn find_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        if let Some(seq) = self.continue_burst(core) {
-            return Some(seq);
-        }
-        self.start_segment(core)
-    }
-
     /// The next segment where it is not one within a burst.
     #[inline(never)]
     fn start_segment(&mut self, core: &mut Core) -> Option<Seq> {
@@ -286,10 +278,13 @@ impl LossRecovery for Linux {
 
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        if let Some(seq) = self.continue_burst(core) {
+            return Some(seq);
+        }
         if self.sending.is_over() {
             return None;
         }
-        self.find_segment(core)
+        self.start_segment(core)
     }
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {
@@ -355,6 +350,7 @@ impl LossRecovery for Linux {
     /// For a delayed response to duplicate ACKs. The kernel has none; this is how it handles a loss.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
         let una = self.board.una;
+        self.sending.interrupt_burst();
         if self.board.mark_lost_and_unlist(una) {
             self.enter_recovery(core, log);
             self.sending.lost = true;
@@ -385,7 +381,7 @@ impl LossRecovery for Linux {
             RecoveryRequest::Forget | RecoveryRequest::Count => self.forget(),
             RecoveryRequest::Rewind => self.rewind(core),
         }
-        self.sending.burst = 0;
+        self.sending.end_burst();
         self.sending.new = true;
     }
 }

@@ -37,13 +37,22 @@ struct Piece {
     push: bool,
 }
 
+/// Where a piece is, and the bytes from `from` up to `end` that it has; none if `end` is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    at: usize,
+    from: u64,
+    end: u64,
+    is_last: bool,
+}
+
 /// The send buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     /// From the first one that is not acknowledged.
     pieces: VecDeque<Piece>,
-    /// Index of the piece of the next new byte, if nothing has changed since the last one was sent.
-    next: usize,
+    /// The piece of the next new byte, if nothing has changed since the last one was sent.
+    next: Place,
     /// One past the last byte written, and its value when PSH was last set.
     written: u64,
     pushed: u64,
@@ -54,14 +63,17 @@ pub(super) struct Queue {
     /// The first segment and byte that are not acknowledged.
     freed: Seq,
     freed_byte: u64,
+    /// Below this segment and this byte no part and no piece ends; zeros if that is unknown.
+    kept: (Seq, u64),
     /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
     again: (Seq, Seq),
     /// How many windows of data the buffer holds.
     factor: u64,
-    /// Bytes in use, and the maximum.
+    /// Bytes in use, and the maximum; and the window and reordering degree for which that was last computed.
     used: u64,
     buffer: u64,
+    sized_for: (u64, u64),
     /// The application waits for room.
     is_full: bool,
 }
@@ -70,18 +82,20 @@ impl Default for Queue {
     fn default() -> Self {
         Self {
             pieces: VecDeque::new(),
-            next: 0,
+            next: Place::default(),
             written: 1,
             pushed: 1,
             parts: VecDeque::new(),
             is_rewound: false,
             freed: 1,
             freed_byte: 1,
+            kept: (0, 0),
             begins: 0,
             again: (0, 0),
             factor: 2,
             used: 0,
             buffer: BUFFER,
+            sized_for: (0, 0),
             is_full: false,
         }
     }
@@ -118,16 +132,21 @@ impl Queue {
     /// The connection is open: sizes the buffer for the initial window (tcp_init_buffer_space()).
     pub(super) fn open(&mut self, cwnd: u64, reordering: u64, factor: u64) {
         self.factor = factor;
+        self.sized_for = (0, 0);
         self.expand(cwnd, reordering);
     }
 
     /// tcp_sndbuf_expand().
-    fn expand(&mut self, cwnd: u64, reordering: u64) {
-        self.buffer = self.expanded(cwnd, reordering);
+    #[inline]
+    pub(super) fn expand(&mut self, cwnd: u64, reordering: u64) {
+        if self.sized_for != (cwnd, reordering) {
+            self.sized_for = (cwnd, reordering);
+            self.buffer = self.expanded(cwnd, reordering);
+        }
     }
 
     /// The size of the buffer after that.
-    #[inline]
+    #[inline(never)]
     fn expanded(&self, cwnd: u64, reordering: u64) -> u64 {
         let segments = cwnd.max(INITIAL_SEGMENTS).max(reordering + 1);
         let wanted = (self.factor * segments * PER_SEGMENT).min(MOST_BUFFER);
@@ -154,15 +173,15 @@ impl Queue {
         is_writable
     }
 
-    /// The size of the buffer after tcp_check_space() with room in the window, if the application goes on waiting.
+    /// Whether the application goes on waiting after tcp_check_space() with room in the window.
     #[inline(always)]
-    pub(super) fn stays_full(&self, cwnd: u64, reordering: u64) -> Option<u64> {
-        let buffer = self.expanded(cwnd, reordering);
-        (self.is_full && !self.is_writable(buffer)).then_some(buffer)
-    }
-
-    pub(super) fn set_buffer(&mut self, buffer: u64) {
-        self.buffer = buffer;
+    pub(super) fn stays_full(&self, cwnd: u64, reordering: u64) -> bool {
+        let buffer = if self.sized_for == (cwnd, reordering) {
+            self.buffer
+        } else {
+            self.expanded(cwnd, reordering)
+        };
+        self.is_full && !self.is_writable(buffer)
     }
 
     /// The application writes another piece, if there is room (tcp_sendmsg_locked()); returns what must then be sent.
@@ -199,6 +218,7 @@ impl Queue {
             if let Some(last) = self.pieces.back_mut() {
                 last.end = self.written;
             }
+            self.go_on_in(self.place(nxt));
             if self.written == end {
                 self.tell(nxt);
                 return Push::Rest;
@@ -207,7 +227,7 @@ impl Queue {
                 self.tell(nxt);
                 return Push::All;
             }
-            if self.place(nxt) + 1 == self.pieces.len() {
+            if self.next.is_last {
                 return Push::One;
             }
         }
@@ -235,18 +255,29 @@ impl Queue {
     /// The piece of a byte. Mostly that is the next new one.
     #[inline(always)]
     fn place(&self, byte: u64) -> usize {
-        let at = self.next;
-        let is_behind = |at: usize| self.pieces.get(at).map(|p| p.end <= byte);
-        let begins = at == 0 || is_behind(at - 1) == Some(true);
-        if begins && is_behind(at) == Some(false) {
-            return at;
+        let next = &self.next;
+        if next.from <= byte && byte < next.end {
+            debug_assert_eq!(next.at, self.find_place(byte));
+            return next.at;
         }
         self.find_place(byte)
     }
 
-    #[cold]
+    #[inline(never)]
     fn find_place(&self, byte: u64) -> usize {
         self.pieces.partition_point(|p| p.end <= byte)
+    }
+
+    /// The next new byte is in this piece.
+    #[inline]
+    fn go_on_in(&mut self, at: usize) {
+        let end = |at| self.pieces.get(at).map_or(0, |p| p.end);
+        self.next = Place {
+            at,
+            from: at.checked_sub(1).map_or(0, end),
+            end: end(at),
+            is_last: at + 1 == self.pieces.len(),
+        };
     }
 
     /// The index of the part with this segment. Usually it is the last one.
@@ -272,10 +303,16 @@ impl Queue {
 
     /// The same as it is, and where it is.
     #[inline(always)]
-    pub(super) fn unfilled_head(&self, nxt: u64) -> Option<(usize, Head)> {
-        let at = self.place(nxt);
-        let left = self.pieces.get(at)?.end - nxt;
-        let is_last = at + 1 == self.pieces.len();
+    pub(super) fn unfilled_head(&mut self, nxt: u64) -> Option<(usize, Head)> {
+        if !(self.next.from <= nxt && nxt < self.next.end) {
+            self.go_on_in(self.find_place(nxt));
+        }
+        let Place {
+            at, end, is_last, ..
+        } = self.next;
+        debug_assert_eq!(end, self.pieces.get(at).map_or(0, |p| p.end));
+        debug_assert_eq!(is_last, at + 1 == self.pieces.len());
+        let left = end.checked_sub(nxt)?;
         Some((at, Head { left, is_last }))
     }
 
@@ -293,6 +330,7 @@ impl Queue {
             self.used = self.used.saturating_sub(OVERHEAD);
             is_last = at + 1 == self.pieces.len();
         }
+        self.go_on_in(at);
         let left = end - nxt;
         Head { left, is_last }
     }
@@ -320,11 +358,11 @@ impl Queue {
         let at = self.place(nxt);
         let piece = self.pieces.get(at);
         let push = piece.is_some_and(|p| p.end == end && p.push);
-        self.next = at + 1;
-        if piece.is_some_and(|p| p.end > end) {
+        let is_divided = piece.is_some_and(|p| p.end > end);
+        if is_divided {
             self.used += OVERHEAD;
-            self.next = at;
         }
+        self.go_on_in(at + usize::from(!is_divided));
         let (first, end) = segments;
         // A burst that was not sent whole ends within this one, where a segment has PSH.
         self.is_rewound |= self.parts.back().is_some_and(|last| last.end > first);
@@ -337,8 +375,10 @@ impl Queue {
         let (at, end) = (self.place(nxt), nxt + bytes);
         if self.pieces.get(at).is_some_and(|p| p.end > end) {
             let push = false;
+            self.kept.1 = 0;
             self.pieces.insert(at, Piece { end, push });
             self.used += OVERHEAD;
+            self.go_on_in(at);
         }
     }
 
@@ -353,21 +393,31 @@ impl Queue {
     /// Everything before `una` is acknowledged.
     #[inline(always)]
     pub(super) fn free(&mut self, una: Seq, sizes: &Sizes) {
+        let byte = sizes.byte(una);
+        if una > self.freed {
+            let freed = byte.saturating_sub(self.freed_byte);
+            self.used = self.used.saturating_sub(freed);
+            (self.freed, self.freed_byte) = (una, byte);
+        }
+        if una >= self.kept.0 || byte >= self.kept.1 {
+            self.free_structures(una, byte);
+        }
+        debug_assert!(self.parts.front().is_none_or(|p| p.end > una));
+        debug_assert!(self.pieces.front().is_none_or(|p| p.end > byte));
+    }
+
+    #[inline(never)]
+    fn free_structures(&mut self, una: Seq, byte: u64) {
         while self.parts.front().is_some_and(|p| p.end <= una) {
             self.parts.pop_front();
             self.used = self.used.saturating_sub(OVERHEAD);
         }
-        let byte = sizes.byte(una);
-        if una > self.freed {
-            self.used = self
-                .used
-                .saturating_sub(byte.saturating_sub(self.freed_byte));
-            (self.freed, self.freed_byte) = (una, byte);
-        }
         while self.pieces.front().is_some_and(|p| p.end <= byte) {
             self.pieces.pop_front();
-            self.next = self.next.saturating_sub(1);
+            self.next.at = self.next.at.wrapping_sub(1);
         }
+        let end = |of: &VecDeque<Piece>| of.front().map_or(0, |p| p.end);
+        self.kept = (end(&self.parts), end(&self.pieces));
     }
 
     /// The bytes of the part that contains a segment.
@@ -483,6 +533,7 @@ impl Queue {
         let at = self.parts.partition_point(|p| p.end < seq);
         if self.parts.get(at).is_some_and(|p| p.end > seq) && self.begin(at) < seq {
             let (end, push) = (seq, false);
+            self.kept.0 = 0;
             self.parts.insert(at, Piece { end, push });
             self.used += OVERHEAD;
         }

@@ -42,8 +42,9 @@ pub(super) struct Sending {
     head_resent: bool,
     /// Only one burst, without tcp_tso_should_defer(), and whether it has been sent.
     one: Option<bool>,
-    /// Segments left of the current burst.
-    pub(super) burst: u64,
+    /// Segments left of the current burst: those that follow without another decision, and others.
+    follow: u64,
+    burst: u64,
     /// Bytes of the last of them, if it is short; otherwise 0.
     tail: u64,
     /// Memory in bytes of the data sent in this turn that is still in the queue below TCP; and whether it is too much
@@ -69,7 +70,7 @@ pub(super) struct Sending {
 impl Sending {
     /// An event has occurred.
     pub(super) fn begin_turn(&mut self) {
-        self.burst = 0;
+        self.end_burst();
         self.charged = 0;
         self.throttled = false;
         self.by_program = false;
@@ -78,10 +79,22 @@ impl Sending {
         self.lost_later = false;
     }
 
-    /// A segment of new data follows within its burst, and nothing comes before it.
-    #[inline(always)]
-    fn is_within_burst(&self) -> bool {
-        self.burst > 1 && self.new && !self.has_other()
+    /// What follows is another burst.
+    pub(super) fn end_burst(&mut self) {
+        self.burst = 0;
+        self.follow = 0;
+    }
+
+    /// The full segments of the burst follow without another decision.
+    fn follow_on(&mut self) {
+        let others = self.burst.min(u64::from(self.tail > 0));
+        self.follow = self.burst - others;
+        self.burst = others;
+    }
+
+    /// Something else may go before the rest of the burst.
+    pub(super) fn interrupt_burst(&mut self) {
+        self.burst += std::mem::take(&mut self.follow);
     }
 
     /// Something else than new data may be sent, or is done before it.
@@ -124,22 +137,22 @@ struct Room {
 }
 
 impl Linux {
-    /// The next segment of a burst of new data after its first one, with the bookkeeping for it, unless it is the last.
-    /// Such a segment is never short and never has PSH.
+    /// The next segment of a burst of new data after its first one, with the bookkeeping for it. It is full, and only the
+    /// last one has PSH.
     #[inline(always)]
     pub(super) fn continue_burst(&mut self, core: &mut Core) -> Option<Seq> {
-        if !self.sending.is_within_burst() || !self.queue.is_in_order() {
-            return None;
-        }
-        let (seq, in_flight) = (self.board.nxt(), self.board.in_flight());
-        if in_flight >= whole(core) {
-            return None;
-        }
-        self.sending.burst -= 1;
+        let left = self.sending.follow.checked_sub(1)?;
+        debug_assert!(self.board.in_flight() < whole(core));
+        debug_assert_eq!(core.loss.pipe(), self.board.in_flight() as i64);
+        let (seq, is_last) = (self.board.nxt(), left + self.sending.burst == 0);
+        self.sending.follow = left;
         self.sending.sent += 1;
-        core.loss.set_pipe(in_flight as i64 + 1);
-        core.set_push(false);
+        core.loss.pipe_sent();
+        core.set_push(is_last);
         self.board.push(core.now, self.delivered);
+        if is_last {
+            self.check_space(core);
+        }
         Some(seq)
     }
 
@@ -213,6 +226,9 @@ impl Linux {
         }
         while self.sending.new {
             if let Some(seq) = self.choose_new(core) {
+                if self.queue.is_in_order() {
+                    self.sending.follow_on();
+                }
                 return Some(seq);
             }
             self.end_write(core);
@@ -668,25 +684,41 @@ impl Linux {
         if !is_first || sending.has_other() || core.is_paced() || core.asks_parts() {
             return false;
         }
-        let (room, full) = (self.room(core), core.sizes.full());
-        let head = self.queue.unfilled_head(room.nxt).map(|(_, head)| head);
-        let Some(head) = head.filter(|head| head.is_last || head.left >= room.quota * full) else {
-            return false;
-        };
-        let fits = room.segments > 0 && full <= room.window && head.left > full;
-        if !fits || self.is_drained(core, room.nxt) {
+        // In flight is all that was sent and is not acknowledged.
+        let (cwnd, full, out) = (whole(core), core.sizes.full(), self.board.packets_out());
+        let (segments, nxt) = (cwnd.saturating_sub(out), self.nxt_byte(core));
+        let window = core
+            .window_bytes()
+            .saturating_sub(nxt - core.sizes.byte(self.board.una));
+        if segments == 0 || self.is_drained(core, nxt) {
             return false;
         }
-        let Some(buffer) = self.queue.stays_full(room.cwnd, self.reordering) else {
+        let Some((_, head)) = self.queue.unfilled_head(nxt) else {
             return false;
         };
+        // Nothing is added to a piece that holds all that the window allows.
+        let is_filled = head.is_last || head.left >= segments * full;
+        if !is_filled || full > window || head.left <= full {
+            return false;
+        }
+        let room = Room {
+            nxt,
+            cwnd,
+            segments,
+            burst: self.burst_segments(core),
+            quota: segments,
+            window,
+        };
+        if !self.queue.stays_full(cwnd, self.reordering) {
+            return false;
+        }
         if !self.defers(core, &room, head) {
             return false;
         }
         if std::mem::take(&mut self.sending.limited) {
             self.validate(core, true);
         }
-        self.queue.set_buffer(buffer);
+        self.queue.expand(cwnd, self.reordering);
         self.sending.by_program = true;
         true
     }
@@ -694,7 +726,7 @@ impl Linux {
     /// The actions when no more can be sent.
     #[inline(always)]
     fn end_write(&mut self, core: &mut Core) {
-        self.sending.burst = 0;
+        self.sending.end_burst();
         let sent = std::mem::take(&mut self.sending.sent);
         let limited = std::mem::take(&mut self.sending.limited);
         if sent == 0 && self.board.nxt() > 0 && self.is_drained(core, self.nxt_byte(core)) {
