@@ -86,6 +86,18 @@ impl Clock {
         }
     }
 
+    /// The moment of an event at a whole nanosecond. As a signed number, whose conversion takes one instruction.
+    #[inline(always)]
+    pub(crate) fn whole(self, at: Instant) -> Moment {
+        match self {
+            Self::Seconds => self.written(at),
+            Self::Picoseconds => Moment {
+                at,
+                fine: FineTime(PICOS_PER_NANO as f64 * at.as_nanos() as i64 as f64),
+            },
+        }
+    }
+
     /// Rounds a finer time to the nanosecond, so that both order events alike.
     #[inline(always)]
     pub(crate) fn moment(self, fine: FineTime) -> Moment {

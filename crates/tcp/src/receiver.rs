@@ -28,7 +28,7 @@ pub use self::linux::ReceiverTally;
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
 use self::signal::Reshaping;
-use self::usual::Usual;
+use self::usual::{Usual, NOT_PREDICTED};
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, AckOption, Content, SackBlock, SackBlocks, Segment, SegmentOption};
@@ -75,8 +75,10 @@ pub struct Receiver {
     reshaping: Option<Box<Reshaping>>,
     /// The fast path that most segments take.
     usual: Usual,
-    /// It is the one of Linux, and the next segment is likely to be one of many alike (pred_flags).
-    predicts: bool,
+    /// It is that of Linux, and this next segment is likely to be one of many alike (pred_flags); or [`NOT_PREDICTED`].
+    predicted: Seq,
+    /// The last segment has not changed the timer.
+    keeps_timer: bool,
     measurement: Measurement,
     /// The response to the SYN's rate request, while the SYN's ACK is delayed.
     syn_answer: Option<AckOption>,
@@ -94,8 +96,6 @@ struct Linux {
     acks: LinuxAcks,
     /// A segment has arrived that is not full, or that does not begin at a segment boundary.
     has_short: bool,
-    /// The first byte of a full segment, and its number: that of the last ACK.
-    numbered: (u64, Seq),
     /// ACKs to send now, after the one that was returned; the time of that ACK.
     more: VecDeque<Ack>,
     at: Instant,
@@ -169,7 +169,8 @@ impl Receiver {
             quiet_until: None,
             reshaping: None,
             usual: Usual::of(config.acks),
-            predicts: false,
+            predicted: NOT_PREDICTED,
+            keeps_timer: false,
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
             linux: match config.acks {
@@ -188,7 +189,6 @@ impl Receiver {
                         config.sack_blocks > 0,
                     ),
                     has_short: false,
-                    numbered: (1, 1),
                     more: VecDeque::new(),
                     at: Instant::ZERO,
                 })),
@@ -235,6 +235,10 @@ impl Receiver {
     /// Whether this segment has arrived, and whether a segment beyond the next one has.
     #[inline]
     pub fn knows(&self, segment: &Segment) -> (bool, bool) {
+        // The next one, and nothing is above a gap.
+        if segment.seq == self.predicted {
+            return (false, false);
+        }
         let first = self.place(segment.seq, segment.offset);
         let beyond = first + self.unit;
         let known = (self.has_number(first), self.highest > beyond);
@@ -278,15 +282,16 @@ impl Receiver {
         if self.usual == Usual::Rfc && segment.option.is_none() {
             return self.take(now, arrival(segment), false);
         }
+        if self.is_predicted(segment) {
+            return self.take_predicted(now, segment.sent, segment.push, segment.echo_ms);
+        }
         self.answer_otherwise(now, *segment)
     }
 
     /// The ACK of a segment with other ACK rules, a measurement or a signal.
     #[inline(never)]
     fn answer_otherwise(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
-        if self.predicts && self.is_predicted(&segment) {
-            return self.take_predicted(now, &segment);
-        }
+        self.keeps_timer = false;
         if self.reshaping.is_some() {
             let received = self.received(now, &segment);
             return self.reshape(now, Some(received), |receiver| {

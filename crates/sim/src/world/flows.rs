@@ -143,7 +143,10 @@ impl<O: Observer> World<O> {
         };
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);
-        self.acknowledge(flow, ack);
+        if let Some(set) = state.receiver.poll_new_timer() {
+            self.set_timer(flow, RECEIVER, set);
+        }
+        self.send_ack(flow, ack);
     }
 
     #[cold]
@@ -205,12 +208,17 @@ impl<O: Observer> World<O> {
 
     #[inline(always)]
     pub(super) fn acknowledge(&mut self, flow: FlowId, ack: Option<Ack>) {
-        let state = &mut self.flows[flow.index()];
-        let (from, to) = (state.to, state.from);
-        if let Some(set) = state.receiver.poll_timer() {
+        if let Some(set) = self.flows[flow.index()].receiver.poll_timer() {
             self.set_timer(flow, RECEIVER, set);
         }
+        self.send_ack(flow, ack);
+    }
+
+    #[inline(always)]
+    fn send_ack(&mut self, flow: FlowId, ack: Option<Ack>) {
         if let Some(ack) = ack {
+            let state = &self.flows[flow.index()];
+            let (from, to) = (state.to, state.from);
             let event = Event::AckSent(&ack);
             self.observer.record(self.moment.at, flow, &event);
             let packet = Packet::ack(flow, to, &ack, &mut self.options);

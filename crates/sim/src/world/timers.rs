@@ -40,7 +40,7 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     pub(super) fn reach_end(&mut self) {
         if self.clock == Clock::Picoseconds {
-            self.moment = self.clock.written(self.moment.at);
+            self.moment = self.clock.whole(self.moment.at);
             self.scheduled = Scheduled::START;
         }
     }

@@ -6,7 +6,7 @@ use midflight_units::{Instant, Seq};
 use super::gro::Packet;
 use super::linux::{Data, Held, Place, Syn};
 use super::memory::Merged;
-use super::usual::Usual;
+use super::usual::{Usual, NOT_PREDICTED};
 use super::{Linux, Receiver};
 use crate::segment::{
     Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption,
@@ -18,26 +18,6 @@ use crate::sizes::segment_of;
 const SACK_HEAD: u8 = 4;
 
 impl Linux {
-    /// The segment that a byte would be of, and which byte of it. Mostly it is the one after the last, or the next.
-    #[inline(always)]
-    fn number(&mut self, byte: u64, unit: u64) -> (Seq, u16) {
-        let (last, number) = self.numbered;
-        let since = byte.wrapping_sub(last);
-        let number = if since == 2 * unit {
-            number + 2
-        } else if since == unit {
-            number + 1
-        } else {
-            let (number, offset) = segment_of(byte, unit);
-            if offset > 0 || byte == 0 {
-                return (number, offset);
-            }
-            number
-        };
-        self.numbered = (byte, number);
-        (number, 0)
-    }
-
     /// The blocks of an ACK of this number.
     #[inline(never)]
     fn blocks(&mut self, number: Seq, most: usize, unit: u64) -> SackBlocks {
@@ -154,45 +134,52 @@ impl Receiver {
         }
     }
 
-    /// Whether a full in-order segment would be one of many alike (tcp_fast_path_check()).
-    fn may_predict(&self) -> bool {
-        let linux = self.linux.as_deref();
-        self.usual == Usual::Linux
-            && self.above.is_empty()
-            && linux.is_some_and(|linux| linux.acks.predicts(self.unit))
+    /// The next segment, if a full one would be one of many alike (tcp_fast_path_check()) and is within the window.
+    fn predict(&self) -> Option<Seq> {
+        let linux = self.linux.as_deref()?;
+        let (number, offset) = segment_of(self.next, self.unit);
+        let is_likely =
+            self.usual == Usual::Linux && self.above.is_empty() && linux.acks.predicts(self.unit);
+        let may = is_likely && offset == 0 && linux.acks.left(self.next) > 0;
+        may.then_some(number)
     }
 
-    /// Only a segment that was not predicted can change that.
+    /// Only a segment that was not predicted, or one that fills the window, can change that.
     pub(super) fn update_prediction(&mut self) {
-        self.predicts = self.may_predict();
+        self.predicted = self.predict().unwrap_or(NOT_PREDICTED);
     }
 
-    /// Header prediction, if it is possible at present: a full segment in order and within the window.
+    /// Header prediction: a full segment in order and within the window.
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
-        debug_assert!(self.may_predict());
         let is_plain =
             segment.has_data() && segment.ecn == EcnCodepoint::NotCapable && !segment.cwr;
         let is_full = segment.bytes == self.full_bytes && segment.offset == 0;
-        let is_expected = self.place(segment.seq, 0) == self.next;
-        let linux = self.linux.as_deref();
-        is_plain
+        segment.seq == self.predicted
+            && is_plain
             && is_full
             && segment.option.is_none()
-            && is_expected
             && segment.sent >= self.ts_recent
-            && linux.is_some_and(|linux| linux.acks.left(self.next) > 0)
     }
 
     /// The fast path of tcp_rcv_established().
-    #[inline(always)]
-    pub(super) fn take_predicted(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+    #[inline(never)]
+    pub(super) fn take_predicted(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        push: bool,
+        echo_ms: u32,
+    ) -> Option<Ack> {
+        debug_assert_eq!(self.predict(), Some(self.predicted));
         let (left, len) = (self.next, self.unit);
         let right = left + len;
-        self.on_empty(left, segment.sent);
-        self.last_cause = segment.sent;
+        self.on_empty(left, sent);
+        self.last_cause = sent;
         self.next = right;
         self.highest = self.highest.max(right);
+        let number = self.predicted + 1;
+        self.predicted = number;
         let held = Held {
             next: right,
             has_gaps: false,
@@ -203,23 +190,61 @@ impl Receiver {
         let data = Data {
             block: SackBlock { left, right },
             len,
-            push: segment.push,
-            echo_ms: segment.echo_ms,
+            push,
+            echo_ms,
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
             merged: None,
         };
-        if !linux.acks.take_predicted(now, &data, held) {
-            return linux
-                .acks
-                .read(now, held)
-                .then(|| self.acknowledge_as_linux());
+        if linux.acks.take_predicted(now, &data, held) {
+            return self.acknowledge_and_read(now, held);
         }
-        let ack = self.acknowledge_as_linux();
+        let is_due = linux.acks.read(now, held);
+        self.keeps_timer = linux.acks.keeps_timer() && linux.more.is_empty();
+        if linux.acks.left(right) == 0 {
+            self.predicted = NOT_PREDICTED;
+        }
+        is_due.then(|| self.acknowledge_predicted(number, held))
+    }
+
+    /// Acknowledges a segment that was predicted before the application reads it.
+    #[cold]
+    #[inline(never)]
+    fn acknowledge_and_read(&mut self, now: Instant, held: Held) -> Option<Ack> {
+        let mut ack = Some(self.acknowledge_as_linux());
         if self.linux.as_deref_mut()?.acks.read(now, held) {
-            self.hand_out(&mut Some(ack));
+            self.hand_out(&mut ack);
         }
-        Some(ack)
+        self.update_prediction();
+        self.keeps_timer = false;
+        ack
+    }
+
+    /// As [`Self::acknowledge_as_linux`], right after a segment that was predicted.
+    #[inline(always)]
+    fn acknowledge_predicted(&mut self, number: Seq, held: Held) -> Ack {
+        self.last_ack_sent = held.next;
+        let (mut window, mut stamp_ms) = (None, 0);
+        if let Some(linux) = self.linux.as_deref_mut() {
+            window = linux.acks.sent(held);
+            stamp_ms = linux.acks.stamp();
+        }
+        let is_closed = self.closed || window.is_none();
+        Ack {
+            ack: number,
+            offset: 0,
+            sack: SackBlocks::default(),
+            echo: self.config.timestamps.then_some(self.ts_recent),
+            cause_sent: self.last_cause,
+            option: if is_closed {
+                AckOption::ZeroWindow
+            } else {
+                AckOption::Nothing
+            },
+            window,
+            stamp_ms,
+            extra_bytes: 0,
+        }
     }
 
     #[inline(never)]
@@ -427,7 +452,7 @@ impl Receiver {
         let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
         let mut echoes = false;
         if let Some(linux) = self.linux.as_deref_mut() {
-            number = linux.number(held.next, unit);
+            number = segment_of(held.next, unit);
             let is_syn = !linux.acks.is_established();
             if linux.acks.has_blocks() {
                 sack = linux.blocks(number.0, most, unit);

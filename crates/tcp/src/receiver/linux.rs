@@ -124,8 +124,9 @@ pub(super) struct LinuxAcks {
     most_delay: u64,
     /// tcp_delack_max(): less than the least timeout, too.
     delay_limit: u64,
-    /// Bytes of data in a full segment.
+    /// Bytes of data in a full segment, and the memory that it takes.
     advmss: u64,
+    full_size: u64,
     /// The receiver itself responds to SYNs and repeats its SYN-ACK; in an endpoint the sender does that.
     has_requests: bool,
     // The window: rcv_wnd, rcv_wup, rcv_ssthresh, window_clamp.
@@ -148,6 +149,8 @@ pub(super) struct LinuxAcks {
     /// In ticks; 0 before the first data.
     delay: u64,
     last_data: u64,
+    /// The tick that was counted last, and when the next one begins.
+    ticks: (u64, Instant),
     scheduled: bool,
     must: bool,
     pushed: bool,
@@ -163,6 +166,8 @@ pub(super) struct LinuxAcks {
     /// The kernel's timer: for which tick, when it expires, and when it was set. It keeps running after an ACK has
     /// been sent.
     timer: Option<(u64, Instant, Instant)>,
+    /// The current segment has set it.
+    timer_moved: bool,
     // Compressed SACK; without SACK nothing is compressed.
     has_sack: bool,
     compressed: u32,
@@ -206,6 +211,7 @@ impl LinuxAcks {
             most_delay: clock.per_second() / 5,
             delay_limit: (clock.per_second() / 5).min(clock.of_micros(LEAST_RTO).max(2) - 1),
             advmss: mss,
+            full_size: memory::truesize(mss),
             has_requests: room.is_none(),
             pingpong: false,
             window: 0,
@@ -225,6 +231,7 @@ impl LinuxAcks {
             quick: 0,
             delay: 0,
             last_data: 0,
+            ticks: (0, Instant::ZERO),
             scheduled: false,
             must: false,
             pushed: false,
@@ -234,6 +241,7 @@ impl LinuxAcks {
             demands_cwr: false,
             due: None,
             timer: None,
+            timer_moved: false,
             has_sack,
             compressed: 0,
             compressed_at: None,
@@ -377,6 +385,13 @@ impl LinuxAcks {
         seq < self.acked && self.answers.allows(self.clock, now)
     }
 
+    /// Rounds a window up to what its scaled form can say.
+    #[inline]
+    fn scaled(&self, window: u64) -> u64 {
+        let rest = (1 << self.shift) - 1;
+        (window + rest) & !rest
+    }
+
     /// __tcp_select_window().
     fn choose_window(&mut self) -> u64 {
         let mut free = self.free(self.unread.size + self.waiting.size());
@@ -390,7 +405,7 @@ impl LinuxAcks {
                 return 0;
             }
         }
-        free.min(self.threshold).next_multiple_of(1 << self.shift)
+        self.scaled(free.min(self.threshold))
     }
 
     /// tcp_grow_window(), with this much data in the buffer.
@@ -444,7 +459,7 @@ impl LinuxAcks {
             window = self.choose_window();
             let left = self.left(held.next);
             if window < left {
-                window = left.next_multiple_of(1 << self.shift);
+                window = self.scaled(left);
             }
             self.window = window;
             self.acked = held.next;
@@ -552,19 +567,28 @@ impl LinuxAcks {
     #[inline(always)]
     pub(super) fn take_predicted(&mut self, now: Instant, data: &Data, held: Held) -> bool {
         self.dsack = None;
+        self.timer_moved = false;
         self.measure_echo(data);
         self.scheduled = true;
-        let size = memory::truesize(data.len);
         self.unread = Unread {
-            size,
+            size: self.full_size,
             first: data.block.right,
         };
         // tcp_measure_rcv_mss() of such a segment.
         self.last_size = 0;
         self.pushed |= data.push;
-        let tick = self.clock.count(now);
+        if now >= self.ticks.1 {
+            self.count_ticks(now);
+        }
+        let tick = self.ticks.0;
         self.note_data(now, tick, data, held.next);
         self.decide(now, tick, held)
+    }
+
+    #[inline(never)]
+    fn count_ticks(&mut self, now: Instant) {
+        let tick = self.clock.count(now);
+        self.ticks = (tick, self.clock.begins(tick + 1));
     }
 
     /// The application reads the in-order data, packet by packet; returns whether an ACK is sent then

@@ -1,8 +1,12 @@
 //! Which segments take a fast path.
 
-use midflight_units::Duration;
+use midflight_units::{Duration, Instant, Seq};
 
+use super::Receiver;
 use crate::config::AckRules;
+
+/// No segment has this number.
+pub(super) const NOT_PREDICTED: Seq = Seq::MAX;
 
 /// The fast path of segments without options, if there is one: nothing delays or changes ACKs, and nothing merges
 /// segments.
@@ -25,6 +29,18 @@ impl Usual {
                 ..
             } => Self::Linux,
             _ => Self::Nothing,
+        }
+    }
+}
+
+impl Receiver {
+    /// As [`Self::poll_timer`] right after [`Self::on_segment`], or none if the timer is as it was before.
+    #[inline(always)]
+    pub fn poll_new_timer(&self) -> Option<(Instant, Instant)> {
+        match self.usual {
+            Usual::Rfc => self.delayed.map(|d| (d.deadline, d.armed)),
+            _ if self.keeps_timer => None,
+            _ => self.poll_timer(),
         }
     }
 }

@@ -83,6 +83,13 @@ impl LinuxAcks {
     fn move_timer(&mut self, now: Instant, tick: u64, due: u64) {
         let rings = self.clock.rings_in(now, tick, due.saturating_sub(tick));
         self.timer = Some((due, rings, now));
+        self.timer_moved = true;
+    }
+
+    /// Whether the timer is as it was before the current segment, which was predicted.
+    #[inline(always)]
+    pub(in crate::receiver) fn keeps_timer(&self) -> bool {
+        !self.timer_moved && self.compressed_at.is_none()
     }
 
     /// When something must be sent, and when that deadline was set.
