@@ -293,12 +293,18 @@ impl Packet {
     /// Removes the ACK from a packet that has arrived.
     #[inline(always)]
     pub(crate) fn open_ack(&self, options: &mut PacketOptions) -> Ack {
+        if self.options.is_bare() {
+            return self.bare_ack(options.bare_acks.remove(self.options));
+        }
         self.as_ack(options.acks.remove(self.options))
     }
 
     /// The segment or ACK in it, without removing it.
     pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
+            Kind::Ack if self.options.is_bare() => {
+                Carried::Ack(self.bare_ack(options.bare_acks.get(self.options)))
+            }
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
             Kind::WithOption => {
                 let (option, echo_ms) = options.segments.get(self.options);
@@ -324,6 +330,21 @@ impl Packet {
             window: options.window,
             stamp_ms: options.stamp_ms,
             extra_bytes: options.extra_bytes,
+        }
+    }
+
+    #[inline(always)]
+    fn bare_ack(&self, bare: Bare) -> Ack {
+        Ack {
+            ack: self.number,
+            offset: 0,
+            sack: SackBlocks::default(),
+            echo: bare.echo,
+            cause_sent: self.sent,
+            option: AckOption::Nothing,
+            window: bare.window,
+            stamp_ms: bare.stamp_ms,
+            extra_bytes: 0,
         }
     }
 
@@ -396,7 +417,7 @@ impl Packet {
     pub(crate) fn discard(&self, options: &mut PacketOptions) {
         match self.kind {
             Kind::Ack => {
-                options.acks.remove(self.options);
+                self.open_ack(options);
             }
             Kind::StackData | Kind::StackAck | Kind::Stack => {
                 options.remove_datagram(self.options);
@@ -415,6 +436,18 @@ struct OptionsId(u32);
 
 impl OptionsId {
     const NONE: Self = Self(u32::MAX);
+    /// The bit of those of [`Bare`].
+    const BARE: u32 = 1 << 31;
+
+    #[inline(always)]
+    fn is_bare(self) -> bool {
+        self.0 & Self::BARE != 0
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        (self.0 & !Self::BARE) as usize
+    }
 }
 
 /// Contents that few ACKs have; the others take no memory for it.
@@ -429,6 +462,14 @@ struct Options {
     extra_bytes: u8,
 }
 
+/// All that most ACKs have of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bare {
+    echo: Option<Instant>,
+    window: Option<NonZeroU32>,
+    stamp_ms: u32,
+}
+
 /// The options of the packets in transit.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
@@ -436,6 +477,7 @@ pub(crate) struct PacketOptions {
     /// Routers on the path support rate requests, or at least decrement TTLs.
     routers: bool,
     acks: Slots<Options>,
+    bare_acks: Slots<Bare>,
     /// Each with the value of [`Segment::echo_ms`].
     segments: Slots<(Option<SegmentOption>, u32)>,
     datagrams: Vec<Option<Datagram>>,
@@ -451,12 +493,25 @@ impl PacketOptions {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
-        let is_plain = ack.option == AckOption::Nothing && ack.window.is_none();
-        if ack.sack.is_empty() && ack.echo.is_none() && is_plain {
+        let is_plain = ack.option == AckOption::Nothing && ack.sack.is_empty();
+        if is_plain && ack.echo.is_none() && ack.window.is_none() {
             return OptionsId::NONE;
         }
+        if is_plain && ack.offset == 0 && ack.extra_bytes == 0 {
+            let id = self.bare_acks.insert(Bare {
+                echo: ack.echo,
+                window: ack.window,
+                stamp_ms: ack.stamp_ms,
+            });
+            return OptionsId(id.0 | OptionsId::BARE);
+        }
+        self.insert_all(ack)
+    }
+
+    #[inline(never)]
+    fn insert_all(&mut self, ack: &Ack) -> OptionsId {
         self.acks.insert(Options {
             sack: ack.sack,
             echo: ack.echo,
@@ -519,7 +574,7 @@ impl<T: Copy + Default> Slots<T> {
     }
 
     fn get(&self, id: OptionsId) -> T {
-        self.slots.get(id.0 as usize).copied().unwrap_or_default()
+        self.slots.get(id.index()).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -527,8 +582,8 @@ impl<T: Copy + Default> Slots<T> {
         if id == OptionsId::NONE {
             return T::default();
         }
-        self.free.push(id.0);
-        self.slots[id.0 as usize]
+        self.free.push(id.index() as u32);
+        self.slots[id.index()]
     }
 }
 
@@ -582,7 +637,7 @@ mod tests {
             }
         }
         assert_eq!(
-            options.acks.slots.len(),
+            options.acks.slots.len() + options.bare_acks.slots.len(),
             5,
             "every ACK of a round has options"
         );
