@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from midflight import Flow, Handoff, Link, Scenario
+from midflight.cli import main
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.watched import watch
 
@@ -100,3 +104,19 @@ def test_frames_of_several_calls_are_medians_with_rows_of_marks() -> None:
     assert np.nanmax(sack.most) == pytest.approx(late.value.max())
     figure = over_time_figure(runs, [panel], window)
     assert figure.axes[1].get_yscale() == "log"
+
+
+def test_an_axis_of_one_of_many_flows_shows_that_flow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, table = tmp_path / "a.toml", tmp_path / "a.csv"
+    flows = "\n".join(f"flows.{name} = {{ size = '1 MB' }}" for name in ("a", "b", "c", "d"))
+    file.write_text(f'links.wifi.preset = "wifi"\n{flows}\n')
+    # Schemes and stacks of a flow can be tables, whose values name the lines.
+    axis = 'flows.c=[{scheme="cubic"},{stack="quinn",cc="bbr"}]'
+    how = ["--kind", "throughput", "--out", str(tmp_path / "a.png"), "--csv", str(table)]
+    assert main(["plot", str(file), "--axis", axis, *how]) == 0
+    drawn = {(row["flow"], row["line"]) for row in csv.DictReader(table.open()) if row["flow"]}
+    assert {("c", "cubic"), ("c", "quinn, bbr")} <= drawn
+    assert {flow for flow, _ in drawn} == {"c"}
+    assert "of the flows a, b, c, d only c is drawn" in capsys.readouterr().err

@@ -198,11 +198,15 @@ def runs_of_axes(
     study, figure, job = of_study
     how: Any = {"study": study, "figure": figure, "job": job}
     found = {}
-    for chosen in combinations:
-        pairs = dict(zip(values, chosen, strict=True))
-        own = [*sets, *(f"{key}={value}" for key, value in pairs.items())]
-        found[", ".join(map(spaced, pairs.values()))] = read_asked(source, own, policies, **how)
-    return RunsOfAxes(found, ", ".join(map(column_name, values)))
+    names = [", ".join(map(spaced, chosen)) for chosen in combinations]
+    if len({*names}) < len(names):
+        # Tables may differ in their keys alone.
+        names = [", ".join(chosen) for chosen in combinations]
+    for name, chosen in zip(names, combinations, strict=True):
+        own = [*sets, *(f"{key}={value}" for key, value in zip(values, chosen, strict=True))]
+        found[name] = read_asked(source, own, policies, **how)
+    flows = {key.split(".")[1] for key in values if key.startswith("flows.")}
+    return RunsOfAxes(found, ", ".join(map(column_name, values)), next(iter(flows), ""))
 
 
 def read_source(

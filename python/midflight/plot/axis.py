@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
@@ -391,11 +392,24 @@ def text_of(value: Any) -> str:
 
 
 def spaced(text: str) -> str:
-    """Return a quantity, such as `20ms`, with a space before its unit; other texts as they are."""
+    """Return a quantity, such as `20ms`, with a space before its unit, a table, such as
+    `{stack = "quinn", cc = "bbr"}`, as its values; other texts as they are.
+    """
+    if text.startswith("{"):
+        return _values_of(text)
     match = _QUANTITY.fullmatch(text)
     if match is None or not any(match[2] in units for units in _UNITS):
         return text
     return f"{match[1]} {match[2]}".strip()
+
+
+def _values_of(table: str) -> str:
+    """The values of a table of TOML, which is in one line, such as `quinn, bbr`."""
+    try:
+        found = tomllib.loads(f"table = {table}")["table"]
+    except tomllib.TOMLDecodeError:
+        return table
+    return ", ".join(map(str, found.values())) or table
 
 
 def _some(values: Iterable[str], most: int = 12) -> str:

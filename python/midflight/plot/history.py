@@ -41,6 +41,7 @@ __all__ = [
     "names_of",
     "plan_of",
     "time_shown",
+    "usual_flow",
 ]
 
 NS_PER_S = 1e9
@@ -70,11 +71,13 @@ class SetupSource(Protocol):
 
 
 class RunsOfAxes(dict[str, "RunSource"]):
-    """Runs by the values of the axes in which they differ; `names` says what these are."""
+    """Runs by the values of the axes in which they differ; `names` says what these are, and `flow`
+    is a flow in which the runs differ, if there is one.
+    """
 
-    def __init__(self, runs: Mapping[str, RunSource], names: str) -> None:
+    def __init__(self, runs: Mapping[str, RunSource], names: str, flow: str = "") -> None:
         super().__init__(runs)
-        self.names = names
+        self.names, self.flow = names, flow
 
 
 def names_of(source: RunSource | Mapping[str, RunSource]) -> str:
@@ -82,6 +85,14 @@ def names_of(source: RunSource | Mapping[str, RunSource]) -> str:
     so.
     """
     return source.names if isinstance(source, RunsOfAxes) else ""
+
+
+def usual_flow(source: RunSource | Mapping[str, RunSource], names: Sequence[str]) -> str:
+    """Return the flow that is drawn if only one is: that in which several sources differ, or the
+    first one of the `names` of all.
+    """
+    of_axes = source.flow if isinstance(source, RunsOfAxes) else ""
+    return of_axes if of_axes in names else names[0]
 
 
 #: The same, or runs of a question or of a paper's figure.
@@ -413,14 +424,17 @@ def histories(
     flow. `policies` are your own policies, which schemes can name.
 
     `source` is a scenario, a question, runs of a figure, or several of them by their names. `flow`
-    is the flow's name; the default is the first flow. A history is named by its scheme, or by its
-    source. Raises `MidflightError` for an invalid argument.
+    is the flow's name; the default is that in which several runs differ, or the first flow. A
+    history is named by its scheme, or by its source. Raises `MidflightError` for an invalid
+    argument.
     """
     found = []
     named, of_labels = [] if flow is None else [flow], names_of(source)
     for scheme, setup, _ in setups_of(source, named, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
-        how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
+        usual = names[0] if schemes else usual_flow(source, names)
+        chosen = flow if flow is not None else usual
+        how: Any = {"flow": chosen, "alone": len(names) == 1}
 
         def senders(setup: Setup = setup) -> Table:
             return setup.samples()[1]
@@ -428,7 +442,7 @@ def histories(
         found.append(
             History(
                 scheme,
-                setup.trace(flow=flow),
+                setup.trace(flow=chosen),
                 Moments(setup),
                 names=of_labels,
                 senders=senders,

@@ -132,6 +132,9 @@ def column_name(name: str) -> str:
         return _value(rest[1:]) + " of " + _entry(table, rest[0])
     if name in _COLUMNS:
         return _COLUMNS[name]
+    if len(rest) == 1 and table in ("flows", "links"):
+        # All of a flow or of a link.
+        return f"{table[:-1].capitalize()} {rest[0]}"
     return name if rest else _plain(_without_unit(name))
 
 

@@ -250,6 +250,9 @@ def over_time_figure(
         what += ["rate of the link"] * any(not one.flow for one in areas)
         if what:
             lacks.append(f"{' and '.join(what)} of the run {longest(runs).labels[0]}")
+    shown_flows = {flow.flow for one in runs for flow in one.flows}
+    if len(runs) > 1 and len(shown_flows) == 1 and len(runs[0].setup.flows) > 1:
+        lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [panel for panel in panels if panel.curves]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 

@@ -38,6 +38,7 @@ from midflight.plot.history import (
     names_of,
     plan_of,
     setups_of,
+    usual_flow,
 )
 from midflight.plot.marks import EVENTS, GROUPS, STALL, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
@@ -121,11 +122,12 @@ def watch(
     """Return one run, or one for each of the `schemes`, which replace that of the flows.
 
     `flows` are names of flows, and each gets the schemes. The default is all flows of one run, and
-    of several sources if these are up to six lines; otherwise it is the first flow. Several sources
-    by their names are runs with these names. If `kinds` of panels are given, only their events are
-    recorded; if all of them are for applications, the flows are those with such an application.
-    `progress` is called with the numbers of runs that are done and of all. Raises `MidflightError`
-    for invalid arguments, and for more lines than a reader can distinguish.
+    of several sources if these are up to six lines; otherwise it is one: that in which the sources
+    differ, if it is known, or the first flow. Several sources by their names are runs with these
+    names. If `kinds` of panels are given, only their events are recorded; if all of them are for
+    applications, the flows are those with such an application. `progress` is called with the
+    numbers of runs that are done and of all. Raises `MidflightError` for invalid arguments, and for
+    more lines than a reader can distinguish.
     """
     kinds = list_kinds(kinds)
     how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
@@ -221,7 +223,7 @@ def watched_runs(
         if not flows and of > 1:
             # Schemes replace that of the first flow.
             few = not schemes and len(names) * len(by_name) <= _MOST_ALL
-            names = names if few else names[:1]
+            names = names if few else names[:1] if schemes else [usual_flow(source, names)]
         how_run: Any = {"path": paths.get(name_of_source, "")}
         how_run |= {"deadlines": deadlines[name_of_source], "recorded": recorded[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
