@@ -22,7 +22,7 @@ from midflight.plot import (
     plot_spread,
 )
 from midflight.plot.curves import Curve
-from midflight.plot.panels import _least_rate
+from midflight.plot.panel_scales import _least_rate
 from midflight.plot.tables import read_columns
 from midflight.plot.watched import panels_of, watch
 

@@ -509,7 +509,7 @@ def test_applications_have_a_panel(
         ((begin, end),) = stalls_of(one)
         assert page.run(f"{run}.stalls") == [[round(begin * 1e9), round(end * 1e9)]]
         found = page.hover(0, "stall", 0)
-        assert found[0] == "Playback stands still (video)"
+        assert found[0] == "Playback stands still (sack)"
         assert found[2] == f"for {end - begin:.6f} s"
     elif panel == "frames":
         frames = frames_of(one)
@@ -528,7 +528,7 @@ def test_applications_have_a_panel(
         assert page.run(f"[...{run}.objects.number]") == numbers.tolist()
         assert page.run(f"[...{run}.objects.end]") == np.round(ends * 1e9).tolist()
         found = page.hover(0, "object", 3)
-        assert found[0] == "Object 3 of the page (page)"
+        assert found[0] == "Object 3 of the page (sack)"
         assert found[2] == f"read {ends[3]:.6f} s, after {ends[3] - begins[3]:.6f} s"
     for other in ("window", "timer", "throughput", "queue", panel):
         page.click(f"[data-below={other}]")

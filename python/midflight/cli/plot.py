@@ -535,14 +535,14 @@ def write_panels(
     from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
     from midflight.plot.room import HEAD
     from midflight.plot.style import check_format, figure_bytes
-    from midflight.plot.watched import watch
+    from midflight.plot.watched import watch, without_requests
 
     suffix = check_format(Path(out))
     check_marks(marks)
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
     with watching() as progress:
         runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
-    drawn, there = [one.flow for one in runs[0].flows], [one["name"] for one in runs[0].setup.flows]
+    drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
     if not flows and len(runs) > 1 and len(drawn) < len(there):
         note(
             f"of the flows {', '.join(there)} only {', '.join(drawn)} is drawn; --flow names others"

@@ -83,7 +83,7 @@ def check_schemes(
 def check_yscale(scales: Mapping[str, str], kinds: Sequence[str]) -> None:
     """Refuse a scale that does not exist, and one for panels that have only one."""
     from midflight.plot.options import check_scales
-    from midflight.plot.panels import SCALED
+    from midflight.plot.panel_scales import SCALED
 
     if scales and {*kinds}.isdisjoint(SCALED):
         raise UserError(f"--yscale is for panels over time: --kind {', '.join(SCALED)}")

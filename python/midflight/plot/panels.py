@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -23,6 +22,7 @@ from midflight.plot.figure import (
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.marks import EVENTS, STALL, Event, marker_of
 from midflight.plot.options import check_scales
+from midflight.plot.panel_scales import SCALED, SPANS, least_of, off_scale, scale_of
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
@@ -32,7 +32,6 @@ from midflight.plot.room import (
     Room,
     draw_dots,
     draw_outages,
-    plain_log,
 )
 from midflight.plot.style import (
     PAGE_IN,
@@ -56,6 +55,7 @@ from midflight.plot.watched import (
     panels_of,
     rate_in_use,
     watch,
+    without_requests,
 )
 from midflight.refusal import refusal
 
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEAD",
-    "SCALED",
     "over_time_figure",
     "panel_rows",
     "plot_over_time",
@@ -94,16 +93,6 @@ _ROW, _ROWS = 0.085, 0.34
 _MOST = "maximum of each interval"
 #: Kinds of curves that are the lines of flows and links.
 _LINES = ("steps", "line", "dots", "queue", "bars")
-#: Kinds of curves that extend from one instant to another.
-_SPANS = ("stalls", "bars")
-#: If the ratio of rates is larger, the axis is logarithmic.
-_WIDE = 12
-#: A rate that is so many times what the flows take is above the axis.
-_FAR = 2.5
-#: The panels whose axis of values may have either scale, and those for which a logarithmic one may
-#: be the usual one.
-SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "frames")
-_MAY_BE_LOG = ("throughput", "delay", "rtt", "frames")
 
 
 def plot_over_time(
@@ -251,7 +240,7 @@ def over_time_figure(
         if what:
             lacks.append(f"{' and '.join(what)} of the run {longest(runs).labels[0]}")
     shown_flows = {flow.flow for one in runs for flow in one.flows}
-    if len(runs) > 1 and len(shown_flows) == 1 and len(runs[0].setup.flows) > 1:
+    if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [panel for panel in panels if panel.curves]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
@@ -262,7 +251,7 @@ def over_time_figure(
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
     heads = [
-        _head(one, () if number else lacks, room, is_log=_least_of(one, _scale(one)) is not None)
+        _head(one, () if number else lacks, room, is_log=least_of(one, _scale(one)) is not None)
         for number, one in enumerate(panels)
     ]
     written = sum(len(one.splitlines()) for one in heads)
@@ -303,7 +292,7 @@ def over_time_figure(
                 _outages(axes, stretches, room)
                 draw_outages(axes, runs[0].moments.outages, room)
             axes.set_ylabel(panel.what)
-            _scale_of(axes, panel, _scale(panel), _above(rows))
+            scale_of(axes, panel, _scale(panel), _above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
@@ -399,7 +388,7 @@ def _head(panel: Panel, others: Sequence[str], room: Room, *, is_log: bool) -> s
     """The text above a panel: the meaning of its values, and the lines of this and other panels
     without values.
     """
-    own = "; ".join(filter(None, (*panel.lacks, panel.detail, "" if is_log else _off_scale(panel))))
+    own = "; ".join(filter(None, (*panel.lacks, panel.detail, "" if is_log else off_scale(panel))))
     lines = [captioned(one) for one in (*others, own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
@@ -457,7 +446,7 @@ def _draw(
         dots: Any = {"color": "0.3", "linewidth": 1.0, "linestyle": (0, (1.0, 1.0))}
         axes.plot(time, value, label=one.label, drawstyle="steps-post", zorder=2.8, **dots)
         return
-    if one.draw in _SPANS:
+    if one.draw in SPANS:
         _draw_spans(axes, one, room, number, lines)
         return
     if one.draw == "dots":
@@ -611,118 +600,6 @@ def _draw_spans(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> 
 def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
     """Dots that are seen; those that would cover each other once."""
     return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, _PANEL_IN)
-
-
-def _scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
-    """The axis of values begins at zero, and ends with what counts: a window that was never limited
-    has a threshold far above it, a path that is faster than its flows a rate. Rows of marks take a
-    share of the height `above` that.
-    """
-    least = _least_of(panel, yscale)
-    most, behind = _tops(panel)
-    # A logarithmic axis has room for both.
-    is_behind_shown = most == 0 or behind <= _FAR * most or least is not None
-    if is_behind_shown:
-        most = max(most, behind)
-    if panel.kind == "objects":
-        # The first one above, as a browser's tools draw it.
-        axes.set_ylim(most + 0.7, -0.7)
-        return
-    if panel.kind == "sequence":
-        lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
-        low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
-        height = most - low or 1.0
-        axes.set_ylim(low - 0.04 * height, low + 1.04 * height / (1 - above))
-        return
-    if least is not None:
-        # Beside large values the usual ones would not be visible.
-        plain_log(axes.yaxis)
-        axes.set_ylim(least, most * (1.3 * most / least) ** (above / (1 - above)) * 1.3)
-        axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
-        return
-    axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
-
-
-def _least_of(panel: Panel, yscale: str | None) -> float | None:
-    """Where the axis of values begins if it is logarithmic, as is asked for or as the values need
-    it; otherwise None.
-    """
-    found = None
-    if panel.kind in _MAY_BE_LOG and yscale != "linear":
-        found = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
-    most, _ = _tops(panel)
-    if found is None and panel.kind in SCALED and yscale == "log" and most > 0:
-        areas = [one for one in panel.curves if one.draw == "area"]
-        lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
-        found = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
-    return found
-
-
-def _tops(panel: Panel) -> tuple[float, float]:
-    """The largest value of the lines of a panel, and of the areas behind them."""
-
-    def top(curves: Sequence[Curve]) -> float:
-        # The ends of bars and stalls are times.
-        levels = [
-            (one.value,) if one.draw in _SPANS else (one.most, one.high, one.value)
-            for one in curves
-            if not one.in_row
-        ]
-        ends = [next(v for v in each if v is not None) for each in levels]
-        known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
-        return max(known, default=0.0)
-
-    lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
-    return top(lines), top([one for one in panel.curves if one.draw == "area"])
-
-
-def _off_scale(panel: Panel) -> str:
-    """What to say of a rate that is far above what the flows take of it."""
-    most, behind = _tops(panel)
-    if panel.kind != "throughput" or most == 0 or behind <= _FAR * most:
-        return ""
-    areas = [one.value for one in panel.curves if one.draw == "area"]
-    rates = np.concatenate(areas)
-    low = float(np.nanmin(rates[rates > 0]))
-    span = f"{behind:.3g}" if low > 0.99 * behind else f"{low:.3g} to {behind:.3g}"
-    return f"the link's rate is {span} Mbit/s"
-
-
-def _least_rate(curves: Sequence[Curve]) -> float | None:
-    """Where the axis of rates begins that has to be logarithmic, as the path is for a good part of
-    the time far slower than at its best; none otherwise.
-    """
-    for one in (one for one in curves if one.draw == "area"):
-        lasts, rates = np.diff(one.time_s), one.value[:-1]
-        there = (rates > 0) & (lasts > 0)
-        lasts, rates = lasts[there], rates[there]
-        if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
-            # The least throughput of each flow is seen, too.
-            steps = [one for one in curves if one.draw == "steps"]
-            return min(float(rates.min()) / 10, _least_above_0(steps) / 1.3)
-    return None
-
-
-def _least_above_0(curves: Iterable[Curve]) -> float:
-    """The least value above 0 of curves that are drawn at their values, or infinity."""
-    each = (one.value for one in curves if not (one.in_row or one.draw in _SPANS))
-    least = (float(values[values > 0].min(initial=np.inf)) for values in each)
-    return min(least, default=math.inf)
-
-
-def _least_time(curves: Sequence[Curve]) -> float | None:
-    """The beginning of a logarithmic axis of times, which is needed if most times are far below the
-    longest; otherwise None.
-    """
-    curves = [one for one in curves if not one.in_row]
-    values = np.concatenate([one.value for one in curves])
-    known = np.concatenate([one.value if one.low is None else one.low for one in curves])
-    known = known[known > 0]
-    tops = (one.value if one.most is None else one.most for one in curves)
-    most = max(float(np.nanmax(one)) for one in tops)
-    if not known.size or most <= _WIDE * float(np.nanmedian(values)):
-        return None
-    return float(np.nanmin(known)) / 1.3
 
 
 def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:

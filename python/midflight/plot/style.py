@@ -79,6 +79,8 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
+    # A million segments are written so.
+    "axes.formatter.limits": (-4, 8),
     "axes.grid": True,
     "axes.grid.axis": "y",
     "grid.color": "0.88",

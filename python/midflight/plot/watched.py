@@ -48,6 +48,7 @@ from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
+    from midflight._core import Setup
     from midflight.policy import Policies
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "rate_in_use",
     "watch",
     "watched_runs",
+    "without_requests",
 ]
 
 #: The kinds of panels, in the order in which help lists them.
@@ -215,7 +217,7 @@ def watched_runs(
     setups = setups_of(made_of, flows, run, schemes, policies)
     for done, (scheme, setup, name_of_source) in enumerate(setups):
         described = {one["name"]: one["scheme"] for one in setup.flows}
-        names = list(dict.fromkeys(flows)) or list(described)
+        names = list(dict.fromkeys(flows)) or without_requests(setup)
         of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
         if of_applications:
             wanted = {OF_APPLICATIONS[kind] for kind in kinds}
@@ -250,6 +252,13 @@ def watched_runs(
             _ = one.samples
             progress((done + 1) * steps, of * steps)
         yield one
+
+
+def without_requests(setup: Setup) -> list[str]:
+    """The names of all flows but those that carry only the requests of an application."""
+    names = [one["name"] for one in setup.flows]
+    asks = {f"{one['name']}-requests" for one in setup.flows if one["workload"] is not None}
+    return [name for name in names if name not in asks]
 
 
 #: What of a scenario says nothing of its links and handoffs.
