@@ -744,7 +744,11 @@ impl Linux {
             if self.in_reduction() {
                 self.prr.out += sent;
             }
-            if self.sending.was_empty || core.timers.slot() == Some(SlotKind::LossProbe) {
+            if core.timers.slot() == Some(SlotKind::LossProbe) {
+                self.renew_probe(core);
+                return;
+            }
+            if self.sending.was_empty {
                 self.rearm(core);
             }
             self.schedule_probe(core, false);

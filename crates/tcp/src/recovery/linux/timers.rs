@@ -53,13 +53,7 @@ impl Linux {
     /// tcp_schedule_loss_probe().
     #[inline(always)]
     pub(super) fn schedule_probe(&mut self, core: &mut Core, is_advancing: bool) -> bool {
-        let out = self.board.packets_out();
-        if out == 0
-            || self.leaves_tails
-            || !core.config.sack
-            || self.board.nxt() <= 1
-            || !matches!(self.state, Ca::Open | Ca::Cwr)
-        {
+        if !self.may_probe(core) {
             return false;
         }
         let left = if is_advancing {
@@ -67,24 +61,49 @@ impl Linux {
         } else {
             self.until_timeout(core)
         };
+        match self.probe_after(core, left) {
+            Some(after) => core.set_slot_in_micros(SlotKind::LossProbe, after),
+            None => schedule_first_probe(core, left),
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn may_probe(&self, core: &Core) -> bool {
+        self.board.packets_out() > 0
+            && !self.leaves_tails
+            && core.config.sack
+            && self.board.nxt() > 1
+            && matches!(self.state, Ca::Open | Ca::Cwr)
+    }
+
+    /// After how many microseconds the probe is sent, if there is an RTT; `left` is the time until the timeout.
+    #[inline(always)]
+    fn probe_after(&self, core: &Core, left: i64) -> Option<u64> {
         let most = if left > 0 { left as u64 } else { u64::MAX };
-        let Some(srtt_x8) = core.path.rto.srtt_x8() else {
-            let clock = core.config.rto.clock;
-            let after = match left {
-                1.. => clock.round_up_micros(most).min(core.config.rto.initial),
-                _ => core.config.rto.initial,
-            };
-            core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
-            return true;
-        };
-        let twice = srtt_x8 / 4;
-        let slack = if out == 1 {
+        let twice = core.path.rto.srtt_x8()? / 4;
+        let slack = if self.board.packets_out() == 1 {
             core.path.rto.min().as_nanos() / 1000
         } else {
             SLACK
         };
-        core.set_slot_in_micros(SlotKind::LossProbe, (twice + slack).min(most));
-        true
+        Some((twice + slack).min(most))
+    }
+
+    /// New data has been sent while the timer of a probe ran (tcp_event_new_data_sent()): tcp_rearm_rto(), which
+    /// tcp_schedule_loss_probe() follows at once.
+    #[inline(always)]
+    pub(super) fn renew_probe(&mut self, core: &mut Core) {
+        let left = self.until_timeout(core);
+        match self.probe_after(core, left) {
+            Some(after) if self.may_probe(core) && core.has_wheel() => {
+                core.replace_timeout(left.max(1) as u64, SlotKind::LossProbe, after);
+            }
+            _ => {
+                self.rearm(core);
+                self.schedule_probe(core, false);
+            }
+        }
     }
 
     /// tcp_probe_timer() with an open window.
@@ -167,6 +186,19 @@ impl Linux {
         core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
         core.cancel_timing();
     }
+}
+
+/// The probe before the first RTT sample.
+#[cold]
+fn schedule_first_probe(core: &mut Core, left: i64) {
+    let clock = core.config.rto.clock;
+    let after = match left {
+        1.. => clock
+            .round_up_micros(left as u64)
+            .min(core.config.rto.initial),
+        _ => core.config.rto.initial,
+    };
+    core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
 }
 
 /// Sets the timer for segments that may be lost.

@@ -20,13 +20,35 @@ impl Core {
     #[inline(always)]
     pub(crate) fn set_slot_in_micros(&mut self, kind: SlotKind, micros: u64) {
         let clock = self.config.rto.clock;
-        if clock.hz == 0 || self.is_paced() || self.timers.in_persist() {
-            let after = clock.round_up_micros(micros) + self.pacing_delay();
-            self.set_slot(kind, after);
-        } else {
+        if self.has_wheel() {
             let ticks = clock.of_micros(micros);
             self.timers.set_slot_in_ticks(kind, self.now, clock, ticks);
+        } else {
+            let after = clock.round_up_micros(micros) + self.pacing_delay();
+            self.set_slot(kind, after);
         }
+    }
+
+    /// Whether timers of the slot expire with the buckets of a wheel, and at no other time.
+    #[inline(always)]
+    pub(crate) fn has_wheel(&self) -> bool {
+        let is_exact = self.config.rto.clock.hz == 0;
+        !is_exact && !self.is_paced() && !self.timers.in_persist()
+    }
+
+    /// As [`Self::set_slot_in_micros`] for the retransmission timer, and at once for another one in its place. The first
+    /// matters only if both are for the same tick, which then is that of the first one's bucket. Only with a wheel.
+    #[inline(always)]
+    pub(crate) fn replace_timeout(&mut self, timeout: u64, kind: SlotKind, micros: u64) {
+        let clock = self.config.rto.clock;
+        let ticks = (clock.of_micros(timeout), clock.of_micros(micros));
+        if ticks.0 == ticks.1 {
+            self.set_slot_in_micros(SlotKind::Retransmission, timeout);
+        } else {
+            self.timers.leave_bucket();
+        }
+        self.timers
+            .set_slot_in_ticks(kind, self.now, clock, ticks.1);
     }
 
     /// The SYN was not lost.

@@ -156,6 +156,12 @@ impl Timers {
         self.running = Some((due, now));
     }
 
+    /// The next timer in the slot is put into the bucket of its own time.
+    #[inline(always)]
+    pub(super) fn leave_bucket(&mut self) {
+        self.wheel = None;
+    }
+
     /// It expires in this tick.
     pub(super) fn ring(&mut self, tick: u64) {
         self.rang = Some(tick);
