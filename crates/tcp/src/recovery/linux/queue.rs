@@ -186,11 +186,17 @@ impl Queue {
 
     /// The application writes another piece, if there is room (tcp_sendmsg_locked()); returns what must then be sent.
     /// `nxt` is the first unsent byte; a piece has at most so many bytes and segments (tcp_xmit_size_goal()).
+    #[inline]
     pub(super) fn write(&mut self, core: &Core, nxt: u64, most: (u64, u64)) -> Push {
         let end = core.end_byte().unwrap_or(u64::MAX);
         if self.is_full || self.written >= end {
             return Push::Nothing;
         }
+        self.fill(core, nxt, end, most)
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, core: &Core, nxt: u64, end: u64, most: (u64, u64)) -> Push {
         let mss = core.sizes.full();
         let window = core.most_window_bytes();
         let half = if window > SMALL_WINDOW {
@@ -358,11 +364,11 @@ impl Queue {
         let at = self.place(nxt);
         let piece = self.pieces.get(at);
         let push = piece.is_some_and(|p| p.end == end && p.push);
-        let is_divided = piece.is_some_and(|p| p.end > end);
-        if is_divided {
+        if piece.is_some_and(|p| p.end > end) {
             self.used += OVERHEAD;
+        } else {
+            self.go_on_in(at + 1);
         }
-        self.go_on_in(at + usize::from(!is_divided));
         let (first, end) = segments;
         // A burst that was not sent whole ends within this one, where a segment has PSH.
         self.is_rewound |= self.parts.back().is_some_and(|last| last.end > first);
@@ -542,8 +548,11 @@ impl Queue {
     /// Whether this segment, which is sent now, has PSH: the last one of a burst, or of a piece with PSH.
     pub(super) fn pushes(&self, seq: Seq, is_again: bool) -> bool {
         let begins = if is_again { self.again.0 } else { self.begins };
-        let at = self.part(seq);
-        let part = self.parts.get(at);
+        let part = if is_again || self.is_rewound {
+            self.parts.get(self.part(seq))
+        } else {
+            self.parts.back()
+        };
         part.is_some_and(|p| p.end == seq + 1 && (p.push || seq > begins))
     }
 }

@@ -520,11 +520,10 @@ impl Linux {
         if core.gate_is_closed() {
             return None;
         }
-        let room = self.room(core);
-        if room.segments == 0 {
+        if self.board.in_flight() >= whole(core) {
             return None;
         }
-        let full = core.sizes.full();
+        let (room, full) = (self.room(core), core.sizes.full());
         let head = self.queue.head(room.nxt, room.quota * full)?;
         if head.left.min(full) > room.window {
             return None;

@@ -144,6 +144,9 @@ impl Core {
     /// an earlier burst keeps running.
     #[inline]
     pub(crate) fn gate_is_closed(&mut self) -> bool {
+        if self.pacer.is_none() {
+            return false;
+        }
         let (now, in_train) = (self.now, self.in_train());
         let runs_on = self.config.recovery == RecoveryKind::Linux;
         let Some(pacer) = &mut self.pacer else {
