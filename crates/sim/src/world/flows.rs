@@ -146,6 +146,7 @@ impl<O: Observer> World<O> {
         if let Some(set) = state.receiver.poll_new_timer() {
             self.set_timer(flow, RECEIVER, set);
         }
+        debug_assert!(self.knows_timer_of_receiver(flow));
         self.send_ack(flow, ack);
     }
 

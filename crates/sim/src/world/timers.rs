@@ -94,6 +94,13 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// Whether the agenda has the deadline of a receiver, if there is one.
+    pub(super) fn knows_timer_of_receiver(&self, flow: FlowId) -> bool {
+        let state = &self.flows[flow.index()];
+        let deadline = state.receiver.poll_timer().map(|(deadline, _)| deadline);
+        deadline.is_none_or(|deadline| state.timers[RECEIVER].deadline == deadline)
+    }
+
     fn plan_timer(&mut self, flow: FlowId, which: usize) {
         let source = self.first_timer() + 2 * flow.index() + which;
         let state = &mut self.flows[flow.index()];
