@@ -290,7 +290,8 @@ def text(found: Explanation) -> str:
 
     times = [clock(step.time_ns) for step in found.steps]
     width = max(map(len, times))
-    lines = [f"{found.remark} Causes of {found.why_chosen}, newest first.".lstrip(), ""]
+    lines = [f"{found.remark} Causes of {found.why_chosen}, newest first.".lstrip()]
+    lines += [found.in_short, ""] if found.in_short else [""]
     for place, (time, step) in enumerate(zip(times, found.steps, strict=True), start=1):
         lines.append(f"{place:>3}  {time:>{width}}  {step.text}")
     lines += ["", "Events around it:"]
@@ -313,6 +314,7 @@ def values(found: Explanation) -> dict[str, Any]:
         "digest": found.digest,
         **({} if found.ended_ns is None else {"ended_ns": found.ended_ns}),
         **({"remark": found.remark} if found.remark else {}),
+        **({"in_short": found.in_short} if found.in_short else {}),
     }
 
 

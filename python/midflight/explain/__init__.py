@@ -27,6 +27,7 @@ from midflight.explain.events import (
     widening,
 )
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
+from midflight.explain.waits import full_window, in_short, pauses
 from midflight.explain.words import clock, number, outage_text, row_text, when
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ class Explanation:
     ended_ns: int | None = None
     #: A sentence on the instant, if nothing relevant happened near it.
     remark: str = ""
+    #: The causes of a stall in a sentence, if they are known.
+    in_short: str = ""
 
 
 def explain(
@@ -243,6 +246,13 @@ def waiting_steps(history: History, row: Row) -> list[Step]:
     """Return the data that an application waited for, and why it was late, newest first."""
     waiting = waiting_for(history.setup, history.flow, row)
     steps = [Step(at_ns, text, None) for at_ns, text in waiting.sentences]
+    if steps:
+        since_ns = min(step.time_ns for step in steps)
+        paused = [
+            Step(pause.begin_ns, pause.text, None)
+            for pause in pauses(history, since_ns, row.time_ns)
+        ]
+        steps += paused[-MOST_OUTAGES:]
     if waiting.ended_by is not None:
         other, arrival = waiting.ended_by
         is_own = other.flow == history.flow
@@ -284,7 +294,8 @@ def explain_stall(
             f"the longest time without progress: {number(stall.length_ns / 1e9)} s from "
             f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}"
         )
-        return explained(history, history.row(stall.row), why, stall_steps(history, stall))
+        found = explained(history, history.row(stall.row), why, stall_steps(history, stall))
+        return replace(found, in_short=in_short(history, stall, first_loss(history, stall)))
 
     return widening(look)
 
@@ -315,10 +326,20 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
             sentences.append((row.time_ns, texts.timeout_text(row), row.index))
     since = f"nothing new was acknowledged from then on: {waited} was waited for"
     sentences.append((stall.begin_ns, since, None))
+    if full := full_window(history, stall):
+        sentences.append((stall.begin_ns, full, None))
     steps = with_outages(steps, history.outages_within(stall.begin_ns, stall.end_ns))
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
     steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]
     return sorted(steps, key=lambda step: -step.time_ns)
+
+
+def first_loss(history: History, stall: Stall) -> str:
+    """Return where the segment that a sender waited for was lost at first; "" if it was not."""
+    for copy in history.copies(stall.waited, stall.end_ns)[:1]:
+        if copy.dropped is not None:
+            return f"segment {stall.waited} was {Steps(history).loss_text(copy.dropped)}"
+    return ""
 
 
 def causes_of_end(history: History, stall: Stall) -> list[Step]:
@@ -335,7 +356,7 @@ def causes_of_end(history: History, stall: Stall) -> list[Step]:
     kept |= {
         place
         for place, step in enumerate(found)
-        if step.row is not None and history.row(step.row).event == "wake"
+        if step.row is not None and history.row(step.row).event in ("wake", "rtt_sample")
     }
     return [step for place, step in enumerate(found) if place in kept]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from midflight._core import QUIC_STACKS
+from midflight.explain.estimates import sample_parts
 from midflight.explain.events import CONGESTION, SENT, ZERO, Copy, History, Row
+from midflight.explain.waits import long_sample
 from midflight.explain.words import (
     OF_QUIC,
     WAKES,
@@ -188,7 +190,7 @@ class Steps:
         before, then = history.sender(row.time_ns), history.sender(row.time_ns + 1)
         parts = []
         for sample in (r for r in together if r.event == "rtt_sample"):
-            parts = self.sample_parts(round(sample.value * 1e9), before, then)
+            parts = sample_parts(round(sample.value * 1e9), before, then)
         if row.event == "rto_value":
             parts.append(f"minimum RTO {seconds_text(then['min_rto_ns'])}")
             if before["backoff"] != then["backoff"]:
@@ -199,36 +201,6 @@ class Steps:
             return ""
         name = "the RTO" if row.event == "rto_value" else "the smoothed RTT"
         return f"{name} became {number(row.value)} s: {', '.join(parts)}"
-
-    def sample_parts(
-        self, sample_ns: int, before: dict[str, Any], then: dict[str, Any]
-    ) -> list[str]:
-        """Return the effect of an RTT sample on the estimate."""
-        text = f"a sample of {seconds_text(sample_ns)}"
-        was, now = before["srtt_ns"], then["srtt_ns"]
-        if was is None:
-            text = f"the first sample, {seconds_text(sample_ns)}"
-        elif share := self.weight(sample_ns, was, now):
-            text += f" counted 1/{share}"
-            if share > 8:
-                text += f" ({share // 8} samples a window, RFC 7323 appendix G)"
-        changes = []
-        for name, key in (("smoothed RTT", "srtt_ns"), ("deviation", "rttvar_ns")):
-            if then[key] is not None:
-                first = "" if before[key] is None else f"{seconds_text(before[key])} -> "
-                changes.append(f"{name} {first}{seconds_text(then[key])}")
-        return [text, *changes]
-
-    @staticmethod
-    def weight(sample_ns: int, was_ns: int, now_ns: int | None) -> int | None:
-        """Return the divisor of a sample's weight, if it is one of RFC 6298: 8, or 8 for each."""
-        moved = 0 if now_ns is None else now_ns - was_ns
-        if moved == 0:
-            return None
-        share = (sample_ns - was_ns) / moved
-        near = 8 * round(share / 8)
-        # The mean is kept in whole nanoseconds.
-        return near if near > 0 and abs(share - near) * abs(moved) <= near else None
 
     def ordered(self, row: Row) -> Row | None:
         """Return the order that had this effect at once, if one did."""
@@ -254,11 +226,13 @@ class Steps:
         is_less = row.value is not None and row.value < (before.cwnd or 0)
         if row.by == "controller" and row.event == "cwnd" and is_less and not self.is_of_stack:
             return ": the congestion controller's own reduction"
+        together = [history.row(i) for i in history.activation(row.index)]
+        if not is_less and any(one.event == "spurious" for one in together):
+            return ": what it was before the timeout or retransmission that was taken for spurious"
         if row.by == "controller" and not self.is_of_stack:
             slow = (before.cwnd or 0) < (before.ssthresh or 0)
             return f": growth in {'slow start' if slow else 'congestion avoidance'}"
         if row.by == "recovery":
-            together = (history.row(i) for i in history.activation(row.index))
             if any(other.event == "fast_retransmit" for other in together):
                 return ": the reduction of a fast retransmit"
             if before.recovery is None and before.timeout is None and self.history.echo(row.index):
@@ -543,10 +517,19 @@ class Steps:
             heads = [one.index for one in history.instant(since)]
             heads = [i for i in heads if history.head(i) == i and i != row.index]
             where: Where | None = ("row", heads[-1]) if heads else None
-            return [(row.time_ns, text if first else f"because {text}", row.index)], where
+            said = (row.time_ns, text if first else f"because {text}", row.index)
+            return [said, *self.why_long(row)], where
         text = self.timeout_text(self.timeout_of(row))
         sentence = (row.time_ns, text if first else f"because {text}", row.index)
         return [sentence, *self.expiry(row)], None
+
+    def why_long(self, wake: Row) -> Iterator[Sentence]:
+        """Yield the RTT sample of a pause that made a timer long, if one did."""
+        found = long_sample(self.history, wake.since_ns or 0, round(wake.value * 1e9))
+        if found is not None:
+            sample, pause = found
+            text = f"an RTT sample of {number(sample.value)} s made the timers long: {pause.text}"
+            yield sample.time_ns, text, sample.index
 
     def timeout_of(self, wake: Row) -> Row:
         return next(row for row in self.history.onward(wake.index) if row.event == "rto")
@@ -557,6 +540,7 @@ class Steps:
         began = (wake.since_ns or 0, self.timer_set(wake), None)
         causes = [began, *self.fate(seq, wake.time_ns, "the timer expired")]
         causes += self.unanswered_handoff(seq, wake)
+        causes += self.why_long(wake)
         return sorted(causes, key=lambda sentence: -sentence[0])
 
     def unanswered_handoff(self, seq: int, wake: Row) -> Iterator[Sentence]:
@@ -620,6 +604,10 @@ class Steps:
         parts = ["no RTT estimate"]
         if then["srtt_ns"] is not None:
             parts = [f"smoothed RTT {number(then['srtt_ns'] / 1e9)} s"]
+            # In Linux it is more than the deviation of the last samples.
+            added_ns = then["rto_ns"] / then["backoff"] - then["srtt_ns"]
+            if added_ns > 1.01 * then["min_rto_ns"]:
+                parts.append(f"variation {number(added_ns / 1e9)} s")
         if then["backoff"] != 1:
             parts.append(f"back-off {then['backoff']}")
         parts.append(f"minimum RTO {number(then['min_rto_ns'] / 1e9)} s")

@@ -70,6 +70,8 @@ def row_text(row: Row) -> str:
         return f"taken for a spurious {row.detail}"
     if row.event in ("break", "make", "notice", "recovery_exit", "state", "order", "signal"):
         return f"{row.event} {row.detail}".rstrip()
+    if row.event in ("frame", "late_frame"):
+        return f"{row.event} {row.detail}, read after {seconds_text(int(row.value))}"
     value = number(row.value) if row.value != int(row.value) else str(int(row.value))
     return f"{row.event} {value} {row.detail}".rstrip()
 

@@ -1,0 +1,120 @@
+"""Why a sender waited for so long: pauses of its path, long timers, and a full window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from midflight.explain.events import SENT, History, Row, Stall
+from midflight.explain.words import link_text, number, outage_text, path_change_text, when
+
+__all__ = ["full_window", "in_short", "long_sample", "pauses"]
+
+#: A sample counts as that of a pause from this share of its length on.
+_LEAST_SHARE = 0.5
+#: What is shorter than this share of a stall is left out of its summary.
+_LEAST_REST = 0.1
+
+_TIMERS = {
+    "retransmission": "its retransmission timer",
+    "loss probe": "the timer of its tail loss probe",
+    "reordering": "RACK's reordering timer",
+    "persist": "its persist timer",
+}
+
+
+class Pause(NamedTuple):
+    """A time in which the path of a flow let nothing pass: a sentence on it, and a short one."""
+
+    begin_ns: int
+    end_ns: int
+    text: str
+    words: str
+
+
+def pauses(history: History, begin_ns: int, end_ns: int) -> Iterator[Pause]:
+    """Yield the outages of recordings, and the times without a link, of which a part is between
+    two instants.
+    """
+    for outage in history.outages_within(begin_ns, end_ns):
+        from_ns, until_ns, link, _ = outage
+        span = f"from {when(from_ns)} to {when(until_ns)}"
+        words = f"{link_text(link)} had no rate {span}"
+        yield Pause(from_ns, until_ns, outage_text(outage), words)
+    for one in history.path_changes:
+        from_ns, until_ns = one["at_ns"], one["make_ns"]
+        if one["breaks"] and from_ns < until_ns and from_ns <= end_ns and until_ns >= begin_ns:
+            span = f"from {when(from_ns)} to {when(until_ns)}"
+            yield Pause(from_ns, until_ns, path_change_text(one), f"there was no link {span}")
+
+
+def long_sample(history: History, since_ns: int, wait_ns: int) -> tuple[Row, Pause] | None:
+    """Return the RTT sample that made a timer of `wait_ns` long, and the pause in which its segment
+    had waited; None if it was not long because of that.
+    """
+    found = None
+    for pause in pauses(history, since_ns - wait_ns, since_ns):
+        least = _LEAST_SHARE * (pause.end_ns - pause.begin_ns) / 1e9
+        if pause.end_ns > since_ns or wait_ns < least * 1e9:
+            continue
+        for row in history.backward(history.at(since_ns + 1)):
+            if row.time_ns < pause.end_ns:
+                break
+            if row.event == "rtt_sample" and row.value >= least:
+                found = row, pause
+    return found
+
+
+def full_window(history: History, stall: Stall) -> str:
+    """Return that nothing was sent in a stall without a pause, up to the last timer in it, because
+    the window was full; "" if that is not so.
+    """
+    then = history.sender(stall.begin_ns + 1)
+    recovers = then.get("in_fast_recovery") or then.get("in_rto_recovery")
+    if not then or recovers or not 0 < then["cwnd"] <= then["flight_size"]:
+        return ""
+    rows = history.slice(history.at(stall.begin_ns + 1), history.at(stall.end_ns))
+    last = max((row.index for row in rows if row.event == "wake"), default=stall.row)
+    is_paused = any(True for _ in pauses(history, stall.begin_ns, stall.end_ns))
+    if is_paused or any(row.event in SENT for row in rows if row.index < last):
+        return ""
+    return (
+        f"the window of {number(then['cwnd'])} was full: {then['flight_size']} segments were in "
+        "flight, and none was known to be lost"
+    )
+
+
+def in_short(history: History, stall: Stall, lost: str) -> str:
+    """Return in a sentence why nothing new was acknowledged for so long; "" if that is not known.
+    `lost` says what became of the segment that was waited for, if it was lost at first.
+    """
+    long = _LEAST_REST * stall.length_ns
+    within = [
+        one
+        for one in pauses(history, stall.begin_ns, stall.end_ns)
+        if min(one.end_ns, stall.end_ns) - max(one.begin_ns, stall.begin_ns) > long
+    ]
+    words = [one.words for one in within[:2]]
+    if len(within) > 2:
+        words.append(f"and {len(within) - 2} more times")
+    ready_ns = max([stall.begin_ns, *(one.end_ns for one in within)])
+    rows = history.slice(history.at(stall.begin_ns), history.at(stall.end_ns))
+
+    def waited_ns(wake: Row) -> int:
+        return wake.time_ns - max(wake.since_ns or 0, ready_ns)
+
+    wakes = [row for row in rows if row.event == "wake" and row.detail in _TIMERS]
+    wake = max((row for row in wakes if row.time_ns > ready_ns), key=waited_ns, default=None)
+    if wake is not None and waited_ns(wake) > long:
+        if lost and not words:
+            words.append(lost)
+        text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {_TIMERS[wake.detail]}"
+        words.append(f"then {text}" if words else text)
+        found = long_sample(history, wake.since_ns or 0, round(wake.value * 1e9))
+        if found is not None:
+            sample, pause = found
+            words[-1] += (
+                f", which was long because of an RTT sample of {number(sample.value)} s, taken "
+                f"after {pause.words}"
+            )
+    return f"In short: {'; '.join(words)}." if words else ""

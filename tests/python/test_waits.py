@@ -1,0 +1,83 @@
+"""Why a sender waited: the summary of a stall, long timers, full windows, and restored ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import midflight
+from midflight import Scenario
+from midflight.cli import main
+from midflight.explain import Explanation, explain, explain_stall
+
+OUTAGE = Path(__file__).parents[2] / "examples" / "path-change" / "outage.toml"
+
+
+def stall_of(source: str | Path, sets: dict[str, str] | None = None) -> Explanation:
+    found = explain_stall(Scenario.read(source).plan(sets=sets))
+    assert found is not None
+    return found
+
+
+def test_an_outage_that_makes_a_timer_long_is_named() -> None:
+    found = stall_of(OUTAGE)
+    lost, waited = found.in_short.removeprefix("In short: ").split("; then ")
+    assert lost.endswith("was dropped at the queue of `cell`, which was full")
+    assert waited.startswith("the sender waited 49.868 s for the timer of its tail loss probe")
+    end = "an RTT sample of 24.052 s, taken after `cell` had no rate from 10 s to 34 s."
+    assert waited.endswith(end)
+    texts = [step.text for step in found.steps]
+    assert any(one.startswith("an RTT sample of 24.052 s made the timers long") for one in texts)
+    assert any(one.startswith("the window of 4 was full: 97 segments") for one in texts)
+
+
+@pytest.mark.parametrize("profile", ["linux", "rfc", "ns2"])
+def test_a_gap_and_the_timer_behind_it_are_a_summary(
+    profile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "wifi-to-lte", "--profile", profile, "--what", "stall"]) == 0
+    _, short, empty, *_ = capsys.readouterr().out.splitlines()
+    assert empty == ""
+    assert short.startswith("In short: there was no link from 0.3 s to 2.3 s")
+    if profile == "linux":
+        assert short.endswith("; then the sender waited 1.54 s for its retransmission timer.")
+
+
+def test_a_stack_has_a_summary_without_its_timers() -> None:
+    found = stall_of("wifi-to-lte", {"flows.download.stack": "quinn"})
+    assert found.in_short.startswith("In short: there was no link from 0.3 s to 2.3 s")
+
+
+def test_the_timer_is_the_sum_of_what_is_said() -> None:
+    found = stall_of("wifi-to-lte")
+    (said,) = (step.text for step in found.steps if step.text.startswith("the timer was set for"))
+    values = {
+        name: float(said.split(f"{name} ")[1].split(" ")[0].rstrip(",)"))
+        for name in ("set for", "smoothed RTT", "variation", "back-off")
+    }
+    total = values["back-off"] * (values["smoothed RTT"] + values["variation"])
+    # Timers of Linux expire at the next tick of 4 ms, or the wheel's.
+    assert total <= values["set for"] <= total + 0.04
+
+
+def test_a_window_that_an_undo_restores_is_no_growth() -> None:
+    plan = Scenario.read(OUTAGE).plan()
+    found = explain(plan, at_ns=midflight.parse_duration("34.2 s"), what="spurious")
+    assert found is not None
+    after = explain(plan, at_ns=found.chosen.time_ns, what="cwnd")
+    assert after is not None
+    assert "taken for spurious" in after.steps[0].text
+
+
+def test_a_late_frame_names_the_outage_that_it_waited_in() -> None:
+    columns = {"time_s": [0.0, 4.0, 6.0], "rate_mbps": [5.0, 0.0, 5.0]}
+    scenario = Scenario(
+        links={"cell": midflight.Link(trace={"columns": columns}, delay="20 ms")},
+        flows={"call": midflight.Flow(workload="call")},
+        end="10 s",
+    )
+    found = explain(scenario.plan(), at_ns=midflight.parse_duration("6.1 s"), what="late_frame")
+    assert found is not None
+    outage = "the recording of `cell` had no rate from 4 s to 6 s; packets waited"
+    assert outage in [step.text for step in found.steps]
