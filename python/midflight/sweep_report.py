@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
-from midflight.sweep_summary import MOST_LINES, Summary
+from midflight.sweep_summary import MOST_LINES, Summary, check_by
 
 if TYPE_CHECKING:
     from midflight.plot.tables import Columns
@@ -36,18 +36,21 @@ def report_sweep(
     path: str | Path,
     *,
     metric: str | None = None,
+    by: Sequence[str] | None = None,
     command: str = "",
     policies: Policies | None = None,
 ) -> Path:
     """Write the report of a folder of a sweep that has been run to a file; return the path.
 
     `metric` is the measurement, such as "goodput_bps"; the default is the metric that the sweep
-    prints. `command` is the command that repeats it, for the report. Raises `MidflightError` for a
-    folder without a complete sweep, `OSError` if the file cannot be written.
+    prints. `by` are the axes that the tables separate, beside the compared one; the default is all
+    but samples (instants of handoffs, offsets in recordings, seeds). `command` is the command that
+    repeats it, for the report. Raises `MidflightError` for a folder without a complete sweep,
+    `OSError` if the file cannot be written.
     """
     path = Path(path)
     check_page(path)
-    html = sweep_report_html(Path(folder), metric=metric, command=command, policies=policies)
+    html = sweep_report_html(Path(folder), metric=metric, by=by, command=command, policies=policies)
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -56,6 +59,7 @@ def sweep_report_html(
     folder: Path,
     *,
     metric: str | None = None,
+    by: Sequence[str] | None = None,
     command: str = "",
     policies: Policies | None = None,
 ) -> str:
@@ -81,7 +85,7 @@ def sweep_report_html(
             value=folder,
             accepted="the folder of a sweep with flows.csv",
         )
-    summary = Summary.of(asked, folder, metric)
+    summary = Summary.of(asked, folder, metric, check_by(by, asked))
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
@@ -148,13 +152,14 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, figure_bytes
     from midflight.plot.tables import read_columns
+    from midflight.sweep_results import is_sample
 
     columns = _measured(read_columns(folder, metric), metric)
     several = [key for key, values in asked.axes.items() if len(values) > 1]
     of_chance = [key for key in several if key == "seed"]
     free = [key for key in several if key != asked.compare and key not in of_chance]
     # Instants are samples of the sweep's intervals, unless there is nothing else.
-    free.sort(key=lambda key: (key.endswith(".at"), -len(asked.axes[key])))
+    free.sort(key=lambda key: (is_sample(key), -len(asked.axes[key])))
     by = [asked.compare] if asked.compare is not None else []
     if len({*columns["flow"]}) > 1:
         by = ["flow", *by]

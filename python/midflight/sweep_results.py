@@ -45,6 +45,13 @@ __all__ = [
 SEED = "seed"
 
 
+def is_sample(axis: str) -> bool:
+    """Return whether the values of an axis are samples of what is measured, as instants of
+    handoffs, starts in a recording and seeds are, and no settings that are compared.
+    """
+    return axis == SEED or axis.endswith((".at", ".trace.offset", ".trace.seed"))
+
+
 #: The workload of a measure.
 WORKLOAD_OF: Mapping[str, str] = {
     measure["name"]: one["name"] for one in _core.workloads() for measure in one["measures"]

@@ -6,11 +6,13 @@ import csv
 import io
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
 
-__all__ = ["Summary"]
+__all__ = ["MOST_LINES", "Summary", "check_by"]
 
 # Lines of a table that is printed.
 MOST_LINES = 60
@@ -26,7 +28,7 @@ WIDTH = 96
 
 
 class Summary:
-    """Quartiles over the axes except instants, and the comparison if requested."""
+    """Quartiles over the axes that are samples, and the comparison if requested."""
 
     def __init__(
         self,
@@ -55,16 +57,14 @@ class Summary:
         phase: int | None = None,
     ) -> Summary:
         from midflight.sweep import comparison_file
-        from midflight.sweep_results import SEED, compare, groups, main_metrics, read_flows
+        from midflight.sweep_results import compare, groups, is_sample, main_metrics, read_flows
         from midflight.unmet import PathChanges, unmet_cells
 
         usual, *more = main_metrics(read_flows(folder))
         chosen = metric or usual
         axes = list(asked.axes)
         if by is None:
-            # Instants and seeds are samples of the intervals.
-            sampled = [axis for axis in axes if axis.endswith(".at") or axis == SEED]
-            by = [axis for axis in axes if axis not in sampled or axis == asked.compare]
+            by = [axis for axis in axes if not is_sample(axis) or axis == asked.compare]
             by = by or axes
         path_changes = PathChanges(asked)
         grouped = groups(
@@ -165,12 +165,17 @@ class Summary:
         """Return the description of the comparison and of the samples of its intervals."""
         first = self.compared[0]
         if not self.has_intervals:
-            return textwrap.fill(
+            text = (
                 f"Against {first.baseline}: difference, and ratio in per cent. There is at most "
-                "one pair of runs each, so no confidence interval; another axis or more runs give "
-                "one.",
-                WIDTH,
+                "one pair of runs each, so no confidence interval; "
             )
+            pooled = [axis for axis in self.others if len(self.asked.axes[axis]) > 1]
+            if pooled:
+                # The rows of several values of an axis become pairs of one row.
+                keys = [axis for axis in self.by if axis != pooled[0]]
+                text += f"--by {','.join(keys)} takes the values of {pooled[0]} as pairs, and "
+            text += "more runs (--set runs=N) give one over chance."
+            return textwrap.fill(text, WIDTH)
         text = (
             f"Against {first.baseline}, pair by pair: mean difference, ratio of means in per cent, "
             "95 % confidence intervals; pairs that miss a value are left out."
@@ -197,7 +202,7 @@ class Summary:
         counts = ["runs", "pairs"] if by_runs else ["pairs"]
         head = ["flow", *self.others, str(self.asked.compare), *counts]
         lines = [[*head, "difference", "+-", "%", "from", "to"]]
-        for one in self.compared[:MOST_LINES]:
+        for one in self.shown():
             line = [
                 one.flow,
                 *one.values,
@@ -213,9 +218,25 @@ class Summary:
             return [[*line[:-4], line[-3]] for line in lines]
         return lines
 
+    def shown(self) -> list[Comparison]:
+        """Return the comparisons that are listed: if there are too many, as many of each value."""
+        if len(self.compared) <= MOST_LINES:
+            return self.compared
+        most = MOST_LINES // len({one.value for one in self.compared})
+        seen: Counter[str] = Counter()
+        found = []
+        for one in self.compared:
+            seen[one.value] += 1
+            if seen[one.value] <= max(1, most):
+                found.append(one)
+        return found
+
     def comparison_foot(self) -> list[str]:
-        """Return which pairs were left out, and why a comparison has no numbers."""
+        """Return which lines and pairs were left out, and why a comparison has no numbers."""
         texts = []
+        more = len(self.compared) - len(self.shown())
+        if more:
+            texts.append(f"... and {more} more lines in {self.file}; --by AXES lists fewer.")
         early = sum(one.done_before for one in self.compared)
         if early:
             which = "handoff" if self.phase is None else f"handoff or change {self.phase}"
@@ -258,6 +279,25 @@ class Summary:
             for one in self.grouped[:MOST_LINES]
         ]
         return [head, *lines]
+
+
+def check_by(keys: Sequence[str] | None, asked: Sweep) -> list[str] | None:
+    """Return the axes that a summary separates, and the compared one, in the order of the sweep.
+
+    Raises `MidflightError` for what is no axis.
+    """
+    if keys is None:
+        return None
+    for key in keys:
+        if key not in asked.axes:
+            accepted = ", ".join(asked.axes)
+            raise refusal(
+                f'--by "{key}" is no axis; there are {accepted}',
+                name="--by",
+                value=key,
+                accepted=accepted,
+            )
+    return [key for key in asked.axes if key in keys or key == asked.compare]
 
 
 def finite(value: Any) -> Any:

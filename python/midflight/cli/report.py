@@ -35,6 +35,14 @@ def report(
             "without --metric]",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="KEYS",
+            help="For a sweep: the axes that the tables separate, as for midflight sweep.",
+        ),
+    ] = None,
 ) -> None:
     """Run a scenario, or read a sweep, and write a report: one HTML file that needs no network.
 
@@ -52,18 +60,19 @@ def report(
     from midflight.scenario import starter_names
 
     check_page(Path(out))
-    is_starter = file in starter_names() and metric is None
+    is_starter = file in starter_names() and metric is None and by is None
     if (Path(file) / "sweep.json").is_file() and not is_starter:
         given = {"--set": sets, "--threads": None if threads == "0" else threads}
         for option, value in given.items():
             if value is not None:
                 raise UserError(f'"{file}" holds a sweep that was run; {option} is for a scenario')
-        write_sweep(file, out, metric, policies)
+        write_sweep(file, out, metric, by, policies)
         return
     if Path(file).is_dir() and not is_starter:
         raise UserError(f'"{file}" is a folder without sweep.json; a sweep has one')
-    if metric is not None:
-        raise UserError(f'"{file}" is a scenario; --metric is for a folder of a sweep')
+    for option, value in (("--metric", metric), ("--by", by)):
+        if value is not None:
+            raise UserError(f'"{file}" is a scenario; {option} is for a folder of a sweep')
     thread_count = read_whole("--threads", threads, 0, 1024)
     plan = scenario_plan(file, sets, own_policies(policies))
     for one in idle_notes(json.loads(plan.canonical)):
@@ -93,17 +102,21 @@ def report(
     note(f"written to {out}")
 
 
-def write_sweep(folder: str, out: str, metric: str | None, policies: Sequence[str] | None) -> None:
+def write_sweep(
+    folder: str, out: str, metric: str | None, by: str | None, policies: Sequence[str] | None
+) -> None:
     """Write the report of a sweep."""
     from midflight.sweep_report import sweep_report_html
 
     words = ["midflight", "report", folder]
     words += [] if metric is None else ["--metric", metric]
+    words += [] if by is None else ["--by", by]
+    keys = None if by is None else [key.strip() for key in by.split(",")]
     words += [f"--policy={one}" for one in policies or []]
     command = shlex.join([*words, "--out", out])
     try:
         html = sweep_report_html(
-            Path(folder), metric=metric, command=command, policies=own_policies(policies)
+            Path(folder), metric=metric, by=keys, command=command, policies=own_policies(policies)
         )
     except OSError as error:
         raise UserError(f'cannot read "{folder}": {error.strerror or error}') from error

@@ -96,7 +96,8 @@ def sweep(
             "--by",
             metavar="KEYS",
             help="The axes that the summary separates, with commas between them, in addition to "
-            "the compared one. The others are pooled.  [default: all but instants and seed]",
+            "the compared one. The others are pooled.  [default: all but "
+            "instants, offsets of traces, and seeds]",
         ),
     ] = None,
     shard: Annotated[
@@ -260,13 +261,11 @@ def check_sets(asked: Sweep, words: Sequence[str]) -> None:
 
 def read_by(text: str | None, asked: Sweep) -> list[str] | None:
     """Read --by; its axes and the compared one in the order of the sweep."""
+    from midflight.sweep_summary import check_by
+
     if text is None:
         return None
-    keys = [key.strip() for key in text.split(",")]
-    for key in keys:
-        if key not in asked.axes:
-            raise UserError(f'--by "{key}" is no axis; there are {", ".join(asked.axes)}')
-    return [key for key in asked.axes if key in keys or key == asked.compare]
+    return check_by([key.strip() for key in text.split(",")], asked)
 
 
 def read_share(text: str | None) -> tuple[int, int]:

@@ -46,7 +46,7 @@ from midflight.plot.style import (
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
-from midflight.sweep_results import SEED
+from midflight.sweep_results import is_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -314,7 +314,7 @@ def pooled_axes(
 ) -> list[tuple[str, int]]:
     """Return the axes that a figure pools, and their numbers of values at one of its points.
 
-    As in the summary of a sweep, instants and seeds are not named. An axis that has one value at
+    As in the summary of a sweep, samples (`is_sample`) are not named. An axis that has one value at
     each point, such as one that changes with a shown one, is not pooled.
     """
     if any(name not in columns for name in (measured, *kept)):
@@ -326,7 +326,7 @@ def pooled_axes(
     shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
     found = []
     for name in axes_of(columns):
-        if name.endswith(".at") or name in (*shown, SEED, measured):
+        if is_sample(name) or name in (*shown, measured):
             continue
         values: dict[tuple[str, ...], set[str]] = {}
         for point, row in zip(points, rows, strict=True):
