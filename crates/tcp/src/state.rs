@@ -185,6 +185,8 @@ pub const TRANSITIONS: &[Transition] = &[
         State::SlowStart,
     ),
     way(State::Delay, Trigger::Duplicate, State::Classification),
+    // The cause has been judged: further duplicates are enough to stop waiting for reordered segments.
+    way(State::Delay, Trigger::Duplicate, State::FastRecovery),
     way(State::Delay, Trigger::DelayOver, State::Classification),
     way(State::Delay, Trigger::DelayOver, State::CongestionAvoidance),
     way(State::Delay, Trigger::NewAck, State::CongestionAvoidance),
@@ -216,6 +218,9 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::Probe, Trigger::Duplicate, State::Reset),
     way(State::Probe, Trigger::Timeout, State::Reset),
     way(State::Probe, Trigger::Duplicate, State::SlowStart),
+    // Duplicates at which ns-2's F-RTO goes on probing begin the delay of a response.
+    way(State::Probe, Trigger::DelayOver, State::FastRecovery),
+    way(State::Probe, Trigger::DelayOver, State::SlowStart),
     way(State::Probe, Trigger::NewAck, State::SlowStart),
     way(State::Probe, Trigger::Spurious, State::SlowStart),
     way(State::Reset, Trigger::Duplicate, State::Classification),
@@ -303,6 +308,8 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::Reset, Trigger::Mark, State::CongestionAvoidance),
     way(State::Reset, Trigger::Mark, State::SlowStart),
     way(State::SlowStart, Trigger::Mark, State::CongestionAvoidance),
+    // It may come with the first ACK after a timeout, at which ns-2's F-RTO begins.
+    way(State::Reset, Trigger::Mark, State::Probe),
     // A report sets the threshold.
     way(
         State::CongestionAvoidance,

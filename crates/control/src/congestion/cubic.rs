@@ -41,6 +41,8 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 /// Section 4.3.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// The shortest RTT, in seconds: a sample of zero is one of a microsecond, as in Linux (cubictcp_acked()).
+const LEAST_RTT: f64 = 1e-6;
 
 /// State and knobs of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -263,7 +265,7 @@ impl Congestion for Cubic {
     }
 
     fn on_rtt_sample(&mut self, _window: &mut Window, news: &RttNews) {
-        let rtt = news.rtt.as_secs_f64();
+        let rtt = news.rtt.as_secs_f64().max(LEAST_RTT);
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
     }
 }

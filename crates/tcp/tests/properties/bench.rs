@@ -410,7 +410,12 @@ impl Bench {
             v.snd_una <= v.snd_nxt && v.snd_nxt <= v.snd_max,
             "SND.NXT out of its range: {v:?}"
         );
-        assert!(v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
+        assert!(
+            v.cwnd >= 0.0 && v.cwnd.is_finite(),
+            "a window of {}",
+            v.cwnd
+        );
+        assert!(v.ssthresh >= 2.0 - 1e-9, "a threshold of {}", v.ssthresh);
         // With QUIC a packet may be in flight whose data is acknowledged in another.
         let is_quic = self.sender.config().recovery == RecoveryKind::Quic;
         let waits = v.snd_una < v.snd_max

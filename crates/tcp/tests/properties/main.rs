@@ -5,7 +5,7 @@
 mod bench;
 mod transfer;
 
-use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::signal::{AnyHandoffSignal, HANDOFF_SIGNALS};
 use midflight_tcp::{
@@ -313,6 +313,108 @@ fn errors_found_by_the_properties_stay_fixed() {
             with_parts(&p, || run_steps(&p, "linux", Vec::new(), &shrunk));
         }
     }
+}
+
+/// CUBIC by the rules of RFC 8312 divides by an RTT of zero, which made the window infinite, and then no number.
+#[test]
+fn an_rtt_of_zero_leaves_a_finite_window() {
+    let ack = |back, echo_ms, option| Step::Ack {
+        back,
+        blocks: Vec::new(),
+        echo_ms,
+        option,
+    };
+    let steps = [
+        ack(3, 0, 2),
+        Step::Wait { ms: 10 },
+        ack(4, 10, 0),
+        Step::Wait { ms: 1 },
+        ack(3, 11, 5),
+        Step::Wait { ms: 1000 },
+        Step::Notice {
+            old: (9, 0),
+            new: (9, 0),
+            flows: 0,
+        },
+        ack(0, 0, 0),
+    ];
+    for controller in 0..CONGESTION_CONTROLLERS.len() {
+        for p in combinations(1, "sack1", true, controller).0 {
+            with_parts(&p, || run_steps(&p, "sack1", policies(false), &steps));
+        }
+    }
+}
+
+/// A policy orders a train at an old ACK, while the pacer holds back new data: the recovery of Linux did not look for
+/// something to send after an old ACK, so that the train never began.
+#[test]
+fn a_train_that_is_ordered_at_an_old_ack_begins() {
+    let ack = |back, option| Step::Ack {
+        back,
+        blocks: Vec::new(),
+        echo_ms: 0,
+        option,
+    };
+    let wait = |ms| Step::Wait { ms };
+    let notice = |delay| Step::Notice {
+        old: (9, 0),
+        new: (9, delay),
+        flows: 0,
+    };
+    let steps = [
+        wait(7471),
+        notice(0),
+        wait(4894),
+        ack(3, 2),
+        wait(820),
+        ack(5, 5),
+        ack(5, 5),
+        ack(0, 0),
+        wait(10),
+        ack(3, 2),
+        notice(1),
+        ack(4, 0),
+        wait(0),
+    ];
+    let mut p = configured(0, "linux");
+    p.parts.congestion = AnyCongestion::named("bbr-linux").unwrap_or_else(|| unreachable!());
+    let names = ["a1", "a3", "wbest", "rapid"];
+    let ordering = names
+        .iter()
+        .filter_map(|name| Policy::named(name))
+        .collect();
+    with_parts(&p, || run_steps(&p, "linux", ordering, &steps));
+}
+
+/// A duplicate ACK that begins the wait for reordered segments carries the report of a train, whose orders do not change
+/// the state.
+#[test]
+fn a_report_is_no_trigger_of_what_its_ack_changes() {
+    let ack = |back| Step::Ack {
+        back,
+        blocks: Vec::new(),
+        echo_ms: 0,
+        option: 2,
+    };
+    let notice = Step::Notice {
+        old: (9, 1247),
+        new: (200, 0),
+        flows: 0,
+    };
+    let steps = [ack(3), notice, ack(5)];
+    let p = configured(0, "tahoe");
+    let names = [
+        "probe-gap",
+        "reordering",
+        "rapid",
+        "immediate-expiry",
+        "lmdr-respond",
+    ];
+    let ordering = names
+        .iter()
+        .filter_map(|name| Policy::named(name))
+        .collect();
+    with_parts(&p, || run_steps(&p, "tahoe", ordering, &steps));
 }
 
 fn run_steps(p: &Profile, recovery: &str, policies: Vec<Policy>, steps: &[Step]) {

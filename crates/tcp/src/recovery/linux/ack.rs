@@ -172,7 +172,8 @@ impl Linux {
         self.sending.new = true;
     }
 
-    /// A late ACK may still SACK segments.
+    /// A late ACK may still SACK segments. After it, as after every ACK, new data may be sent (tcp_rcv_established(),
+    /// tcp_data_snd_check()).
     fn take_old(&mut self, core: &mut Core, ack: &Ack, news: &mut News, log: &mut impl Log) {
         if !ack.sack.is_empty() {
             let delivered = self.delivered;
@@ -181,8 +182,8 @@ impl Linux {
             self.delivered = delivered;
             core.discount_deliveries();
             self.alert(core, 0, news, log);
-            self.sending.new = true;
         }
+        self.sending.new = true;
     }
 
     /// tcp_sacktag_write_queue().

@@ -277,8 +277,10 @@ impl Core {
             self.interrupt_train();
         }
         let report = TrainReport { estimate, rtt };
-        let applied = self.ask(None, log, |p, view| p.on_estimate(&report, view));
-        if applied.any {
+        let state = self.state();
+        self.ask(None, log, |p, view| p.on_estimate(&report, view));
+        // The ACK that carries it may have changed the state, as a duplicate does.
+        if self.state() != state {
             self.noted.get_or_insert(Trigger::Report);
         }
     }
