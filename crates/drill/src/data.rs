@@ -102,7 +102,10 @@ impl Runner<'_> {
             .iter()
             .map(|piece| size(piece).and_then(|n| u64::try_from(n).ok()))
             .collect();
-        let Some(sizes) = sizes.filter(|sizes| !sizes.is_empty()) else {
+        // An empty list is stated: nothing is written or read.
+        let is_empty =
+            vector.is_some_and(|vector| matches!(vector, Value::List(all) if all.is_empty()));
+        let Some(sizes) = sizes.filter(|sizes| is_empty || !sizes.is_empty()) else {
             let what = format!("\"{}\" as an argument of {}", argument(call, 1), call.name);
             return self.refuse(
                 line,

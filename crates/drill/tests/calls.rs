@@ -38,6 +38,18 @@ fn a_listener_answers_a_segment_of_no_connection_with_an_rst() {
     assert_eq!(failure(&none).map(|f| f.0), Some(4));
 }
 
+/// sock_sendmsg() with no pieces writes nothing.
+#[test]
+fn a_list_of_no_pieces_is_no_data() {
+    let passes = "+0 sendmsg(4, {msg_name(...)=..., msg_iov(0)=[], msg_flags=0}, 0) = 0\n\
+                  +0 writev(4, [], 0) = 0\n\
+                  +0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n";
+    assert_eq!(failure(&format!("{OPENED}{passes}")), None);
+    let other = "+0 sendmsg(4, {msg_name(...)=..., msg_iov(0)=[], msg_flags=0}, 0) = 1\n";
+    assert_eq!(failure(&format!("{OPENED}{other}")).map(|f| f.0), Some(8));
+    assert!(refusal("+0 writev(4, [{...}], 1) = 0").contains("pieces with their sizes"));
+}
+
 #[test]
 fn options_have_defaults_bounds_and_a_length() {
     let passes = "\
