@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ScenarioWarning", "warn_of"]
+if TYPE_CHECKING:
+    from midflight._core import Plan
+
+__all__ = ["ScenarioWarning", "remarks_of", "warn_of"]
 
 
 class ScenarioWarning(UserWarning):
     """A note on a scenario, which the command line prints: a column that is not used, a time
     without rows in a recording, a run that ends before it.
     """
+
+
+def remarks_of(plan: Plan, axes: Collection[str] = ()) -> list[str]:
+    """Return the notes on a scenario, of which `axes` have other values than its own."""
+    return [*plan.remarks, *_short_applications(json.loads(plan.canonical), axes)]
+
+
+def _short_applications(scenario: Mapping[str, Any], axes: Collection[str]) -> Iterator[str]:
+    """Yield a note for each application that ends at the default length, before the recording."""
+    from midflight import _core
+
+    if not any(link.get("trace") for link in scenario["links"].values()):
+        return
+    knobs = {one["name"]: one["knobs"] for one in _core.workloads()}
+    until_ns = _core.parse_duration(scenario["end"])
+    for name, flow in scenario["flows"].items():
+        workload = flow.get("workload")
+        of_length = (one for one in knobs.get(workload, ()) if one["name"] == f"{workload}_length")
+        for knob in of_length:
+            key = knob["name"]
+            given = {*flow.get("set", {}), *scenario.get("set", {})}
+            if key in given or any(axis.endswith(f"set.{key}") for axis in axes):
+                continue
+            last_ns = _core.parse_duration(flow["stagger"]) * (flow["count"] - 1)
+            start_ns = _core.parse_duration(flow["start"]) + last_ns
+            left_ns = until_ns - start_ns
+            if _core.parse_duration(knob["default"]) < left_ns:
+                yield (
+                    f"flows.{name}: the {workload} lasts {knob['default']}, and the run may last "
+                    f'until {until_ns / 1e9:g} s; set.{key} = "{left_ns / 1e9:g} s" makes it last '
+                    "that long"
+                )
 
 
 def warn_of(remarks: Iterable[str]) -> None:

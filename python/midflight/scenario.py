@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from midflight.refusal import refusal
-from midflight.remark import ScenarioWarning, warn_of
+from midflight.remark import ScenarioWarning, remarks_of, warn_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
@@ -248,11 +248,11 @@ class Scenario:
     ) -> Plan:
         """Check the scenario; raises `MidflightError` for invalid input.
 
-        Each note on it (`Plan.remarks`) is a `ScenarioWarning`, once for each scenario.
+        Each note on it is a `ScenarioWarning`, once for each scenario.
         """
         plan = self._checked(sets, policies)
         said = vars(self).setdefault("_said", set())
-        new = [one for one in plan.remarks if one not in said]
+        new = [one for one in remarks_of(plan) if one not in said]
         said.update(new)
         warn_of(new)
         return plan

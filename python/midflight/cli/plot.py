@@ -50,6 +50,7 @@ from midflight.cli.source import (
     runs_of_axes,
     source_words,
 )
+from midflight.remark import remarks_of
 from midflight.run_tables import csv_cell
 
 if TYPE_CHECKING:
@@ -438,14 +439,14 @@ def plot(
         shown_run = runs_of_axes(axes, all_sets, *asked)
         if schemes:
             check_schemes(axes, schemes, flows, getattr(titled, "canonical", ""))
+    notes: list[str] = []
     if study is None and not is_question:
         plans = [*shown_run.values()] if axes else [shown_run]
         used = (with_schemes(json.loads(one.canonical), first_flow, schemes or ()) for one in plans)
         # A setting that one of the runs uses has an effect.
         each = [[*idle_notes(scenario)] for scenario in used]
         idle = [said for said in each[0] if all(said in others for others in each)]
-        for said in (*(said for plan in plans for said in plan.remarks), *idle):
-            note(said)
+        notes = [*(said for plan in plans for said in remarks_of(plan)), *idle]
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
@@ -510,6 +511,9 @@ def plot(
                     **of_all,
                 )
             note_labels(dress["labels"])
+    # Where a value is refused, its error stands alone.
+    for said in dict.fromkeys(notes):
+        note(said)
     note(f"written to {out}")
 
 

@@ -14,6 +14,7 @@ from midflight.cli.input import own_policies, read_whole
 from midflight.cli.options import FileArgument, PoliciesOption, SetsOption, ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.run import idle_notes, scenario_plan
+from midflight.remark import remarks_of
 
 __all__ = ["report"]
 
@@ -75,7 +76,7 @@ def report(
             raise UserError(f'"{file}" is a scenario; {option} is for a folder of a sweep')
     thread_count = read_whole("--threads", threads, 0, 1024)
     plan = scenario_plan(file, sets, own_policies(policies))
-    for one in idle_notes(json.loads(plan.canonical)):
+    for one in (*remarks_of(plan), *idle_notes(json.loads(plan.canonical))):
         note(one)
     from midflight.run_report import report_html
     from midflight.scenario import Outcome

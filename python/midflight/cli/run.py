@@ -31,6 +31,7 @@ from midflight.cli.watched import (
     SnaplenOption,
     TraceOption,
 )
+from midflight.remark import remarks_of
 from midflight.run_tables import RunSummary, agents_of, summary_text
 from midflight.unmet import UnmetRuns
 
@@ -99,7 +100,7 @@ def run(
     plan = scenario_plan(file, sets, own)
     values = json.loads(plan.canonical)
     check_run(watched.run, values["runs"])
-    for one in (*plan.remarks, *idle_notes(values)):
+    for one in (*remarks_of(plan), *idle_notes(values)):
         note(one)
     flags = [*(f"--set={one}" for one in sets), *(f"--policy={one}" for one in policies or [])]
     command = shlex.join(["midflight", "run", file, *flags])

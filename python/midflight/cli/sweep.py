@@ -24,6 +24,7 @@ from midflight.cli.options import (
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.run import idle_notes, scenario_plan, with_shorthands
+from midflight.remark import remarks_of
 from midflight.run_tables import counted
 from midflight.sweep_summary import Summary
 
@@ -172,8 +173,6 @@ def sweep(
     own = own_policies(policies)
     sets = with_shorthands(sets, profile, runs, seed)
     plan = scenario_plan(file, sets, own)
-    for one in (*plan.remarks, *idle_notes(json.loads(plan.canonical))):
-        note(one)
     cells = None if shard_cells is None else read_whole("--shard-cells", shard_cells, 1, 1_000_000)
     asked = Sweep.of(
         plan,
@@ -190,6 +189,8 @@ def sweep(
     folder = Path(out)
     if not out:
         raise UserError('--out "" names no folder')
+    for one in (*remarks_of(plan, asked.axes), *idle_notes(json.loads(plan.canonical))):
+        note(one)
     if forecast:
         print(foretold(asked, how_many))
         return

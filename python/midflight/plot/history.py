@@ -397,7 +397,7 @@ def plan_of(
 ) -> Plan:
     """The checked scenario of whatever names one, with `sets` over its values."""
     from midflight import _core
-    from midflight.remark import warn_of
+    from midflight.remark import remarks_of, warn_of
     from midflight.scenario import Scenario, read_plan, set_texts
 
     if isinstance(source, Scenario):
@@ -408,7 +408,7 @@ def plan_of(
         texts = set_texts(sets)
         return _core.Plan(source.canonical, name=None, sets=texts, policies=policies)
     plan = read_plan(source, sets=sets, policies=policies)
-    warn_of(plan.remarks)
+    warn_of(remarks_of(plan))
     return plan
 
 

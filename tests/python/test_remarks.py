@@ -1,0 +1,75 @@
+"""Notes on scenarios: applications that end before the run, and notes beside errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from midflight.cli import main
+from midflight.remark import remarks_of
+from midflight.scenario import read_plan
+
+RECORDED = """
+end = "100 s"
+links.cell = { trace = "drive.csv", delay = "20 ms" }
+"""
+LASTS = 'flows.it: the {} lasts {} s, and the run may last until 100 s; set.{}_length = "{} s"'
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    rows = "\n".join(f"{one},9" for one in range(100))
+    (tmp_path / "drive.csv").write_text(f"time_s,rate_mbps\n{rows}\n")
+    file = tmp_path / "drive.toml"
+    file.write_text(RECORDED + 'flows.it = { workload = "call", start = "1 s" }\n')
+    return file
+
+
+def lengths(file: Path, **sets: str) -> list[str]:
+    plan = read_plan(file, sets=[(key.replace("__", "."), text) for key, text in sets.items()])
+    return [one for one in remarks_of(plan) if "_length" in one]
+
+
+def test_an_application_that_ends_before_the_run_is_noted(scenario: Path) -> None:
+    (said,) = lengths(scenario)
+    assert said.startswith(LASTS.format("call", 30, "call", 99))
+    (said,) = lengths(scenario, flows__it__workload="video")
+    assert said.startswith(LASTS.format("video", 60, "video", 99))
+    # A length that was chosen, and a run that ends with the application, have no note.
+    assert not lengths(scenario, flows__it__set__call_length="20 s")
+    assert not lengths(scenario, set__call_length="20 s")
+    assert not lengths(scenario, end="31 s")
+    assert not lengths(scenario, flows__it__workload="web")
+    # The advice is a value that is accepted and leaves no note.
+    assert not lengths(scenario, flows__it__set__call_length="99 s")
+
+
+def test_commands_note_it(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(scenario)]) == 0
+    assert "the call lasts 30 s" in capsys.readouterr().err
+    axis = ["--axis", "flows.it.set.call_length=1s,2s", "--out", str(scenario.parent / "out")]
+    assert main(["sweep", str(scenario), *axis]) == 0
+    assert "the call lasts" not in capsys.readouterr().err
+    axis = ["--axis", "links.cell.queue=20 packets,40 packets"]
+    assert main(["sweep", str(scenario), *axis, "--out", str(scenario.parent / "two")]) == 0
+    assert "the call lasts 30 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--style", "papr"], ["--from", "5000s"]])
+def test_an_error_of_a_figure_stands_alone(
+    scenario: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    out = ["--out", str(scenario.parent / "a.png")]
+    assert main(["plot", str(scenario), "--kind", "throughput", *words, *out]) == 2
+    assert "note:" not in capsys.readouterr().err
+    assert main(["plot", str(scenario), "--kind", "throughput", *out]) == 0
+    assert "note: flows.it: the call lasts 30 s" in capsys.readouterr().err
+
+
+def test_an_error_of_a_sweep_stands_alone(
+    scenario: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(scenario.parent / "out")]
+    assert main(["sweep", str(scenario), "--axis", "links.cel.queue=1 packets", *out]) == 2
+    assert "note:" not in capsys.readouterr().err
