@@ -316,7 +316,7 @@ def test_workloads_go_through_agents(agent: str, profile: str) -> None:
     [
         ("video", "", "60 s"),
         ("call", "", "30 s"),
-        ("call", 'set.call_length = "90 s"', ""),
+        ("call", 'set.call_length = "20 s"', ""),
         ("web", "", ""),
     ],
 )

@@ -42,9 +42,14 @@ impl PlannedApp {
         self.workload.is_random()
     }
 
-    /// What is to be said of an application that is over long before the recording that a link follows during its run.
+    /// What is to be said of an application of the default length that is over long before the recording that a link
+    /// follows during its run.
     pub(super) fn length_remark(&self, recorded: Duration) -> Option<String> {
         let (length, knob) = self.workload.length()?;
+        let usual = AnyWorkload::named(self.workload.info().name)?.length()?;
+        if length != usual.0 {
+            return None;
+        }
         let [lasts, goes_on] = [recorded, length].map(Duration::as_secs_f64);
         (goes_on < 0.9 * lasts).then(|| {
             format!(
