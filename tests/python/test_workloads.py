@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from midflight import Scenario, _core, workloads
-from midflight.scenario import read_plan
 from midflight.sweep import Sweep
 
 FAST = """\
@@ -309,28 +308,3 @@ def test_workloads_go_through_agents(agent: str, profile: str) -> None:
                 assert (row["frames"], row["frames_lost"]) == (300, 0)
         if agent in ("i-tcp", "pep"):
             assert all(row["acked_ahead"] for row in ends), "every connection is split"
-
-
-@pytest.mark.parametrize(
-    ("workload", "length", "lasts"),
-    [
-        ("video", "", "60 s"),
-        ("call", "", "30 s"),
-        ("call", 'set.call_length = "20 s"', ""),
-        ("web", "", ""),
-    ],
-)
-def test_an_application_that_is_over_before_the_recording_is_noted(
-    tmp_path: Path, workload: str, length: str, lasts: str
-) -> None:
-    rows = "\n".join(f"{one},9" for one in range(90))
-    (tmp_path / "drive.csv").write_text(f"time_s,rate_mbps\n{rows}\n")
-    file = tmp_path / "a.toml"
-    inner = ", ".join(filter(None, (f'workload = "{workload}"', length)))
-    link = 'links.cell = { trace = "drive.csv", delay = "20 ms" }'
-    file.write_text(f'end = "90 s"\n{link}\nflows.app = {{ {inner} }}\n')
-    remarks = [one for one in read_plan(file).remarks if one.startswith("flows.app")]
-    start = (
-        f"flows.app: the {workload} is {lasts} long, and the part of the recording in the run 90 s"
-    )
-    assert [one.startswith(start) for one in remarks] == [True] * bool(lasts)

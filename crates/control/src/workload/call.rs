@@ -127,10 +127,6 @@ impl Workload for Call {
         Some(self.frame)
     }
 
-    fn length(&self) -> Option<(Duration, &'static str)> {
-        Some((self.length, "call_length"))
-    }
-
     fn begin(&mut self, now: Instant, actions: &mut Actions) {
         self.begun = Some(now);
         self.make(now, actions);

@@ -10,7 +10,7 @@ mod common;
 mod video;
 mod web;
 
-use midflight_units::{Duration, Instant};
+use midflight_units::Instant;
 
 pub use call::Call;
 use common::{quantile, Plan};
@@ -90,11 +90,6 @@ pub trait Workload {
 
     /// Length of every message of the data, if all are equal and small ones count.
     fn frame_bytes(&self) -> Option<u64> {
-        None
-    }
-
-    /// For how long it goes on if nothing delays it, and the knob that says so; none if that depends on the network.
-    fn length(&self) -> Option<(Duration, &'static str)> {
         None
     }
 

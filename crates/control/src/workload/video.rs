@@ -334,10 +334,6 @@ impl Workload for Video {
         Some(self.request)
     }
 
-    fn length(&self) -> Option<(Duration, &'static str)> {
-        Some((self.length, "video_length"))
-    }
-
     fn begin(&mut self, now: Instant, actions: &mut Actions) {
         (self.begun, self.since) = (now, now);
         self.act(now, actions);

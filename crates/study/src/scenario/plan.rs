@@ -314,8 +314,6 @@ impl Plan {
             .packets(wired.rate.value, wired.delay.value);
         let mut access = Vec::new();
         let mut trace_remarks = Vec::new();
-        // How much of a recording of a file is in the run, at the most.
-        let mut recorded: Option<Duration> = None;
         for (name, link) in &mut file.links {
             let key = format!("links.{name}");
             let traced = traced(&key, link, files)?;
@@ -325,8 +323,6 @@ impl Plan {
                 trace_remarks.extend(traced.remarks.iter().map(remark));
                 trace_remarks.extend(wired_remark(&key, &traced, wired.delay.value));
                 trace_remarks.extend(length_remark(&key, &traced, end));
-                let lasts = traced.files[0].as_ref().and(traced.ends);
-                recorded = recorded.max(lasts.map(|lasts| lasts.min(end)));
             }
             let name = name.clone();
             access.push(Access { name, settings });
@@ -342,8 +338,6 @@ impl Plan {
         let moves = Self::moves(&file, start)?;
         let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
         remarks.extend(trace_remarks);
-        let longest = |app: &PlannedApp| app.length_remark(recorded?);
-        remarks.extend(apps.iter().filter_map(longest));
         check_cross_traffic(&access, end)?;
         let mut plan = Self {
             wired_limit,

@@ -7,7 +7,6 @@ use midflight_control::policy::ForeignPolicy;
 use midflight_control::workload::{AnyWorkload, WORKLOADS};
 use midflight_quic::QuicStack;
 use midflight_sim::random;
-use midflight_units::Duration;
 use midflight_wire::payload_bytes;
 
 use super::agents::knobs_of_ends;
@@ -40,24 +39,6 @@ pub(super) struct PlannedApp {
 impl PlannedApp {
     pub(super) fn is_random(&self) -> bool {
         self.workload.is_random()
-    }
-
-    /// What is to be said of an application of the default length that is over long before the recording that a link
-    /// follows during its run.
-    pub(super) fn length_remark(&self, recorded: Duration) -> Option<String> {
-        let (length, knob) = self.workload.length()?;
-        let usual = AnyWorkload::named(self.workload.info().name)?.length()?;
-        if length != usual.0 {
-            return None;
-        }
-        let [lasts, goes_on] = [recorded, length].map(Duration::as_secs_f64);
-        (goes_on < 0.9 * lasts).then(|| {
-            format!(
-                "flows.{}: the {} is {goes_on} s long, and the part of the recording in the run {lasts} s; set.{knob} = \"{lasts} s\" in the flow makes it as long",
-                self.name,
-                self.workload.info().name
-            )
-        })
     }
 }
 
