@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -10,8 +12,11 @@ import midflight
 from midflight import Scenario
 from midflight.cli import main
 from midflight.explain import Explanation, explain, explain_stall
+from midflight.explain.events import History, Stall
+from midflight.explain.waits import full_window
 
 OUTAGE = Path(__file__).parents[2] / "examples" / "path-change" / "outage.toml"
+SECOND = 1_000_000_000
 
 
 def stall_of(source: str | Path, sets: dict[str, str] | None = None) -> Explanation:
@@ -81,3 +86,50 @@ def test_a_late_frame_names_the_outage_that_it_waited_in() -> None:
     assert found is not None
     outage = "the recording of `cell` had no rate from 4 s to 6 s; packets waited"
     assert outage in [step.text for step in found.steps]
+
+
+class Recorded:
+    """Rows of a stall from 1 s to 9 s of which the timer expires last, and a window of 4."""
+
+    path_changes: ClassVar[list[Any]] = []
+
+    def __init__(self, *between: tuple[str, str]) -> None:
+        kinds = [*between, ("wake", "")]
+        self.rows = [
+            SimpleNamespace(index=i, time_ns=(i + 2) * SECOND, event=event, sack=sack, value=10)
+            for i, (event, sack) in enumerate(kinds)
+        ]
+
+    def row(self, index: int) -> Any:
+        return self.rows[index]
+
+    def at(self, time_ns: int) -> int:
+        return sum(row.time_ns <= time_ns for row in self.rows)
+
+    def slice(self, first: int, end: int) -> list[Any]:
+        return self.rows[first:end]
+
+    def sender(self, _: int) -> dict[str, Any]:
+        return {"cwnd": 4, "flight_size": 92}
+
+    def outages_within(self, _begin_ns: int, _end_ns: int) -> list[Any]:
+        return []
+
+    def said(self) -> tuple[int, str] | None:
+        stall = SimpleNamespace(begin_ns=SECOND, end_ns=9 * SECOND, row=len(self.rows))
+        return full_window(cast(History, self), cast(Stall, stall))
+
+
+def test_a_segment_taken_for_lost_is_not_said_to_be_unknown() -> None:
+    full = Recorded(("ack", "")).said()
+    assert full is not None
+    assert full[1].endswith("92 segments were in flight, and none was known to be lost")
+    text = "segment 10 was taken for lost, but nothing was sent until 4 s; the window was 4"
+    found = Recorded(("ack", "12-12"), ("fast_retransmit", "")).said()
+    assert found == (3 * SECOND, text)
+
+
+def test_a_window_is_not_said_to_be_full_if_that_is_open() -> None:
+    assert Recorded(("ack", "12-12")).said() is None
+    assert Recorded(("suspect", "")).said() is None
+    assert Recorded(("fast_retransmit", ""), ("rexmit", "")).said() is None

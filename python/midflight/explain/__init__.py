@@ -327,7 +327,7 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     since = f"nothing new was acknowledged from then on: {waited} was waited for"
     sentences.append((stall.begin_ns, since, None))
     if full := full_window(history, stall):
-        sentences.append((stall.begin_ns, full, None))
+        sentences.append((*full, None))
     steps = with_outages(steps, history.outages_within(stall.begin_ns, stall.end_ns))
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
     steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]

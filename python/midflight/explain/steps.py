@@ -571,6 +571,8 @@ class Steps:
         since = row.since_ns or 0
         together = [r for r in history.instant(since) if r.index < row.index]
         by = "when segments were sent"
+        if any(r.event == "wake" and r.detail == "reordering" for r in together):
+            by = "when RACK's reordering timer expired"
         sent = [r for r in together if r.event in SENT]
         if sent:
             by = f"when segment {sent[0].number} was sent"

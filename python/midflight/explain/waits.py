@@ -65,20 +65,31 @@ def long_sample(history: History, since_ns: int, wait_ns: int) -> tuple[Row, Pau
     return found
 
 
-def full_window(history: History, stall: Stall) -> str:
-    """Return that nothing was sent in a stall without a pause, up to the last timer in it, because
-    the window was full; "" if that is not so.
+def full_window(history: History, stall: Stall) -> tuple[int, str] | None:
+    """Return why nothing was sent in a stall without a pause, up to the last timer in it, and since
+    when: the window was full, or a segment taken for lost was not sent again. None if that is not
+    so, or if SACK blocks leave open how much was in flight.
     """
     then = history.sender(stall.begin_ns + 1)
     recovers = then.get("in_fast_recovery") or then.get("in_rto_recovery")
     if not then or recovers or not 0 < then["cwnd"] <= then["flight_size"]:
-        return ""
-    rows = history.slice(history.at(stall.begin_ns + 1), history.at(stall.end_ns))
+        return None
+    rows = history.slice(history.at(stall.begin_ns), history.at(stall.end_ns))
     last = max((row.index for row in rows if row.event == "wake"), default=stall.row)
+    before = [row for row in rows if row.index < last]
     is_paused = any(True for _ in pauses(history, stall.begin_ns, stall.end_ns))
-    if is_paused or any(row.event in SENT for row in rows if row.index < last):
-        return ""
-    return (
+    if is_paused or any(row.event in SENT for row in before):
+        return None
+    for row in before:
+        if row.event == "fast_retransmit":
+            cwnd = number(history.sender(row.time_ns + 1)["cwnd"])
+            until = when(history.row(last).time_ns)
+            text = f"segment {number(row.value)} was taken for lost, but nothing was sent until "
+            return row.time_ns, f"{text}{until}; the window was {cwnd}"
+    at_begin = history.slice(history.at(stall.begin_ns - 1), history.at(stall.begin_ns))
+    if any(row.event == "suspect" or row.sack for row in [*at_begin, *before]):
+        return None
+    return stall.begin_ns, (
         f"the window of {number(then['cwnd'])} was full: {then['flight_size']} segments were in "
         "flight, and none was known to be lost"
     )
