@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
+from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
 from midflight.run_tables import RunSummary, rows, stacks_of
 
@@ -88,6 +89,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             scenario=scenario,
             made_by=stacks_of(scenario),
             links=link_cells(scenario["links"]),
+            notes=remarks_of(outcome.plan),
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
             settings=scenario.get("set", {}),

@@ -73,3 +73,10 @@ def test_an_error_of_a_sweep_stands_alone(
     out = ["--out", str(scenario.parent / "out")]
     assert main(["sweep", str(scenario), "--axis", "links.cel.queue=1 packets", *out]) == 2
     assert "note:" not in capsys.readouterr().err
+
+
+def test_a_report_has_the_notes(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = scenario.parent / "a.html"
+    assert main(["report", str(scenario), "--out", str(page)]) == 0
+    assert "note: flows.it: the call lasts 30 s" in capsys.readouterr().err
+    assert "flows.it: the call lasts 30 s" in page.read_text()
