@@ -940,7 +940,8 @@ class Setup:
     @property
     def recorded_rates(self) -> dict[int, tuple[list[int], list[float]]]:
         """The rates of the links that follow a recording in steps: by the number of the link (as in
-        `access_links`) the instants in nanoseconds from which it has which rate in bit/s.
+        `access_links`) the instants in nanoseconds from which it has which rate in bit/s. Those of
+        delivery opportunities are means of at most 20,000 equal times.
         """
     def trace(
         self,

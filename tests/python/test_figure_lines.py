@@ -120,3 +120,48 @@ def test_an_axis_of_one_of_many_flows_shows_that_flow(
     assert {("c", "cubic"), ("c", "quinn, bbr")} <= drawn
     assert {flow for flow, _ in drawn} == {"c"}
     assert "of the flows a, b, c, d only c is drawn" in capsys.readouterr().err
+
+
+def test_the_rate_of_a_mahimahi_file_counts_its_opportunities(tmp_path: Path) -> None:
+    # 2 Mbit/s up to 1 s, nothing up to 3 s, then 4 Mbit/s up to 5 s, where the file repeats.
+    times = [*range(6, 1000, 6), *range(3000, 5001, 3)]
+    (tmp_path / "cell.down").write_text("\n".join(map(str, times)) + "\n")
+    file = tmp_path / "a.toml"
+    file.write_text('end = "12 s"\nlinks.cell = { trace = "cell.down", delay = "5 ms" }\nflows.a = {}\n')
+    (panel,) = shown_panels(watch(file, kinds=["throughput"]), ["throughput"], interval_s=0.1)[1]
+    rate = next(one for one in panel.curves if one.draw == "area")
+    for begin in (0.5, 2.9, 3.0, 4.2, 5.1, 8.2):
+        first = 1000 * (begin % 5)
+        counted = sum(first <= at < first + 100 for at in times)
+        place = int(np.searchsorted(rate.time_s, begin + 0.05, side="right")) - 1
+        assert rate.value[place] == pytest.approx(counted * 12e3 / 0.1 / 1e6, abs=1e-9)
+
+
+def test_a_median_ends_at_the_last_packet_before_an_outage() -> None:
+    columns = {"time_s": [0.0, 20.0, 50.0], "rate_mbps": [8.0, 0.0, 8.0]}
+    scenario = Scenario(
+        links={"cell": Link(delay="20 ms", trace={"columns": columns})},
+        flows={"a": Flow()},
+        end="100 s",
+    )
+    runs = watch(scenario, kinds=["delay"], schemes=["sack", "cubic"])
+    (panel,) = shown_panels(runs, ["delay"], interval_s=10.0)[1]
+    line = next(one for one in panel.curves if one.draw == "steps")
+    drawn = line.time_s[~np.isnan(line.value)]
+    inside = drawn[(drawn > 20.0) & (drawn < 50.0)]
+    assert len(inside) == 0 or inside.max() < 22.0
+
+
+def test_many_losses_on_the_radio_are_a_number() -> None:
+    scenario = Scenario(
+        links={"cell": Link(rate="20 Mbit/s", delay="20 ms", loss="uniform 2%")},
+        flows={"a": Flow(scheme="bbr-linux")},
+        end="20 s",
+    )
+    runs = watch(scenario, kinds=["queue"])
+    (panel,) = shown_panels(runs, ["queue"])[1]
+    assert "radio" not in {one.draw for one in panel.curves}
+    (said,) = (one for one in panel.detail.split("; ") if "radio" in one)
+    (marked,) = shown_panels(runs, ["queue"], marks=["losses"])[1]
+    (lost,) = (one for one in marked.curves if one.draw == "radio")
+    assert said == f"{len(lost.time_s)} packets lost on the radio without marks"

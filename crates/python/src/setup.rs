@@ -484,7 +484,8 @@ impl Setup {
     }
 
     /// The rates of the links that follow a recording in steps: by the number of the link (as in
-    /// `access_links`) the instants in nanoseconds from which it has which rate in bit/s.
+    /// `access_links`) the instants in nanoseconds from which it has which rate in bit/s. Those of
+    /// delivery opportunities are means of at most 20,000 equal times.
     #[getter]
     fn recorded_rates(&self) -> BTreeMap<usize, (Vec<u64>, Vec<f64>)> {
         let each = self.setup.recorded_rates().into_iter();

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use midflight_control::signal::AckRoute;
 use midflight_control::Notice;
-use midflight_sim::{Action, Clock, FlowId, LinkId, Observer, Outage, Service, World, WorldConfig};
+use midflight_sim::{
+    Action, Clock, FlowId, LinkId, Observer, Opportunities, Outage, Service, World, WorldConfig,
+};
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
@@ -283,18 +285,24 @@ impl Setup {
     }
 
     /// The rates of links that follow a recording in steps: the number of the link, and the instants from which it has
-    /// which rate in bit/s, up to the end of the run. Links between whose points the rate is on a line have none.
+    /// which rate in bit/s, up to the end of the run; of delivery opportunities they are means of at most 20,000 equal
+    /// times. Links between whose points the rate is on a line have none.
     pub fn recorded_rates(&self) -> Vec<(usize, Vec<(Instant, f64)>)> {
         let until = self.end.as_nanos() as f64 / 1e9;
         let numbers = self.network.places.iter().flat_map(|place| place.access);
         let steps = numbers.filter_map(|link| {
             let schedule = self.network.links[link.index()].schedule.as_ref()?;
-            let Service::Rate(rate) = schedule.schedule.service() else {
-                return None;
-            };
             let at = |seconds: f64| Instant::from_nanos((seconds * 1e9).round() as u64);
-            let points = rate.points(until).map(|(from, bps)| (at(from), bps));
-            (!rate.is_linear()).then(|| (link.index(), points.collect()))
+            match schedule.schedule.service() {
+                Service::Rate(rate) => {
+                    let points = rate.points(until).map(|(from, bps)| (at(from), bps));
+                    (!rate.is_linear()).then(|| (link.index(), points.collect()))
+                }
+                Service::Opportunities(each) => {
+                    Some((link.index(), opportunity_rates(each, until)))
+                }
+                Service::Own => None,
+            }
         });
         steps.collect()
     }
@@ -456,4 +464,31 @@ impl Setup {
         }
         Ok(())
     }
+}
+
+/// The most steps of the rate of delivery opportunities.
+const MOST_MEANS: f64 = 20_000.0;
+
+/// The mean rates, up to a time in seconds, of equal times of 1, 2, 5, 10, ... ms, from the instants at which they change.
+fn opportunity_rates(of: &Opportunities, until: f64) -> Vec<(Instant, f64)> {
+    let fits = |step_ms: &f64| until * 1e3 / step_ms <= MOST_MEANS;
+    let mut steps = (0..9).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+    let step_ms = steps.find(fits).unwrap_or(1e9);
+    let mut counts = vec![0_u32; (until * 1e3 / step_ms).ceil() as usize];
+    for at in of.times(until) {
+        // An instant of whole milliseconds begins the time after it.
+        if let Some(count) = counts.get_mut(((at * 1e3 + 1e-6) / step_ms) as usize) {
+            *count += 1;
+        }
+    }
+    let bits = 8e3 * f64::from(of.bytes()) / step_ms;
+    let mut found: Vec<(Instant, f64)> = Vec::new();
+    for (place, count) in counts.into_iter().enumerate() {
+        let bps = bits * f64::from(count);
+        if found.last().is_none_or(|last| last.1 != bps) {
+            let nanos = place as u64 * (step_ms * 1e6) as u64;
+            found.push((Instant::from_nanos(nanos), bps));
+        }
+    }
+    found
 }

@@ -449,7 +449,7 @@ fn unreadable_lines_are_reported_with_their_number() {
         ("", "it is empty"),
         ("hello\n", "line 1, \"hello\", is of no format that is known"),
         ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps, gbps or MB/s, as in \"rate (Mbit/s)\""),
-        ("time_s,rate,delay\n0,1,2\n", "as in \"rate (Mbit/s)\"; column \"delay\" has no unit; expected one in its name, us, ms or s, as in \"delay (ms)\""),
+        ("time_s,rate,delay\n0,1,2\n", "as in \"rate (Mbit/s)\", or beside it where you name it: \"rate Mbit/s\"; column \"delay\" has no unit; expected one in its name, us, ms or s, as in \"delay (ms)\""),
         ("time_s;rate_mbps\n0;1,5,2\n", "line 2: \"1,5,2\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing"),
         ("time_s,rate_mbps\n0,1,5\n", "line 2 has 3 cells, and the header 2; expected at most as many; a decimal comma needs \";\" between the cells"),
         ("time_s;rate_mbps\n0;1;5\n", "line 2 has 3 cells, and the header 2; expected at most as many"),

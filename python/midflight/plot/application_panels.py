@@ -57,7 +57,8 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
             low, high = np.array(stalls).T
             aux = {**how, "label": "playback stands still"}
             aux["draw"] = "stalls" if len(found) == 1 else "stalled"
-            aux |= {"in_row": len(found) > 1, "quantity": aux["label"]}
+            if len(found) > 1:
+                aux |= {"in_row": True, "quantity": aux["label"]}
             none = np.zeros(len(low))
             curves.append(Curve(time_s=low, value=none, low=low, high=high, **aux))
     return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)

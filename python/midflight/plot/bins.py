@@ -80,13 +80,17 @@ def places_in(edges: Values, time_s: Values) -> Places:
 
 
 def stepped(
-    edges: Values, numbers: Places, columns: Sequence[Values], most_empty: int = 0
+    edges: Values,
+    numbers: Places,
+    columns: Sequence[Values],
+    most_empty: int = 0,
+    last: Values | None = None,
 ) -> tuple[Values, list[Values]]:
     """Return steps of the values of intervals, which have these ascending numbers: each holds from
     the beginning of its interval to the next one.
 
     After the last one, and where more than `most_empty` intervals have no value, the step ends with
-    its interval, and a missing value follows.
+    its interval, or at its `last` value in it, and a missing value follows.
     """
     if not len(numbers):
         return np.empty(0), [np.empty(0) for _ in columns]
@@ -94,7 +98,11 @@ def stepped(
     # The value at the end of its interval, and a missing one.
     again = np.sort(np.concatenate([np.arange(len(numbers)), ends, ends, [len(numbers) - 1]]))
     is_first = np.diff(again, prepend=-1) > 0
-    time = np.where(is_first, edges[numbers[again]], edges[numbers[again] + 1])
+    begin, until = edges[numbers], edges[numbers + 1].copy()
+    if last is not None:
+        # It can be seen if it is a single value.
+        until[ends] = np.maximum(last, begin + 0.1 * (until - begin))[ends]
+    time = np.where(is_first, begin[again], until[again])
     # Of three equal places the last one, of two that at the very end has a value.
     is_missing = ~is_first & np.append(again[1:] != again[:-1], True)
     is_missing[-1] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -198,7 +199,7 @@ def _without_bands(panel: Panel) -> Panel:
         replace(one, low=None, high=None, most=None) if one.draw in _LINES[:-1] else one
         for one in panel.curves
     ]
-    return replace(panel, curves=curves, detail=panel.detail.partition(", band from")[0])
+    return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", "", panel.detail))
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:

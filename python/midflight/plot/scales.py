@@ -31,6 +31,8 @@ __all__ = [
 WIDE = 12
 #: Values with this factor or more between neighbours, if there are so many, are a geometric series.
 _LEAST_FACTOR, _LEAST_VALUES = 2, 4
+#: The factors of 1, 2, 5, 10 are the same.
+_MOST_FACTORS = 1.3
 #: The places on an axis are logarithmic if the largest is larger by this factor, and linear places
 #: would be crowded.
 _WIDE_PLACES = 100
@@ -39,12 +41,14 @@ _MOST_TICKS = 9
 
 
 def is_geometric(places: Sequence[float]) -> bool:
-    """Whether places, in ascending order and above 0, have a constant factor of 2 or more."""
+    """Whether places, in ascending order and above 0, have about a constant factor of 2 or more, as
+    1, 3, 10, 30 and 1, 2, 5, 10 have.
+    """
     if len(places) < _LEAST_VALUES:
         return False
     factors = [b / a for a, b in pairwise(places)]
     # The values of an axis have six digits.
-    return min(factors) >= _LEAST_FACTOR * 0.999 and max(factors) <= 1.001 * min(factors)
+    return min(factors) >= _LEAST_FACTOR * 0.999 and max(factors) <= _MOST_FACTORS * min(factors)
 
 
 def suits_log(places: Sequence[float]) -> bool:

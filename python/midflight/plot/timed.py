@@ -57,7 +57,8 @@ def lines_of(
 def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list[Values]]:
     """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps.
 
-    An interval without values ends the line there; where most have none, as of a slow flow, two do.
+    An interval without values ends the line at the last value before it; where most have none, as
+    of a slow flow, two do.
     """
     if not len(value):
         return np.empty(0), [np.empty(0)] * 4
@@ -67,4 +68,5 @@ def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list
     points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
     steps = np.diff(place[first])
     usual = 0 if len(steps) == 0 or np.median(steps) <= 1 else 1
-    return stepped(edges, place[first], list(points.T), usual)
+    last = time[np.append(first[1:], len(time)) - 1]
+    return stepped(edges, place[first], list(points.T), usual, last)

@@ -103,6 +103,8 @@ _MOST_FIT = 0.9
 _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
+#: More losses on the radio than this are not marked one by one, unless losses are asked for.
+_MOST_OF_CHANCE = 100
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
 #: Slopes that differ by less than this share are the same.
@@ -310,6 +312,8 @@ def panels_of(
         given: Any = {"is_given": interval_s is not None} if kind == "queue" else {}
         panel = _KINDS[kind](runs, window, interval, **given)
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
+        if marked is None:
+            curves, panel = _without_chance(curves, panel)
         if not any(one.draw != "area" for one in curves):
             curves = []
         found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
@@ -323,6 +327,19 @@ def panels_of(
             accepted=", ".join(one for one in OVER_TIME if one not in names),
         )
     return found
+
+
+def _without_chance(curves: list[Curve], panel: Panel) -> tuple[list[Curve], Panel]:
+    """Leave out losses on the radio if they are so many that they only make bands; their number is
+    in the panel's text.
+    """
+    lost = [one for one in curves if one.draw == "radio" and one.in_row]
+    if max((len(one.time_s) for one in lost), default=0) <= _MOST_OF_CHANCE:
+        return curves, panel
+    count = sum(len(one.time_s) for one in lost)
+    words = f"{count} packets lost on the radio without marks"
+    kept = [one for one in curves if not any(one is other for other in lost)]
+    return kept, replace(panel, detail="; ".join(filter(None, (panel.detail, words))))
 
 
 def check_interval(interval_s: float | None, window: tuple[float, float], end_s: float) -> None:

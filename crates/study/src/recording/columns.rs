@@ -72,8 +72,9 @@ fn factor_of(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String
             of.units()
         ),
         None => format!(
-            "column \"{name}\" has no unit; expected one in its name, {}, as in \"{name} ({})\"",
+            "column \"{name}\" has no unit; expected one in its name, {}, as in \"{name} ({})\", or beside it where you name it: \"{name} {}\"",
             of.units(),
+            of.example(),
             of.example()
         ),
     })
@@ -239,6 +240,7 @@ fn place(header: &[String], text: &str) -> Result<(usize, Option<String>), Strin
     }
     if let Some((name, unit)) = text.trim().rsplit_once(' ') {
         if let Some(place) = is(name) {
+            let unit = unit.trim_matches(['(', ')', '[', ']']);
             return Ok((place, Some(unit.into())));
         }
     }
