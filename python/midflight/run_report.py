@@ -200,7 +200,7 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
     from midflight import link_presets
 
     presets = {one["name"]: one for one in link_presets()}
-    keys = ("preset", "rate", "up", "delay", "queue", "loss", "reorder", "cross")
+    keys = ("preset", "trace", "rate", "up", "delay", "queue", "loss", "reorder", "cross")
     lines = []
     for name, link in links.items():
         known = presets.get(link.get("preset") or "")
@@ -214,7 +214,9 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
             }
         )
         up = link.get("up") or {}
-        own = {key: link[key] for key in keys if key != "up" and link.get(key)}
+        own = {key: link[key] for key in keys if key not in ("up", "trace") and link.get(key)}
+        if link.get("trace"):
+            own["trace"] = trace_words(link["trace"])
         if up:
             own["up"] = ", ".join(
                 f"{value}" if key in ("rate", "delay") else f"{key} {value}"
@@ -236,6 +238,21 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
         ["link", *used],
         *([name, *(line.get(key, "-") for key in used)] for name, line in lines),
     ]
+
+
+def trace_words(trace: Mapping[str, Any]) -> str:
+    """The recording or the model that a link follows, and how."""
+    names = [Path(str(trace[key])).name for key in ("file", "up") if trace.get(key)]
+    given = {k: v for k, v in trace.items() if k not in ("file", "up", "hash", "model")}
+    words = (
+        [f"model {trace['model']}"] if trace.get("model") else [" and ".join(names) or "columns"]
+    )
+    for key, value in given.items():
+        inner = value.items() if isinstance(value, Mapping) else [("", value)]
+        for name, one in inner:
+            shown = "its numbers" if isinstance(one, list) else word(one)
+            words.append(f"{key} {name} = {shown}" if name else f"{key} = {shown}")
+    return ", ".join(words)
 
 
 def word(value: Any) -> str:

@@ -127,7 +127,9 @@ def test_the_rate_of_a_mahimahi_file_counts_its_opportunities(tmp_path: Path) ->
     times = [*range(6, 1000, 6), *range(3000, 5001, 3)]
     (tmp_path / "cell.down").write_text("\n".join(map(str, times)) + "\n")
     file = tmp_path / "a.toml"
-    file.write_text('end = "12 s"\nlinks.cell = { trace = "cell.down", delay = "5 ms" }\nflows.a = {}\n')
+    file.write_text(
+        'end = "12 s"\nlinks.cell = { trace = "cell.down", delay = "5 ms" }\nflows.a = {}\n'
+    )
     (panel,) = shown_panels(watch(file, kinds=["throughput"]), ["throughput"], interval_s=0.1)[1]
     rate = next(one for one in panel.curves if one.draw == "area")
     for begin in (0.5, 2.9, 3.0, 4.2, 5.1, 8.2):

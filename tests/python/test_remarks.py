@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from midflight.cli import main
 from midflight.remark import remarks_of
+from midflight.run_report import link_cells, trace_words
 from midflight.scenario import read_plan
 
 RECORDED = """
@@ -80,3 +82,16 @@ def test_a_report_has_the_notes(scenario: Path, capsys: pytest.CaptureFixture[st
     assert main(["report", str(scenario), "--out", str(page)]) == 0
     assert "note: flows.it: the call lasts 30 s" in capsys.readouterr().err
     assert "flows.it: the call lasts 30 s" in page.read_text()
+
+
+def test_a_report_names_the_recording_and_its_options(scenario: Path) -> None:
+    sets = [("links.cell.trace", '{ file = "drive.csv", from = "10 s", holes = "outage" }')]
+    links = json.loads(read_plan(scenario, sets=sets).canonical)["links"]
+    head, (_, *cells) = link_cells(links)
+    said = dict(zip(head[1:], cells, strict=True))["trace"]
+    assert said.startswith("drive.csv, ")
+    assert {"from = 10 s", "holes = outage"} <= {*said.split(", ")}
+    assert trace_words({"model": "starlink", "seed": 3}) == "model starlink, seed = 3"
+    assert (
+        trace_words({"columns": {"time_s": [0.0, 1.0]}}) == "columns, columns time_s = its numbers"
+    )
