@@ -288,7 +288,10 @@ def over_places(places: list[float], values: list[float]) -> dict[str, list[Any]
         ([1, 3.16228, 10, 31.6228], "log"),
         ([1, 2, 4], "linear"),
         ([1, 1.5, 2.25, 3.375], "linear"),
-        ([0.2, 0.5, 1, 2, 4], "linear"),
+        ([0.1, 0.3, 1, 3], "log"),
+        ([1, 2, 5, 10], "log"),
+        ([0.2, 0.5, 1, 2, 4], "log"),
+        ([1, 2, 5, 20], "linear"),
         ([1, 5, 20, 1000], "log"),
         ([0, 5, 20, 1000], "linear"),
         # Evenly spaced: the first ones would be far apart.
