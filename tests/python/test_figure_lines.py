@@ -26,6 +26,10 @@ def test_the_rate_of_a_recording_has_the_means_of_the_throughput() -> None:
     (panel,) = shown_panels(runs, ["throughput"], interval_s=10.0)[1]
     rate = next(one for one in panel.curves if one.draw == "area")
     assert rate.value[:-1] == pytest.approx(np.reshape(rates, (-1, 10)).mean(axis=1))
+    # The first interval of a part is whole, too.
+    (panel,) = shown_panels(runs, ["throughput"], 204.0, 290.0, 10.0)[1]
+    rate = next(one for one in panel.curves if one.draw == "area")
+    assert rate.value[0] == pytest.approx(np.mean(rates[200:210]))
     (panel,) = shown_panels(runs, ["throughput"], interval_s=1.0)[1]
     rate = next(one for one in panel.curves if one.draw == "area")
     assert rate.value[:-1].tolist() == rates

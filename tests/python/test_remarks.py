@@ -1,15 +1,17 @@
-"""Notes on scenarios: applications that end before the run, and notes beside errors."""
+"""Notes on scenarios, beside errors and in reports, and what reports say of links and flows."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from midflight import Scenario
 from midflight.cli import main
 from midflight.remark import remarks_of
-from midflight.run_report import link_cells, trace_words
+from midflight.run_report import flow_settings, link_cells, report_html, trace_words
 from midflight.scenario import read_plan
 
 RECORDED = """
@@ -95,3 +97,25 @@ def test_a_report_names_the_recording_and_its_options(scenario: Path) -> None:
     assert (
         trace_words({"columns": {"time_s": [0.0, 1.0]}}) == "columns, columns time_s = its numbers"
     )
+
+
+def test_a_report_says_what_flows_are() -> None:
+    scenario = {
+        "links": {"cell": {"rate": "20 Mbit/s", "delay": "20 ms"}},
+        "description": "`vho` is a sender.",
+        "flows": {"page": {"workload": "web"}, "file": {"size": "100 kB"}},
+        "end": "20 s",
+    }
+    outcome = Scenario.from_dict(scenario).run()
+    html = report_html(outcome, command="midflight report drive.toml --out a.html")
+    assert "<h1>drive.toml</h1>" in html
+    assert "<code>vho</code> is a sender." in html
+    assert "How to repeat this" in html
+    assert "Hash of the scenario" in html
+    head, page, file = flow_settings(json.loads(outcome.plan.canonical)["flows"])
+    assert page[head.index("workload")] == "web"
+    assert page[head.index("size")] == "-"
+    assert file[head.index("size")] == "100 kB"
+    # Words of a table's head are not broken.
+    (rule,) = re.findall(r"table.numbers thead th \{.*?\}", html)
+    assert "anywhere" not in rule

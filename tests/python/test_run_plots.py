@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import warnings
 from collections.abc import Iterator
@@ -25,7 +24,6 @@ from midflight.plot.names import column_name
 from midflight.plot.run import run_figure, run_rows
 from midflight.plot.style import SERIES, size_in
 from midflight.results import EventLog
-from midflight.run_report import flow_settings, report_html
 
 
 @pytest.fixture(autouse=True)
@@ -779,25 +777,3 @@ def test_axes_of_migrations_have_plain_numbers() -> None:
     # Neither powers of ten nor numbers of minor ticks.
     assert "10" not in shown
     assert all("times" not in one and "mathdefault" not in one for one in shown)
-
-
-def test_a_report_says_what_flows_are() -> None:
-    scenario = {
-        "links": {"cell": {"rate": "20 Mbit/s", "delay": "20 ms"}},
-        "description": "`vho` is a sender.",
-        "flows": {"page": {"workload": "web"}, "file": {"size": "100 kB"}},
-        "end": "20 s",
-    }
-    outcome = Scenario.from_dict(scenario).run()
-    html = report_html(outcome, command="midflight report drive.toml --out a.html")
-    assert "<h1>drive.toml</h1>" in html
-    assert "<code>vho</code> is a sender." in html
-    assert "How to repeat this" in html
-    assert "Hash of the scenario" in html
-    head, page, file = flow_settings(json.loads(outcome.plan.canonical)["flows"])
-    assert page[head.index("workload")] == "web"
-    assert page[head.index("size")] == "-"
-    assert file[head.index("size")] == "100 kB"
-    # Words of a table's head are not broken.
-    (rule,) = re.findall(r"table.numbers thead th \{.*?\}", html)
-    assert "anywhere" not in rule

@@ -19,9 +19,8 @@ import pytest
 import midflight
 from midflight import MidflightError, Scenario
 from midflight.cli import main
-from midflight.results import mean_ci
 from midflight.sweep import Sweep, axis_values, shard_folder
-from midflight.sweep_results import Comparison, compare, groups, read_flows
+from midflight.sweep_results import compare, groups, read_flows
 
 SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
 AXES = {AT: "0.1 s : 0.4 s : 0.1 s", SCHEME: ["sack", "enhanced"], "seed": "1,2"}
@@ -568,79 +567,6 @@ def test_a_summary_by_some_axes_is_over_all_values_of_the_others(
     assert one["difference"] == pytest.approx(sum(each) / 2)
     # The compared axis is always separated.
     assert by_gap["groups"] == apart["groups"]
-
-
-def made_rows(runs: int, seeds: str, value: Any) -> list[dict[str, str]]:
-    """Rows of two schemes, three instants and some runs; `value` of scheme, instant, seed, run."""
-    return [
-        {
-            "flow": "download",
-            "moves": "1",
-            SCHEME: scheme,
-            AT: at,
-            "seed": seed,
-            "run": str(run),
-            "duration_ns": str(value(scheme, at, seed, run)),
-            "digest": str(value("", "", seed, run)) if runs > 1 or len(seeds) > 1 else "0",
-        }
-        for scheme in ("sack", "enhanced")
-        for seed in seeds
-        for at in ("1 s", "2 s", "3 s")
-        for run in range(runs)
-    ]
-
-
-def compared(rows: list[dict[str, str]], axes: list[str]) -> Comparison:
-    grouped = groups(iter(rows), axes, [SCHEME], "duration_ns")
-    (found,) = compare(grouped, [SCHEME], SCHEME, ["sack", "enhanced"])
-    return found
-
-
-def test_an_interval_is_over_runs_whose_pairs_are_not_independent() -> None:
-    gained = [5.0, 1.0, 9.0, 3.0]
-
-    def value(scheme: str, at: str, _seed: str, run: int) -> float:
-        return (100 if at else 0) + 7 * run + (gained[run] if scheme == "enhanced" else 0)
-
-    found = compared(made_rows(4, "1", value), [SCHEME, AT])
-    mean, half_width = mean_ci(gained)
-    assert (found.over, found.samples, found.pairs) == ("runs", 4, 12)
-    assert found.difference == pytest.approx(mean)
-    assert found.half_width == pytest.approx(half_width)
-    # With every pair taken for independent it would be less than half of that.
-    assert found.half_width > 1.9 * mean_ci(gained * 3).half_width
-    # The ratio is of the same samples: twice the instants say no more about chance.
-    doubled = compared(
-        made_rows(4, "1", value) + [{**row, AT: f"{row[AT]}!"} for row in made_rows(4, "1", value)],
-        [SCHEME, AT],
-    )
-    assert (doubled.ratio_low, doubled.ratio_high) == pytest.approx(
-        (found.ratio_low, found.ratio_high)
-    )
-
-
-def test_seeds_are_runs_where_they_are_taken_together() -> None:
-    gained = {"1": 2.0, "2": 8.0}
-
-    def value(scheme: str, _at: str, seed: str, _run: int) -> float:
-        return 50 + 100 * int(seed) + (gained[seed] if scheme == "enhanced" else 0)
-
-    found = compared(made_rows(1, "12", value), [SCHEME, "seed", AT])
-    assert (found.over, found.samples, found.pairs) == ("runs", 2, 6)
-    assert found.half_width == pytest.approx(mean_ci([2.0, 8.0]).half_width)
-
-
-@pytest.mark.parametrize("runs", [1, 5])
-def test_without_chance_the_values_of_the_other_axes_are_the_sample(runs: int) -> None:
-    gained = {"": 0.0, "1 s": 1.0, "2 s": 3.0, "3 s": 8.0}
-
-    def value(scheme: str, at: str, _seed: str, _run: int) -> float:
-        return 100 + (gained[at] if scheme == "enhanced" else 0)
-
-    found = compared(made_rows(runs, "1", value), [SCHEME, AT])
-    # Runs that are all the same are no evidence.
-    assert (found.over, found.samples, found.pairs) == ("axes", 3, 3 * runs)
-    assert found.half_width == pytest.approx(mean_ci([1.0, 3.0, 8.0]).half_width)
 
 
 def sweep_of(capsys: pytest.CaptureFixture[str], out: Path, *more: str) -> str:

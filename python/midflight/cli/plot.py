@@ -546,11 +546,6 @@ def write_panels(
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
     with watching() as progress:
         runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
-    drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
-    if not flows and len(runs) > 1 and len(drawn) < len(there):
-        note(
-            f"of the flows {', '.join(there)} only {', '.join(drawn)} is drawn; --flow names others"
-        )
     shown: Any = {"size": how["size"], "marks": marks, "bands": bands}
     window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s, **shown)
     figure = over_time_figure(runs, panels, window, **how)
@@ -559,6 +554,11 @@ def write_panels(
         write_rows(table, HEAD, panel_rows(panels))
     for why in (why for panel in panels for why in panel.lacks):
         note(why)
+    drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
+    if not flows and len(runs) > 1 and len(drawn) < len(there):
+        note(
+            f"of the flows {', '.join(there)} only {', '.join(drawn)} is drawn; --flow names others"
+        )
 
 
 @contextmanager

@@ -261,7 +261,9 @@ def waiting_steps(history: History, row: Row) -> list[Step]:
             step if is_own else replace(step, text=f"`{other.flow}`: {step.text}", row=None)
             for step in chain(other, arrival)
         ]
-    return sorted(steps, key=lambda step: -step.time_ns)
+    # A chain may name the same handoff or outage.
+    known = {(step.time_ns, step.text): step for step in steps}
+    return sorted(known.values(), key=lambda step: -step.time_ns)
 
 
 def opening(history: History, at_ns: int) -> Step:

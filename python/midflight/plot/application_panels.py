@@ -76,20 +76,19 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         lost = frames.lost_s[inside(frames.lost_s, window)]
         edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
         found.append(Times(how, edges, made, took))
-        marks.append((how, made[is_late], took[is_late], lost))
+        marks.append((how, made, took, is_late, lost))
     several = len(found) > 1
     unit, scale = unit_of(found)
     if several:
         curves, detail = lines_of(found, interval, scale)
     else:
         curves, detail = [], ""
-        for (how, _, made, took), (_, late_s, _, _) in zip(found, marks, strict=True):
-            in_time = ~np.isin(made, late_s)
+        for how, made, took, is_late, _ in marks:
             dots: dict[str, Any] = {**how, "draw": "dots", "label": "in time"}
-            curves.append(Curve(time_s=made[in_time], value=took[in_time] * scale, **dots))
-    for how, late_s, took, lost in marks:
+            curves.append(Curve(time_s=made[~is_late], value=took[~is_late] * scale, **dots))
+    for how, made, took, is_late, lost in marks:
         aux: dict[str, Any] = {**how, "in_row": several, "label": EVENTS["late"].label}
-        curves.append(Curve(draw="late", time_s=late_s, value=took * scale, **aux))
+        curves.append(Curve(draw="late", time_s=made[is_late], value=took[is_late] * scale, **aux))
         aux |= {"in_row": True, "label": EVENTS["unread"].label}
         aux |= {} if several else {"look": None}
         curves.append(Curve(draw="unread", time_s=lost, value=np.zeros(len(lost)), **aux))

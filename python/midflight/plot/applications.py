@@ -99,7 +99,9 @@ def stalls_of(flow: History) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of a call that were read: when each was created and its delay, in seconds."""
+    """The frames of a call that were read, in the order of their creation: when, and their delays,
+    in seconds.
+    """
 
     made_s: Values
     took_s: Values
@@ -130,7 +132,9 @@ def frames_of(flow: History, deadline_s: float | None = None) -> Frames:
         missing = np.setdiff1d(np.arange(many), numbers)
         lost = begin + missing * interval
         lost = lost[lost + (deadline_s or 0.0) <= end_s]
-    return Frames(made, took / NS_PER_S, is_late, lost)
+    # Streams of a connection may be read in another order.
+    order = np.argsort(made, kind="stable")
+    return Frames(made[order], took[order] / NS_PER_S, is_late[order], lost)
 
 
 def deadlines_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:

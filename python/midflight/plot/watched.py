@@ -483,7 +483,10 @@ def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: flo
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     longest_run = longest(runs)
     edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
-    curves, each = [_averaged(rate_in_use(longest_run, window), edges)], []
+    # Its first mean is over a whole interval, as those of the lines are.
+    begin = min([window[0], *edges[:1].tolist()])
+    rate = _averaged(rate_in_use(longest_run, (begin, window[1])), edges)
+    curves, each = [rate], []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.

@@ -241,7 +241,6 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is to be said of a trace that is shorter than its run, or of a file that is longer.
 /// A remark on wired links that lengthen measured round trips, which have a wired path already.
 fn wired_remark(key: &str, traced: &Traced, wired: Duration) -> Option<String> {
     // Two links in each direction.
@@ -254,6 +253,7 @@ fn wired_remark(key: &str, traced: &Traced, wired: Duration) -> Option<String> {
     })
 }
 
+/// What is to be said of a trace that is shorter than its run, or of a file that is longer.
 fn length_remark(key: &str, traced: &Traced, end: Duration) -> Option<String> {
     let ends = traced.ends?;
     let [lasts, run] = [ends, end].map(Duration::as_secs_f64);
