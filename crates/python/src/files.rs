@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use flate2::read::GzDecoder;
+use midflight_study::nearest;
 use midflight_study::scenario::{Files, Kept};
 
 /// Bytes of a recording at most, unpacked.
@@ -36,10 +37,28 @@ fn unreadable(path: &str, why: impl std::fmt::Display) -> String {
     format!("\"{path}\" cannot be read: {why}")
 }
 
+/// A suggestion of a file with a similar name in the folder of one that does not exist.
+fn nearby(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|one| !one.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or_else(|| Path::new("."))).ok()?;
+    let names = entries.filter_map(|one| one.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    let near = nearest(name, names.iter().map(String::as_str))?;
+    Some(format!(" (did you mean \"{near}\"?)"))
+}
+
 impl Files for Disk {
     fn find(&self, name: &str) -> Result<(String, String), String> {
         let path = self.base.join(name);
-        let wrong = |why: std::io::Error| unreadable(&path.display().to_string(), why);
+        let wrong = |why: std::io::Error| {
+            let near = match why.kind() {
+                ErrorKind::NotFound => nearby(&path).unwrap_or_default(),
+                _ => String::new(),
+            };
+            unreadable(&path.display().to_string(), format!("{why}{near}"))
+        };
         let full = fs::canonicalize(&path).map_err(wrong)?;
         let about = fs::metadata(&full).map_err(wrong)?;
         let full = full.display().to_string();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use midflight_sim::QUEUES;
 use midflight_study::recording::{
-    Between, Dates, Format, HoleKind, Model, Recording, Series, Way, MODELS,
+    Between, Cut, Dates, Format, HoleKind, Model, Recording, Series, Way, MODELS,
 };
 use midflight_study::scenario::{Files, TraceFile};
 use midflight_units::Duration;
@@ -97,7 +97,7 @@ pub(crate) fn read_recording<'py>(
         let recording = Recording::read(&text, format, &columns.unwrap_or_default(), dates);
         recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
     });
-    as_dict(py, found.map_err(refuse)?, part)
+    part_of(py, found.map_err(refuse)?, part)
 }
 
 /// The options of a trace that select a part of a recording, from texts.
@@ -136,12 +136,12 @@ fn options(part: &BTreeMap<String, String>) -> Result<TraceFile, String> {
     Ok(of)
 }
 
-fn as_dict(
+/// A recording, or the part of it with these options.
+fn part_of(
     py: Python<'_>,
     mut found: Recording,
     part: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
     let part = part.unwrap_or_default();
     let refuse = |why: String| refuse_sentence(why, "part", &format!("{part:?}"));
     let of = options(&part).map_err(refuse)?;
@@ -149,7 +149,17 @@ fn as_dict(
     if !part.is_empty() {
         found = found.part(&cut).map_err(refuse)?;
     }
-    found.remarks.extend(found.holes_remark(cut.holes));
+    as_dict(py, found, &cut)
+}
+
+/// The part of a recording that a link follows in this way, as a dictionary.
+pub(crate) fn as_dict<'py>(
+    py: Python<'py>,
+    mut found: Recording,
+    cut: &Cut,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    found.remarks.extend(found.row_remarks(cut.holes));
     if found.has_round_trips {
         found.remarks.push(DOUBLE_PATH.into());
     }
@@ -202,7 +212,7 @@ pub(crate) fn draw_recording<'py>(
         "length" => refuse_sentence(refused.why, "length", length),
         _ => refuse(refused.why),
     });
-    as_dict(py, found?, part)
+    part_of(py, found?, part)
 }
 
 /// Return the models that generate traces, with their knobs.

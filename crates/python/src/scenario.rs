@@ -1,16 +1,19 @@
 //! `Plan` and what runs it: scenarios of a user's own.
 
 use midflight_control::workload::all_measures;
+use midflight_study::recording::Recording;
 use midflight_study::scenario::{run_some, scenario_schema, Origin, ScenarioRun, PRESETS};
 use midflight_study::{Delivery, Execution, FlowOutcome, FlowRow, PhaseOutcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::described::{direction_name, flow_entries, path_changes};
+use crate::errors::refuse_sentence;
 use crate::files::Disk;
 use crate::foreign;
 use crate::interrupt::with_progress;
 use crate::policy::{policies_of, Failures};
+use crate::recording::as_dict;
 use crate::setup::Setup;
 use crate::table::{Table, TableBuilder};
 use crate::{nanos, refuse};
@@ -112,6 +115,27 @@ impl Plan {
     #[getter]
     fn address(&self) -> PyResult<String> {
         self.plan.address().map_err(refuse)
+    }
+
+    /// Return the recordings that links follow, by the links' names: each as in `read_recording`,
+    /// from when the run begins, and that of the uplink, or None if it has no file of its own.
+    /// Raises `MidflightError` if a file cannot be read any more.
+    fn recordings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for (name, link) in &self.plan.file().links {
+            let Some(trace) = &link.trace else { continue };
+            let read = py.detach(|| trace.recordings(&Disk::beside(None)));
+            let (recording, up) =
+                read.map_err(|problem| refuse_sentence(problem.why, "trace", name))?;
+            let dict = |of: Recording| {
+                let cut = trace
+                    .part(of.format)
+                    .map_err(|why| refuse_sentence(why, "trace", name))?;
+                as_dict(py, of, &cut)
+            };
+            found.set_item(name, (dict(recording)?, up.map(dict).transpose()?))?;
+        }
+        Ok(found)
     }
 
     /// The most rows of results that its runs give: for each run one for each flow and one for

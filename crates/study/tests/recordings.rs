@@ -137,11 +137,34 @@ fn rows_without_a_value_are_counted() {
     let found = read("time_s,rate_mbps,delay_ms\n0,3,1\n1,,2\n2,NaN,3\n3,4,4\n");
     assert_eq!(found.down.rate, [(ms(0), 3e6), (ms(3000), 4e6)]);
     let said = "2 of 4 rows have no value in \"rate_mbps\" (2 in succession from 1 s on): the one before goes on; write 0 for a rate where nothing can be sent";
-    assert_eq!(found.remarks, [said]);
+    assert_eq!(found.row_remarks(HoleKind::Hold), [said]);
+    // Those that a part leaves out are not counted, and times are from its beginning.
+    let part = |from, until| {
+        let cut = Cut {
+            from: ms(from),
+            until: Some(ms(until)),
+            offset: Duration::ZERO,
+            repeats: false,
+            scale: 1.0,
+            between: Between::Step,
+            outage: None,
+            holes: HoleKind::Hold,
+        };
+        found
+            .remarks_of_part(&cut)
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    assert!(part(2500, 4000).is_empty());
+    let said = "2 of 3 rows have no value in \"rate_mbps\" (2 in succession from 0.5 s on): the one before goes on; write 0 for a rate where nothing can be sent";
+    assert_eq!(part(500, 4000), [said]);
+    // A column of another name is suggested with the unit that was given.
+    let named = BTreeMap::from([("rate".to_owned(), "dl Mbit/s".to_owned())]);
+    let said = Recording::read("time_s,DL,UL\n0,3,1\n", None, &named, None);
+    assert!(said.is_err_and(|why| why.contains("(did you mean \"DL Mbit/s\"?)")));
     // Columns that lack the same rows have one remark; only a rate has the hint.
     let found = read("time_s,rate_mbps,up_rate_mbps,latency_ms\n0,3,1,5\n1,,,2\n2,4,4,\n");
     assert_eq!(
-        found.remarks,
+        [found.remarks.clone(), found.row_remarks(HoleKind::Hold)].concat(),
         [
             "\"latency_ms\" is read as the one-way delay; the latency of a ping is a round trip, twice as much",
             "1 of 3 rows has no value in \"rate_mbps\", \"up_rate_mbps\": the one before goes on; write 0 for a rate where nothing can be sent",

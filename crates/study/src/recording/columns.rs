@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use csv::{ReaderBuilder, StringRecord};
-use midflight_units::Duration;
+use midflight_units::{nearest, Duration};
 
 use super::quantity::{
     is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED,
 };
 use super::time::{self, from_first, holes, span, Dates};
-use super::{did_you_mean, goodput_remark, short, Format, Recording, Series};
+use super::{did_you_mean, goodput_remark, short, Blanks, Format, Recording, Series};
 
 /// A column in use: its index, its meaning, and the factor of its numbers.
 struct Column {
@@ -244,7 +244,18 @@ fn place(header: &[String], text: &str) -> Result<(usize, Option<String>), Strin
             return Ok((place, Some(unit.into())));
         }
     }
-    let near = did_you_mean(text, header.iter().map(String::as_str));
+    let near = |name: &str| {
+        let known = || header.iter().map(|name| name.trim());
+        let alike = known().find(|known| known.eq_ignore_ascii_case(name));
+        alike.map(str::to_owned).or_else(|| nearest(name, known()))
+    };
+    // The unit is not a part of the name.
+    let with_unit = || {
+        let (name, unit) = text.trim().rsplit_once(' ')?;
+        near(name).map(|name| format!("{name} {unit}"))
+    };
+    let near = near(text).or_else(with_unit);
+    let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
     Err(format!(
         "there is no column \"{text}\"{near}; there are {}",
         header.join(", ")
@@ -493,63 +504,23 @@ pub(super) fn of_numbers(
     finish(found, &times, &columns, &values, &[])
 }
 
-/// Rows without a value.
-struct Missing {
-    /// How many, the most in succession, and when these begin.
-    rows: (usize, usize, Duration),
-    /// The columns that lack them.
-    names: Vec<String>,
-    /// One of them is a rate.
-    has_rate: bool,
-}
-
-impl Missing {
-    /// Adds the missing rows of a column.
-    fn add(all: &mut Vec<Self>, column: &Column, values: &[Option<f64>], times: &[Duration]) {
-        let without = values.iter().filter(|value| value.is_none()).count();
-        if without == 0 || without == values.len() {
-            return;
-        }
-        let (mut most, mut since, mut run) = (0, Duration::ZERO, 0);
-        for (row, value) in values.iter().enumerate() {
-            run = if value.is_none() { run + 1 } else { 0 };
-            if run > most {
-                (most, since) = (run, times[row + 1 - run]);
-            }
-        }
-        let rows = (without, most, since);
-        let name = format!("\"{}\"", column.name);
-        let has_rate = column.meaning.of == Quantity::Rate;
-        if let Some(same) = all.iter_mut().find(|one| one.rows == rows) {
-            same.names.push(name);
-            same.has_rate |= has_rate;
-        } else {
-            let names = vec![name];
-            all.push(Self {
-                rows,
-                names,
-                has_rate,
-            });
-        }
+/// Adds the rows in which a column has no value.
+fn note_blanks(all: &mut Vec<Blanks>, column: &Column, values: &[Option<f64>]) {
+    let in_row: Vec<bool> = values.iter().map(Option::is_none).collect();
+    if in_row.iter().all(|blank| *blank == in_row[0]) {
+        return;
     }
-
-    /// The remark on them, of so many rows in all.
-    fn remark(&self, of: usize) -> String {
-        let (without, most, since) = self.rows;
-        let have = if without == 1 { "has" } else { "have" };
-        let most = match most {
-            1 => String::new(),
-            _ => format!(" ({most} in succession from {since} on)"),
-        };
-        let hint = if self.has_rate {
-            "; write 0 for a rate where nothing can be sent"
-        } else {
-            ""
-        };
-        let names = self.names.join(", ");
-        format!(
-            "{without} of {of} rows {have} no value in {names}{most}: the one before goes on{hint}"
-        )
+    let name = format!("\"{}\"", column.name);
+    let has_rate = column.meaning.of == Quantity::Rate;
+    if let Some(same) = all.iter_mut().find(|one| one.in_row == in_row) {
+        same.names.push(name);
+        same.has_rate |= has_rate;
+    } else {
+        all.push(Blanks {
+            names: vec![name],
+            has_rate,
+            in_row,
+        });
     }
 }
 
@@ -569,14 +540,6 @@ fn finish(
     }
     found.span = span(&times);
     found.holes = holes(&times);
-    let twice = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    if twice > 0 {
-        let rows = if twice == 1 { "row has" } else { "rows have" };
-        found.remarks.push(format!(
-            "{twice} {rows} the time of the row above; of such rows the last one counts"
-        ));
-    }
-    let mut missing = Vec::new();
     for (column, values) in columns.iter().zip(values) {
         let way = if column.meaning.up {
             &mut found.up
@@ -584,7 +547,7 @@ fn finish(
             &mut found.down
         };
         let series = series(&times, values);
-        Missing::add(&mut missing, column, values, &times);
+        note_blanks(&mut found.blanks, column, values);
         match column.meaning.of {
             Quantity::Rate => way.rate = series,
             Quantity::Delay => way.delay = series,
@@ -610,8 +573,6 @@ fn finish(
             Quantity::Time | Quantity::Cell => {}
         }
     }
-    let remarks = missing.iter().map(|one| one.remark(times.len()));
-    found.remarks.extend(remarks);
     let changes = cells
         .windows(2)
         .zip(&times[1..])
@@ -620,6 +581,7 @@ fn finish(
     if !found.has_any() {
         return Err("no row has a rate, a delay or a loss; expected at least one".into());
     }
+    found.rows = times;
     Ok(found)
 }
 

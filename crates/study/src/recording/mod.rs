@@ -92,6 +92,10 @@ pub struct Recording {
     pub outages: Vec<(Duration, Duration)>,
     /// Times without rows, much longer than the usual step of its rows.
     pub holes: Vec<(Duration, Duration)>,
+    /// The instants of its rows; none for a format without rows.
+    pub rows: Vec<Duration>,
+    /// Columns without a value in some rows.
+    pub blanks: Vec<Blanks>,
     /// Its delays are halves of measured round trips.
     pub has_round_trips: bool,
     /// Whether packets are lost in an outage, if the format specifies that.
@@ -100,6 +104,46 @@ pub struct Recording {
     pub remarks: Vec<String>,
     /// How it was read, for a user who looks at it, one sentence each.
     pub details: Vec<String>,
+}
+
+/// Columns that have no value in the same rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blanks {
+    names: Vec<String>,
+    /// One of them is a rate.
+    has_rate: bool,
+    /// For each row, whether its value is missing.
+    in_row: Vec<bool>,
+}
+
+impl Blanks {
+    /// A remark on them; none if each of these rows has a value.
+    fn remark(&self, rows: &[Duration]) -> Option<String> {
+        let without = self.in_row.iter().filter(|blank| **blank).count();
+        let (mut most, mut since, mut run) = (0, 0, 0);
+        for (row, blank) in self.in_row.iter().enumerate() {
+            run = if *blank { run + 1 } else { 0 };
+            if run > most {
+                (most, since) = (run, row + 1 - run);
+            }
+        }
+        let begin = rows.get(since)?;
+        let have = if without == 1 { "has" } else { "have" };
+        let most = match most {
+            0 => return None,
+            1 => String::new(),
+            _ => format!(" ({most} in succession from {begin} on)"),
+        };
+        let hint = if self.has_rate {
+            "; write 0 for a rate where nothing can be sent"
+        } else {
+            ""
+        };
+        let (names, of) = (self.names.join(", "), rows.len());
+        Some(format!(
+            "{without} of {of} rows {have} no value in {names}{most}: the one before goes on{hint}"
+        ))
+    }
 }
 
 impl Recording {
@@ -112,6 +156,8 @@ impl Recording {
             handovers: Vec::new(),
             outages: Vec::new(),
             holes: Vec::new(),
+            rows: Vec::new(),
+            blanks: Vec::new(),
             has_round_trips: false,
             drops: false,
             remarks: Vec::new(),
@@ -174,8 +220,25 @@ impl Recording {
         Ok(columns::of_numbers(columns, named)?.with_doubts_noted())
     }
 
+    /// Remarks on its rows: those at the same time, those without a value, and times without any, which are taken
+    /// for this.
+    pub fn row_remarks(&self, kind: HoleKind) -> Vec<String> {
+        let pairs = self.rows.windows(2);
+        let twice = match pairs.filter(|pair| pair[0] == pair[1]).count() {
+            0 => None,
+            1 => Some("1 row has".to_owned()),
+            many => Some(format!("{many} rows have")),
+        };
+        let twice = twice.map(|rows| {
+            format!("{rows} the time of the row above; of such rows the last one counts")
+        });
+        let blanks = self.blanks.iter().filter_map(|one| one.remark(&self.rows));
+        let all = twice.into_iter().chain(blanks);
+        all.chain(self.holes_remark(kind)).collect()
+    }
+
     /// A remark on times without rows, if there are any and they are taken for this.
-    pub fn holes_remark(&self, kind: HoleKind) -> Option<String> {
+    fn holes_remark(&self, kind: HoleKind) -> Option<String> {
         let longest = self.holes.iter().max_by_key(|hole| {
             let (from, until) = **hole;
             (until.saturating_sub(from), std::cmp::Reverse(from))

@@ -311,7 +311,21 @@ impl Recording {
                 opportunities: window.instants(&of.opportunities),
             })
         };
+        let inside =
+            |at: Duration| at < end && (at >= begin || (window.repeats && at >= window.from));
+        let of_rows = self.rows.iter().enumerate();
+        let mut rows: Vec<(Duration, usize)> = of_rows
+            .filter(|(_, at)| inside(**at))
+            .map(|(row, at)| (moves(*at), row))
+            .collect();
+        rows.sort_unstable();
+        let mut blanks = self.blanks.clone();
+        for one in &mut blanks {
+            one.in_row = rows.iter().map(|(_, row)| one.in_row[*row]).collect();
+        }
         let mut found = Self {
+            rows: rows.iter().map(|(at, _)| *at).collect(),
+            blanks,
             down: way(&self.down)?,
             up: way(&self.up)?,
             span,
@@ -323,14 +337,25 @@ impl Recording {
             found.outages.extend(&found.holes);
             found.outages.sort_unstable();
         }
-        let inside =
-            |at: Duration| at < end && (at >= begin || (window.repeats && at >= window.from));
         found.handovers.retain(|one| inside(one.0));
         for one in &mut found.handovers {
             one.0 = moves(one.0);
         }
         found.handovers.sort_unstable();
         Ok(found)
+    }
+
+    /// Remarks on the rows of the part of the recording that a link follows; times are from when the run begins.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn remarks_of_part(&self, cut: &Cut) -> Result<Vec<String>, String> {
+        let is_whole =
+            cut.from == Duration::ZERO && cut.until.is_none() && cut.offset == Duration::ZERO;
+        if is_whole || self.row_remarks(cut.holes).is_empty() {
+            return Ok(self.row_remarks(cut.holes));
+        }
+        Ok(self.part(cut)?.row_remarks(cut.holes))
     }
 
     fn window(&self, cut: &Cut) -> Result<Window, String> {

@@ -284,6 +284,38 @@ struct Loaded {
     hash: blake3::Hash,
 }
 
+/// What the files of a trace have, its lists or its model.
+struct Sources {
+    recording: Recording,
+    /// That of the uplink.
+    up: Option<Arc<Loaded>>,
+    /// The delays of both directions.
+    delay: Option<Arc<Loaded>>,
+    /// Of files, the hash of their content.
+    hash: Option<String>,
+}
+
+impl Sources {
+    fn of(recording: Recording) -> Self {
+        Self {
+            recording,
+            up: None,
+            delay: None,
+            hash: None,
+        }
+    }
+}
+
+/// What a user of one Mahimahi file should know.
+const SHARED_OPPORTUNITIES: &str = "its opportunities are those of the uplink, too, so that ACKs wait for them; a pair of files has an uplink of its own: up = \"FILE\"; and up.rate of the link gives it a constant rate";
+
+fn wrong(key: &str, why: String) -> Problem {
+    Problem {
+        key: key.into(),
+        why,
+    }
+}
+
 /// Both directions of a link that follows a recording; none for a direction that it does not have.
 #[derive(Clone, Debug)]
 pub(super) struct Traced {
@@ -369,25 +401,9 @@ impl TraceFile {
 
     /// Reads the recording.
     pub(super) fn read(&self, files: &dyn Files, own: OwnWays) -> Result<Traced, Problem> {
-        let wrong = |key: &str, why: String| Problem {
-            key: key.into(),
-            why,
-        };
-        let mut names = BTreeMap::new();
-        let mut values = BTreeMap::new();
-        for (key, column) in &self.columns {
-            match column {
-                ColumnFile::Name(name) => {
-                    names.insert(key.clone(), name.clone());
-                }
-                ColumnFile::Values(list) => {
-                    values.insert(key.clone(), list.clone());
-                }
-            }
-        }
         let has_file = self.file.is_some();
         if self.model.is_some() {
-            return self.draw(own);
+            return self.follow(&Sources::of(self.drawn()?), own);
         }
         for (key, is_given) in [
             ("seed", self.seed.is_some()),
@@ -401,7 +417,8 @@ impl TraceFile {
                 ));
             }
         }
-        if has_file != values.is_empty() {
+        let is_name = |column: &ColumnFile| matches!(column, ColumnFile::Name(_));
+        if has_file != self.columns.values().all(is_name) {
             let why = "expected a file, and columns that are names in it, or columns that are lists of values, or a model";
             return Err(wrong("", why.into()));
         }
@@ -413,15 +430,7 @@ impl TraceFile {
                 return Err(wrong(key, format!("{key} without a file; expected a file")));
             }
         }
-        let find = |key: &str, name: &Option<String>| match name {
-            None => Ok(None),
-            Some(name) => files.find(name).map(Some).map_err(|why| wrong(key, why)),
-        };
-        let found = [
-            find("file", &self.file)?,
-            find("up", &self.up)?,
-            find("delay", &self.delay)?,
-        ];
+        let found = self.find(files)?;
         let stamps = found.iter().flatten().map(|file| file.1.as_str());
         let stamps: Vec<&str> = stamps.collect();
         let bare = Self {
@@ -434,31 +443,10 @@ impl TraceFile {
             self.check_hash(&kept)?;
             return Ok(Traced::clone(&kept));
         }
-        let load = |place: usize, key: &str, format, names: &BTreeMap<String, String>| {
-            let dates = self.dates.filter(|_| key != "delay");
-            let found = found[place]
-                .as_ref()
-                .map(|file| loaded(files, file, format, names, dates));
-            found.transpose().map_err(|why| wrong(key, why))
-        };
-        let none = BTreeMap::new();
-        let first = load(0, "file", self.format, &names)?;
-        let up = load(1, "up", self.format, &names)?;
-        let delay = load(2, "delay", Some(Format::LeoccDelay), &none)?;
-        let recording = match &first {
-            Some(first) => first.recording.clone(),
-            None => Recording::of_columns(&values, &names).map_err(|why| wrong("columns", why))?,
-        };
-        let apart = [up.as_ref(), delay.as_ref()].map(|of| of.map(|of| &of.recording));
-        let mut traced = self.follow(recording, apart, own)?;
+        let sources = self.load(files, &found)?;
+        let mut traced = self.follow(&sources, own)?;
         traced.files = found.map(|file| file.map(|file| file.0));
-        if has_file {
-            let mut hasher = blake3::Hasher::new();
-            for of in [&first, &up, &delay].into_iter().flatten() {
-                hasher.update(of.hash.as_bytes());
-            }
-            traced.hash = Some(hasher.finalize().to_hex().to_string());
-        }
+        traced.hash = sources.hash;
         self.check_hash(&traced)?;
         if let Some(key) = key {
             files.keep(&key, Arc::new(traced.clone()));
@@ -466,12 +454,97 @@ impl TraceFile {
         Ok(traced)
     }
 
-    /// The recording drawn by a model.
-    fn draw(&self, own: OwnWays) -> Result<Traced, Problem> {
-        let wrong = |key: &str, why: String| Problem {
-            key: key.into(),
-            why,
+    /// Finds its files: the recording, that of the uplink, and the delays.
+    fn find(&self, files: &dyn Files) -> Result<[Option<(String, String)>; 3], Problem> {
+        let find = |key: &str, name: &Option<String>| match name {
+            None => Ok(None),
+            Some(name) => files.find(name).map(Some).map_err(|why| wrong(key, why)),
         };
+        Ok([
+            find("file", &self.file)?,
+            find("up", &self.up)?,
+            find("delay", &self.delay)?,
+        ])
+    }
+
+    /// Reads these files, or the lists of values.
+    fn load(
+        &self,
+        files: &dyn Files,
+        found: &[Option<(String, String)>; 3],
+    ) -> Result<Sources, Problem> {
+        let (names, values) = self.names_and_values();
+        let load = |place: usize, key: &str, format, names: &BTreeMap<String, String>| {
+            let dates = self.dates.filter(|_| key != "delay");
+            let loaded = found[place]
+                .as_ref()
+                .map(|file| loaded(files, file, format, names, dates));
+            loaded.transpose().map_err(|why| wrong(key, why))
+        };
+        let first = load(0, "file", self.format, &names)?;
+        let up = load(1, "up", self.format, &names)?;
+        let delay = load(2, "delay", Some(Format::LeoccDelay), &BTreeMap::new())?;
+        let recording = match &first {
+            Some(first) => first.recording.clone(),
+            None => Recording::of_columns(&values, &names).map_err(|why| wrong("columns", why))?,
+        };
+        let hash = first.as_ref().map(|_| {
+            let mut hasher = blake3::Hasher::new();
+            for of in [&first, &up, &delay].into_iter().flatten() {
+                hasher.update(of.hash.as_bytes());
+            }
+            hasher.finalize().to_hex().to_string()
+        });
+        Ok(Sources {
+            recording,
+            up,
+            delay,
+            hash,
+        })
+    }
+
+    /// Its columns: names in a file, and lists of values.
+    fn names_and_values(&self) -> (BTreeMap<String, String>, BTreeMap<String, Vec<f64>>) {
+        let (mut names, mut values) = (BTreeMap::new(), BTreeMap::new());
+        for (key, column) in &self.columns {
+            match column {
+                ColumnFile::Name(name) => {
+                    names.insert(key.clone(), name.clone());
+                }
+                ColumnFile::Values(list) => {
+                    values.insert(key.clone(), list.clone());
+                }
+            }
+        }
+        (names, values)
+    }
+
+    /// The part of its recording that a link follows, and of that of the uplink, if it has a file of its own. Both
+    /// begin when the run does.
+    ///
+    /// # Errors
+    /// The [`Problem`] of a file or of an option.
+    pub fn recordings(&self, files: &dyn Files) -> Result<(Recording, Option<Recording>), Problem> {
+        let sources = match self.model {
+            Some(_) => Sources::of(self.drawn()?),
+            None => self.load(files, &self.find(files)?)?,
+        };
+        let part = |of: &Recording| {
+            let part = of.part(&self.cut(of.format)?);
+            part.map_err(|why| wrong("", why))
+        };
+        let mut recording = part(&sources.recording)?;
+        if let Some(delay) = &sources.delay {
+            let delays = part(&delay.recording)?;
+            recording.up.delay.clone_from(&delays.down.delay);
+            recording.down.delay = delays.down.delay;
+        }
+        let up = sources.up.map(|up| part(&up.recording)).transpose()?;
+        Ok((recording, up))
+    }
+
+    /// The recording drawn by a model.
+    fn drawn(&self) -> Result<Recording, Problem> {
         let of_files = [&self.file, &self.up, &self.delay, &self.hash];
         if of_files.iter().any(|of| of.is_some())
             || !self.columns.is_empty()
@@ -488,20 +561,14 @@ impl TraceFile {
         let mut recording = drawn.map_err(|refused| wrong(refused.key, refused.why))?;
         // Otherwise each run would repeat them.
         recording.remarks.clear();
-        self.follow(recording, [None, None], own)
+        Ok(recording)
     }
 
     /// The schedules of both directions.
-    fn follow(
-        &self,
-        mut recording: Recording,
-        [up_file, delays]: [Option<&Recording>; 2],
-        own: OwnWays,
-    ) -> Result<Traced, Problem> {
-        let wrong = |why: String| Problem {
-            key: String::new(),
-            why,
-        };
+    fn follow(&self, sources: &Sources, own: OwnWays) -> Result<Traced, Problem> {
+        let wrong = |why: String| wrong("", why);
+        let mut recording = sources.recording.clone();
+        let up_file = sources.up.as_ref().map(|up| &up.recording);
         let mut remarks = recording.remarks.clone();
         let mut up = match up_file {
             Some(file) => {
@@ -510,22 +577,26 @@ impl TraceFile {
             }
             None => recording.up.clone(),
         };
-        if let Some(delays) = delays {
-            recording.down.delay.clone_from(&delays.down.delay);
-            up.delay.clone_from(&delays.down.delay);
+        if let Some(delays) = &sources.delay {
+            let delays = &delays.recording.down.delay;
+            recording.down.delay.clone_from(delays);
+            up.delay.clone_from(delays);
         }
         let down = &recording.down;
         if up.rate.is_empty() && up.opportunities.is_empty() && own.up.is_none() {
             up.rate.clone_from(&down.rate);
             up.opportunities.clone_from(&down.opportunities);
+            if !up.opportunities.is_empty() {
+                remarks.push(SHARED_OPPORTUNITIES.into());
+            }
         }
         if up.delay.is_empty() && !own.up_delay {
             up.delay.clone_from(&down.delay);
         }
         let cut = self.cut(recording.format)?;
-        let holes = recording.holes_remark(cut.holes);
-        let holes_up = up_file.and_then(|file| file.holes_remark(cut.holes));
-        for remark in holes.into_iter().chain(holes_up) {
+        let rows = [Some(&recording), up_file].into_iter().flatten();
+        let rows: Result<Vec<_>, _> = rows.map(|of| of.remarks_of_part(&cut)).collect();
+        for remark in rows.map_err(wrong)?.concat() {
             if !remarks.contains(&remark) {
                 remarks.push(remark);
             }
