@@ -155,7 +155,7 @@ fn rows_without_a_value_are_counted() {
             .unwrap_or_else(|e| panic!("{e}"))
     };
     assert!(part(2500, 4000).is_empty());
-    let said = "2 of 3 rows have no value in \"rate_mbps\" (2 in succession from 0.5 s on): the one before goes on; write 0 for a rate where nothing can be sent";
+    let said = "2 of 3 rows have no value in \"rate_mbps\" (2 in succession from 500 ms on): the one before goes on; write 0 for a rate where nothing can be sent";
     assert_eq!(part(500, 4000), [said]);
     // A column of another name is suggested with the unit that was given.
     let named = BTreeMap::from([("rate".to_owned(), "dl Mbit/s".to_owned())]);
