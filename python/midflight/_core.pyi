@@ -1125,9 +1125,9 @@ class Plan:
     def address(self) -> str:
         """The key of stored results: a hash of the canonical form and of the model's version."""
     def recordings(self) -> dict[str, tuple[Recording, Recording | None]]:
-        """Return the recordings that links follow, by the links' names: each as in `read_recording`,
-        from when the run begins, and that of the uplink, or None if it has no file of its own.
-        Raises `MidflightError` if a file cannot be read any more.
+        """Return the recordings that links follow, by the links' names: each as in
+        `read_recording`, from when the run begins, and that of the uplink, or None if it has no
+        file of its own. Raises `MidflightError` if a file cannot be read any more.
         """
     @property
     def rows(self) -> int:

@@ -16,6 +16,7 @@ from midflight.report import check_page, data_url, environment
 from midflight.run_tables import RunSummary, rows, stacks_of
 
 if TYPE_CHECKING:
+    from midflight._core import Plan
     from midflight.scenario import Outcome
 
 __all__ = ["MOST_FIGURES", "report_html", "report_run"]
@@ -89,12 +90,14 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             scenario=scenario,
             made_by=stacks_of(scenario),
             links=link_cells(scenario["links"]),
+            recordings=recording_tables(outcome.plan),
             notes=remarks_of(outcome.plan),
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
             settings=scenario.get("set", {}),
             results=headed(summary.flow_cells()),
             workloads=summary.workload_cells(),
+            stalls=stall_lines(outcome, moving[:MOST_FIGURES]),
             phases=headed(summary.phase_cells() or []),
             paths=path_cells(outcome, scenario, moving[:MOST_FIGURES]),
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
@@ -238,6 +241,33 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
         ["link", *used],
         *([name, *(line.get(key, "-") for key in used)] for name, line in lines),
     ]
+
+
+def recording_tables(plan: Plan) -> list[dict[str, Any]]:
+    """The values of each recording that a link follows, its outages and its handovers."""
+    from midflight.recordings import event_lines, value_cells
+
+    return [
+        {
+            "link": name,
+            "span": f"{found['span_ns'] / 1e9:g} s",
+            "cells": value_cells(found, uplink),
+            "lines": [" ".join(one.split()) for one in event_lines(found, uplink)],
+        }
+        for name, (found, uplink) in plan.recordings().items()
+    ]
+
+
+def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
+    """The longest stall of each flow in the first run, and why it was so long, if that is known."""
+    from midflight.explain import explain_stall
+
+    lines = []
+    for name in names:
+        found = explain_stall(outcome.plan, flow=name)
+        if found is not None and found.in_short:
+            lines.append({"flow": name, "what": found.why_chosen, "why": found.in_short})
+    return lines
 
 
 def trace_words(trace: Mapping[str, Any]) -> str:

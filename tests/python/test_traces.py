@@ -17,12 +17,12 @@ import pytest
 from midflight import Flow, Link, MidflightError, Scenario, ScenarioWarning, Wired
 from midflight._core import draw_recording, read_recording
 from midflight.cli import main
-from midflight.cli.trace import pauses, quantities
 from midflight.explain import explain_stall, with_outages
 from midflight.explain.events import History
 from midflight.plot.history import histories
 from midflight.plot.recorded import recording_figure
 from midflight.plot.run import run_figure
+from midflight.recordings import pauses, quantities
 from midflight.scenario import read_plan
 
 LEOEM = Path(__file__).parents[1] / "data" / "leoem" / "sd-ny-bp-980-1120.log"

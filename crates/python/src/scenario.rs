@@ -117,9 +117,9 @@ impl Plan {
         self.plan.address().map_err(refuse)
     }
 
-    /// Return the recordings that links follow, by the links' names: each as in `read_recording`,
-    /// from when the run begins, and that of the uplink, or None if it has no file of its own.
-    /// Raises `MidflightError` if a file cannot be read any more.
+    /// Return the recordings that links follow, by the links' names: each as in
+    /// `read_recording`, from when the run begins, and that of the uplink, or None if it has no
+    /// file of its own. Raises `MidflightError` if a file cannot be read any more.
     fn recordings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         for (name, link) in &self.plan.file().links {

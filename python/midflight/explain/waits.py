@@ -86,7 +86,7 @@ def full_window(history: History, stall: Stall) -> tuple[int, str] | None:
             until = when(history.row(last).time_ns)
             text = f"segment {number(row.value)} was taken for lost, but nothing was sent until "
             return row.time_ns, f"{text}{until}; the window was {cwnd}"
-    at_begin = history.slice(history.at(stall.begin_ns - 1), history.at(stall.begin_ns))
+    at_begin = history.slice(history.at(max(stall.begin_ns - 1, 0)), history.at(stall.begin_ns))
     if any(row.event == "suspect" or row.sack for row in [*at_begin, *before]):
         return None
     return stall.begin_ns, (

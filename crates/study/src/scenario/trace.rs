@@ -539,7 +539,12 @@ impl TraceFile {
             recording.up.delay.clone_from(&delays.down.delay);
             recording.down.delay = delays.down.delay;
         }
-        let up = sources.up.map(|up| part(&up.recording)).transpose()?;
+        let mut up = sources.up.map(|up| part(&up.recording)).transpose()?;
+        if let Some(outage) = self.outage {
+            for of in [Some(&mut recording), up.as_mut()].into_iter().flatten() {
+                of.drops = outage == OutageKind::Drop;
+            }
+        }
         Ok((recording, up))
     }
 
