@@ -3,7 +3,7 @@
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::StartNotice;
-use midflight_endpoint::{Ecn, Keepalive};
+use midflight_endpoint::{Ecn, Keepalive, MtuProbing, Probing};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::RecoveryKind;
 use midflight_units::Duration;
@@ -66,6 +66,8 @@ pub(super) struct Environment<'a> {
     /// net.ipv4.tcp_invalid_ratelimit and net.ipv4.tcp_fin_timeout.
     pub(super) answer_pause: Duration,
     pub(super) fin_timeout: Option<Duration>,
+    /// net.ipv4.tcp_mtu_probing and its like.
+    pub(super) mtu_probing: MtuProbing,
     /// net.ipv4.tcp_notsent_lowat.
     pub(super) lowat: u64,
     /// TCP Fast Open.
@@ -112,6 +114,7 @@ impl<'a> Environment<'a> {
             tail_probes: true,
             answer_pause: Duration::from_millis(500),
             fin_timeout: None,
+            mtu_probing: MtuProbing::default(),
             lowat: 0,
             fast_open: Server::default(),
             forgets: false,
@@ -177,6 +180,7 @@ impl<'a> Environment<'a> {
             }
         }
         self.mss = self.largest(mtu);
+        self.mtu_probing.headers = self.headers;
         if let Some(tolerance) = tolerance {
             self.tolerance = tolerance;
         }
@@ -462,6 +466,28 @@ impl<'a> Environment<'a> {
             Sysctl::FinTimeout => match value.parse() {
                 Ok(seconds @ 1..=120) => self.fin_timeout = Some(Duration::from_secs(seconds)),
                 _ => self.refuse(line, what(), "expected a whole number from 1 to 120")?,
+            },
+            Sysctl::MtuProbing => {
+                self.mtu_probing.mode = match value {
+                    "0" => Probing::Off,
+                    "1" | "2" if !self.is_linux() => {
+                        let why = "only the sender of Linux probes for larger packets; choose --profile linux";
+                        return self.refuse(line, what(), why);
+                    }
+                    "1" => Probing::AfterTimeouts,
+                    "2" => Probing::Always,
+                    _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
+                };
+            }
+            Sysctl::ProbedSize(field) => match value.parse() {
+                Ok(bytes @ 0..=65_535) => *field(&mut self.mtu_probing) = bytes,
+                _ => self.refuse(line, what(), "expected a whole number of bytes up to 65535")?,
+            },
+            Sysctl::ProbeInterval => match value.parse() {
+                Ok(seconds @ 0..=4_294_967) => {
+                    self.mtu_probing.interval = Duration::from_secs(seconds);
+                }
+                _ => self.refuse(line, what(), "expected a whole number of seconds")?,
             },
             Sysctl::NotSentLowat => match value.parse() {
                 Ok(bytes) => self.lowat = bytes,

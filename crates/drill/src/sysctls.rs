@@ -1,5 +1,7 @@
 //! The sysctls and the parameters of a route that a script may set, and their effects.
 
+use midflight_endpoint::MtuProbing;
+
 use super::environment::Environment;
 
 /// The effect of a sysctl.
@@ -27,6 +29,10 @@ pub(super) enum Sysctl {
     /// half closed after the application has closed it.
     AnswerPause,
     FinTimeout,
+    /// Whether connections probe for larger packets, a size of these probes, and how long a search counts.
+    MtuProbing,
+    ProbedSize(fn(&mut MtuProbing) -> &mut u64),
+    ProbeInterval,
     /// A write takes no more while this many bytes are not sent.
     NotSentLowat,
     /// The bits and the keys of TCP Fast Open.
@@ -48,7 +54,6 @@ pub(super) const RATIOS: &str = "a paced sender has 200 % in slow start and 120 
 const HOST: &str = "there is no host here, only connections";
 const COMPRESSED: &str = "the receiver compresses SACKs as Linux does by default";
 const ONE_PATH: &str = "there is one path here";
-const NO_PROBES: &str = "only tcp_mtu_probing would probe for larger packets";
 
 pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_sack", Sysctl::Offer(|e| &mut e.sack)),
@@ -78,7 +83,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
         "tcp_fastopen_blackhole_timeout_sec",
         Sysctl::Without(&["0"], "pause of TCP Fast Open after timeouts"),
     ),
-    ("tcp_mtu_probing", Sysctl::Without(&["0"], "MTU probing")),
+    ("tcp_mtu_probing", Sysctl::MtuProbing),
     (
         "tcp_slow_start_after_idle",
         Sysctl::Switch("restart_after_idle"),
@@ -119,7 +124,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ),
     (
         "tcp_retries1",
-        Sysctl::NoEffect("after so many retries only another route is looked for"),
+        Sysctl::Retries(|e| &mut e.mtu_probing.timeouts),
     ),
     ("tcp_retries2", Sysctl::Retries(|e| &mut e.data_retries)),
     (
@@ -129,11 +134,14 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_keepalive_time", Sysctl::Keepalive),
     ("tcp_keepalive_intvl", Sysctl::Keepalive),
     ("tcp_keepalive_probes", Sysctl::Keepalive),
-    ("tcp_base_mss", Sysctl::NoEffect(NO_PROBES)),
-    ("tcp_min_snd_mss", Sysctl::NoEffect(NO_PROBES)),
-    ("tcp_mtu_probe_floor", Sysctl::NoEffect(NO_PROBES)),
-    ("tcp_probe_interval", Sysctl::NoEffect(NO_PROBES)),
-    ("tcp_probe_threshold", Sysctl::NoEffect(NO_PROBES)),
+    ("tcp_base_mss", Sysctl::ProbedSize(|p| &mut p.base)),
+    ("tcp_min_snd_mss", Sysctl::ProbedSize(|p| &mut p.least)),
+    ("tcp_mtu_probe_floor", Sysctl::ProbedSize(|p| &mut p.floor)),
+    ("tcp_probe_interval", Sysctl::ProbeInterval),
+    (
+        "tcp_probe_threshold",
+        Sysctl::ProbedSize(|p| &mut p.threshold),
+    ),
     ("tcp_max_syn_backlog", Sysctl::NoEffect(HOST)),
     ("tcp_allowed_congestion_control", Sysctl::NoEffect(HOST)),
     ("tcp_available_congestion_control", Sysctl::NoEffect(HOST)),

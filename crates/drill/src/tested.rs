@@ -186,6 +186,7 @@ impl Tested {
             deferred_timeouts: set.deferred_timeouts(),
             fin_timeout: set.linger.or(environment.fin_timeout),
             keepalive: set.keeps_alive.then_some(set.keepalive),
+            mtu_probing: environment.mtu_probing,
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();

@@ -6,6 +6,7 @@ mod arrivals;
 mod fast_open;
 mod handoff;
 mod keepalive;
+mod mtu_probing;
 mod path_mtu;
 mod patience;
 mod queries;
@@ -26,6 +27,7 @@ use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
 use self::fast_open::EarlyData;
 pub use self::fast_open::FastOpen;
 pub use self::keepalive::Keepalive;
+pub use self::mtu_probing::{MtuProbing, Probing};
 pub use self::settings::{Ecn, Settings};
 pub use self::urgent::UrgentByte;
 pub use self::validity::Refusal;
@@ -99,6 +101,12 @@ pub struct Connection {
     window_probes: patience::WindowProbes,
     /// Bytes of data and options that the path takes.
     path_bytes: u64,
+    /// Bytes of data and options of a segment that both sides take.
+    agreed_bytes: u64,
+    /// The search for the largest size that the path takes.
+    search: mtu_probing::Search,
+    /// The rest of a segment that is sent again in smaller ones.
+    rest: Option<Departure>,
 }
 
 /// Why a connection ended early.
@@ -213,6 +221,9 @@ impl Connection {
             urgent: urgent::Urgent::default(),
             window_probes: patience::WindowProbes::default(),
             path_bytes: settings.mss,
+            agreed_bytes: settings.mss,
+            search: mtu_probing::Search::default(),
+            rest: None,
             settings,
         }
     }
@@ -234,11 +245,9 @@ impl Connection {
             .unwrap_or(0);
         // RFC 9293 section 3.7.1: 536 if the other side does not send the option.
         let options = u64::from(TIMESTAMP_BYTES);
-        let largest = self
-            .settings
-            .mss
-            .min(self.path_bytes)
-            .min(syn.mss.unwrap_or(536).max(options + 1));
+        let asked = syn.mss.unwrap_or(536).max(options + 1);
+        self.agreed_bytes = self.settings.mss.min(asked);
+        let largest = self.agreed_bytes.min(self.path_bytes);
         let options = if self.timestamps { options } else { 0 };
         // The data of our SYN that has arrived belongs to it.
         let arrived = self.early_data_arrived(syn);
@@ -254,6 +263,7 @@ impl Connection {
         self.window = syn.window;
         // The window of a SYN is not scaled (RFC 7323 section 2.2).
         self.edge = 1 + self.window;
+        self.begin_search(now, syn.ack.is_some());
         self.make_sender(log)?;
         let is_answer = syn.ack.is_some();
         self.congestion.asked = syn.ece && syn.cwr && !is_answer;
@@ -378,7 +388,7 @@ impl Connection {
             }
             Some(_) => return None,
         }
-        if let Some(again) = self.response_again() {
+        if let Some(again) = self.response_again().or_else(|| self.next_piece()) {
             return Some(again);
         }
         if let Some(probe) = self.keepalive_probe() {
@@ -480,7 +490,7 @@ impl Connection {
         if is_first {
             return self.with_early_data(now, departure);
         }
-        departure
+        self.first_piece(departure)
     }
 
     /// The window of an ACK with this number. Its edge never moves back, and does not move forward in small
@@ -560,6 +570,7 @@ impl Connection {
             self.sender.on_ack(now, &ack, log);
         }
         self.limit(now, una, log);
+        self.probe_size(now, log);
         self.note_answers(now, false);
     }
 
@@ -770,6 +781,11 @@ impl Connection {
             while self.sender.poll_transmit(now).is_some() {}
         }
         self.limit(now, self.sender.view().snd_una, log);
+        if expired {
+            self.suspect_path(now, log);
+        }
+        self.end_lost_probe(now, log);
+        self.probe_size(now, log);
         expired
     }
 }

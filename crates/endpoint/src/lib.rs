@@ -70,7 +70,9 @@ mod endpoint;
 mod segment;
 mod stream;
 
-pub use connection::{Connection, Ecn, FastOpen, Keepalive, Over, Refusal, Settings, UrgentByte};
+pub use connection::{
+    Connection, Ecn, FastOpen, Keepalive, MtuProbing, Over, Probing, Refusal, Settings, UrgentByte,
+};
 pub use endpoint::{Config, Endpoint, EndpointError, Logged};
 pub use segment::{Arrival, Departure, FastOpenOption};
 pub use stream::Stream;

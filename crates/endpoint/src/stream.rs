@@ -26,6 +26,8 @@ pub struct Stream {
     sealed: Seq,
     /// Segments below this one are no longer held back.
     released: Seq,
+    /// Segments below this one were sent when full ones had another size.
+    resized: Seq,
 }
 
 /// How many acknowledged segments are remembered, for reports of duplicates.
@@ -48,6 +50,7 @@ impl Stream {
             corked: false,
             sealed: 0,
             released: 0,
+            resized: 0,
         }
     }
 
@@ -180,6 +183,47 @@ impl Stream {
         true
     }
 
+    /// Segments from `segment` on have not been sent: they are divided anew into segments of `mss` bytes, after one of
+    /// `first` bytes if that is given. Records that the application has ended are not divided: returns false if there
+    /// is no room for the first.
+    pub(crate) fn divide(&mut self, segment: Seq, mss: u64, first: Option<u64>) -> bool {
+        let start = segment.max(self.sealed);
+        let Some(index) = self.index(start).filter(|i| *i < self.edges.len()) else {
+            self.mss = mss.max(1);
+            return false;
+        };
+        let has_fin = self.fin >= Some(start);
+        let (from, end) = (self.byte_of(start), self.end() - u64::from(has_fin));
+        if first.is_some_and(|first| start > segment || from + first > end) {
+            return false;
+        }
+        let released = (self.released > start).then(|| self.byte_of(self.released));
+        if self.mss != mss {
+            self.resized = segment;
+        }
+        self.mss = mss.max(1);
+        self.edges.truncate(index + 1);
+        let after = from + first.unwrap_or(0);
+        let mut next = start;
+        if first.is_some() {
+            self.edges.push_back(after);
+            next += 1;
+        }
+        let mut left = end - after;
+        while left > 0 {
+            let taken = left.min(self.mss);
+            left -= taken;
+            self.edges.push_back(self.end() + taken);
+        }
+        if has_fin {
+            self.close(next);
+        }
+        if let Some(byte) = released {
+            self.released = self.covering(byte);
+        }
+        true
+    }
+
     /// The available data are no longer held back.
     pub(crate) fn release(&mut self) {
         self.released = self.segments_end();
@@ -234,7 +278,10 @@ impl Stream {
     pub(crate) fn sendable_end(&self, edge: u64, una: Seq, is_urgent: bool) -> Seq {
         let last = self.segments_end() - 1;
         let end = self.window_end(edge).min(last + 1);
-        let is_short = |s: Seq| self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
+        let is_short = |s: Seq| {
+            let is_less = self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
+            is_less && s >= self.resized
+        };
         let may_wait = self.fin.is_none() && last >= 1 && is_short(last) && !is_urgent;
         let by_nagle = self.nagle && (una.max(1)..last).any(is_short);
         let by_cork = self.corked && last >= self.released;
@@ -328,6 +375,30 @@ mod tests {
         assert!(s.split(1, 513));
         assert_eq!(s.bytes(2), Some((513, 1001, false)));
         assert_eq!(s.bytes(4), Some((1501, 1601, false)));
+    }
+
+    #[test]
+    fn unsent_data_is_divided_anew_and_records_stay() {
+        let mut s = Stream::new(1000, true);
+        s.write(2500, 1);
+        s.close(1);
+        assert!(!s.divide(2, 1000, Some(1501)));
+        assert!(s.divide(2, 1000, Some(1200)));
+        assert_eq!(s.bytes(2), Some((1001, 2201, false)));
+        assert_eq!((s.bytes(3), s.bytes(4)), (Some((2201, 2501, true)), None));
+        // What was sent in smaller segments is not short.
+        let mut s = Stream::new(500, true);
+        s.write(1600, 1);
+        assert!(s.divide(3, 1000, None));
+        assert_eq!(s.bytes(3), Some((1001, 1601, false)));
+        assert_eq!(s.sendable_end(u64::MAX, 1, false), 4);
+        let mut s = Stream::new(1000, true);
+        s.write(1500, 1);
+        s.seal();
+        s.write(1000, 1);
+        assert!(!s.divide(1, 1000, Some(1200)) && s.divide(1, 600, None));
+        assert_eq!(s.bytes(2), Some((1001, 1501, false)));
+        assert_eq!(s.bytes(3), Some((1501, 2101, false)));
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use config::{
 };
 pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
 pub use receiver::{Receiver, ReceiverTally};
-pub use recovery::{Tally, RECOVERIES};
+pub use recovery::{SizeProbe, Tally, RECOVERIES};
 pub use segment::{
     Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption, Source,
     TrainMark, ACK_HEADER_BYTES,

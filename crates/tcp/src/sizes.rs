@@ -30,6 +30,8 @@ pub(crate) fn segment_of(byte: u64, unit: u64) -> (Seq, u16) {
 pub(crate) struct Sizes {
     /// Bytes of a full segment.
     full: u64,
+    /// Bytes of a full segment at the present size, which is another one if the path has turned out to take larger segments.
+    pub(crate) paced: u64,
     /// The segments that are not full, each with one past its last byte.
     short: Vec<(Seq, u64)>,
     /// One past the last byte of the flow, if the last segment may be short and has not been sent.
@@ -40,6 +42,7 @@ impl Sizes {
     pub(crate) fn new(full: u32) -> Self {
         Self {
             full: u64::from(full.max(1)),
+            paced: u64::from(full.max(1)),
             short: Vec::new(),
             end: None,
         }

@@ -61,6 +61,7 @@ impl Connection {
                 }
             }
             self.limit(now, self.sender.view().snd_una, log);
+            self.probe_size(now, log);
             return Ok(0..0);
         }
         if self.asks_again(arrival)
@@ -111,6 +112,8 @@ impl Connection {
         self.note_answers(now, is_answered);
         self.stream.forget_before(self.sender.view().snd_una);
         self.limit(now, self.sender.view().snd_una, log);
+        self.end_lost_probe(now, log);
+        self.probe_size(now, log);
         let first = self.closes_first && self.is_closed_both_ways();
         if first {
             self.closes_first = false;
@@ -243,6 +246,7 @@ impl Connection {
         }
         let advances_within = number > self.una && number > self.stream.byte_of(ack);
         self.una = self.una.max(number);
+        self.end_arrived_probe(now, number, log);
         let was_shut = self.sender.is_window_closed();
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
         // RFC 5681 section 2: a duplicate carries no data and no FIN, and does not change the window.
@@ -306,6 +310,7 @@ impl Connection {
         }
         self.window_from = of;
         self.edge = ack + scaled;
+        self.note_largest_window(scaled);
         let before = std::mem::replace(&mut self.window, scaled);
         before != scaled || scaled == 0 && self.is_of_linux()
     }

@@ -25,10 +25,25 @@ impl Connection {
             // The size is agreed on with the handshake.
             return Ok(false);
         }
-        let size = self.segment_size(self.path_bytes);
+        self.bound_search();
+        let size = self.present_size();
         if size >= self.stream.mss() {
             return Ok(false);
         }
+        self.renumber(now, size, log)?;
+        Ok(true)
+    }
+
+    /// What is not acknowledged is sent again in segments of this size, which are numbered anew.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a sender that does not work with the new size.
+    pub(super) fn renumber<L: Log>(
+        &mut self,
+        now: Instant,
+        size: u64,
+        log: &mut L,
+    ) -> Result<(), ConfigError> {
         let view = self.sender.view();
         let una = self.stream.byte_of(view.snd_una).max(self.una);
         let sent = self.stream.byte_of(view.snd_max);
@@ -53,17 +68,7 @@ impl Connection {
         self.sender.shrink(now, &config, &parts, outstanding, log);
         self.had_unsent = false;
         self.limit(now, 1, log);
-        Ok(true)
-    }
-
-    /// The data of a full-sized segment on a path for this many bytes of data and options.
-    fn segment_size(&self, bytes: u64) -> u64 {
-        let options = if self.timestamps {
-            u64::from(midflight_wire::TIMESTAMP_BYTES)
-        } else {
-            0
-        };
-        bytes.saturating_sub(options).max(1)
+        Ok(())
     }
 
     /// A network or a host is unreachable, says the response to the first segment that is not acknowledged: the last

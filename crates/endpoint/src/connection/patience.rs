@@ -6,7 +6,7 @@ use midflight_units::{Duration, Instant};
 use super::{Connection, Over};
 
 /// The timeouts from which the kernel models how long retransmissions may last (TCP_RTO_MIN, TCP_RTO_MAX).
-const LEAST: Duration = Duration::from_millis(200);
+pub(super) const LEAST: Duration = Duration::from_millis(200);
 const MOST: Duration = Duration::from_secs(120);
 
 /// The timeout of a SYN (TCP_TIMEOUT_INIT).
@@ -23,7 +23,7 @@ pub(super) struct WindowProbes {
 }
 
 /// tcp_model_timeout(): how long this many retransmissions last, of which the first comes after `least`.
-fn modelled(retransmissions: u32, least: Duration) -> Duration {
+pub(super) fn modelled(retransmissions: u32, least: Duration) -> Duration {
     let backed_off = (MOST.as_nanos() / least.as_nanos()).ilog2();
     let doubled = least * ((2 << retransmissions.min(backed_off)) - 1);
     doubled + MOST * u64::from(retransmissions.saturating_sub(backed_off))

@@ -5,7 +5,7 @@ use midflight_tcp::scheme::Built;
 use midflight_units::Duration;
 use midflight_wire::HEADER_BYTES;
 
-use super::{FastOpen, Keepalive};
+use super::{FastOpen, Keepalive, MtuProbing};
 
 /// Twice the maximum segment lifetime (RFC 9293 section 3.4.2).
 const TIME_WAIT: Duration = Duration::from_secs(240);
@@ -68,6 +68,8 @@ pub struct Settings {
     pub pacing_limit: Option<u64>,
     /// The connection is probed while nothing arrives (RFC 9293 section 3.8.4).
     pub keepalive: Option<Keepalive>,
+    /// With Linux's recovery: segments that probe whether the path takes larger packets.
+    pub mtu_probing: MtuProbing,
 }
 
 /// The use of explicit congestion notification on a connection.
@@ -110,6 +112,7 @@ impl Settings {
             fin_timeout: None,
             pacing_limit: None,
             keepalive: None,
+            mtu_probing: MtuProbing::default(),
             built,
         }
     }

@@ -53,12 +53,18 @@ pub(crate) trait LossRecovery {
     fn set_linear_syns(&mut self, _timeouts: u32) {}
     /// Whether timeouts back off when little is in flight.
     fn set_thin_linear(&mut self, _is_linear: bool) {}
+    /// The segment that probes for a larger size.
+    fn set_size_probe(&mut self, _probe: SizeProbe) {}
+    /// What has become of that.
+    fn size_probe(&self) -> SizeProbe {
+        SizeProbe::None
+    }
     /// The threshold after a loss for another reason than congestion, if the recovery has a state for that.
     fn ssthresh_of_other_loss(&self, _core: &Core) -> Option<f64> {
         None
     }
-    /// All segments below `high` are lost for another reason than congestion.
-    fn begin_other_loss(&mut self, _high: Seq) {}
+    /// All segments below `high` are lost for another reason than congestion; the timeouts are those of `before`.
+    fn begin_other_loss(&mut self, _high: Seq, _before: Tally) {}
     /// The handshake ends after data was sent.
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
@@ -78,6 +84,18 @@ pub(crate) trait LossRecovery {
     /// The connection has opened or orders have changed the window, so segments may be sent again;
     /// or an order has ended or undone a recovery.
     fn on_request(&mut self, core: &Core, request: RecoveryRequest);
+}
+
+/// A segment that probes whether the path takes its size (tcp_mtu_probe()).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SizeProbe {
+    /// There is none, or something was retransmitted, so that it is not conclusive.
+    #[default]
+    None,
+    /// This segment is under way.
+    Sent(Seq),
+    /// It was lost.
+    Lost,
 }
 
 /// The state of the segments in flight, in the form of Linux's struct tcp_info.
@@ -312,10 +330,10 @@ macro_rules! recoveries {
             }
 
             #[cold]
-            pub(crate) fn begin_other_loss(&mut self, high: Seq) {
+            pub(crate) fn begin_other_loss(&mut self, high: Seq, before: Tally) {
                 match self {
-                    $(Self::$variant(r) => r.begin_other_loss(high),)+
-                    Self::$other(r) => r.begin_other_loss(high),
+                    $(Self::$variant(r) => r.begin_other_loss(high, before),)+
+                    Self::$other(r) => r.begin_other_loss(high, before),
                 }
             }
 
@@ -340,6 +358,21 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.set_thin_linear(is_linear),)+
                     Self::$other(r) => r.set_thin_linear(is_linear),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn set_size_probe(&mut self, probe: SizeProbe) {
+                match self {
+                    $(Self::$variant(r) => r.set_size_probe(probe),)+
+                    Self::$other(r) => r.set_size_probe(probe),
+                }
+            }
+
+            pub(crate) fn size_probe(&self) -> SizeProbe {
+                match self {
+                    $(Self::$variant(r) => r.size_probe(),)+
+                    Self::$other(r) => r.size_probe(),
                 }
             }
 

@@ -11,7 +11,7 @@ use midflight_units::{Duration, Instant, Seq};
 pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent, Wake};
-use crate::recovery::{Recovery, Tally};
+use crate::recovery::{Recovery, SizeProbe, Tally};
 use crate::segment::{Ack, AckOption, SackBlocks, Segment};
 use crate::state::{State, Transition, Trigger};
 
@@ -120,7 +120,45 @@ impl Sender {
         let ssthresh = self.recovery.ssthresh_of_other_loss(&self.core);
         if let Some(ssthresh) = ssthresh.filter(|_| sent > 1) {
             self.core.set_ssthresh(ssthresh, Author::Recovery, log);
-            self.recovery.begin_other_loss(sent);
+            let before = self.recovery.tally().unwrap_or_default();
+            self.recovery.begin_other_loss(sent, before);
+        }
+    }
+
+    /// The next new segment is larger than the others and probes whether the path takes its size: it takes the room of two
+    /// (tcp_mtu_probe()). Only the recovery of Linux tells what becomes of it ([`Self::size_probe`]).
+    pub fn probe_size<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.core.now = now;
+        let probe = SizeProbe::Sent(self.core.books.max());
+        self.recovery.set_size_probe(probe);
+        let cwnd = self.core.cwnd();
+        self.core.set_cwnd(cwnd - 1.0, Author::Recovery, log);
+    }
+
+    /// What has become of the segment that probes for a larger size.
+    pub fn size_probe(&self) -> SizeProbe {
+        self.recovery.size_probe()
+    }
+
+    /// Such a probe has ended; if it has arrived, segments have `bytes` of data from now on, and the window is this share of
+    /// what it was, in whole segments (tcp_mtup_probe_success()).
+    pub fn end_size_probe<L: Log>(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        share: Option<(u64, u64)>,
+        log: &mut L,
+    ) {
+        self.core.now = now;
+        self.recovery.set_size_probe(SizeProbe::None);
+        self.core.sizes.paced = bytes;
+        if let Some((packet, probe)) = share {
+            let cwnd = self.core.cwnd() as u64 * packet / probe.max(1);
+            self.core
+                .set_cwnd(cwnd.max(1) as f64, Author::Recovery, log);
+            if let Some(ssthresh) = self.recovery.ssthresh_of_other_loss(&self.core) {
+                self.core.set_ssthresh(ssthresh, Author::Recovery, log);
+            }
         }
     }
 
@@ -361,7 +399,8 @@ impl Sender {
         fresh.core.keep_path_of(&self.core, log);
         if let Some(ssthresh) = ssthresh.filter(|_| sent > 1) {
             fresh.core.set_ssthresh(ssthresh, Author::Recovery, log);
-            fresh.recovery.begin_other_loss(sent);
+            let before = self.recovery.tally().unwrap_or_default();
+            fresh.recovery.begin_other_loss(sent, before);
         }
         *self = fresh;
     }

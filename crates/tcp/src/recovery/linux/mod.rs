@@ -40,7 +40,7 @@ use self::queue::Queue;
 use self::rack::{Rack, Wait};
 use self::send::Sending;
 use self::usage::Usage;
-use super::{LossRecovery, RecoveryInfo, RecoveryPart, Tally};
+use super::{LossRecovery, RecoveryInfo, RecoveryPart, SizeProbe, Tally};
 use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, Inside, RecoveryRequest, SlotKind};
@@ -129,6 +129,8 @@ pub(crate) struct Linux {
     linear_syns: Option<u32>,
     /// Timeouts do not back off when little is in flight (net.ipv4.tcp_thin_linear_timeouts).
     thin_linear: bool,
+    /// The segment that probes for a larger size (tcp_mtu_probe()).
+    size_probe: SizeProbe,
 }
 
 impl Linux {
@@ -307,9 +309,11 @@ impl LossRecovery for Linux {
     }
 
     /// tcp_non_congestion_loss_retransmit().
-    fn begin_other_loss(&mut self, high: Seq) {
+    fn begin_other_loss(&mut self, high: Seq, before: Tally) {
         self.state = Ca::Loss;
         self.high = high;
+        self.timeouts = before.timeouts;
+        self.undo.first_resent = before.first_resent;
     }
 
     fn leave_tails(&mut self) {
@@ -322,6 +326,14 @@ impl LossRecovery for Linux {
 
     fn set_thin_linear(&mut self, is_linear: bool) {
         self.thin_linear = is_linear;
+    }
+
+    fn set_size_probe(&mut self, probe: SizeProbe) {
+        self.size_probe = probe;
+    }
+
+    fn size_probe(&self) -> SizeProbe {
+        self.size_probe
     }
 
     /// tcp_rcv_synrecv_state_fastopen().

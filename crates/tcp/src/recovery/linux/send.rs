@@ -6,6 +6,7 @@ use super::board::Entry;
 use super::queue::{self, Head, Push};
 use super::timers::await_window;
 use super::{Ca, Linux};
+use crate::recovery::SizeProbe;
 use crate::sender::{Core, SlotKind};
 
 /// The largest burst, in bytes: 64 KB less the largest header.
@@ -435,6 +436,10 @@ impl Linux {
         self.board
             .resend(seq, core.stamp(), self.delivered, is_probe);
         self.resent += 1;
+        if matches!(self.size_probe, SizeProbe::Sent(_)) {
+            // __tcp_retransmit_skb(): what the probe would say is not conclusive any more.
+            self.size_probe = SizeProbe::None;
+        }
         if !is_probe {
             self.undo.first_resent.get_or_insert(core.now);
             *self.undo.unanswered.get_or_insert(0) += 1;

@@ -7,6 +7,7 @@ use super::prr::{Delivery, Prr};
 use super::timers::set_reordering_timer;
 use super::{Ca, Linux, News, Undo};
 use crate::event::{Author, Log, SenderEvent};
+use crate::recovery::SizeProbe;
 use crate::sender::{Core, SlotKind};
 
 /// The least time for which an ACK up to a SACKed segment is not taken for a sign that the receiver has dropped data
@@ -115,11 +116,28 @@ impl Linux {
             self.try_to_open(core, news.congested, log);
             return false;
         }
+        if self.state <= Ca::Disorder && self.size_probe == SizeProbe::Sent(self.board.una) {
+            self.fail_size_probe(core, log);
+            return true;
+        }
         self.enter_recovery(core, log);
         if news.congested {
             self.undo.ssthresh = None;
         }
         true
+    }
+
+    /// The segment that probes for a larger size is lost, which does not mean congestion (tcp_fastretrans_alert(),
+    /// tcp_mtup_probe_failed(), tcp_simple_retransmit()).
+    fn fail_size_probe(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.size_probe = SizeProbe::Lost;
+        core.set_cwnd(core.cwnd() + 1.0, Author::Recovery, log);
+        self.board.mark_lost(self.board.una);
+        self.report_losses(core);
+        core.set_ssthresh(self.current_ssthresh(core), Author::Recovery, log);
+        (self.undo.ssthresh, self.undo.marker) = (None, None);
+        self.high = self.board.nxt();
+        self.state = Ca::Loss;
     }
 
     /// tcp_identify_packet_loss().

@@ -105,7 +105,7 @@ impl Core {
             120
         };
         let out = cwnd.max(out);
-        let bytes = self.sizes.full();
+        let bytes = self.sizes.paced;
         // A policy may remove the window's limit; then the rate saturates and has no effect.
         let rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
         self.path.pacing_rate = self.at_most(rate);
