@@ -1,10 +1,11 @@
-//! Code blocks: assertions on fields of the sender and on variables, in the subset of Python that they need. Other code is
-//! refused.
+//! The statements of code blocks: assertions on fields of the sender and on variables, conditions, loops and functions, in the
+//! subset of Python that they need. Other code is refused.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use super::expression::{read_check, Check};
-use super::report::FIELDS;
+use super::expression::{field, Check, Operator};
+use super::reader::read_check;
 use super::{shorten, DrillError};
 
 /// A statement of a code block.
@@ -12,17 +13,42 @@ use super::{shorten, DrillError};
 pub(super) enum Step {
     /// An assertion.
     Check(Check),
-    /// An assignment to a variable.
-    Keep(String, Check),
+    /// An assignment to a variable, or to several.
+    Keep(Vec<String>, Check),
+    /// An assignment that changes a variable: `n += 1`.
+    Change(String, Operator, Check),
+    /// An expression for its effect.
+    Value(Check),
     /// The steps of the first condition that holds; that of `else` is none.
     If(Vec<(Option<Check>, Vec<Step>)>),
+    While(Check, Vec<Step>),
+    /// The variables, the list and the steps for each of its items.
+    For(Vec<String>, Check, Vec<Step>),
+    Break,
+    Continue,
+    /// The name of a function, its parameters and its steps.
+    Define(String, Vec<String>, Rc<[Step]>),
+    Return(Option<Check>),
 }
 
-/// Maximum nesting of conditions.
+/// Maximum nesting of statements.
 const DEEPEST: usize = 16;
 
 /// Operators of an assignment that changes a variable.
-const CHANGES: [&str; 6] = ["+=", "-=", "*=", "//=", "/=", "%="];
+const CHANGES: [(&str, Operator); 12] = [
+    ("+=", Operator::Plus),
+    ("-=", Operator::Minus),
+    ("**=", Operator::Power),
+    ("*=", Operator::Times),
+    ("//=", Operator::DivideWhole),
+    ("/=", Operator::Divide),
+    ("%=", Operator::Remainder),
+    ("&=", Operator::BitAnd),
+    ("|=", Operator::BitOr),
+    ("^=", Operator::BitXor),
+    ("<<=", Operator::ShiftLeft),
+    (">>=", Operator::ShiftRight),
+];
 
 /// A statement as text.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +60,10 @@ struct Line {
 }
 
 /// Reads a code block that starts on `line`; `known` are the variables of earlier blocks, to which
-/// its own are added. Its print statements are skipped.
+/// its own are added. Its print statements are skipped; returns their lines.
 ///
 /// # Errors
-/// [`DrillError`] for anything but conditions, assertions and assignments over known fields and variables.
+/// [`DrillError`] for code that is not in the subset, and for unknown fields and variables.
 pub(super) fn read_code(
     name: &str,
     line: u32,
@@ -64,10 +90,29 @@ struct Block<'a, 'k> {
     known: &'k mut BTreeSet<String>,
 }
 
+fn in_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 /// The first word of a statement.
 fn first_word(statement: &str) -> &str {
-    let end = statement.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let end = statement.find(|c| !in_word(c));
     &statement[..end.unwrap_or(statement.len())]
+}
+
+/// A name that a variable or a function may have.
+fn is_name(text: &str) -> bool {
+    let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(starts) && text.chars().all(in_word) && field(text).is_none()
+}
+
+/// The names behind commas, perhaps in parentheses; none if something else is among them.
+fn names(text: &str) -> Option<Vec<String>> {
+    let text = text.trim();
+    let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
+    let names = inner.unwrap_or(text).split(',').map(str::trim);
+    let names: Vec<_> = names.filter(|n| !n.is_empty()).map(String::from).collect();
+    names.iter().all(|name| is_name(name)).then_some(names)
 }
 
 impl Block<'_, '_> {
@@ -80,11 +125,85 @@ impl Block<'_, '_> {
                 break;
             }
             self.at += 1;
-            if first_word(&line.text) == "if" {
-                steps.push(self.condition(&line, depth)?);
-            } else {
-                steps.extend(self.step(&line.text, line.number)?);
+            steps.extend(self.statement(&line, depth)?);
+        }
+        Ok(steps)
+    }
+
+    fn statement(&mut self, line: &Line, depth: usize) -> Result<Vec<Step>, DrillError> {
+        let step = match first_word(&line.text) {
+            "if" => self.condition(line, depth)?,
+            "while" => {
+                let (condition, rest) = self.head(line, depth)?;
+                let check = self.check(line.number, condition, 1)?;
+                Step::While(check, self.body(line, rest, depth)?)
             }
+            "for" => {
+                let (head, rest) = self.head(line, depth)?;
+                let parts = head["for".len()..].split_once(" in ");
+                let targets = parts.and_then(|(targets, _)| names(targets));
+                let (Some(targets), Some((_, list))) = (targets, parts) else {
+                    return self.refuse(line);
+                };
+                let list = self.check(line.number, list.trim(), 0)?;
+                self.known.extend(targets.iter().cloned());
+                Step::For(targets, list, self.body(line, rest, depth)?)
+            }
+            "def" => {
+                let (head, rest) = self.head(line, depth)?;
+                let head = head["def".len()..].trim().strip_suffix(')');
+                let parts = head.and_then(|head| head.split_once('('));
+                let parameters = parts.and_then(|(_, parameters)| names(parameters));
+                let (Some((function, _)), Some(parameters)) = (parts, parameters) else {
+                    return self.refuse(line);
+                };
+                let function = function.trim().to_string();
+                if !is_name(&function) {
+                    return self.refuse(line);
+                }
+                self.known.insert(function.clone());
+                self.known.extend(parameters.iter().cloned());
+                let steps = self.body(line, rest, depth)?;
+                Step::Define(function, parameters, steps.into())
+            }
+            _ => return self.step(&line.text, line.number),
+        };
+        Ok(vec![step])
+    }
+
+    fn check(&self, line: u32, text: &str, skip: usize) -> Result<Check, DrillError> {
+        read_check(self.name, line, text, skip, self.known)
+    }
+
+    /// The head of a statement with others in it, and what follows on the same line.
+    fn head<'l>(&self, line: &'l Line, depth: usize) -> Result<(&'l str, &'l str), DrillError> {
+        let end = place(&line.text, ':').filter(|_| depth < DEEPEST);
+        let Some(end) = end else {
+            return self.refuse(line);
+        };
+        let (head, rest) = line.text.split_at(end);
+        Ok((head.trim(), rest[1..].trim()))
+    }
+
+    /// The statements in another one.
+    fn body(&mut self, head: &Line, rest: &str, depth: usize) -> Result<Vec<Step>, DrillError> {
+        let mut steps = Vec::new();
+        if rest.is_empty() {
+            steps = self.steps(Some(head.indent.unwrap_or(0)), depth + 1)?;
+            if steps.is_empty() {
+                return self.refuse(head);
+            }
+            return Ok(steps);
+        }
+        let is_one = !matches!(first_word(rest), "if" | "while" | "for" | "def");
+        if !is_one {
+            return self.refuse(head);
+        }
+        steps.extend(self.step(rest, head.number)?);
+        // What follows on the same line belongs to it.
+        while let Some(next) = self.lines.get(self.at).filter(|l| l.indent.is_none()) {
+            self.at += 1;
+            steps.extend(self.step(&next.text, next.number)?);
         }
         Ok(steps)
     }
@@ -95,34 +214,14 @@ impl Block<'_, '_> {
         let mut branches = Vec::new();
         let mut head = first.clone();
         loop {
-            let Some((condition, rest)) = split_head(&head.text).filter(|_| depth < DEEPEST) else {
-                return self.refuse(&head);
-            };
+            let (condition, rest) = self.head(&head, depth)?;
             let is_last = first_word(condition) == "else";
             let check = if is_last {
                 None
             } else {
-                Some(read_check(
-                    self.name,
-                    head.number,
-                    condition,
-                    1,
-                    self.known,
-                )?)
+                Some(self.check(head.number, condition, 1)?)
             };
-            let mut steps = self.step(rest, head.number)?;
-            // What follows on the same line belongs to it.
-            while let Some(next) = self.lines.get(self.at).filter(|l| l.indent.is_none()) {
-                self.at += 1;
-                steps.extend(self.step(&next.text, next.number)?);
-            }
-            if rest.is_empty() {
-                steps = self.steps(Some(outer), depth + 1)?;
-                if steps.is_empty() {
-                    return self.refuse(&head);
-                }
-            }
-            branches.push((check, steps));
+            branches.push((check, self.body(&head, rest, depth)?));
             let next = self.lines.get(self.at).filter(|_| !is_last);
             let continues = |line: &&Line| {
                 let is_level = line.indent == Some(outer);
@@ -138,44 +237,79 @@ impl Block<'_, '_> {
 
     /// A statement without others in it; none if it does nothing.
     fn step(&mut self, statement: &str, line: u32) -> Result<Vec<Step>, DrillError> {
-        let first = first_word(statement);
-        let step = match first {
-            _ if statement.is_empty() => return Ok(Vec::new()),
+        let step = match first_word(statement) {
             "print" => {
                 self.prints.push(line);
                 return Ok(Vec::new());
             }
-            // The functions that are known need no module.
-            "import" | "pass" => return Ok(Vec::new()),
+            // The functions that are known need no module, and all variables are global.
+            "import" | "from" | "global" | "pass" => return Ok(Vec::new()),
+            "break" => Step::Break,
+            "continue" => Step::Continue,
+            "return" => {
+                let is_bare = statement == "return";
+                Step::Return(if is_bare {
+                    None
+                } else {
+                    Some(self.check(line, statement, 1)?)
+                })
+            }
             "assert" => {
                 // The text after a comma is a message.
-                let text = statement[..statement_end(statement)].trim_end();
-                Step::Check(read_check(self.name, line, text, 1, self.known)?)
+                let end = place(statement, ',').unwrap_or(statement.len());
+                Step::Check(self.check(line, statement[..end].trim_end(), 1)?)
             }
-            target if is_assignment(target, statement) => {
-                let (_, text) = statement.split_once('=').unwrap_or_default();
-                let check = read_check(self.name, line, text.trim(), 0, self.known)?;
-                self.known.insert(target.into());
-                Step::Keep(target.into(), check)
-            }
-            target => {
-                let rest = statement[target.len()..].trim_start();
-                let change = CHANGES.iter().find(|change| rest.starts_with(**change));
-                let Some(change) = change.filter(|_| self.known.contains(target)) else {
-                    let text = statement.into();
+            target => match self.assignment(target, statement, line)? {
+                Some(step) => step,
+                None if self.is_call(statement) => Step::Value(self.check(line, statement, 0)?),
+                None => {
                     return self.refuse(&Line {
-                        text,
+                        text: statement.into(),
                         number: line,
                         indent: None,
-                    });
-                };
-                let operator = change.trim_end_matches('=');
-                let text = format!("{target} {operator} ({})", rest[change.len()..].trim());
-                let check = read_check(self.name, line, &text, 0, self.known)?;
-                Step::Keep(target.into(), check)
-            }
+                    })
+                }
+            },
         };
         Ok(vec![step])
+    }
+
+    /// Whether it calls a function of the script, or appends to a list.
+    fn is_call(&self, statement: &str) -> bool {
+        let first = first_word(statement);
+        let rest = &statement[first.len()..];
+        let calls = rest.starts_with('(') || rest.starts_with(".append(");
+        self.known.contains(first) && calls
+    }
+
+    fn assignment(
+        &mut self,
+        target: &str,
+        statement: &str,
+        line: u32,
+    ) -> Result<Option<Step>, DrillError> {
+        let rest = statement[target.len()..].trim_start();
+        let mut changes = CHANGES.iter();
+        if let Some((sign, operator)) = changes.find(|(sign, _)| rest.starts_with(*sign)) {
+            if !self.known.contains(target) {
+                return Ok(None);
+            }
+            let check = self.check(line, rest[sign.len()..].trim(), 0)?;
+            return Ok(Some(Step::Change(target.into(), *operator, check)));
+        }
+        let Some(at) = place(statement, '=') else {
+            return Ok(None);
+        };
+        let (targets, value) = (&statement[..at], statement[at + 1..].trim());
+        let Some(targets) = names(targets).filter(|t| !t.is_empty()) else {
+            return Ok(None);
+        };
+        if value.starts_with('=') {
+            return Ok(None);
+        }
+        let check = self.check(line, value, 0)?;
+        self.known.extend(targets.iter().cloned());
+        Ok(Some(Step::Keep(targets, check)))
     }
 
     fn refuse<T>(&self, line: &Line) -> Result<T, DrillError> {
@@ -183,37 +317,26 @@ impl Block<'_, '_> {
             self.name,
             line.number,
             format!("the code \"{}\"", shorten(&line.text)),
-            "code blocks hold assertions (assert tcpi_snd_cwnd == 10), variables (before = tcpi_snd_cwnd) and conditions (if)",
+            "code blocks hold assertions (assert tcpi_snd_cwnd == 10), variables (before = tcpi_snd_cwnd), if, while, for and def",
         ))
     }
 }
 
-/// The condition of `if`, `elif` or `else`, and the statement on the same line.
-fn split_head(statement: &str) -> Option<(&str, &str)> {
-    let (condition, rest) = statement.split_once(':')?;
-    Some((condition.trim(), rest.trim()))
-}
-
-/// Whether the statement assigns this variable.
-fn is_assignment(target: &str, statement: &str) -> bool {
-    let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
-    let rest = statement[target.len()..].trim_start();
-    let is_field = FIELDS.iter().any(|(_, name, _)| *name == target);
-    target.starts_with(starts) && !is_field && rest.starts_with('=') && !rest.starts_with("==")
-}
-
-/// Where the message of an assertion starts.
-fn statement_end(statement: &str) -> usize {
-    let mut depth = 0_i32;
+/// Where this character is outside of parentheses and quotation marks.
+fn place(statement: &str, wanted: char) -> Option<usize> {
+    let (mut depth, mut quote) = (0_i32, None);
     for (at, c) in statement.char_indices() {
         match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            ',' if depth == 0 => return at,
+            _ if quote == Some(c) => quote = None,
+            _ if quote.is_some() => {}
+            '"' | '\'' => quote = Some(c),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            c if c == wanted && depth == 0 => return Some(at),
             _ => {}
         }
     }
-    statement.len()
+    None
 }
 
 /// The statements of a block, with the lines on which they start: up to a
@@ -259,8 +382,8 @@ fn statements(code: &str, first: u32) -> Vec<Line> {
                 comment = true;
                 continue;
             }
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.saturating_sub(1),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
             // At the end of a line it joins the next line.
             '\\' => continue,
             '\n' if before == '\\' => continue,
@@ -279,37 +402,18 @@ fn statements(code: &str, first: u32) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::expression::Variables;
+    use super::super::machine::Machine;
     use super::super::report::Field;
     use super::*;
 
     fn holds(code: &str) -> Option<bool> {
         let (steps, _) = read_code("x.pkt", 1, code, &mut BTreeSet::new()).ok()?;
-        let mut kept = Variables::new();
         let value = |field| match field {
-            Field::Cwnd => 10.0,
-            Field::Ssthresh => 7.0,
-            _ => 0.0,
+            Field::Cwnd => Some(10.0),
+            Field::Ssthresh => Some(7.0),
+            _ => Some(0.0),
         };
-        Some(all_hold(&steps, &value, &mut kept))
-    }
-
-    fn all_hold(steps: &[Step], value: &impl Fn(Field) -> f64, kept: &mut Variables) -> bool {
-        let holds = |check: &Check, kept: &Variables| check.value(value, kept) != Some(0.0);
-        steps.iter().all(|step| match step {
-            Step::Check(check) => holds(check, kept),
-            Step::Keep(name, check) => {
-                let value = check.value(value, kept).unwrap_or(f64::NAN);
-                kept.insert(name.clone(), value);
-                true
-            }
-            Step::If(branches) => {
-                let taken = branches.iter().find(|(condition, _)| {
-                    condition.as_ref().is_none_or(|check| holds(check, kept))
-                });
-                taken.is_none_or(|(_, steps)| all_hold(steps, value, kept))
-            }
-        })
+        Some(Machine::default().run(&steps, &value).is_ok())
     }
 
     fn checks(line: u32, code: &str) -> Vec<Check> {
@@ -317,7 +421,7 @@ mod tests {
         let (steps, _) = read.unwrap_or_default();
         let checks = steps.into_iter().filter_map(|step| match step {
             Step::Check(check) => Some(check),
-            Step::Keep(..) | Step::If(..) => None,
+            _ => None,
         });
         checks.collect()
     }
@@ -347,8 +451,10 @@ mod tests {
     fn the_first_condition_that_holds_has_its_statements_done() {
         let code = "\nimport math\nx = 1\nif tcpi_snd_cwnd in (1, 2):\n    assert 0\nelif tcpi_snd_cwnd not in [10,]:\n    x = 9\n\
                     else:\n    if x == 1: x += 4\n    x <<= 0 if x else 1\nassert x == 5";
-        assert_eq!(holds(code), None, "<<= is refused");
-        let code = code.replace("    x <<= 0 if x else 1\n", "    y = 7 if x == 5 else 8\n");
+        let code = code.replace(
+            "x <<= 0 if x else 1\n",
+            "x <<= 0 if x else 1\n    y = 7 if x == 5 else 8\n",
+        );
         assert_eq!(holds(&code), Some(true));
         assert_eq!(holds(&format!("{code} and y == 8")), Some(false));
         assert_eq!(holds("if tcpi_snd_cwnd == 10: assert 0"), Some(false));
@@ -407,8 +513,51 @@ mod tests {
             "1 % 0 != 1",
             "1 < 2 < 1 / 0",
         ] {
-            let checks = checks(1, &format!("assert {code}"));
-            assert_eq!(checks[0].value(|_| 0.0, &Variables::new()), None, "{code}");
+            assert_eq!(holds(&format!("assert {code}")), Some(false), "{code}");
+        }
+    }
+
+    #[test]
+    fn loops_lists_and_functions_are_those_of_python() {
+        for code in [
+            "n = 0\nfor i in range(2, 8, 2):\n  n += i\nassert n == 12",
+            "for a, b in [(1, 2), (3, 4)]:\n  assert b - a == 1; c = b\nassert c == 4",
+            "n = 0\nwhile True:\n  n += 1\n  if n % 2: continue\n  if n > 6:\n    break\nassert n == 8",
+            "def f(x, y):\n  if x > y: return x\n  return y\nassert f(1, f(3, 2)) == 3",
+            "a, b = 1, [2, 3]\nassert a == 1 and b[1] == 3 and b[-1] == 3 and b[:1] == [2] and len(b) == 2",
+            "l = []\nl.append(4)\nl.append(5)\nassert l == [4, 5] and sum(l) == 9 and 5 in l, f'{l}'",
+            "assert all(x < 3 for x in (1, 2)) and [x * 2 for x in range(3) if x] == [2, 4]",
+            "assert None is None and 1 is not None and not None, 'a %d' % 1",
+            "assert 'ab' + \"c\" == 'abc' and str(3) == '3' and ('%d' % 3) and 'x{}'.format(1)",
+            "x = 6\nx **= 2; x //= 5; x |= 8; x &= ~1; x ^= 3\nassert x == 13 and 2 ** 3 == 8 and -2 ** 2 == -4",
+            "assert sorted([3, 1, 2])[0] == 1 and max([1, 5]) == 5 and list(zip((1, 2), (3, 4)))[1] == [2, 4]",
+            "assert(tcpi_snd_cwnd == 10), 'text, with a comma: %d' % tcpi_snd_cwnd",
+            "assert (tcpi_snd_cwnd ==\n  10 and\n  True)",
+            "import math; assert math.ceil(1.2) == 2 and int('4') == 4 and bool([]) == False",
+        ] {
+            assert_eq!(holds(code), Some(true), "{code}");
+        }
+        for code in [
+            "assert [1][1] == 1",
+            "while True: pass",
+            "def f(x):\n  return f(x)\nf(1)",
+            "def f(x):\n  assert x\nf(0)",
+            "assert 'a' < 1",
+            "def f(x): return x\nf()",
+            "if 0: x = 1\nassert x",
+            "for i in range(10 ** 9): pass",
+        ] {
+            assert_eq!(holds(code), Some(false), "{code}");
+        }
+        for code in [
+            "try:\n  pass\nexcept: pass",
+            "class A: pass",
+            "x = {1: 2}",
+            "for 1 in (2,): pass",
+            "assert x for x in (1,)",
+            "f = lambda x: x",
+        ] {
+            assert_eq!(holds(code), None, "{code}");
         }
     }
 

@@ -1,63 +1,122 @@
-//! The expressions of code blocks: fields of the sender, variables and numbers, with the operators and the precedences of
-//! Python.
+//! The expressions of code blocks and their values: fields of the sender, variables, numbers, texts and lists, with the operators
+//! of Python.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::machine::{Machine, Missed};
 use super::report::{Field, FIELDS};
-use super::DrillError;
 
-/// Variables by name.
-pub(super) type Variables = BTreeMap<String, f64>;
-
-/// An assertion of a script, or the value of an assignment.
+/// An expression of a script with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     pub(super) line: u32,
     /// Its source text, without its message.
     pub(super) text: String,
-    expression: Expression,
+    pub(super) expression: Expression,
     /// The fields that it uses.
     pub(super) fields: Vec<Field>,
 }
 
-#[derive(Clone, Debug)]
-enum Expression {
+/// The value of an expression.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Object {
+    /// `None`.
+    #[default]
+    Nothing,
     Number(f64),
+    Text(String),
+    /// A list or a tuple.
+    List(Vec<Object>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Expression {
+    Constant(Object),
     Field(Field),
     Variable(String),
+    List(Vec<Expression>),
+    /// `[value for target in list if condition]`.
+    Each {
+        value: Box<Expression>,
+        targets: Vec<String>,
+        list: Box<Expression>,
+        condition: Option<Box<Expression>>,
+    },
     Call(Function, Vec<Expression>),
+    /// A function that the script defines.
+    Own(String, Vec<Expression>),
+    /// `variable.append(value)`.
+    Append(String, Box<Expression>),
+    /// `list[index]`.
+    Item(Box<Expression>, Box<Expression>),
+    /// `list[from:to]`.
+    Slice(
+        Box<Expression>,
+        Option<Box<Expression>>,
+        Option<Box<Expression>>,
+    ),
     Not(Box<Expression>),
     Negative(Box<Expression>),
+    Inverted(Box<Expression>),
     Binary(Operator, Box<Expression>, Box<Expression>),
     /// Chained comparisons, as in `5 <= x < 8`.
     Compare(Box<Expression>, Vec<(Operator, Expression)>),
-    /// `x in (1, 2)`.
-    Among(Box<Expression>, Vec<Expression>),
     /// `a if condition else b`: the condition and both values.
     Choice(Box<[Expression; 3]>),
 }
 
 /// The functions that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Function {
+pub(super) enum Function {
     Absolute,
-    Whole,
-    Rounded,
+    All,
+    Any,
+    Ceiling,
+    Float,
+    Floor,
+    Length,
     Least,
+    List,
     Most,
+    Numbered,
+    Pairs,
+    Range,
+    Reversed,
+    Root,
+    Rounded,
+    Sorted,
+    Sum,
+    Text,
+    Truth,
+    Whole,
 }
 
-const FUNCTIONS: [(&str, Function); 6] = [
+pub(super) const FUNCTIONS: [(&str, Function); 23] = [
     ("abs", Function::Absolute),
-    ("float", Function::Most),
-    ("round", Function::Rounded),
+    ("all", Function::All),
+    ("any", Function::Any),
+    ("bool", Function::Truth),
+    ("enumerate", Function::Numbered),
+    ("float", Function::Float),
     ("int", Function::Whole),
-    ("min", Function::Least),
+    ("len", Function::Length),
+    ("list", Function::List),
+    ("math.ceil", Function::Ceiling),
+    ("math.floor", Function::Floor),
+    ("math.sqrt", Function::Root),
     ("max", Function::Most),
+    ("min", Function::Least),
+    ("range", Function::Range),
+    ("repr", Function::Text),
+    ("reversed", Function::Reversed),
+    ("round", Function::Rounded),
+    ("sorted", Function::Sorted),
+    ("str", Function::Text),
+    ("sum", Function::Sum),
+    ("tuple", Function::List),
+    ("zip", Function::Pairs),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+pub(super) enum Operator {
     Or,
     And,
     Equal,
@@ -66,12 +125,15 @@ enum Operator {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    In,
+    NotIn,
     Plus,
     Minus,
     Times,
     Divide,
     DivideWhole,
     Remainder,
+    Power,
     BitAnd,
     BitOr,
     BitXor,
@@ -79,11 +141,8 @@ enum Operator {
     ShiftRight,
 }
 
-/// Maximum nesting of parentheses and signs.
-const DEEPEST: usize = 64;
-
-/// Maximum number of words of one assertion, which limits the depth of its expression.
-const MOST_WORDS: usize = 1_000;
+/// Most items of a list, and characters of a text.
+const MOST_ITEMS: usize = 100_000;
 
 /// The names of Linux's `enum tcp_ca_state`.
 pub(super) const CA_STATES: [(&str, u32); 5] = [
@@ -96,13 +155,12 @@ pub(super) const CA_STATES: [(&str, u32); 5] = [
 
 /// The names of Linux's connection states (include/net/tcp_states.h), of the bits of `tcpi_options`
 /// (include/uapi/linux/tcp.h), and of Python's truth values.
-const STATES: [(&str, u32); 25] = [
+const STATES: [(&str, u32); 24] = [
     ("TCP_CA_OPEN", 0),
     ("TCP_CA_DISORDER", 1),
     ("TCP_CA_RECOVERY", 3),
     ("TCP_CA_LOSS", 4),
     ("TCP_INFINITE_SSTHRESH", 0x7fff_ffff),
-    ("None", 0),
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
     ("TCP_SYN_RECV", 3),
@@ -124,494 +182,412 @@ const STATES: [(&str, u32); 25] = [
     ("False", 0),
 ];
 
-/// An assertion has divided by zero.
-struct DividedByZero;
+/// Why an expression has no value.
+#[derive(Clone, Debug)]
+pub(super) enum Fault {
+    /// Its reason.
+    Wrong(String),
+    /// A field is used, and there is no connection yet.
+    NoConnection,
+    /// An assertion in a function of the script has failed.
+    Missed(Box<Missed>),
+}
 
-impl Check {
-    /// Its value; none if it divides by zero.
-    pub(super) fn value(&self, value: impl Fn(Field) -> f64, kept: &Variables) -> Option<f64> {
-        self.expression.evaluate(&value, kept).ok()
+fn wrong<T>(text: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::Wrong(text.into()))
+}
+
+pub(super) fn truth(holds: bool) -> Object {
+    Object::Number(f64::from(u8::from(holds)))
+}
+
+impl Object {
+    /// Whether a condition with this value holds.
+    pub(super) fn holds(&self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Number(number) => *number != 0.0,
+            Self::Text(text) => !text.is_empty(),
+            Self::List(items) => !items.is_empty(),
+        }
+    }
+
+    /// In the notation of Python.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Nothing => "None".into(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => format!("'{text}'"),
+            Self::List(items) => {
+                let items: Vec<_> = items.iter().map(Self::text).collect();
+                format!("[{}]", items.join(", "))
+            }
+        }
+    }
+
+    fn number(&self) -> Result<f64, Fault> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            other => wrong(format!("{} is no number", other.text())),
+        }
+    }
+
+    pub(super) fn items(self) -> Result<Vec<Self>, Fault> {
+        match self {
+            Self::List(items) => Ok(items),
+            Self::Text(text) => Ok(text.chars().map(|c| Self::Text(c.into())).collect()),
+            other => wrong(format!("{} is no list", other.text())),
+        }
+    }
+
+    fn item(self, index: &Self) -> Result<Self, Fault> {
+        let (index, items) = (index.number()?, self.items()?);
+        let at = if index < 0.0 {
+            index + items.len() as f64
+        } else {
+            index
+        };
+        let item = (at >= 0.0).then(|| items.get(at as usize).cloned());
+        item.flatten()
+            .map_or_else(|| wrong(format!("there is no item {index}")), Ok)
+    }
+
+    fn order(&self, other: &Self) -> Result<std::cmp::Ordering, Fault> {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => Ok(a.total_cmp(b)),
+            (Self::Text(a), Self::Text(b)) => Ok(a.cmp(b)),
+            (Self::List(a), Self::List(b)) => {
+                for (a, b) in a.iter().zip(b) {
+                    let order = a.order(b)?;
+                    if order.is_ne() {
+                        return Ok(order);
+                    }
+                }
+                Ok(a.len().cmp(&b.len()))
+            }
+            _ => wrong(format!(
+                "{} and {} cannot be ordered",
+                self.text(),
+                other.text()
+            )),
+        }
     }
 }
 
 impl Expression {
-    fn evaluate(
+    /// Its value; fields are those that `value` gives.
+    pub(super) fn evaluate(
         &self,
-        value: &impl Fn(Field) -> f64,
-        kept: &Variables,
-    ) -> Result<f64, DividedByZero> {
-        let truth = |holds: bool| f64::from(u8::from(holds));
+        value: &dyn Fn(Field) -> Option<f64>,
+        machine: &mut Machine,
+    ) -> Result<Object, Fault> {
+        machine.count_step()?;
+        let all = |expressions: &[Self], machine: &mut Machine| {
+            let each = expressions.iter().map(|e| e.evaluate(value, machine));
+            each.collect::<Result<Vec<_>, _>>()
+        };
         Ok(match self {
-            Self::Number(number) => *number,
-            Self::Field(field) => value(*field),
-            // It was assigned on an earlier line: `named` has checked that.
-            Self::Variable(name) => kept.get(name).copied().unwrap_or(f64::NAN),
-            Self::Call(function, arguments) => {
-                let mut values = Vec::new();
-                for argument in arguments {
-                    values.push(argument.evaluate(value, kept)?);
+            Self::Constant(object) => object.clone(),
+            Self::Field(field) => Object::Number(value(*field).ok_or(Fault::NoConnection)?),
+            Self::Variable(name) => match machine.variable(name) {
+                Some(object) => object.clone(),
+                None => return wrong(format!("{name} has no value yet")),
+            },
+            Self::List(items) => Object::List(all(items, machine)?),
+            Self::Each {
+                value: each,
+                targets,
+                list,
+                condition,
+            } => {
+                let mut made = Vec::new();
+                for item in list.evaluate(value, machine)?.items()? {
+                    machine.assign(targets, item)?;
+                    let is_wanted = match condition {
+                        Some(condition) => condition.evaluate(value, machine)?.holds(),
+                        None => true,
+                    };
+                    if is_wanted {
+                        made.push(each.evaluate(value, machine)?);
+                    }
                 }
-                function.apply(&values)
+                Object::List(made)
             }
-            Self::Not(inner) => truth(inner.evaluate(value, kept)? == 0.0),
-            Self::Negative(inner) => -inner.evaluate(value, kept)?,
+            Self::Call(function, arguments) => function.apply(all(arguments, machine)?)?,
+            Self::Own(name, arguments) => {
+                let arguments = all(arguments, machine)?;
+                machine.call(name, arguments, value)?
+            }
+            Self::Append(name, item) => {
+                let item = item.evaluate(value, machine)?;
+                let mut items = match machine.variable(name) {
+                    Some(Object::List(items)) if items.len() < MOST_ITEMS => items.clone(),
+                    _ => return wrong(format!("{name} is no list")),
+                };
+                items.push(item);
+                machine.assign(std::slice::from_ref(name), Object::List(items))?;
+                Object::Nothing
+            }
+            Self::Item(list, index) => {
+                let list = list.evaluate(value, machine)?;
+                list.item(&index.evaluate(value, machine)?)?
+            }
+            Self::Slice(list, from, to) => {
+                let list = list.evaluate(value, machine)?;
+                let mut edge = |edge: &Option<Box<Self>>| match edge {
+                    Some(edge) => edge.evaluate(value, machine)?.number().map(Some),
+                    None => Ok(None),
+                };
+                let (from, to) = (edge(from)?, edge(to)?);
+                let is_text = matches!(list, Object::Text(_));
+                let items = list.items()?;
+                let length = items.len() as f64;
+                let place =
+                    |at: f64| if at < 0.0 { at + length } else { at }.clamp(0.0, length) as usize;
+                let (from, to) = (place(from.unwrap_or(0.0)), place(to.unwrap_or(length)));
+                let part = items.get(from..to.max(from)).unwrap_or_default().to_vec();
+                if is_text {
+                    let letters = part.iter().filter_map(|letter| match letter {
+                        Object::Text(letter) => Some(letter.as_str()),
+                        _ => None,
+                    });
+                    Object::Text(letters.collect())
+                } else {
+                    Object::List(part)
+                }
+            }
+            Self::Not(inner) => truth(!inner.evaluate(value, machine)?.holds()),
+            Self::Negative(inner) => Object::Number(-inner.evaluate(value, machine)?.number()?),
+            Self::Inverted(inner) => {
+                Object::Number(-1.0 - inner.evaluate(value, machine)?.number()?)
+            }
             Self::Binary(operator, left, right) => {
-                let left = left.evaluate(value, kept)?;
+                let left = left.evaluate(value, machine)?;
                 // As in Python, the value of the operand that decides the result.
                 match operator {
-                    Operator::Or if left != 0.0 => left,
-                    Operator::And if left == 0.0 => left,
-                    _ => operator.apply(left, right.evaluate(value, kept)?)?,
+                    Operator::Or if left.holds() => left,
+                    Operator::And if !left.holds() => left,
+                    Operator::Or | Operator::And => right.evaluate(value, machine)?,
+                    _ => operator.apply(&left, &right.evaluate(value, machine)?)?,
                 }
             }
             Self::Compare(first, rest) => {
-                let mut left = first.evaluate(value, kept)?;
+                let mut left = first.evaluate(value, machine)?;
                 for (operator, next) in rest {
-                    let right = next.evaluate(value, kept)?;
-                    if operator.apply(left, right)? == 0.0 {
-                        return Ok(0.0);
+                    let right = next.evaluate(value, machine)?;
+                    if !operator.apply(&left, &right)?.holds() {
+                        return Ok(truth(false));
                     }
                     left = right;
                 }
-                1.0
-            }
-            Self::Among(one, all) => {
-                let one = one.evaluate(value, kept)?;
-                for other in all {
-                    if other.evaluate(value, kept)? == one {
-                        return Ok(1.0);
-                    }
-                }
-                0.0
+                truth(true)
             }
             Self::Choice(parts) => {
                 let [condition, one, other] = &**parts;
-                let holds = condition.evaluate(value, kept)? != 0.0;
-                if holds { one } else { other }.evaluate(value, kept)?
+                let holds = condition.evaluate(value, machine)?.holds();
+                if holds { one } else { other }.evaluate(value, machine)?
             }
         })
     }
 }
 
+/// The numbers of `range(...)`.
+fn range(values: &[Object]) -> Result<Object, Fault> {
+    let numbers: Result<Vec<_>, _> = values.iter().map(Object::number).collect();
+    let (from, to, step) = match numbers?[..] {
+        [to] => (0.0, to, 1.0),
+        [from, to] => (from, to, 1.0),
+        [from, to, step] => (from, to, step),
+        _ => return wrong("range has one to three arguments"),
+    };
+    if step == 0.0 || ((to - from) / step) > MOST_ITEMS as f64 {
+        return wrong("this range is too long");
+    }
+    let mut items = Vec::new();
+    let mut next = from;
+    while if step > 0.0 { next < to } else { next > to } {
+        items.push(Object::Number(next));
+        next += step;
+    }
+    Ok(Object::List(items))
+}
+
 impl Function {
-    fn apply(self, values: &[f64]) -> f64 {
-        let first = values.first().copied().unwrap_or(0.0);
-        match self {
-            Self::Absolute => first.abs(),
-            Self::Whole => first.trunc(),
+    fn apply(self, mut values: Vec<Object>) -> Result<Object, Fault> {
+        if self == Self::Range {
+            return range(&values);
+        }
+        let Some(first) = values.first().cloned() else {
+            return match self {
+                Self::List => Ok(Object::List(Vec::new())),
+                _ => wrong("a function has no argument"),
+            };
+        };
+        let number = || first.number();
+        let items = || first.clone().items();
+        Ok(match self {
+            Self::Absolute => Object::Number(number()?.abs()),
+            Self::Whole => match &first {
+                Object::Text(text) => match text.trim().parse() {
+                    Ok(number) => Object::Number(number),
+                    Err(_) => return wrong(format!("'{text}' is no number")),
+                },
+                _ => Object::Number(number()?.trunc()),
+            },
+            Self::Float => Object::Number(number()?),
+            Self::Floor => Object::Number(number()?.floor()),
+            Self::Ceiling => Object::Number(number()?.ceil()),
+            Self::Root => Object::Number(number()?.sqrt()),
             // Python rounds halves to even, to so many digits.
             Self::Rounded => {
-                let digits = values.get(1).map_or(0, |digits| *digits as u32).min(9);
+                let digits = match values.get(1) {
+                    Some(digits) => (digits.number()? as u32).min(9),
+                    None => 0,
+                };
                 let scale = f64::from(10_u32.pow(digits));
-                (first * scale).round_ties_even() / scale
+                Object::Number((number()? * scale).round_ties_even() / scale)
             }
-            Self::Least => values.iter().copied().fold(first, f64::min),
-            Self::Most => values.iter().copied().fold(first, f64::max),
-        }
+            Self::Truth => truth(first.holds()),
+            Self::Text => match first {
+                Object::Text(text) => Object::Text(text),
+                other => Object::Text(other.text()),
+            },
+            Self::Length => Object::Number(items()?.len() as f64),
+            Self::List => Object::List(items()?),
+            Self::All => truth(items()?.iter().all(Object::holds)),
+            Self::Any => truth(items()?.iter().any(Object::holds)),
+            Self::Sum => {
+                let numbers: Result<Vec<_>, _> = items()?.iter().map(Object::number).collect();
+                Object::Number(numbers?.iter().sum())
+            }
+            Self::Sorted => {
+                let mut sorted: Vec<Object> = Vec::new();
+                for item in items()? {
+                    let mut at = 0;
+                    while at < sorted.len() && sorted[at].order(&item)?.is_le() {
+                        at += 1;
+                    }
+                    sorted.insert(at, item);
+                }
+                Object::List(sorted)
+            }
+            Self::Reversed => Object::List(items()?.into_iter().rev().collect()),
+            Self::Numbered => {
+                let numbered = items()?.into_iter().enumerate();
+                let pair = |(n, item)| Object::List(vec![Object::Number(n as f64), item]);
+                Object::List(numbered.map(pair).collect())
+            }
+            Self::Pairs => {
+                let lists: Result<Vec<_>, _> = values.drain(..).map(Object::items).collect();
+                let lists = lists?;
+                let length = lists.iter().map(Vec::len).min().unwrap_or(0);
+                let row = |at: usize| Object::List(lists.iter().map(|l| l[at].clone()).collect());
+                Object::List((0..length).map(row).collect())
+            }
+            Self::Least | Self::Most => {
+                let all = if values.len() == 1 { items()? } else { values };
+                let mut all = all.into_iter();
+                let Some(mut best) = all.next() else {
+                    return wrong("an empty list has no least and no largest item");
+                };
+                for item in all {
+                    let order = item.order(&best)?;
+                    if order.is_lt() && self == Self::Least || order.is_gt() && self == Self::Most {
+                        best = item;
+                    }
+                }
+                best
+            }
+            Self::Range => Object::Nothing,
+        })
     }
 }
 
 impl Operator {
-    fn apply(self, left: f64, right: f64) -> Result<f64, DividedByZero> {
-        let truth = |holds: bool| f64::from(u8::from(holds));
+    /// What it makes of two values.
+    pub(super) fn apply(self, left: &Object, right: &Object) -> Result<Object, Fault> {
+        match self {
+            Self::Equal => return Ok(truth(left == right)),
+            Self::NotEqual => return Ok(truth(left != right)),
+            Self::In | Self::NotIn => {
+                let is_in = match (left, right) {
+                    (Object::Text(part), Object::Text(text)) => text.contains(part.as_str()),
+                    _ => right.clone().items()?.contains(left),
+                };
+                return Ok(truth(is_in == (self == Self::In)));
+            }
+            Self::Less => return Ok(truth(left.order(right)?.is_lt())),
+            Self::LessOrEqual => return Ok(truth(left.order(right)?.is_le())),
+            Self::Greater => return Ok(truth(left.order(right)?.is_gt())),
+            Self::GreaterOrEqual => return Ok(truth(left.order(right)?.is_ge())),
+            _ => {}
+        }
+        match (self, left, right) {
+            (Self::Plus, Object::Text(a), Object::Text(b)) if a.len() + b.len() < MOST_ITEMS => {
+                return Ok(Object::Text(format!("{a}{b}")))
+            }
+            (Self::Plus, Object::List(a), Object::List(b)) if a.len() + b.len() < MOST_ITEMS => {
+                return Ok(Object::List(a.iter().chain(b).cloned().collect()))
+            }
+            (Self::Times, Object::List(items), Object::Number(times))
+                if items.len() as f64 * times < MOST_ITEMS as f64 =>
+            {
+                let times = times.max(0.0) as usize;
+                let all = std::iter::repeat_n(items, times).flatten();
+                return Ok(Object::List(all.cloned().collect()));
+            }
+            // A text with values in it is only shown.
+            (Self::Remainder, Object::Text(text), _) => return Ok(Object::Text(text.clone())),
+            _ => {}
+        }
+        self.of_numbers(left.number()?, right.number()?)
+            .map(Object::Number)
+    }
+
+    fn of_numbers(self, left: f64, right: f64) -> Result<f64, Fault> {
         let divides = matches!(self, Self::Divide | Self::DivideWhole | Self::Remainder);
         if divides && right == 0.0 {
-            return Err(DividedByZero);
+            return wrong("division by zero");
         }
+        // Of whole numbers, as flags are; negative ones in the two's complement.
+        let (a, b) = (left as i128, right as i128);
+        let shift = b.clamp(0, 64) as u32;
         Ok(match self {
-            Self::Or | Self::And => right,
-            Self::Equal => truth(left == right),
-            Self::NotEqual => truth(left != right),
-            Self::Less => truth(left < right),
-            Self::LessOrEqual => truth(left <= right),
-            Self::Greater => truth(left > right),
-            Self::GreaterOrEqual => truth(left >= right),
-            Self::Plus => left + right,
             Self::Minus => left - right,
             Self::Times => left * right,
             Self::Divide => left / right,
             Self::DivideWhole => (left / right).floor(),
             // The sign is that of the divisor, as in Python.
             Self::Remainder => left - right * (left / right).floor(),
-            // Of whole numbers from 0 on, as flags are.
-            Self::BitAnd => ((left as u64) & (right as u64)) as f64,
-            Self::BitOr => ((left as u64) | (right as u64)) as f64,
-            Self::BitXor => ((left as u64) ^ (right as u64)) as f64,
-            Self::ShiftLeft => ((left as u64) << (right as u32).min(63)) as f64,
-            Self::ShiftRight => ((left as u64) >> (right as u32).min(63)) as f64,
-        })
-    }
-}
-
-/// Reads the expression after the first `skip` words of a statement.
-pub(super) fn read_check(
-    name: &str,
-    line: u32,
-    text: &str,
-    skip: usize,
-    known: &BTreeSet<String>,
-) -> Result<Check, DrillError> {
-    let words = words(name, line, text)?;
-    if words.len() > MOST_WORDS {
-        let what = format!("an assertion of {} words", words.len());
-        let why = "expected at most 1000";
-        return Err(DrillError::refused(name, line, what, why));
-    }
-    let mut reader = Reader {
-        name,
-        line,
-        words: &words[skip..],
-        at: 0,
-        fields: Vec::new(),
-        known,
-    };
-    let expression = reader.choice(0)?;
-    if reader.peek().is_some() {
-        return Err(reader.unexpected("an operator, or a comma and a message"));
-    }
-    Ok(Check {
-        line,
-        text: text.into(),
-        expression,
-        fields: reader.fields,
-    })
-}
-
-/// A token of the code.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Word<'a> {
-    Number(f64),
-    Name(&'a str),
-    Text,
-    Symbol(&'a str),
-}
-
-const SYMBOLS: [&str; 22] = [
-    "==", "!=", "<=", ">=", "<<", ">>", "//", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[",
-    "]", ",", "&", "|", "^",
-];
-
-fn words<'a>(name: &str, line: u32, statement: &'a str) -> Result<Vec<Word<'a>>, DrillError> {
-    let mut found = Vec::new();
-    let mut rest = statement.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let taken = if first == '"' || first == '\'' {
-            let inner = &rest[1..];
-            let end = inner.find(first).map_or(inner.len(), |at| at + 1);
-            found.push(Word::Text);
-            1 + end
-        } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
-            found.push(Word::Symbol(symbol));
-            symbol.len()
-        } else if first.is_ascii_alphanumeric() || first == '_' || first == '.' {
-            let end = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
-                .unwrap_or(rest.len());
-            let word = &rest[..end];
-            found.push(if first.is_ascii_digit() || first == '.' {
-                Word::Number(read_number(name, line, word)?)
-            } else {
-                Word::Name(word)
-            });
-            end
-        } else {
-            return Err(DrillError::syntax(
-                name,
-                line,
-                format!("\"{first}\" in a code block"),
-                "numbers, fields, and the operators == != < <= > >= + - * / // % & | ^ << >> and or not in if else",
-            ));
-        };
-        rest = rest[taken..].trim_start();
-    }
-    Ok(found)
-}
-
-fn read_number(name: &str, line: u32, word: &str) -> Result<f64, DrillError> {
-    let whole = word
-        .strip_prefix("0x")
-        .map(|digits| u64::from_str_radix(digits, 16).map(|n| n as f64).ok());
-    whole.unwrap_or_else(|| word.parse().ok()).ok_or_else(|| {
-        DrillError::syntax(
-            name,
-            line,
-            format!("the number \"{word}\""),
-            "10, 0x1f, 0.5",
-        )
-    })
-}
-
-/// Reads one expression, with the precedences of Python.
-struct Reader<'a> {
-    name: &'a str,
-    line: u32,
-    words: &'a [Word<'a>],
-    at: usize,
-    fields: Vec<Field>,
-    known: &'a BTreeSet<String>,
-}
-
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<Word<'a>> {
-        self.words.get(self.at).copied()
-    }
-
-    fn takes(&mut self, word: Word<'_>) -> bool {
-        let is_next = self.peek() == Some(word);
-        self.at += usize::from(is_next);
-        is_next
-    }
-
-    fn unexpected(&self, accepted: &str) -> DrillError {
-        let found = match self.peek() {
-            None => "the end of the statement".into(),
-            Some(Word::Number(number)) => format!("\"{number}\""),
-            Some(Word::Text) => "a text".into(),
-            Some(Word::Name(text) | Word::Symbol(text)) => format!("\"{text}\""),
-        };
-        DrillError::syntax(
-            self.name,
-            self.line,
-            format!("{found} in an assertion"),
-            accepted,
-        )
-    }
-
-    fn deeper(&self, depth: usize) -> Result<usize, DrillError> {
-        if depth >= DEEPEST {
-            return Err(DrillError::refused(
-                self.name,
-                self.line,
-                "the assertion".into(),
-                "its parentheses are nested too deeply",
-            ));
-        }
-        Ok(depth + 1)
-    }
-
-    /// `a if condition else b`, or `a`.
-    fn choice(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        let one = self.either(depth)?;
-        if !self.takes(Word::Name("if")) {
-            return Ok(one);
-        }
-        let depth = self.deeper(depth)?;
-        let condition = self.either(depth)?;
-        if !self.takes(Word::Name("else")) {
-            return Err(self.unexpected("else, and the other value"));
-        }
-        let other = self.choice(depth)?;
-        Ok(Expression::Choice(Box::new([condition, one, other])))
-    }
-
-    fn either(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        let mut left = self.both(depth)?;
-        while self.takes(Word::Name("or")) {
-            let right = self.both(depth)?;
-            left = Expression::Binary(Operator::Or, Box::new(left), Box::new(right));
-        }
-        Ok(left)
-    }
-
-    fn both(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        let mut left = self.negation(depth)?;
-        while self.takes(Word::Name("and")) {
-            let right = self.negation(depth)?;
-            left = Expression::Binary(Operator::And, Box::new(left), Box::new(right));
-        }
-        Ok(left)
-    }
-
-    fn negation(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        if self.takes(Word::Name("not")) {
-            let depth = self.deeper(depth)?;
-            return Ok(Expression::Not(Box::new(self.negation(depth)?)));
-        }
-        self.comparison(depth)
-    }
-
-    fn comparison(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        const COMPARISONS: [(&str, Operator); 6] = [
-            ("==", Operator::Equal),
-            ("!=", Operator::NotEqual),
-            ("<=", Operator::LessOrEqual),
-            (">=", Operator::GreaterOrEqual),
-            ("<", Operator::Less),
-            (">", Operator::Greater),
-        ];
-        let first = self.bits(depth)?;
-        let mut rest = Vec::new();
-        while let Some(operator) = self.one_of(&COMPARISONS) {
-            rest.push((operator, self.bits(depth)?));
-        }
-        let is_not = self.peek() == Some(Word::Name("not"));
-        self.at += usize::from(is_not);
-        if self.takes(Word::Name("in")) {
-            let among = Expression::Among(Box::new(first), self.members(depth)?);
-            return Ok(if is_not {
-                Expression::Not(Box::new(among))
-            } else {
-                among
-            });
-        }
-        self.at -= usize::from(is_not);
-        Ok(if rest.is_empty() {
-            first
-        } else {
-            Expression::Compare(Box::new(first), rest)
-        })
-    }
-
-    /// The members of a tuple or a list.
-    fn members(&mut self, depth: usize) -> Result<Vec<Expression>, DrillError> {
-        let depth = self.deeper(depth)?;
-        let close = match self.peek() {
-            Some(Word::Symbol("(")) => Word::Symbol(")"),
-            Some(Word::Symbol("[")) => Word::Symbol("]"),
-            _ => return Err(self.unexpected("a tuple or a list: (1, 2)")),
-        };
-        self.at += 1;
-        let mut members = Vec::new();
-        while !self.takes(close) {
-            members.push(self.choice(depth)?);
-            if !self.takes(Word::Symbol(",")) && self.peek() != Some(close) {
-                return Err(self.unexpected("a comma, or the end of the tuple"));
-            }
-        }
-        Ok(members)
-    }
-
-    /// `|`, `^`, `&` and shifts, in this order, which bind less than sums.
-    fn bits(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        const LEVELS: [&[(&str, Operator)]; 4] = [
-            &[("|", Operator::BitOr)],
-            &[("^", Operator::BitXor)],
-            &[("&", Operator::BitAnd)],
-            &[("<<", Operator::ShiftLeft), (">>", Operator::ShiftRight)],
-        ];
-        self.bits_from(depth, &LEVELS)
-    }
-
-    fn bits_from(
-        &mut self,
-        depth: usize,
-        levels: &[&[(&str, Operator)]],
-    ) -> Result<Expression, DrillError> {
-        let Some((first, rest)) = levels.split_first() else {
-            return self.sum(depth);
-        };
-        let mut left = self.bits_from(depth, rest)?;
-        while let Some(operator) = self.one_of(first) {
-            let right = self.bits_from(depth, rest)?;
-            left = Expression::Binary(operator, Box::new(left), Box::new(right));
-        }
-        Ok(left)
-    }
-
-    fn one_of(&mut self, operators: &[(&str, Operator)]) -> Option<Operator> {
-        let found = operators
-            .iter()
-            .find(|(symbol, _)| self.peek() == Some(Word::Symbol(symbol)))?;
-        self.at += 1;
-        Some(found.1)
-    }
-
-    fn sum(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        let mut left = self.product(depth)?;
-        while let Some(operator) = self.one_of(&[("+", Operator::Plus), ("-", Operator::Minus)]) {
-            let right = self.product(depth)?;
-            left = Expression::Binary(operator, Box::new(left), Box::new(right));
-        }
-        Ok(left)
-    }
-
-    fn product(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        const PRODUCTS: [(&str, Operator); 4] = [
-            ("*", Operator::Times),
-            ("//", Operator::DivideWhole),
-            ("/", Operator::Divide),
-            ("%", Operator::Remainder),
-        ];
-        let mut left = self.signed(depth)?;
-        while let Some(operator) = self.one_of(&PRODUCTS) {
-            let right = self.signed(depth)?;
-            left = Expression::Binary(operator, Box::new(left), Box::new(right));
-        }
-        Ok(left)
-    }
-
-    /// An operand, perhaps with a sign.
-    fn signed(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        let depth = self.deeper(depth)?;
-        if self.takes(Word::Symbol("-")) {
-            return Ok(Expression::Negative(Box::new(self.signed(depth)?)));
-        }
-        self.operand(depth)
-    }
-
-    fn operand(&mut self, depth: usize) -> Result<Expression, DrillError> {
-        let depth = self.deeper(depth)?;
-        let expression = match self.peek() {
-            Some(Word::Symbol("(")) => {
-                self.at += 1;
-                let inner = self.choice(depth)?;
-                if self.peek() != Some(Word::Symbol(")")) {
-                    return Err(self.unexpected("a closing parenthesis"));
+            Self::Power => {
+                let whole = (0.0..=64.0).contains(&right) && right.fract() == 0.0;
+                if !whole {
+                    return wrong("a power has a whole exponent from 0 to 64");
                 }
-                inner
+                (0..b).fold(1.0, |power, _| power * left)
             }
-            Some(Word::Number(number)) => Expression::Number(number),
-            Some(Word::Name(word)) => {
-                let function = FUNCTIONS.iter().find(|(name, _)| *name == word);
-                if let Some((_, function)) = function {
-                    self.at += 1;
-                    return self.call(*function, depth);
-                }
-                self.named(word)?
-            }
-            _ => return Err(self.unexpected("a number, a field or a parenthesis")),
-        };
-        self.at += 1;
-        Ok(expression)
-    }
-
-    /// The arguments of a function.
-    fn call(&mut self, function: Function, depth: usize) -> Result<Expression, DrillError> {
-        let mut arguments = Vec::new();
-        if !self.takes(Word::Symbol("(")) {
-            return Err(self.unexpected("the arguments of a function in parentheses"));
-        }
-        loop {
-            arguments.push(self.choice(depth)?);
-            if self.takes(Word::Symbol(")")) {
-                return Ok(Expression::Call(function, arguments));
-            }
-            if !self.takes(Word::Symbol(",")) {
-                return Err(self.unexpected("a comma, or a closing parenthesis"));
-            }
-        }
-    }
-
-    fn named(&mut self, word: &str) -> Result<Expression, DrillError> {
-        let mut names = CA_STATES.iter().chain(&STATES);
-        if let Some((_, value)) = names.find(|(name, _)| *name == word) {
-            return Ok(Expression::Number(f64::from(*value)));
-        }
-        if let Some((field, ..)) = FIELDS.iter().find(|(_, name, _)| *name == word) {
-            if !self.fields.contains(field) {
-                self.fields.push(*field);
-            }
-            return Ok(Expression::Field(*field));
-        }
-        if self.known.contains(word) {
-            return Ok(Expression::Variable(word.into()));
-        }
-        let known: Vec<_> = FIELDS.iter().map(|(_, name, _)| *name).collect();
-        Err(DrillError::Field {
-            file: self.name.into(),
-            line: self.line,
-            name: word.into(),
-            known: known.join(", "),
+            Self::BitAnd => (a & b) as f64,
+            Self::BitOr => (a | b) as f64,
+            Self::BitXor => (a ^ b) as f64,
+            Self::ShiftLeft => (a << shift.min(62)) as f64,
+            Self::ShiftRight => (a >> shift) as f64,
+            _ => left + right,
         })
     }
+}
+
+/// The number for which a name of Linux stands, or the value of a name of Python.
+pub(super) fn constant(word: &str) -> Option<Object> {
+    if word == "None" {
+        return Some(Object::Nothing);
+    }
+    let mut names = CA_STATES.iter().chain(&STATES);
+    let value = names.find(|(name, _)| *name == word)?.1;
+    Some(Object::Number(f64::from(value)))
+}
+
+/// The field with this name.
+pub(super) fn field(word: &str) -> Option<Field> {
+    let mut fields = FIELDS.iter();
+    fields.find(|(_, name, _)| *name == word).map(|f| f.0)
 }

@@ -11,8 +11,9 @@ use super::call::held_against;
 use super::code::Step;
 use super::data::Seen;
 use super::environment::Environment;
-use super::expression::{Check, Variables};
+use super::expression::Fault;
 use super::fast_open::{Cache, Client};
+use super::machine::{Machine, Missed};
 use super::report::{value_text, DrillRun, Failure};
 use super::script::{Action, Call, Ecn, Script, SegmentSpec, Statement, When};
 use super::sockets::Sockets;
@@ -44,7 +45,7 @@ pub(super) struct Runner<'a> {
     pub(super) patience_over: bool,
     /// The observed state of the connection.
     pub(super) seen: Seen,
-    variables: Variables,
+    machine: Machine,
     /// RSTs that answer segments of no connection.
     strays: VecDeque<Sent>,
     /// The result of the blocked call, if it differs from the script's.
@@ -81,7 +82,7 @@ impl<'a> Runner<'a> {
             retrying: false,
             patience_over: false,
             seen: Seen::default(),
-            variables: Variables::new(),
+            machine: Machine::default(),
             strays: VecDeque::new(),
             late: None,
         }
@@ -609,75 +610,30 @@ impl<'a> Runner<'a> {
             When::After(from, until) if from == until => self.base + from,
             _ => self.present(),
         };
-        self.steps(steps)
-    }
-
-    fn steps(&mut self, steps: &[Step]) -> Result<Outcome, DrillError> {
-        for step in steps {
-            let outcome = match step {
-                Step::Check(check) => match self.value_of(check)? {
-                    value @ (None | Some(0.0)) => self.missed(check, value),
-                    Some(_) => Ok(()),
-                },
-                Step::Keep(name, check) => match self.value_of(check)? {
-                    Some(number) => {
-                        self.variables.insert(name.clone(), number);
-                        Ok(())
-                    }
-                    None => self.missed(check, None),
-                },
-                Step::If(branches) => self.branch(branches)?,
-            };
-            if outcome.is_err() {
-                return Ok(outcome);
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// The steps of the first branch whose condition holds.
-    fn branch(&mut self, branches: &[(Option<Check>, Vec<Step>)]) -> Result<Outcome, DrillError> {
-        for (condition, steps) in branches {
-            let value = match condition {
-                None => Some(1.0),
-                Some(check) => self.value_of(check)?,
-            };
-            match (value, condition) {
-                (Some(0.0), _) => {}
-                (None, Some(check)) => return Ok(self.missed(check, None)),
-                _ => return self.steps(steps),
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// The value of an expression; none if it divides by zero.
-    fn value_of(&self, check: &Check) -> Result<Option<f64>, DrillError> {
-        let Some(connection) = &self.connection else {
-            let what = format!("\"{}\"", check.text);
-            return self.refuse(check.line, what, "there is no connection yet");
-        };
-        Ok(check.value(|field| connection.value(field), &self.variables))
-    }
-
-    /// The expectation of a failed assertion, and the value found.
-    fn missed(&mut self, check: &Check, found: Option<f64>) -> Outcome {
         let connection = self.connection.as_ref();
-        let value = |field| connection.map_or(0.0, |c| c.value(field));
+        let value = |field| connection.map(|c| c.value(field));
+        let Err(missed) = self.machine.run(steps, &value) else {
+            return Ok(Ok(()));
+        };
+        let Missed { check, fault } = *missed;
         let mut seen: Vec<_> = check
             .fields
             .iter()
-            .map(|&f| value_text(f, value(f)))
+            .filter_map(|&field| Some(value_text(field, value(field)?)))
             .collect();
-        if found.is_none() {
-            seen.push("division by zero".into());
-        } else if seen.is_empty() {
-            seen.push("it does not hold, whatever the sender does".into());
+        match fault {
+            Some(Fault::NoConnection) => {
+                let what = format!("\"{}\"", check.text);
+                return self.refuse(check.line, what, "there is no connection yet");
+            }
+            Some(Fault::Wrong(reason)) => seen.push(reason),
+            _ if seen.is_empty() => seen.push("it does not hold, whatever the sender does".into()),
+            _ => {}
         }
         let expected = check.text.trim_start_matches("assert").trim_start();
         let outcome = Err((expected.to_string(), seen.join(", ")));
         self.missed = Some((check.line, check.text.clone()));
-        outcome
+        Ok(outcome)
     }
 
     pub(super) fn wait_until_now(&mut self, line: u32) -> Result<(), DrillError> {
