@@ -152,15 +152,12 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, figure_bytes
     from midflight.plot.tables import read_columns
-    from midflight.sweep_results import is_sample
+    from midflight.plot.usual import free_axes, usual_by
 
     columns = _measured(read_columns(folder, metric), metric)
-    several = [key for key, values in asked.axes.items() if len(values) > 1]
-    of_chance = [key for key in several if key == "seed"]
-    free = [key for key in several if key != asked.compare and key not in of_chance]
-    # Instants are samples of the sweep's intervals, unless there is nothing else.
-    free.sort(key=lambda key: (is_sample(key), -len(asked.axes[key])))
-    by = [asked.compare] if asked.compare is not None else []
+    free = free_axes(asked.axes, asked.compare)
+    x = next(iter(free), asked.compare or next(iter(asked.axes)))
+    by = [asked.compare] if asked.compare is not None else usual_by(asked.axes, None, {x})
     if len({*columns["flow"]}) > 1:
         by = ["flow", *by]
     of = column_name(metric)
@@ -175,7 +172,6 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     def image(figure: Any) -> str:
         return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 
-    x = next(iter(free), asked.compare or next(iter(asked.axes)))
     lines = [one for one in by if one != x]
     if x not in ("flow",):
         data = axis_data(columns, x=x, y=metric, by=lines)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
 
 import midflight
 from midflight.cli import main
@@ -268,7 +270,11 @@ def test_a_scheme_has_one_look_in_every_figure() -> None:
         figures.append(spread_figure(spread_of(columns, kind, value="duration_ns", **how)))
     for figure in figures:
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        drawn = {one.get_color(): label for one, label in zip(handles, labels, strict=True)}
+        drawn = {}
+        for handle, label in zip(handles, labels, strict=True):
+            # Of boxes it is that of their edges.
+            box = isinstance(handle, BarContainer) and to_hex(handle.patches[0].get_edgecolor())
+            drawn[box or handle.get_color()] = label
         assert drawn == colours
 
 
@@ -455,10 +461,7 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
         (["--kind", "pie", "--value", "sent"], "there are median, cdf, box, interval, heatmap"),
         (["--kind", "boxes", "--x", "seed", "--y", "sent"], '(did you mean "box"?); there are med'),
         (["--kind", "cwnd,box", "--value", "sent"], "--kind cwnd is for a scenario; of results"),
-        (["--kind", "cdf"], "give --value, the measurement"),
         (["--kind", "cdf", "--value", "sent", "--x", "seed"], "the axis of a CDF is the measure"),
-        (["--kind", "box", "--value", "sent"], "give --x, the axis, and --y"),
-        (["--kind", "heatmap", "--x", "seed", "--value", "sent"], "give --x and --y, the axes"),
         (["--kind", "cdf", "--kind", "box", "--value", "sent"], "is of one kind"),
         (
             ["--kind", "cdf", "--value", "sentt"],
@@ -502,11 +505,46 @@ def test_what_is_pooled_is_said_once(
         assert "note: pooled" not in capsys.readouterr().err
         shown = spread_of(columns, "heatmap", value="duration_ns", x=axis, y="seed")
         assert re.search(rf"{other}.*: 2 values together", shown.remark)
-    assert main([*words, "duration_ns", "--x", gap]) == 0
+    assert main([*words, "duration_ns", "--x", gap, "--by", "flow"]) == 0
     note = f"note: pooled: {scheme} (2 values); --where {scheme}=VALUE keeps one"
     assert note in capsys.readouterr().err
-    assert main([*words, "duration_ns", "--x", gap, "--by", scheme]) == 0
-    assert "note: pooled" not in capsys.readouterr().err
+    for by in ([], ["--by", scheme]):
+        assert main([*words, "duration_ns", "--x", gap, *by]) == 0
+        assert "note: pooled" not in capsys.readouterr().err
+
+
+def test_a_sweep_has_usual_figures(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its metric over the longest axis of numbers, the compared schemes apart; a note says so."""
+    scheme, gap, out = "flows.download.scheme", "handoffs.0.gap", str(tmp_path / "usual.png")
+    lines = f"--by {scheme}"
+    for kind, what in (
+        ("median", f"--x {gap} --y duration_ns {lines}"),
+        ("box", f"--x {gap} --y duration_ns {lines}"),
+        ("cdf", f"--value duration_ns {lines} --by {gap}"),
+        ("heatmap", f"--x {gap} --y {scheme} --value duration_ns"),
+    ):
+        assert main(["plot", str(swept), "--kind", kind, "--out", out]) == 0
+        assert f"note: the figure shows {what}\n" in capsys.readouterr().err
+    # A setting that is kept has no line.
+    words = ["plot", str(swept), "--where", f"{scheme}=sack", "--out", out]
+    assert main(words) == 0
+    assert f"note: the figure shows --x {gap} --y duration_ns\n" in capsys.readouterr().err
+    # Python has the same; a table alone has none.
+    for path in (plot_axis(swept, out, csv=tmp_path / "a.csv"), plot_spread(swept, out, "box")):
+        assert path == Path(out)
+    assert {row["line"] for row in rows_of(tmp_path / "a.csv")} == {"sack", "freeze"}
+    for draw in (
+        lambda: plot_axis(swept / "flows.csv", out, y="sent"),
+        lambda: plot_spread(swept / "flows.csv", out, "cdf"),
+    ):
+        with pytest.raises(midflight.MidflightError, match=" is missing; "):
+            draw()
+    assert main(["plot", str(swept / "flows.csv"), "--kind", "cdf", "--out", out]) == 2
+    assert "give --value, the measurement" in capsys.readouterr().err
+    assert main(["plot", str(swept / "flows.csv"), "--kind", "box", "--out", out]) == 2
+    assert "give --x, the axis, and --y" in capsys.readouterr().err
 
 
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:

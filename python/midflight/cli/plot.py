@@ -54,6 +54,7 @@ from midflight.remark import remarks_of
 from midflight.run_tables import csv_cell
 
 if TYPE_CHECKING:
+    from midflight.plot.usual import Shown
     from midflight.policy import Policies
 
 __all__ = ["plot", "write_figure"]
@@ -386,7 +387,7 @@ def plot(
                 x=x,
                 y=y,
                 value=value,
-                by=by or (),
+                by=by,
                 where=where or (),
                 csv_to=csv_file,
                 texts=texts,
@@ -399,7 +400,7 @@ def plot(
     if study is not None or is_question:
         refuse(of_results, "one run is shown", "is for a folder of results")
     elif source is not None:
-        if not (place.exists() or is_starter) and any(of_results.values()):
+        if not (place.exists() or is_starter) and asks_results:
             raise UserError(f'there is no folder and no table "{source}"')
         if not is_starter:
             check_is_scenario(place)
@@ -644,7 +645,7 @@ def plot_results(
     x: str | None,
     y: str | None,
     value: str | None,
-    by: Sequence[str],
+    by: Sequence[str] | None,
     where: Sequence[str],
     csv_to: str | None,
     texts: Mapping[str, Any],
@@ -654,21 +655,13 @@ def plot_results(
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import check_format, figure_bytes
     from midflight.plot.tables import read_columns
+    from midflight.plot.usual import Shown, usual_shown
 
     measured = value
     if kind != "heatmap":
         if y is not None and value is not None:
             raise UserError("--y and --value name the same, the measurement; give one of them")
         measured = value if y is None else y
-    needs_x = kind != "cdf"
-    if measured is None or (needs_x and x is None) or (kind == "heatmap" and y is None):
-        examples = {
-            "cdf": "--value, the measurement, such as --value duration_ns",
-            "heatmap": "--x and --y, the axes, and --value, the measurement, such as "
-            "--x links.lte.rate --y handoffs.0.gap --value duration_ns",
-        }
-        usual = "--x, the axis, and --y, the measurement, such as --x handoffs.0.at --y duration_ns"
-        raise UserError(f'"{source}" holds results: give {examples.get(kind, usual)}')
     if kind == "cdf" and x is not None:
         raise UserError("the axis of a CDF is the measurement: give --value, and --by for lines")
     if kind == "heatmap" and by:
@@ -679,6 +672,24 @@ def plot_results(
         if not (equals and key):
             raise UserError(f'--where "{word}" is not column=value; write for example run=0')
         kept.setdefault(key, []).append(text)
+    asked = Shown(x, y if kind == "heatmap" else None, measured, by or ())
+    shown = usual_shown(source, kind, asked, has_by=bool(by), where=kept)
+    needs_x = kind != "cdf"
+    if (
+        shown.value is None
+        or (needs_x and shown.x is None)
+        or (kind == "heatmap" and shown.y is None)
+    ):
+        examples = {
+            "cdf": "--value, the measurement, such as --value duration_ns",
+            "heatmap": "--x and --y, the axes, and --value, the measurement, such as "
+            "--x links.lte.rate --y handoffs.0.gap --value duration_ns",
+        }
+        usual = "--x, the axis, and --y, the measurement, such as --x handoffs.0.at --y duration_ns"
+        raise UserError(f'"{source}" holds results: give {examples.get(kind, usual)}')
+    x, measured, by = shown.x, shown.value, shown.by
+    if kind == "heatmap":
+        y = shown.y
     try:
         columns = read_columns(source, measured)
     except OSError as error:
@@ -708,7 +719,17 @@ def plot_results(
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
+    if shown != asked:
+        note(f"the figure shows {chosen_words(shown, kind)}")
     note(f"written to {out}")
+
+
+def chosen_words(shown: Shown, kind: str) -> str:
+    """Return the options that choose what a figure of results shows."""
+    value = "--value" if kind in ("cdf", "heatmap") else "--y"
+    pairs = [("--x", shown.x), ("--y", shown.y), (value, shown.value)]
+    words = [f"{option} {name}" for option, name in pairs if name is not None]
+    return " ".join([*words, *(f"--by {name}" for name in shown.by)])
 
 
 def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) -> None:

@@ -44,6 +44,7 @@ from midflight.plot.style import (
     text_width,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
+from midflight.plot.usual import Shown, usual_shown
 from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
 from midflight.sweep_results import is_sample
@@ -131,9 +132,9 @@ def plot_axis(
     source: TableSource,
     path: str | Path,
     *,
-    x: str,
-    y: str,
-    by: Sequence[str] = (),
+    x: str | None = None,
+    y: str | None = None,
+    by: Sequence[str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     xscale: str | None = None,
@@ -148,7 +149,9 @@ def plot_axis(
     table of pandas, polars or pyarrow.
     `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
     are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
-    (default: the flow's name, if there are several flows). `where` keeps the rows with these
+    (default: the flow's name, if there are several flows). The folder of a sweep has usual ones for
+    all three: the metric of its tables over its longest axis of numbers, and a line for each value
+    of its other settings, while there are at most six. `where` keeps the rows with these
     values; several values for a column keep the rows with any of them, and lines and names have the
     order of these values. A missing time of a run that did not finish counts as longer than every
     other; other missing values are left out.
@@ -165,7 +168,18 @@ def plot_axis(
     """
     check_dress(plot_axis, dress)
     check_format(Path(path))
-    data = axis_data(columns_of(source, y), x=x, y=y, by=by, where=where)
+    asked = Shown(x, None, y, as_names(by or ()))
+    shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
+    if shown.x is None or shown.value is None:
+        name = "x" if shown.x is None else "y"
+        raise refusal(
+            f"{name} is missing; a column of the table is expected",
+            name=name,
+            value=None,
+            accepted="a column of the table",
+        )
+    columns = columns_of(source, shown.value)
+    data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
 
     def draw() -> Figure:
         return axis_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)

@@ -241,8 +241,7 @@ def finish_panels(
         figure.suptitle(
             wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True
         )
-    named = f"By {names[:1].lower()}{names[1:]}" if names else ""
-    legend(figure, entries, loc="outside lower center", title=named, most=6, lines=lines)
+    legend(figure, entries, loc="outside lower center", title=names, most=6, lines=lines)
     places = [axes.get_position() for axes in figure.axes]
     if not _has_room(figure, panels):
         needed = _needed_height(figure, panels, places)

@@ -43,7 +43,7 @@ EVENTS: Mapping[Draw, Event] = {
     "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2),
     "early": Event("dropped early", "1", 4.0, "#b03a2e", 2),
     "marked": Event("marked (ECN)", "+", 3.4, "#6a3d9a", 3),
-    "late": Event("late: after its deadline", "^", 3.4, "#b03a2e", 0, True),
+    "late": Event("late: after its deadline", "^", 2.0, "#b03a2e", 0, True),
     "unread": Event("not read", "barred", 3.2, "black"),
 }
 

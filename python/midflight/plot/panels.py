@@ -42,6 +42,7 @@ from midflight.plot.style import (
     captioned,
     check_format,
     labelled,
+    lighter,
     size_in,
     style,
     text_width,
@@ -451,7 +452,7 @@ def _draw(
         _draw_spans(axes, one, room, number, lines)
         return
     if one.draw == "dots":
-        face = _lighter(look.colour) if one.quantity else look.colour
+        face = lighter(look.colour) if one.quantity else look.colour
         behind = 2.5 if one.quantity else 3.0
         some = _thinned(room, one)
         draw_dots(axes, *some, one.label, behind, marker=".", ms=2.6, mfc=face, mew=0)
@@ -512,7 +513,9 @@ def _draw(
 def _mark(event: Event, colour: str | None) -> dict[str, Any]:
     """How an event is drawn, in the colour of its line or, without one, in its own."""
     edge = colour or event.colour
-    how: dict[str, Any] = {"marker": marker_of(event), "ms": event.size, "mec": edge, "mew": 0.8}
+    how: dict[str, Any] = {"marker": marker_of(event), "ms": event.size, "mec": edge}
+    # Small ones stand close together.
+    how["mew"] = 0.8 if event.size > 2.5 else 0.4
     return how | {"mfc": edge if event.is_filled else "white" if event.marker == "^" else "none"}
 
 
@@ -572,13 +575,6 @@ def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     for ends in zip(one.low, one.high, strict=True):
         axes.plot(ends, [height] * 2, transform=across, color=colour, **thin)
     axes.plot([], [], color="0.3", label=one.label, **thin)
-
-
-def _lighter(colour: str) -> tuple[float, ...]:
-    """A colour half way to white."""
-    from matplotlib.colors import to_rgb
-
-    return tuple((1 + one) / 2 for one in to_rgb(colour))
 
 
 def _draw_spans(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:

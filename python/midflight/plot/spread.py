@@ -30,6 +30,7 @@ from midflight.plot.axis import (
     text_of,
     unit_of,
 )
+from midflight.plot.boxes import draw_boxes
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.options import as_names, check_scale
@@ -58,6 +59,7 @@ from midflight.plot.style import (
     style,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
+from midflight.plot.usual import Shown, usual_shown
 from midflight.refusal import refusal
 from midflight.results import mean_ci, quantile
 from midflight.sweep_results import unit_means
@@ -150,10 +152,10 @@ def plot_spread(
     path: str | Path,
     kind: str,
     *,
-    value: str,
+    value: str | None = None,
     x: str | None = None,
     y: str | None = None,
-    by: Sequence[str] = (),
+    by: Sequence[str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     xscale: str | None = None,
@@ -176,8 +178,18 @@ def plot_spread(
     """
     check_dress(plot_spread, dress)
     check_format(Path(path))
-    columns = columns_of(source, value)
-    data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
+    asked = Shown(x, y, value, as_names(by or ()))
+    shown = usual_shown(source, kind, asked, has_by=by is not None, where=where)
+    if shown.value is None:
+        raise refusal(
+            "value is missing; a measurement of the table is expected",
+            name="value",
+            value=None,
+            accepted="a column of the table",
+        )
+    columns = columns_of(source, shown.value)
+    how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
+    data = spread_of(columns, kind, value=shown.value, **how)
 
     def draw() -> Figure:
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
@@ -635,34 +647,8 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
         x = _dodged(data, group, place, step)
         points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, over)
-        for at, (p5, q1, median, q3, p95) in zip(x, shown, strict=True):
-            if math.isnan(median):
-                continue
-            axes.plot([at, at], [p5, q1], color=look.colour, linewidth=0.9, zorder=3)
-            axes.plot([at, at], [q3, p95], color=look.colour, linewidth=0.9, zorder=3)
-            for end in (p5, p95):
-                cap = [at - width / 4, at + width / 4]
-                axes.plot(cap, [end, end], color=look.colour, linewidth=0.9, zorder=3)
-            axes.bar(
-                at,
-                q3 - q1,
-                width,
-                q1,
-                facecolor=look.colour if look.filled else "white",
-                alpha=0.35 if look.filled else 1.0,
-                edgecolor="none",
-                zorder=3,
-            )
-            axes.bar(
-                at, q3 - q1, width, q1, facecolor="none", edgecolor=look.colour, lw=0.9, zorder=4
-            )
-            sides = [at - width / 2, at + width / 2]
-            axes.plot(sides, [median, median], color=look.colour, linewidth=1.8, zorder=5)
+        draw_boxes(axes, group.label, look, x, shown, width)
         mark_endless(axes, x, points[:, 4], top, look)
-        # The markers are those of the legend, and distinguish the groups in greyscale.
-        style_of = {**_line_style(look), "linestyle": "none"}
-        middle = np.where(np.isfinite(points[:, 2]), shown[:, 2], np.nan)
-        axes.plot(x, middle, label=group.label, zorder=6, **style_of)
     if logs.y:
         set_log(axes.yaxis, low, top)
     else:

@@ -48,6 +48,7 @@ __all__ = [
     "is_paper",
     "labelled",
     "legend",
+    "lighter",
     "looks_of",
     "save",
     "size_in",
@@ -341,6 +342,13 @@ _PREFERRED: Mapping[str, int] = {
 _STACKS = ("quic", "quinn", "noq", "aioquic")
 
 
+def lighter(colour: str, share: float = 0.5) -> tuple[float, ...]:
+    """Return this share of a colour on white."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - share * (1 - one) for one in to_rgb(colour))
+
+
 def looks_of(names: Sequence[str]) -> list[int]:
     """Return for the name of each line the place of its look in `SERIES`.
 
@@ -553,6 +561,8 @@ def legend(
     Where the user wants it inside a panel, only the `lines` are there (by default all), and what
     their marks are stays outside.
     """
+    from matplotlib.lines import Line2D
+
     place = _CHOSEN.get().legend
     if place == "none":
         return
@@ -576,9 +586,13 @@ def legend(
         title = ""
     if not rest:
         return
-    labels = [_entry(name) for name in rest]
-    widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in labels]
     room = figure.get_size_inches()[0] * 72
+    if title and len(rest) < most:
+        # Beside the entries, if they are one line: nothing is drawn before it.
+        inline = {f"{title}:": Line2D([], [], linestyle="none"), **rest}
+        if sum(_entry_widths(inline)) <= room:
+            rest, title = inline, ""
+    widths = _entry_widths(rest)
     columns = next(
         (
             many
@@ -588,6 +602,11 @@ def legend(
         1,
     )
     figure.legend(*_shown_entries(rest, columns), loc=loc, ncols=columns, title=title or None)
+
+
+def _entry_widths(names: Iterable[str]) -> list[float]:
+    """The widths of entries of a legend with these names, in points."""
+    return [text_width(_entry(name), _STYLE["legend.fontsize"]) + 40 for name in names]
 
 
 def _entry(name: str) -> str:

@@ -1,0 +1,50 @@
+"""Boxes of quartiles with whiskers, each group with its own fill."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.style import SERIES, Look, lighter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+__all__ = ["draw_boxes"]
+
+#: The hatches of the looks of `SERIES`, which tell boxes apart in greyscale.
+_HATCHES = ("", "////", "....", "xxxx", "----", "\\\\\\\\", "++++", "||||", "oooo")
+
+
+def draw_boxes(
+    axes: Axes,
+    label: str,
+    look: Look,
+    x: NDArray[Any],
+    points: NDArray[Any],
+    width: float,
+) -> None:
+    """Draw the boxes of a group at `x`; the legend has their fill.
+
+    A row of `points` has 5, 25, 50, 75 and 95 % of the values: the end of a whisker, the box with
+    its median, and the end of the other whisker. A row of nan has no box.
+    """
+    fill: dict[str, Any] = {
+        "facecolor": lighter(look.colour, 0.3),
+        "edgecolor": look.colour,
+        "hatch": _HATCHES[SERIES.index(look)],
+        "linewidth": 0.8,
+        "zorder": 4,
+    }
+    thin: dict[str, Any] = {"color": look.colour, "linewidth": 0.8, "zorder": 3}
+    for at, (p5, q1, median, q3, p95) in zip(x, points, strict=True):
+        if math.isnan(median):
+            continue
+        axes.plot([at, at], [p5, q1], **thin)
+        axes.plot([at, at], [q3, p95], **thin)
+        for end in (p5, p95):
+            axes.plot([at - width / 4, at + width / 4], [end, end], **thin)
+        axes.bar(at, q3 - q1, width, q1, label=label, **fill)
+        sides = [at - width / 2, at + width / 2]
+        axes.plot(sides, [median, median], color=look.colour, linewidth=1.4, zorder=5)

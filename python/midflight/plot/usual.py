@@ -1,0 +1,103 @@
+"""What the figure of a sweep shows unless a user says it: its measurement, axis and lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from midflight.plot.tables import TableSource
+
+__all__ = ["Shown", "free_axes", "usual_by", "usual_shown"]
+
+
+#: Settings have lines up to this number.
+_MOST_LINES = 6
+
+
+class Shown(NamedTuple):
+    """The columns of a figure: its horizontal axis, of a heat map its vertical one, the
+    measurement, and the columns with a line for each of their values.
+    """
+
+    x: str | None
+    y: str | None
+    value: str | None
+    by: Sequence[str]
+
+
+def usual_shown(
+    source: TableSource,
+    kind: str,
+    shown: Shown,
+    *,
+    has_by: bool,
+    where: Mapping[str, Any] | None = None,
+) -> Shown:
+    """Return what a figure shows, with the usual columns of a folder of a sweep for those that are
+    not given (`has_by` says whether the lines are).
+
+    The measurement is that of the sweep's tables, the axis the longest one of numbers that are no
+    samples, and each value of the other settings has a line, as far as lines can be distinguished.
+    """
+    if not isinstance(source, str | Path) or not (Path(source) / "sweep.json").is_file():
+        return shown
+    from midflight.sweep_results import main_metrics, read_flows
+
+    asked = json.loads((Path(source) / "sweep.json").read_text(encoding="utf-8"))
+    axes, compare = asked["axes"], asked.get("compare")
+    fixed = {
+        key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
+    }
+    axes = {key: values for key, values in axes.items() if key not in fixed}
+    x, y, value, by = shown
+    if value is None:
+        value = main_metrics(read_flows(Path(source)))[0]
+    if kind == "cdf":
+        x = None
+    elif x is None:
+        places = [key for key in free_axes(axes, compare) if key != y]
+        x = next(iter(places), compare if compare in axes else None)
+    if kind == "heatmap":
+        places = [*free_axes(axes, compare), *([compare] if compare in axes else [])]
+        y = y or next((key for key in places if key != x), None)
+    elif not has_by:
+        by = usual_by(axes, compare, {x})
+    return Shown(x, y, value, by)
+
+
+def free_axes(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[str]:
+    """Return the axes with several values over which a measurement is drawn, the best one first:
+    settings before samples, numbers before names, and then the longest.
+    """
+    from midflight.sweep_results import SEED, is_sample
+
+    free = [key for key, values in axes.items() if len(values) > 1]
+    free = [key for key in free if key not in (compare, SEED)]
+    return sorted(free, key=lambda key: (is_sample(key), _has_names(axes[key]), -len(axes[key])))
+
+
+def usual_by(
+    axes: Mapping[str, Sequence[str]], compare: str | None, shown: Collection[str | None]
+) -> list[str]:
+    """Return the settings whose values have lines: the compared one, and others while the lines
+    can be distinguished.
+    """
+    from midflight.sweep_results import is_sample
+
+    settings = [key for key in axes if len(axes[key]) > 1 and not is_sample(key)]
+    settings.sort(key=lambda key: (key != compare, not _has_names(axes[key])))
+    by: list[str] = []
+    lines = 1
+    for key in settings:
+        if key not in shown and lines * len(axes[key]) <= _MOST_LINES:
+            by.append(key)
+            lines *= len(axes[key])
+    return by
+
+
+def _has_names(values: Sequence[str]) -> bool:
+    """Whether values are names and not numbers with units."""
+    return not all(value[:1].isdigit() or value[:1] in "+-." for value in values)
