@@ -12,6 +12,8 @@ use midflight_study::scenario::{Files, Kept};
 
 /// Bytes of a recording at most, unpacked.
 const MOST_BYTES: u64 = 500_000_000;
+/// The bytes of a file in which a sign that it is no text is searched for.
+const FIRST: usize = 4096;
 /// Things that are kept at most.
 const MOST_KEPT: usize = 256;
 
@@ -86,6 +88,19 @@ impl Files for Disk {
             return Err(unreadable(
                 path,
                 format!("it is larger than {} MB", MOST_BYTES / 1_000_000),
+            ));
+        }
+        // Texts have no such byte, unless they are in UTF-16.
+        let is_wide = matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        if !is_wide && bytes.iter().take(FIRST).any(|byte| *byte == 0) {
+            let what = if bytes.starts_with(b"PAR1") {
+                "a Parquet file"
+            } else {
+                "no text"
+            };
+            return Err(unreadable(
+                path,
+                format!("it is {what}; expected a text such as CSV"),
             ));
         }
         String::from_utf8(bytes).map_err(|wrong| {

@@ -244,6 +244,7 @@ fn examples() -> String {
 impl Quantity for Queue {
     const NAME: &'static str = "Queue";
     const EXAMPLE: &'static str = "bdp";
+    const OF_NUMBER: &'static [&'static str] = &["# packets", "# kB"];
 
     fn about() -> Cow<'static, str> {
         format!("Queue of a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or the amount that it sends in a time, \"50 ms\". Or a discipline, {}, and its options in any order: {}.", names("\"", ", "), examples()).into()

@@ -20,6 +20,9 @@ pub trait Quantity: Sized {
     /// An accepted text.
     const EXAMPLE: &'static str;
 
+    /// What a number without a unit may mean, with `#` for the number.
+    const OF_NUMBER: &'static [&'static str] = &[];
+
     /// A description, with every accepted form.
     fn about() -> Cow<'static, str>;
 
@@ -65,6 +68,17 @@ impl<T> fmt::Display for Written<T> {
     }
 }
 
+/// The error for a number where a text is expected.
+fn without_unit<T: Quantity>(number: &dyn fmt::Display) -> String {
+    let texts = T::OF_NUMBER.iter();
+    let texts = texts.map(|text| format!("\"{}\"", text.replace('#', &number.to_string())));
+    let texts = match texts.collect::<Vec<_>>().join(" or ") {
+        none if none.is_empty() => format!("such as \"{}\"", T::EXAMPLE),
+        some => format!("with a unit, such as {some}"),
+    };
+    format!("{number} is not accepted; expected a text {texts}")
+}
+
 impl<'de, T: Quantity> Deserialize<'de> for Written<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Text<T>(std::marker::PhantomData<T>);
@@ -78,8 +92,20 @@ impl<'de, T: Quantity> Deserialize<'de> for Written<T> {
             fn visit_str<E: Error>(self, text: &str) -> Result<Written<T>, E> {
                 text.parse().map_err(E::custom)
             }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Written<T>, E> {
+                Err(E::custom(without_unit::<T>(&number)))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Written<T>, E> {
+                Err(E::custom(without_unit::<T>(&number)))
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Written<T>, E> {
+                Err(E::custom(without_unit::<T>(&number)))
+            }
         }
-        from.deserialize_str(Text(std::marker::PhantomData))
+        from.deserialize_any(Text(std::marker::PhantomData))
     }
 }
 
@@ -113,6 +139,7 @@ macro_rules! pattern {
 impl Quantity for Duration {
     const NAME: &'static str = "Time";
     const EXAMPLE: &'static str = "50 ms";
+    const OF_NUMBER: &'static [&'static str] = &["# s", "# ms"];
 
     fn about() -> Cow<'static, str> {
         "A time: a number and ns, us, ms, s, min or h.".into()
@@ -135,6 +162,7 @@ pub struct Gap(pub Option<Duration>);
 impl Quantity for Gap {
     const NAME: &'static str = "Gap";
     const EXAMPLE: &'static str = "500 ms";
+    const OF_NUMBER: &'static [&'static str] = &["# s", "# ms"];
 
     fn about() -> Cow<'static, str> {
         "A time, or \"none\" for no gap.".into()
@@ -170,6 +198,7 @@ pub enum Stagger {
 impl Quantity for Stagger {
     const NAME: &'static str = "Stagger";
     const EXAMPLE: &'static str = "500 ms";
+    const OF_NUMBER: &'static [&'static str] = &["# s", "# ms"];
 
     fn about() -> Cow<'static, str> {
         "A time, or \"poisson 2 s\": random, with exponential times of that mean between.".into()
@@ -202,6 +231,7 @@ impl Quantity for Stagger {
 impl Quantity for Rate {
     const NAME: &'static str = "Rate";
     const EXAMPLE: &'static str = "54 Mbit/s";
+    const OF_NUMBER: &'static [&'static str] = &["# Mbit/s", "# kbit/s"];
 
     fn about() -> Cow<'static, str> {
         "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.".into()
@@ -230,6 +260,7 @@ pub struct Instants(pub Vec<Instant>);
 impl Quantity for Instants {
     const NAME: &'static str = "Instants";
     const EXAMPLE: &'static str = "8 s";
+    const OF_NUMBER: &'static [&'static str] = &["# s"];
 
     fn about() -> Cow<'static, str> {
         "One time from the start of the run (\"8 s\"), a list (\"1 s, 2 s\"), or a range with its end included (\"15 s : 600 s : 15 s\": from, to, step).".into()
@@ -293,6 +324,7 @@ pub enum Size {
 impl Quantity for Size {
     const NAME: &'static str = "Size";
     const EXAMPLE: &'static str = "3 MB";
+    const OF_NUMBER: &'static [&'static str] = &["# MB", "# kB"];
 
     fn about() -> Cow<'static, str> {
         "The amount of data of a flow: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\". Or bytes drawn for each flow from the scenario's seed: \"exponential 100 kB\" (mean), \"pareto 1.5 100 kB\" (shape, mean), \"lognormal 1.5 100 kB\" (sigma, mean).".into()
@@ -327,6 +359,7 @@ pub struct Share(pub f64);
 impl Quantity for Share {
     const NAME: &'static str = "Share";
     const EXAMPLE: &'static str = "20%";
+    const OF_NUMBER: &'static [&'static str] = &["#%"];
 
     fn about() -> Cow<'static, str> {
         "A probability in per cent.".into()
@@ -367,6 +400,7 @@ pub fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
 impl Quantity for LossModel {
     const NAME: &'static str = "Loss";
     const EXAMPLE: &'static str = "uniform 0.5%";
+    const OF_NUMBER: &'static [&'static str] = &["uniform #%"];
 
     fn about() -> Cow<'static, str> {
         "Losses of a link: \"uniform 0.5%\", \"burst 0.5% 3\" (probability of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; probability of a change after that time).".into()
