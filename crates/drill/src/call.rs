@@ -23,6 +23,8 @@ pub(super) type Reply = Option<Returned>;
 impl Runner<'_> {
     /// Attempts a call; a waiting call is attempted again after each event.
     pub(super) fn attempt(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        let original = self.of_copy(call);
+        let call = original.as_ref().unwrap_or(call);
         if self.is_closed_socket(call) {
             return Ok(Some(Err("EBADF")));
         }
@@ -31,16 +33,35 @@ impl Runner<'_> {
             "setsockopt" => self.set_option(line, call)?,
             "getsockopt" => self.get_option(line, call)?,
             "fcntl" => self.fcntl(line, call)?,
+            "dup" | "dup2" | "dup3" => self.copy(line, call)?,
             "ioctl" => self.ioctl(line, call)?,
-            "bind" | "getsockname" | "getpeername" => {
-                self.connection_of(line, call)?;
-                Ok(0)
+            "bind" => {
+                // inet_bind(): a socket is bound once.
+                let again = self.connection_of(line, call)? || self.sockets.is_bound;
+                self.sockets.is_bound = true;
+                if again && call.result.is_some_and(|result| result != 0) {
+                    Err("EINVAL")
+                } else {
+                    Ok(0)
+                }
             }
+            "getsockname" | "getpeername" => {
+                let is_connection = self.connection_of(line, call)?;
+                if call.name == "getpeername" && !is_connection {
+                    Err("ENOTCONN")
+                } else {
+                    Ok(0)
+                }
+            }
+            // inet_listen().
+            "listen" if self.connection_of(line, call)? => Err("EINVAL"),
             "listen" => {
-                self.connection_of(line, call)?;
                 self.sockets.listens = true;
                 if self.sockets.fast_open_queue == 0 {
-                    let backlog = self.number(line, call, 1)?;
+                    let backlog = match argument(call, 1).parse::<i64>() {
+                        Ok(negative) if negative < 0 => u64::from(u32::MAX),
+                        _ => self.number(line, call, 1)?,
+                    };
                     let queue = self.environment.fast_open.queue(backlog);
                     self.sockets.fast_open_queue = queue.unwrap_or(0);
                 }
@@ -68,13 +89,56 @@ impl Runner<'_> {
                 return self.refuse(
                     line,
                     format!("the call {name}"),
-                    "known are socket, setsockopt, getsockopt, fcntl, ioctl, bind, listen, accept, \
+                    "known are socket, setsockopt, getsockopt, fcntl, ioctl, dup, bind, listen, accept, \
                      connect, write, writev, send, sendto, sendmsg, read, readv, recv, recvfrom, recvmsg, \
                      open, pipe, sendfile, splice, getsockname, getpeername, shutdown, close, poll, epoll_create, epoll_ctl and epoll_wait",
                 )
             }
         };
         Ok(Some(returned))
+    }
+
+    /// The call with the socket of which its first argument is a copy.
+    fn of_copy(&self, call: &Call) -> Option<Call> {
+        let fd = argument(call, 0).parse().ok()?;
+        let original = self.sockets.copies.get(&fd)?;
+        let mut of_original = call.clone();
+        if call.name != "close" {
+            of_original.arguments[0] = original.to_string();
+        }
+        Some(of_original)
+    }
+
+    /// `dup(4) = 5`: a further descriptor of a socket.
+    fn copy(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+        self.connection_of(line, call)?;
+        let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(9);
+        let original = argument(call, 0).parse().unwrap_or(fd);
+        self.sockets.copies.insert(fd, original);
+        Ok(Ok(fd))
+    }
+
+    /// Closes one of several descriptors of a socket; returns whether that leaves another.
+    fn close_copy(&mut self, fd: i64) -> bool {
+        let copies = &mut self.sockets.copies;
+        if copies.remove(&fd).is_some() {
+            return true;
+        }
+        let Some(next) = copies
+            .iter()
+            .find(|(_, of)| **of == fd)
+            .map(|(copy, _)| *copy)
+        else {
+            return false;
+        };
+        copies.remove(&next);
+        for of in copies.values_mut().filter(|of| **of == fd) {
+            *of = next;
+        }
+        for socket in [&mut self.sockets.listening, &mut self.sockets.connected] {
+            *socket = socket.map(|own| if own == fd { next } else { own });
+        }
+        true
     }
 
     /// Whether the first argument of a call is a descriptor that was closed, and the script expects an error.
@@ -84,6 +148,7 @@ impl Runner<'_> {
             let sockets = &self.sockets;
             [sockets.listening, sockets.connected].contains(&Some(*fd))
                 || sockets.files.contains(fd)
+                || sockets.copies.contains_key(fd)
                 || sockets.epolls.contains_key(fd)
         };
         call.error.as_deref() == Some("EBADF") && first.is_some_and(|fd| !is_known(&fd))
@@ -142,6 +207,7 @@ impl Runner<'_> {
             non_blocking: argument(call, 1).ends_with("SOCK_NONBLOCK"),
             epolls: std::mem::take(&mut self.sockets.epolls),
             files: std::mem::take(&mut self.sockets.files),
+            copies: std::mem::take(&mut self.sockets.copies),
             ..Sockets::default()
         };
         self.sockets.buffer.set_lowat(self.environment.lowat);
@@ -222,6 +288,9 @@ impl Runner<'_> {
     fn fcntl(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         self.connection_of(line, call)?;
         match argument(call, 1) {
+            "F_GETFD" => Ok(Ok(call.result.unwrap_or(0))),
+            "F_SETFD" => Ok(Ok(0)),
+            "F_DUPFD" | "F_DUPFD_CLOEXEC" => self.copy(line, call),
             "F_GETFL" => Ok(Ok(call.result.unwrap_or(O_RDWR as i64))),
             "F_SETFL" => {
                 self.sockets.non_blocking = false;
@@ -403,6 +472,9 @@ impl Runner<'_> {
             return Ok(Ok(0));
         }
         if self.sockets.epolls.remove(&fd).is_some() {
+            return Ok(Ok(0));
+        }
+        if self.close_copy(fd) {
             return Ok(Ok(0));
         }
         let is_connection = self.connection_of(line, call)?;

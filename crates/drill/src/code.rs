@@ -579,8 +579,8 @@ mod tests {
             read.map_or_else(|e| e.to_string(), |_| String::new())
         };
         assert!(said("import os; exit()").contains("x.pkt:9: the code \"exit()\""));
-        assert!(said("assert tcpi_rehash == 0").contains("tcpi_rehash"));
-        assert!(said("assert tcpi_rehash == 0").contains("tcpi_snd_cwnd"));
+        assert!(said("assert tcpi_received_ce == 0").contains("tcpi_rehash"));
+        assert!(said("assert tcpi_received_ce == 0").contains("tcpi_snd_cwnd"));
         assert!(said("assert (1").contains("closing parenthesis"));
         assert!(said("assert 1 == 1 2").contains("\"2\""));
         assert!(said(&format!("assert {}1", "(".repeat(99))).contains("too deeply"));

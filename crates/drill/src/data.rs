@@ -26,30 +26,47 @@ pub(super) struct Seen {
     writable: bool,
 }
 
-/// Whether a call has a buffer at an address where no memory can be: a number, or NULL.
-fn has_bad_buffer(call: &Call) -> bool {
-    let is_bad = |value: Option<&Value>| match value {
+/// Whether a message is at an address where no memory can be.
+fn has_bad_message(call: &Call) -> bool {
+    let is_message = matches!(call.name.as_str(), "sendmsg" | "recvmsg");
+    let message = call.values.get(1).and_then(Option::as_ref);
+    is_message && is_bad_address(message)
+}
+
+fn is_bad_address(value: Option<&Value>) -> bool {
+    match value {
         Some(Value::Number(_)) => true,
         Some(Value::Names(names)) => matches!(names.as_slice(), [name] if name == "NULL"),
         _ => false,
-    };
+    }
+}
+
+/// Whether a call has a buffer at an address where no memory can be: a number, or NULL.
+fn has_bad_buffer(call: &Call) -> bool {
     let second = call.values.get(1).and_then(Option::as_ref);
     let vector = match call.name.as_str() {
         "sendmsg" | "recvmsg" => second.and_then(|message| message.field("msg_iov")),
         "writev" | "readv" => second,
         "sendfile" | "splice" => return false,
-        _ => return is_bad(second),
+        _ => {
+            let count = call.values.get(2).and_then(Option::as_ref);
+            return is_bad_address(second) || count.and_then(Value::number).is_some_and(|n| n < 0);
+        }
     };
+    if is_bad_address(vector) || has_bad_message(call) {
+        return true;
+    }
     let pieces = vector.map(Value::items).unwrap_or_default();
     pieces
         .iter()
-        .any(|piece| piece.at(1).and_then(Value::number) > Some(0) && is_bad(piece.at(0)))
+        .any(|piece| piece.at(1).and_then(Value::number) > Some(0) && is_bad_address(piece.at(0)))
 }
 
 impl Runner<'_> {
     /// tcp_recv_urg().
     fn read_urgent(&mut self, is_connection: bool, keeps: bool) -> Returned {
-        let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
+        let is_apart = is_connection && !self.sockets.set.urgent_inline;
+        let Some(connection) = self.connection.as_mut().filter(|_| is_apart) else {
             return Err("EINVAL");
         };
         match connection.tcp.urgent_byte() {
@@ -94,8 +111,16 @@ impl Runner<'_> {
             // sendfile(out, in, offset, bytes); splice(in, offset, out, offset, bytes, flags).
             "sendfile" => return Ok(vec![self.number(line, call, 3)?]),
             "splice" => return Ok(vec![self.number(line, call, 4)?]),
+            // A negative number is a large one, for which there is no memory.
+            _ if argument(call, 2).parse::<i64>().is_ok_and(|n| n < 0) => {
+                return Ok(vec![u64::MAX]);
+            }
             _ => return Ok(vec![self.number(line, call, 2)?]),
         };
+        // import_iovec() cannot read the list at such an address.
+        if matches!(vector, Some(Value::Number(_))) || has_bad_message(call) {
+            return Ok(Vec::new());
+        }
         let sizes = vector.as_ref().map(Value::items).unwrap_or_default();
         let size = |piece: &Value| piece.at(1).and_then(Value::number);
         let sizes: Option<Vec<_>> = sizes
@@ -140,6 +165,12 @@ impl Runner<'_> {
         let flags = self.flags(line, call, Self::flags_at(call), &known)?;
         let has = |flag| flags.contains(&flag);
         let is_connection = self.connection_of(line, call)?;
+        let bytes: u64 = pieces.iter().sum();
+        // The list and the message are read before the socket is looked at.
+        let has_bad_list = pieces.is_empty() && has_bad_buffer(call);
+        if has_bad_list {
+            return Ok(Some(Err("EFAULT")));
+        }
         if has("MSG_FASTOPEN") || self.sockets.deferred || self.retrying && self.writes_fast {
             self.writes_fast = true;
             let waits = !self.sockets.non_blocking && !has("MSG_DONTWAIT");
@@ -166,7 +197,6 @@ impl Runner<'_> {
             let waits = never && !self.sockets.non_blocking;
             return Ok((!waits || self.patience_over).then_some(Err("EAGAIN")));
         }
-        let bytes: u64 = pieces.iter().sum();
         if bytes > 0 && has_bad_buffer(call) {
             return Ok(Some(Err("EFAULT")));
         }
@@ -213,6 +243,9 @@ impl Runner<'_> {
         let flags = self.flags(line, call, Self::flags_at(call), &known)?;
         let has = |flag| flags.contains(&flag);
         let is_connection = self.connection_of(line, call)?;
+        if has_bad_message(call) || call.name == "readv" && has_bad_buffer(call) && wanted == 0 {
+            return Ok(Some(Err("EFAULT")));
+        }
         if has("MSG_ERRQUEUE") {
             let stamp = self.read_stamp(call, wanted);
             return Ok(Some(stamp.unwrap_or_else(|| self.read_note(call))));
@@ -231,7 +264,8 @@ impl Runner<'_> {
         let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
             return Ok(Some(Err("ENOTCONN")));
         };
-        if connection.tcp.before_urgent() == Some(0) && !has("MSG_PEEK") {
+        let is_inline = self.sockets.set.urgent_inline;
+        if connection.tcp.before_urgent() == Some(0) && !has("MSG_PEEK") && !is_inline {
             // The urgent byte is not part of the data.
             connection.read(now, 1);
         }
@@ -243,7 +277,9 @@ impl Runner<'_> {
                 return Ok(Some(Err("EFAULT")));
             }
             // tcp_recvmsg_locked(): it does not read beyond an urgent byte.
-            let before = connection.tcp.before_urgent().unwrap_or(unread);
+            let before = connection.tcp.before_urgent();
+            let before = before.filter(|before| *before > 0 || !is_inline);
+            let before = before.unwrap_or(unread);
             let taken = before.min(unread).min(wanted);
             if !has("MSG_PEEK") {
                 connection.read(now, taken);
@@ -325,6 +361,7 @@ impl Runner<'_> {
 
     /// tcp_poll().
     fn ready(&self, fd: i64) -> Ready {
+        let fd = self.sockets.copies.get(&fd).copied().unwrap_or(fd);
         let connected = self.sockets.connected == Some(fd);
         if self.sockets.deferred && self.sockets.listening == Some(fd) {
             return Ready::OUT;

@@ -3,14 +3,14 @@
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::StartNotice;
-use midflight_endpoint::{Ecn, Keepalive, MtuProbing, Probing};
+use midflight_endpoint::{Ecn, Keepalive, MtuProbing};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::RecoveryKind;
 use midflight_units::Duration;
 
 use super::fast_open::Server;
 use super::handoff::{self, HandoffEvent};
-use super::sysctls::{Parameter, Sysctl, NO_ADDRESSES, PARAMETERS, SYSCTLS};
+use super::sysctls::{Parameter, NO_ADDRESSES, PARAMETERS};
 use super::{shorten, DrillError, Note};
 
 /// packetdrill's tolerance.
@@ -37,6 +37,8 @@ pub(super) struct Environment<'a> {
     pub(super) window_scaling: bool,
     /// Explicit congestion notification.
     pub(super) ecn: Ecn,
+    /// Its sockets are those of IPv6, perhaps with addresses of IPv4.
+    is_of_ipv6_socket: bool,
     /// Bytes of an IP and a TCP header without options.
     headers: u64,
     /// Bytes of our largest segment without options.
@@ -68,6 +70,13 @@ pub(super) struct Environment<'a> {
     pub(super) fin_timeout: Option<Duration>,
     /// net.ipv4.tcp_mtu_probing and its like.
     pub(super) mtu_probing: MtuProbing,
+    /// net.ipv4.tcp_comp_sack_nr, net.ipv4.tcp_comp_sack_delay_ns.
+    pub(super) compression: (u32, Duration),
+    /// net.ipv4.tcp_rfc1337, net.ipv4.tcp_stdurg.
+    pub(super) keeps_time_wait: bool,
+    pub(super) standard_urgent: bool,
+    /// The second values of net.ipv4.tcp_rmem and net.ipv4.tcp_wmem.
+    pub(super) buffers: (u64, u64),
     /// net.ipv4.tcp_notsent_lowat.
     pub(super) lowat: u64,
     /// TCP Fast Open.
@@ -96,6 +105,7 @@ impl<'a> Environment<'a> {
             timestamps: profile.receiver.timestamps,
             window_scaling: true,
             ecn: Ecn::Off,
+            is_of_ipv6_socket: false,
             headers: HEADERS,
             mss: 1500 - HEADERS,
             tolerance: TOLERANCE,
@@ -115,6 +125,10 @@ impl<'a> Environment<'a> {
             answer_pause: Duration::from_millis(500),
             fin_timeout: None,
             mtu_probing: MtuProbing::default(),
+            compression: (44, Duration::from_millis(1)),
+            keeps_time_wait: false,
+            standard_urgent: false,
+            buffers: (131_072, 16_384),
             lowat: 0,
             fast_open: Server::default(),
             forgets: false,
@@ -132,7 +146,7 @@ impl<'a> Environment<'a> {
         }
     }
 
-    fn refuse<T>(&self, line: u32, what: String, why: &str) -> Result<T, DrillError> {
+    pub(super) fn refuse<T>(&self, line: u32, what: String, why: &str) -> Result<T, DrillError> {
         Err(DrillError::refused(self.name, line, what, why))
     }
 
@@ -163,13 +177,35 @@ impl<'a> Environment<'a> {
                     self.timestamps_compared = true;
                 }
                 "mtu" => mtu = whole(65_535)?,
-                "ip_version" if value.as_deref() == Some("ipv6") => self.headers = IPV6_HEADERS,
+                "ip_version" => match value.as_deref() {
+                    Some("ipv4") => {}
+                    Some("ipv4-mapped-ipv6") => self.is_of_ipv6_socket = true,
+                    Some("ipv6") => {
+                        self.is_of_ipv6_socket = true;
+                        self.headers = IPV6_HEADERS;
+                        self.fast_open.use_ipv6();
+                    }
+                    other => {
+                        let found = format!("--ip_version={}", other.unwrap_or_default());
+                        let accepted = "ipv4, ipv4-mapped-ipv6 or ipv6";
+                        return Err(DrillError::syntax(self.name, line, found, accepted));
+                    }
+                },
                 "local_ip" | "remote_ip" if self.fast_open.address(flag, value.as_deref()) => {}
-                "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip"
-                | "bind_port" | "connect_port" | "speed" | "persistent_tun_dev" => {
+                "init_scripts" => {
+                    let scripts = value.clone().unwrap_or_default();
+                    for script in scripts.split(',').filter(|s| !s.is_empty()) {
+                        self.command(line, script, &[], false)?;
+                    }
+                }
+                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
+                | "connect_port" | "speed" | "persistent_tun_dev" | "is_anyip" | "any_ip"
+                | "local_linklocal_ip" | "foreign_ip" => {
                     self.note(line, format!("--{flag} has no effect: {NO_ADDRESSES}"));
                 }
-                "verbose" | "debug" | "non_fatal" => {
+                "verbose" | "debug" | "non_fatal" | "dry_run" | "send_omit_free"
+                | "tcp_ts_ecr_scaled" | "code_command" | "code_format" | "code_sockopt"
+                | "no_cleanup" | "strict_segments" | "so_filename" | "so_flags" => {
                     self.note(line, format!("--{flag} has no effect here"));
                 }
                 _ => return self.refuse(
@@ -233,6 +269,8 @@ impl<'a> Environment<'a> {
         let is_done = after.command(line, program, arguments, false).is_ok();
         before.notes.clear();
         after.notes.clear();
+        // A connection has its buffers.
+        after.buffers = before.buffers;
         is_done && format!("{before:?}") == format!("{after:?}")
     }
 
@@ -269,6 +307,7 @@ impl<'a> Environment<'a> {
             }
             ("defaults.sh", []) => {
                 self.fast_open.as_of_defaults();
+                self.buffers = (540_000, 262_144);
                 self.note(
                     line,
                     format!(
@@ -322,7 +361,7 @@ impl<'a> Environment<'a> {
                     format!("{file} has no effect: there are no tables of a kernel here"),
                 );
             }
-            ("true" | "sync" | "sleep" | "source" | "date", _) => {
+            ("true" | "sync" | "sleep" | "source" | "date" | "modprobe" | "set" | "export", _) => {
                 self.note(line, format!("{file} has no effect: no shell is run"));
             }
             ("echo", [value, ">", path]) => self.sysctl(line, &format!("{path}={value}"))?,
@@ -340,172 +379,6 @@ impl<'a> Environment<'a> {
                     "no shell is run; expected sysctl, set_sysctls.py, ip route change, midflight notice, and a bare defaults.sh",
                 )?;
             }
-        }
-        Ok(())
-    }
-
-    /// `net.ipv4.name=value`, or a file below `/proc/sys` instead of the name.
-    fn sysctl(&mut self, line: u32, word: &str) -> Result<(), DrillError> {
-        let word = word.trim_matches(['"', '\'']);
-        let Some((path, value)) = word.split_once('=') else {
-            return self.refuse(line, format!("the sysctl \"{word}\""), "write name=value");
-        };
-        let value = value.trim_matches(['"', '\'']);
-        let name = path.rsplit(['.', '/']).next().unwrap_or(path);
-        let Some((_, sysctl)) = SYSCTLS.iter().find(|(known, _)| *known == name) else {
-            let parts = path.replace('/', ".");
-            let is_of_host = ["net.core.", "net.ipv6.", "net.ipv4.ip", "net.ipv4.conf."]
-                .iter()
-                .any(|of_host| parts.contains(of_host));
-            if is_of_host {
-                self.note(line, format!("{name} has no effect: {NO_ADDRESSES}"));
-                return Ok(());
-            }
-            let known: Vec<_> = SYSCTLS.iter().map(|(name, _)| *name).collect();
-            let why = format!("known are {}", known.join(", "));
-            return self.refuse(line, format!("the sysctl {path}"), &why);
-        };
-        let what = || format!("the sysctl {path}={value}");
-        match *sysctl {
-            Sysctl::Offer(field) => match value {
-                "0" => *field(self) = false,
-                "1" | "2"
-                    if name == "tcp_sack" && !self.built.profile.sender.recovery.uses_sack() =>
-                {
-                    let why = "this sender's recovery does without SACK; choose recovery=sack";
-                    self.refuse(line, what(), why)?;
-                }
-                "1" | "2" => *field(self) = true,
-                _ => self.refuse(line, what(), "expected 0 or 1")?,
-            },
-            Sysctl::Setting(setting, unit) => {
-                self.set(line, &what(), setting, &format!("{value}{unit}"))?;
-            }
-            Sysctl::Switch(setting) => match value {
-                "0" => self.set(line, &what(), setting, "off")?,
-                "1" => self.set(line, &what(), setting, "on")?,
-                _ => self.refuse(line, what(), "expected 0 or 1")?,
-            },
-            Sysctl::Without(values, has_not) if !values.contains(&value) => {
-                let why = format!("the sender has no {has_not}; expected {name}={}", values[0]);
-                self.refuse(line, what(), &why)?;
-            }
-            Sysctl::NoEffect(why) => self.note(line, format!("{name} has no effect: {why}")),
-            Sysctl::Rack if self.is_linux() => {
-                if value != "1" {
-                    let text = format!(
-                        "{name} has no effect: Linux has RACK, from 6.17 on with every value"
-                    );
-                    self.note(line, text);
-                }
-            }
-            Sysctl::Rack => {
-                if value != "0" {
-                    let why = format!("the sender has no RACK; expected {name}=0");
-                    self.refuse(line, what(), &why)?;
-                }
-            }
-            Sysctl::ThinLinear => {
-                if value == "1" && !self.is_linux() {
-                    let why = "the sender has no linear timeouts; choose --profile linux";
-                    self.refuse(line, what(), why)?;
-                }
-                self.thin_linear = match value {
-                    "0" | "1" => value == "1",
-                    _ => return self.refuse(line, what(), "expected 0 or 1"),
-                };
-            }
-            Sysctl::Ecn => {
-                self.ecn = match value {
-                    "0" => Ecn::Off,
-                    // Only the Linux recovery responds to CE marks.
-                    "2" if !self.is_linux() => Ecn::Off,
-                    "1" if self.is_linux() => Ecn::Ask,
-                    "2" => Ecn::Accept,
-                    "1" => {
-                        let why = "this sender's recovery answers no marks; choose --profile linux";
-                        return self.refuse(line, what(), why);
-                    }
-                    _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
-                };
-            }
-            // tcp_schedule_loss_probe().
-            Sysctl::TailProbes if self.is_linux() => match value {
-                "0" | "1" | "2" => self.tail_probes = false,
-                "3" | "4" => self.tail_probes = true,
-                _ => self.refuse(line, what(), "expected a whole number from 0 to 4")?,
-            },
-            Sysctl::TailProbes if value != "0" => {
-                let why = "the sender has no early retransmit and tail loss probes; expected tcp_early_retrans=0";
-                self.refuse(line, what(), why)?;
-            }
-            Sysctl::Without(..) | Sysctl::TailProbes => {}
-            Sysctl::Retries(field) => match value.parse() {
-                Ok(retries @ 0..=255) => *field(self) = retries,
-                _ => self.refuse(line, what(), "expected a whole number from 0 to 255")?,
-            },
-            Sysctl::Keepalive => match value.parse() {
-                Ok(value @ 1..=32_767) => {
-                    let keepalive = &mut self.keepalive;
-                    match name {
-                        "tcp_keepalive_time" => keepalive.idle = Duration::from_secs(value),
-                        "tcp_keepalive_intvl" => keepalive.interval = Duration::from_secs(value),
-                        _ => keepalive.probes = value as u32,
-                    }
-                }
-                _ => self.refuse(line, what(), "expected a whole number from 1 to 32767")?,
-            },
-            Sysctl::SynRetries => match value.parse() {
-                Ok(retries @ 1..=127) => self.syn_retries = Some(retries),
-                _ => self.refuse(line, what(), "expected a whole number from 1 to 127")?,
-            },
-            Sysctl::AnswerPause => match value.parse() {
-                Ok(pause @ 0..=86_400_000) => self.answer_pause = Duration::from_millis(pause),
-                _ => self.refuse(line, what(), "expected a whole number of milliseconds")?,
-            },
-            Sysctl::FinTimeout => match value.parse() {
-                Ok(seconds @ 1..=120) => self.fin_timeout = Some(Duration::from_secs(seconds)),
-                _ => self.refuse(line, what(), "expected a whole number from 1 to 120")?,
-            },
-            Sysctl::MtuProbing => {
-                self.mtu_probing.mode = match value {
-                    "0" => Probing::Off,
-                    "1" | "2" if !self.is_linux() => {
-                        let why = "only the sender of Linux probes for larger packets; choose --profile linux";
-                        return self.refuse(line, what(), why);
-                    }
-                    "1" => Probing::AfterTimeouts,
-                    "2" => Probing::Always,
-                    _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
-                };
-            }
-            Sysctl::ProbedSize(field) => match value.parse() {
-                Ok(bytes @ 0..=65_535) => *field(&mut self.mtu_probing) = bytes,
-                _ => self.refuse(line, what(), "expected a whole number of bytes up to 65535")?,
-            },
-            Sysctl::ProbeInterval => match value.parse() {
-                Ok(seconds @ 0..=4_294_967) => {
-                    self.mtu_probing.interval = Duration::from_secs(seconds);
-                }
-                _ => self.refuse(line, what(), "expected a whole number of seconds")?,
-            },
-            Sysctl::NotSentLowat => match value.parse() {
-                Ok(bytes) => self.lowat = bytes,
-                Err(_) => self.refuse(line, what(), "expected a whole number of bytes")?,
-            },
-            Sysctl::FastOpen => {
-                if !self.fast_open.set_bits(value) {
-                    let why = "expected a whole number of bits, such as 0x3";
-                    self.refuse(line, what(), why)?;
-                }
-            }
-            Sysctl::FastOpenKey => {
-                if !self.fast_open.set_keys(value) {
-                    let why = "expected one or two keys of four hexadecimal words, such as 1-2-3-4";
-                    self.refuse(line, what(), why)?;
-                }
-            }
-            Sysctl::Congestion => self.congestion(line, value)?,
         }
         Ok(())
     }
@@ -561,6 +434,20 @@ impl<'a> Environment<'a> {
         self.built.profile.sender.recovery == RecoveryKind::Linux
     }
 
+    /// Whether packets are those of IPv6.
+    pub(super) fn is_ipv6(&self) -> bool {
+        self.headers == IPV6_HEADERS
+    }
+
+    /// The family of the addresses of its sockets: name and number.
+    pub(super) fn family(&self) -> (&'static str, i64) {
+        if self.is_of_ipv6_socket {
+            ("AF_INET6", 10)
+        } else {
+            ("AF_INET", 2)
+        }
+    }
+
     /// The congestion control as Linux calls it.
     pub(super) fn congestion_name(&self) -> &'static str {
         let name = self.built.profile.parts.congestion.info().name;
@@ -577,7 +464,13 @@ impl<'a> Environment<'a> {
         mtu.saturating_sub(self.headers).max(1)
     }
 
-    fn set(&mut self, line: u32, what: &str, setting: &str, value: &str) -> Result<(), DrillError> {
+    pub(super) fn set(
+        &mut self,
+        line: u32,
+        what: &str,
+        setting: &str,
+        value: &str,
+    ) -> Result<(), DrillError> {
         if self.pinned.iter().any(|name| name == setting) {
             self.note(
                 line,
@@ -614,6 +507,13 @@ impl<'a> Environment<'a> {
         };
         self.refuse(line, format!("the congestion control \"{name}\""), &why)
     }
+}
+
+/// Whether there is a congestion control with this name.
+pub(super) fn has_congestion(name: &str) -> bool {
+    let of_linux = format!("{name}-linux");
+    let mut known = CONGESTION_CONTROLLERS.iter();
+    known.any(|c| c.name == name || c.name == of_linux)
 }
 
 /// Splits a command into words; text in double quotes is part of one word.

@@ -1,7 +1,7 @@
 //! TCP Fast Open (RFC 7413) as Linux 6.12 has it: the cookies of a server and of a client, and the calls that send
 //! data in the SYN. Comments name the functions of the kernel.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use midflight_endpoint::{FastOpen, FastOpenOption};
 
@@ -31,8 +31,8 @@ pub(super) struct Server {
     bits: u64,
     /// net.ipv4.tcp_fastopen_key; the first makes cookies, the second is accepted too.
     keys: Vec<[u64; 2]>,
-    local: Ipv4Addr,
-    remote: Ipv4Addr,
+    local: IpAddr,
+    remote: IpAddr,
 }
 
 impl Default for Server {
@@ -42,8 +42,8 @@ impl Default for Server {
         Self {
             bits: CLIENT,
             keys: vec![[0; 2]],
-            local: Ipv4Addr::new(192, 168, 0, 1),
-            remote: Ipv4Addr::new(192, 0, 2, 1),
+            local: Ipv4Addr::new(192, 168, 0, 1).into(),
+            remote: Ipv4Addr::new(192, 0, 2, 1).into(),
         }
     }
 }
@@ -83,7 +83,14 @@ impl Server {
         is_read
     }
 
-    /// Takes the address of a flag of the script; returns false if it is none of IPv4, which is only used for cookies.
+    /// The addresses that packetdrill's scripts usually have with IPv6.
+    pub(super) fn use_ipv6(&mut self) {
+        let of_host = |host| Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, host);
+        self.local = of_host(1).into();
+        self.remote = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0x8888, 0, 0, 0, 1).into();
+    }
+
+    /// Takes the address of a flag of the script, which is only used for cookies; returns false if it is none.
     pub(super) fn address(&mut self, flag: &str, value: Option<&str>) -> bool {
         let Some(address) = value.and_then(|v| v.parse().ok()) else {
             return false;
@@ -98,10 +105,12 @@ impl Server {
 
     /// __tcp_fastopen_cookie_gen_cipher(): the hash of both addresses.
     fn cookie(&self, key: [u64; 2]) -> Vec<u8> {
-        let addresses = [self.remote.octets(), self.local.octets()].concat();
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&addresses);
-        siphash(key, bytes).to_le_bytes().to_vec()
+        let octets = |address: IpAddr| match address {
+            IpAddr::V4(address) => address.octets().to_vec(),
+            IpAddr::V6(address) => address.octets().to_vec(),
+        };
+        let addresses = [octets(self.remote), octets(self.local)].concat();
+        siphash(key, &addresses).to_le_bytes().to_vec()
     }
 
     /// The option of a segment of the script. `TFO_COOKIE` is the cookie of the first key, `TFO_COOKIE_ZERO` that of
@@ -332,7 +341,7 @@ impl Runner<'_> {
 }
 
 /// SipHash-2-4 (Aumasson and Bernstein 2012) of eight bytes.
-fn siphash(key: [u64; 2], bytes: [u8; 8]) -> u64 {
+fn siphash(key: [u64; 2], bytes: &[u8]) -> u64 {
     fn round(v: &mut [u64; 4]) {
         v[0] = v[0].wrapping_add(v[1]);
         v[1] = v[1].rotate_left(13) ^ v[0];
@@ -351,8 +360,13 @@ fn siphash(key: [u64; 2], bytes: [u8; 8]) -> u64 {
         key[0] ^ 0x6c79_6765_6e65_7261,
         key[1] ^ 0x7465_6462_7974_6573,
     ];
-    // The message, and the last block, which has its length.
-    for block in [u64::from_le_bytes(bytes), 8 << 56] {
+    // The message, whose length is a multiple of eight, and the last block, which has its length.
+    let blocks = bytes.chunks_exact(8).map(|chunk| {
+        let mut block = [0; 8];
+        block.copy_from_slice(chunk);
+        u64::from_le_bytes(block)
+    });
+    for block in blocks.chain([(bytes.len() as u64) << 56]) {
         v[3] ^= block;
         round(&mut v);
         round(&mut v);
@@ -374,7 +388,7 @@ mod tests {
         // Their vector of eight bytes: the key is 00 to 0f, the message 00 to 07.
         let key = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908];
         let message = [0, 1, 2, 3, 4, 5, 6, 7];
-        assert_eq!(siphash(key, message), 0x93f5_f579_9a93_2462);
+        assert_eq!(siphash(key, &message), 0x93f5_f579_9a93_2462);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use super::DrillError;
 /// The smallest MTU of a path that a message may ask for (net.ipv4.route.min_pmtu).
 const LEAST_MTU: u64 = 552;
 
+/// The smallest MTU of IPv6 (RFC 8200 section 5).
+const IPV6_MTU: u64 = 1280;
+
 /// The effect of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
@@ -132,6 +135,11 @@ impl Runner<'_> {
                 if matches!(self.sockets.kept.get("IP_MTU_DISCOVER"), Some(0 | 4 | 5)) =>
             {
                 let text = "this message has no effect: IP_MTU_DISCOVER says so";
+                self.environment.note(line, text);
+            }
+            // __ip6_rt_update_pmtu().
+            Effect::TooBig if self.environment.is_ipv6() && message.mtu.unwrap_or(0) < IPV6_MTU => {
+                let text = "this message has no effect: a path of IPv6 takes 1280 bytes";
                 self.environment.note(line, text);
             }
             Effect::TooBig => {

@@ -3,10 +3,16 @@
 use midflight_units::Duration;
 
 use super::call::{argument, Returned};
+use super::environment::has_congestion;
 use super::runner::Runner;
 use super::script::Call;
 use super::value::Value;
 use super::DrillError;
+
+/// Bytes of memory of a packet besides its data: MAX_TCP_HEADER, struct skb_shared_info and struct sk_buff.
+const LARGEST_HEADER: u64 = 320;
+const SHARED_INFO: u64 = 320;
+const BUFFER_HEAD: u64 = 256;
 
 /// The values of IP_MTU_DISCOVER.
 const PMTU_VALUES: [&str; 6] = [
@@ -41,6 +47,10 @@ const IDLE_OPTIONS: &[&str] = &[
     "SO_BUSY_POLL_BUDGET",
     "SO_PASSCRED",
     "SO_SELECT_ERR_QUEUE",
+    "SO_NOFCS",
+    "SO_PEEK_OFF",
+    "SO_TIMESTAMP_NEW",
+    "SO_TIMESTAMPNS_NEW",
     "TCP_SAVE_SYN",
     "TCP_THIN_DUPACK",
     "IP_TOS",
@@ -60,6 +70,27 @@ const IDLE_OPTIONS: &[&str] = &[
     "IPV6_UNICAST_HOPS",
     "IPV6_V6ONLY",
     "IPV6_RECVERR",
+];
+
+/// Options that are only read, or whose value depends on the machine: they are read, and not compared.
+const READ_OPTIONS: &[&str] = &[
+    "SO_COOKIE",
+    "SO_INCOMING_CPU",
+    "SO_INCOMING_NAPI_ID",
+    "SO_MEMINFO",
+    "SO_NETNS_COOKIE",
+    "SO_PEERNAME",
+    "SO_PEERCRED",
+    "SO_PEERSEC",
+    "SO_TXREHASH",
+    "TCP_CC_INFO",
+    "TCP_FASTOPEN_KEY",
+    "TCP_INFO",
+    "TCP_QUICKACK",
+    "TCP_SAVED_SYN",
+    "TCP_TIMESTAMP",
+    "TCP_ULP",
+    "TCP_WINDOW_CLAMP",
 ];
 
 /// Socket options with an effect.
@@ -84,6 +115,7 @@ const OPTIONS: &[&str] = &[
     "TCP_WINDOW_CLAMP",
     "SO_RCVLOWAT",
     "SO_LINGER",
+    "SO_OOBINLINE",
     "SO_ZEROCOPY",
     "TCP_NODELAY",
     "TCP_CORK",
@@ -95,6 +127,16 @@ const OPTIONS: &[&str] = &[
     "TCP_FASTOPEN",
     "TCP_FASTOPEN_CONNECT",
     "TCP_FASTOPEN_NO_COOKIE",
+    "TCP_FASTOPEN_KEY",
+];
+
+/// Options of a connection that is being moved (TCP_REPAIR), and their errors for one that is not.
+const REPAIR_OPTIONS: &[(&str, &str)] = &[
+    ("TCP_QUEUE_SEQ", "EPERM"),
+    ("TCP_REPAIR_OPTIONS", "EINVAL"),
+    ("TCP_REPAIR_QUEUE", "EPERM"),
+    ("TCP_REPAIR_WINDOW", "EPERM"),
+    ("TCP_TIMESTAMP", "EPERM"),
 ];
 
 /// Options with a value without which they can be read before they are set (tcp_sk_init(), sk_alloc()).
@@ -118,6 +160,21 @@ const DEFAULTS: &[(&str, i64)] = &[
     ("TCP_THIN_LINEAR_TIMEOUTS", 0),
     ("SO_BUSY_POLL", 0),
     ("SO_OOBINLINE", 0),
+    ("SO_PEEK_OFF", -1),
+    ("SO_RXQ_OVFL", 0),
+    ("SO_LOCK_FILTER", 0),
+    ("SO_TIMESTAMP", 0),
+    ("SO_TIMESTAMPNS", 0),
+    ("SO_NO_CHECK", 0),
+    ("TCP_REPAIR_QUEUE", 0),
+    ("IP_FREEBIND", 0),
+    ("IP_MINTTL", 0),
+    ("IP_BIND_ADDRESS_NO_PORT", 0),
+    ("IPV6_TCLASS", 0),
+    ("IPV6_UNICAST_HOPS", 64),
+    ("IPV6_V6ONLY", 0),
+    ("IPV6_RECVERR", 0),
+    ("IPV6_MTU_DISCOVER", 1),
     ("SO_PASSCRED", 0),
     ("TCP_IS_MPTCP", 0),
     ("TCP_REPAIR", 0),
@@ -183,6 +240,9 @@ impl Runner<'_> {
     pub(super) fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
         let option = argument(call, 2);
+        if let Some(&(_, error)) = REPAIR_OPTIONS.iter().find(|(name, _)| *name == option) {
+            return Ok(Err(error));
+        }
         let is_idle = IDLE_OPTIONS.contains(&option);
         if !is_idle && !OPTIONS.contains(&option) {
             let why = format!(
@@ -194,8 +254,14 @@ impl Runner<'_> {
         }
         self.level_fits(line, call)?;
         self.number(line, call, 4)?;
+        if option == "TCP_FASTOPEN_KEY" {
+            return self.set_fast_open_key(line, call);
+        }
         if option == "TCP_CONGESTION" {
             let name = argument(call, 3).trim_matches(['[', ']', '"']);
+            if call.error.as_deref() == Some("ENOENT") && !has_congestion(name) {
+                return Ok(Err("ENOENT"));
+            }
             self.environment.congestion(line, name)?;
             let chosen = self.environment.built.profile.parts.congestion;
             if let Some(connection) = self.connection.as_mut().filter(|_| is_connection) {
@@ -212,8 +278,8 @@ impl Runner<'_> {
             return Ok(Ok(0));
         }
         let value = self.value(line, call)?;
-        if self.number(line, call, 4)? < 4 {
-            // sk_setsockopt(), do_tcp_setsockopt(): the length is that of an int.
+        if self.number(line, call, 4)? < 4 && !option.starts_with("IP_") {
+            // sk_setsockopt(), do_tcp_setsockopt(): the length is that of an int; do_ip_setsockopt() takes any.
             return Ok(Err("EINVAL"));
         }
         let bounds = BOUNDS.iter().find(|(name, ..)| *name == option);
@@ -224,7 +290,8 @@ impl Runner<'_> {
             return self.set_timestamping(line, value, is_connection);
         }
         if option == "TCP_LINGER2" || option.starts_with("TCP_KEEP") {
-            return self.set_watch(line, option, value);
+            self.set_watch(option, value);
+            return Ok(Ok(0));
         }
         let kept = self.sockets.kept.insert(option.into(), value);
         let is_rate = option == "SO_MAX_PACING_RATE" && value == -1;
@@ -344,6 +411,7 @@ impl Runner<'_> {
                     connection.tcp.set_user_timeout(most);
                 }
             }
+            "SO_OOBINLINE" => set.urgent_inline = value != 0,
             "SO_ZEROCOPY" => set.zero_copy = value != 0,
             "TCP_INQ" => set.reports_queue = value != 0,
             "SO_RCVLOWAT" => set.least_read = value.max(1),
@@ -367,21 +435,19 @@ impl Runner<'_> {
     }
 
     /// Sets how long the connection lasts without the other side.
-    fn set_watch(&mut self, line: u32, option: &str, value: i64) -> Result<Returned, DrillError> {
+    fn set_watch(&mut self, option: &str, value: i64) {
         self.sockets.kept.insert(option.into(), value);
         let set = &mut self.sockets.set;
         let positive = u64::try_from(value).unwrap_or(0);
         if option == "TCP_LINGER2" {
-            if value < 0 {
-                let why = "a close without FIN-WAIT-2 is not modelled";
-                return self.refuse(line, format!("{option} with {value}"), why);
-            }
+            set.ends_half_closed = value < 0;
             set.linger = (value > 0).then(|| Duration::from_secs(positive.min(120)));
             let time = set.linger.or(self.environment.fin_timeout);
+            let ends = set.ends_half_closed;
             if let Some(connection) = &mut self.connection {
-                connection.tcp.set_fin_timeout(time);
+                connection.tcp.set_fin_timeout(time, ends);
             }
-            return Ok(Ok(0));
+            return;
         }
         match option {
             "TCP_KEEPIDLE" => set.keepalive.idle = Duration::from_secs(positive),
@@ -397,7 +463,6 @@ impl Runner<'_> {
                 connection.tcp.change_keepalive(keepalive);
             }
         }
-        Ok(Ok(0))
     }
 
     /// `{onoff=1, linger=0}` and `{tv_sec=1, tv_usec=0}`.
@@ -422,7 +487,10 @@ impl Runner<'_> {
             return self.refuse(line, what, "expected two whole numbers: {1, 0}");
         };
         match option {
-            "SO_LINGER" => self.sockets.set.resets = first != 0 && second == 0,
+            "SO_LINGER" => {
+                self.sockets.set.resets = first != 0 && second == 0;
+                self.sockets.set.lingers = (first.min(1), second);
+            }
             "SO_RCVTIMEO" => {
                 let micros = first.saturating_mul(1_000_000).saturating_add(second);
                 let timeout = Duration::from_micros(micros.min(86_400_000_000));
@@ -434,6 +502,52 @@ impl Runner<'_> {
                 self.sockets.set.send_timeout = (micros > 0).then_some(timeout);
             }
         }
+        Ok(Ok(0))
+    }
+
+    /// The same as read: two numbers, if the script states them.
+    fn compare_structure(&mut self, call: &Call) {
+        let set = &self.sockets.set;
+        let time = |time: Option<Duration>| {
+            let micros = time.map_or(0, |t| t.as_nanos() / 1000);
+            (micros / 1_000_000, micros % 1_000_000)
+        };
+        let option = argument(call, 2);
+        let own = match option {
+            "SO_LINGER" => set.lingers,
+            "SO_RCVTIMEO" => time(set.receive_timeout),
+            _ => time(set.send_timeout),
+        };
+        let value = call.values.get(3).cloned().flatten().unwrap_or_default();
+        let number = |at| value.at(at).and_then(Value::number);
+        let own = (own.0 as i64, own.1 as i64);
+        let differs = [(number(0), own.0), (number(1), own.1)];
+        if differs
+            .iter()
+            .any(|(stated, own)| stated.is_some_and(|stated| stated != *own))
+        {
+            let seen = format!("it is {{{}, {}}}", own.0, own.1);
+            self.differs = Some((format!("{option} is {}", argument(call, 3)), seen));
+        }
+    }
+
+    /// The keys of TCP Fast Open as text of 16 or 32 bytes (tcp_fastopen_reset_cipher()).
+    fn set_fast_open_key(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+        let Some(Some(Value::Text(text))) = call.values.get(3) else {
+            let what = format!("\"{}\" as a key", argument(call, 3));
+            return self.refuse(line, what, "expected a text of 16 or 32 bytes");
+        };
+        let length = self.number(line, call, 4)?;
+        if !matches!(length, 16 | 32) || text.len() as u64 != length {
+            return Ok(Err("EINVAL"));
+        }
+        let word = |bytes: &[u8]| {
+            let digits: Vec<_> = bytes.iter().rev().map(|b| format!("{b:02x}")).collect();
+            digits.concat()
+        };
+        let key = |bytes: &[u8]| bytes.chunks(4).map(word).collect::<Vec<_>>().join("-");
+        let keys: Vec<_> = text.as_bytes().chunks(16).map(key).collect();
+        self.environment.fast_open.set_keys(&keys.join(","));
         Ok(Ok(0))
     }
 
@@ -461,7 +575,31 @@ impl Runner<'_> {
             "SO_SNDBUF" | "SO_SNDBUFFORCE" if self.sockets.buffer.limit().is_some() => {
                 self.sockets.buffer.limit().map_or(0, |limit| limit as i64)
             }
-            "SO_RCVBUF" | "SO_RCVBUFFORCE" if self.sockets.kept.contains_key(option) => {
+            // tcp_init_sock(), and tcp_sndbuf_expand() for ten segments.
+            "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
+                let mss = connection.filter(|c| c.tcp.is_established()).map(|c| {
+                    let packet = c.tcp.agreed_bytes() + LARGEST_HEADER + SHARED_INFO;
+                    20 * (packet.next_power_of_two() + BUFFER_HEAD)
+                });
+                self.environment.buffers.1.max(mss.unwrap_or(0)) as i64
+            }
+            "SO_RCVBUF" | "SO_RCVBUFFORCE" if !self.sockets.kept.contains_key(option) => {
+                self.environment.buffers.0 as i64
+            }
+            "SO_LINGER" | "SO_RCVTIMEO" | "SO_SNDTIMEO" => {
+                self.compare_structure(call);
+                return Ok(Ok(0));
+            }
+            // AF_INET, AF_INET6.
+            "SO_DOMAIN" => {
+                let (name, number) = self.environment.family();
+                let stated = argument(call, 3).trim_matches(['[', ']']);
+                if stated == name {
+                    return Ok(Ok(0));
+                }
+                number
+            }
+            "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
                 // SOCK_MIN_RCVBUF.
                 self.sockets.kept[option].saturating_mul(2).max(2304)
             }
@@ -477,7 +615,6 @@ impl Runner<'_> {
             "SO_TYPE" => 1,
             "SO_PROTOCOL" => 6,
             "SO_ACCEPTCONN" => i64::from(self.sockets.listens && !is_connection),
-            "TCP_INFO" => return Ok(Ok(0)),
             "TCP_LINGER2" if !self.sockets.kept.contains_key(option) => {
                 let time = self.environment.fin_timeout;
                 time.map_or(60, |time| (time.as_nanos() / 1_000_000_000) as i64)
@@ -517,6 +654,11 @@ impl Runner<'_> {
                 let set = self.sockets.kept.get(option).copied();
                 let default = DEFAULTS.iter().find(|(name, _)| *name == option);
                 let Some(value) = set.or_else(|| Some(default?.1)) else {
+                    if READ_OPTIONS.contains(&option) {
+                        let text = format!("the value of {option} is not compared");
+                        self.environment.note(line, text);
+                        return Ok(Ok(0));
+                    }
                     let what = format!("getsockopt with {option}");
                     let why = "known are SO_ERROR, SO_TYPE, IP_MTU, TCP_CONGESTION, TCP_NODELAY, TCP_CORK, TCP_INQ, SO_ZEROCOPY, \
                          TCP_MAXSEG, TCP_USER_TIMEOUT, options with a fixed default, and options that were set; the state of the sender is for assertions (tcpi_...)";

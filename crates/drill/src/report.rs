@@ -111,6 +111,7 @@ pub(super) enum Field {
     RtoRecoveries,
     RtoTime,
     ReceiveRtt,
+    Rehash,
 }
 
 /// The fields with their names and descriptions.
@@ -360,6 +361,11 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "RTT as the receiver measures it, microseconds",
     ),
     (
+        Field::Rehash,
+        "tcpi_rehash",
+        "how often a timeout has chosen another path, which each does in Linux",
+    ),
+    (
         Field::LastAckSent,
         "tcpi_last_ack_sent",
         "0, as in Linux, which does not count it",
@@ -530,7 +536,10 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             let options = if connection.has_timestamps() { 12 } else { 0 };
             connection.settings().mss.saturating_sub(options) as f64
         }
-        Field::Pmtu => (connection.path_bytes() + 40) as f64,
+        Field::Pmtu => {
+            let headers = connection.settings().mtu_probing.headers;
+            (connection.path_bytes() + headers) as f64
+        }
         Field::LastDataSent => since(counts.last_data_sent),
         Field::LastDataRecv => since(counts.last_data_received),
         Field::LastAckRecv => since(counts.last_ack_received),
@@ -549,7 +558,7 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             micros(counts.limited + now)
         }
         Field::SendScale => connection.scale() as f64,
-        Field::TotalRto => f64::from(counts.all_timeouts),
+        Field::TotalRto | Field::Rehash => f64::from(counts.all_timeouts),
         Field::BufferLimited => {
             let since = counts.buffer_since;
             let now = since.map_or(Duration::ZERO, |since| now.since(since));
@@ -563,7 +572,8 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             (u128::from(bytes) * 1_000_000 / u128::from(micros)) as f64
         }),
         Field::DeliveryLimited => {
-            let limited = sender.recorded_rate().is_some_and(|rate| rate.app_limited);
+            // tcp_init_sock().
+            let limited = sender.recorded_rate().is_none_or(|rate| rate.app_limited);
             f64::from(u8::from(limited))
         }
         Field::ReceivedSegment => received.segment as f64,

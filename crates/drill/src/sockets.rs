@@ -16,6 +16,8 @@ pub(super) struct Sockets {
     pub(super) listening: Option<i64>,
     pub(super) connected: Option<i64>,
     pub(super) listens: bool,
+    /// It has an address (bind()).
+    pub(super) is_bound: bool,
     pub(super) non_blocking: bool,
     /// The options of the connection, which it inherits from the listener.
     pub(super) set: Settings,
@@ -47,6 +49,8 @@ pub(super) struct Sockets {
     pub(super) first_stamp: u64,
     /// Files and ends of pipes that were opened.
     pub(super) files: Vec<i64>,
+    /// Further descriptors of sockets (dup()).
+    pub(super) copies: BTreeMap<i64, i64>,
 }
 
 impl Sockets {
@@ -57,12 +61,14 @@ impl Sockets {
         *self = Self {
             listening: self.listening,
             listens: self.listens,
+            is_bound: self.is_bound,
             connected: Some(fd),
             non_blocking,
             set: self.set,
             kept: std::mem::take(&mut self.kept),
             epolls: std::mem::take(&mut self.epolls),
             files: std::mem::take(&mut self.files),
+            copies: std::mem::take(&mut self.copies),
             icmp_error: self.icmp_error,
             soft_error: self.soft_error,
             no_cookie: self.no_cookie,
@@ -89,6 +95,8 @@ pub(super) struct Settings {
     /// `SO_ZEROCOPY`, `TCP_INQ`.
     pub(super) zero_copy: bool,
     pub(super) reports_queue: bool,
+    /// `SO_OOBINLINE`: an urgent byte is read with the others.
+    pub(super) urgent_inline: bool,
     pub(super) user_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
@@ -99,6 +107,8 @@ pub(super) struct Settings {
     pub(super) defers_accept: u64,
     /// `TCP_LINGER2`: how long the connection stays half closed.
     pub(super) linger: Option<Duration>,
+    /// It does not (`TCP_LINGER2` below zero).
+    pub(super) ends_half_closed: bool,
     /// `SO_KEEPALIVE`, `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT`.
     pub(super) keeps_alive: bool,
     pub(super) keepalive: Keepalive,
@@ -109,6 +119,8 @@ pub(super) struct Settings {
     pub(super) least_read: u64,
     /// `SO_LINGER` with zero time: a close sends an RST.
     pub(super) resets: bool,
+    /// The values of `SO_LINGER`.
+    pub(super) lingers: (u64, u64),
 }
 
 impl Default for Settings {
@@ -120,6 +132,7 @@ impl Default for Settings {
             timestamping: 0,
             zero_copy: false,
             reports_queue: false,
+            urgent_inline: false,
             user_timeout: None,
             receive_timeout: None,
             send_timeout: None,
@@ -127,12 +140,14 @@ impl Default for Settings {
             window_clamp: None,
             defers_accept: 0,
             linger: None,
+            ends_half_closed: false,
             keeps_alive: false,
             keepalive: Keepalive::default(),
             thin_linear: false,
             syn_retries: None,
             least_read: 1,
             resets: false,
+            lingers: (0, 0),
         }
     }
 }

@@ -187,6 +187,10 @@ impl Tested {
             fin_timeout: set.linger.or(environment.fin_timeout),
             keepalive: set.keeps_alive.then_some(set.keepalive),
             mtu_probing: environment.mtu_probing,
+            compression: environment.compression,
+            ends_half_closed: set.ends_half_closed,
+            keeps_time_wait: environment.keeps_time_wait,
+            standard_urgent: environment.standard_urgent,
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();

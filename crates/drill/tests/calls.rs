@@ -80,7 +80,6 @@ fn options_have_defaults_bounds_and_a_length() {
                   +0 getsockopt(3, SOL_TCP, TCP_MAXSEG, [1000], [4]) = 0\n";
     assert_eq!(failure(before), None);
     for (more, words) in [
-        ("+0 setsockopt(4, SOL_TCP, TCP_LINGER2, [-1], 4) = 0", "x.pkt:8: TCP_LINGER2 with -1"),
         ("+0 setsockopt(4, SOL_TCP, TCP_THIN_LINEAR_TIMEOUTS, [1], 4) = 0", "x.pkt:8: TCP_THIN"),
         ("+0 setsockopt(4, SOL_TCP, TCP_DEFER_ACCEPT, [-1], 4) = 0", "from 0 on"),
         (

@@ -525,8 +525,8 @@ fn unsupported_features_are_refused_by_name_file_and_line() {
             "before the connection starts",
         ),
         (
-            "+0 %{ assert tcpi_rehash > 0 }%",
-            "\"tcpi_rehash\" is not a quantity",
+            "+0 %{ assert tcpi_received_ce > 0 }%",
+            "\"tcpi_received_ce\" is not a quantity",
         ),
     ] {
         let said = run(more).err().unwrap_or_else(|| panic!("{more} is run"));

@@ -332,6 +332,8 @@ impl Connection {
         }
         self.sender = sender;
         self.receiver = Receiver::of_bytes(profile.receiver, self.settings.receive_buffer);
+        let (most, delay) = self.settings.compression;
+        self.receiver.limit_compression(most, delay);
         Ok(())
     }
 
@@ -626,6 +628,7 @@ impl Connection {
             self.more_to_send(now, log);
         }
         self.note_end(now, false);
+        self.end_half_closed(None);
     }
 
     /// The application aborts the connection: the other side, if it has responded, gets an RST.

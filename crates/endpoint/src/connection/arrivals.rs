@@ -120,6 +120,7 @@ impl Connection {
             self.time_wait(now);
         }
         self.note_end(now, first);
+        self.end_half_closed(Some(arrival));
         Ok(kept)
     }
 

@@ -70,9 +70,11 @@ impl Connection {
         self.settings.keepalive = keepalive;
     }
 
-    /// Sets how long the connection stays half closed after the application has closed it; none for 60 s (TCP_LINGER2).
-    pub fn set_fin_timeout(&mut self, time: Option<Duration>) {
+    /// Sets how long the connection stays half closed after the application has closed it; none for 60 s (TCP_LINGER2). With
+    /// `ends` it does not.
+    pub fn set_fin_timeout(&mut self, time: Option<Duration>, ends: bool) {
         self.settings.fin_timeout = time;
+        self.settings.ends_half_closed = ends;
     }
 
     fn probe_after(&mut self, now: Instant, wait: Duration) {

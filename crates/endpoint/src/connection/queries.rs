@@ -11,6 +11,11 @@ impl Connection {
         self.sender.view().snd_una > 0
     }
 
+    /// Bytes of data and options of a segment that both sides take.
+    pub fn agreed_bytes(&self) -> u64 {
+        self.agreed_bytes
+    }
+
     /// The other side has no more to send, and all of its data has arrived.
     pub fn has_ended(&self) -> bool {
         self.end.is_some_and(|end| self.receiver.next() > end)

@@ -12,6 +12,10 @@ const TIME_WAIT: Duration = Duration::from_secs(240);
 
 /// The settings of a connection.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub struct Settings {
     /// The sender and the receiver.
     pub built: Built,
@@ -70,6 +74,15 @@ pub struct Settings {
     pub keepalive: Option<Keepalive>,
     /// With Linux's recovery: segments that probe whether the path takes larger packets.
     pub mtu_probing: MtuProbing,
+    /// With Linux's rules: for how many ACKs with SACK blocks one may stand, and how long it waits at most
+    /// (`net.ipv4.tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`).
+    pub compression: (u32, Duration),
+    /// With Linux's rules: the connection ends when our FIN is acknowledged before the other side's (TCP_LINGER2 below zero).
+    pub ends_half_closed: bool,
+    /// An RST does not end TIME-WAIT (`net.ipv4.tcp_rfc1337`, RFC 1337).
+    pub keeps_time_wait: bool,
+    /// The urgent pointer of the other side is that of the last urgent byte (`net.ipv4.tcp_stdurg`, RFC 1122 section 4.2.2.4).
+    pub standard_urgent: bool,
 }
 
 /// The use of explicit congestion notification on a connection.
@@ -113,6 +126,10 @@ impl Settings {
             pacing_limit: None,
             keepalive: None,
             mtu_probing: MtuProbing::default(),
+            compression: (44, Duration::from_millis(1)),
+            ends_half_closed: false,
+            keeps_time_wait: false,
+            standard_urgent: false,
             built,
         }
     }

@@ -1,5 +1,6 @@
 //! Urgent data (RFC 9293 section 3.8.5, RFC 6093) as in Linux 6.12, whose functions the comments name: one byte, which is not
-//! part of the other data. The pointer is that of BSD, one past the byte (`net.ipv4.tcp_stdurg=0`).
+//! part of the other data. The pointer is that of BSD, one past the byte, unless
+//! `net.ipv4.tcp_stdurg` is 1.
 
 use super::Connection;
 use crate::segment::Arrival;
@@ -52,7 +53,8 @@ impl Connection {
     /// tcp_urg(), tcp_check_urg().
     pub(super) fn take_urgent(&mut self, arrival: &Arrival) {
         if let Some(pointer) = arrival.urgent {
-            let at = arrival.from + pointer.saturating_sub(1);
+            let before = u64::from(!self.settings.standard_urgent);
+            let at = arrival.from + pointer.saturating_sub(before);
             let is_read = at < 1 + self.read || at < self.receiver.next();
             let is_newer = self.urgent.heard.is_none_or(|byte| at > byte.at);
             if !is_read && is_newer {

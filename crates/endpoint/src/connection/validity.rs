@@ -219,6 +219,22 @@ impl Connection {
         self.settings.fin_timeout.unwrap_or(TIME_WAIT).max(least)
     }
 
+    /// Our FIN is acknowledged by this segment or was before, and the connection does not wait for the other one (TCP_LINGER2
+    /// below zero): tcp_rcv_state_process() with a segment, __tcp_close() without one.
+    pub(super) fn end_half_closed(&mut self, arrival: Option<&Arrival>) {
+        let is_half = self.deaf && self.is_finished() && !self.has_ended();
+        if !self.settings.ends_half_closed || !is_half || self.over.is_some() {
+            return;
+        }
+        self.over = Some(match arrival {
+            Some(arrival) => {
+                self.refusal = Refusal::of(arrival);
+                Over::Aborted
+            }
+            None => Over::Aborting,
+        });
+    }
+
     /// A segment after both sides have closed, or of a connection that the application has closed and forgotten
     /// (tcp_timewait_state_process()). Returns whether it has been dealt with.
     pub(super) fn check_end(&mut self, now: Instant, arrival: &Arrival) -> bool {
@@ -252,7 +268,9 @@ impl Connection {
         let is_bare = arrival.from == next && (arrival.end() == arrival.from || arrival.rst);
         if !is_old && is_bare {
             if arrival.rst {
-                self.over = Some(Over::Aborted);
+                if !self.settings.keeps_time_wait {
+                    self.over = Some(Over::Aborted);
+                }
             } else {
                 self.validity.time_wait = Some(now);
             }

@@ -1,7 +1,7 @@
 //! How the Linux receiver processes segments: tcp_rcv_established(), tcp_validate_incoming(), tcp_data_queue().
 //! When it sends an ACK, and with which window, is in `linux.rs`.
 
-use midflight_units::{Instant, Seq};
+use midflight_units::{Duration, Instant, Seq};
 
 use super::gro::Packet;
 use super::linux::{Data, Held, Place, Syn};
@@ -434,6 +434,14 @@ impl Receiver {
             return self.on_read(now);
         }
         None
+    }
+
+    /// One compressed ACK stands for at most so many, and waits at most so long (`net.ipv4.tcp_comp_sack_nr`,
+    /// `net.ipv4.tcp_comp_sack_delay_ns`). Only Linux receivers have this.
+    pub fn limit_compression(&mut self, most: u32, delay: Duration) {
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.acks.compression = (most, delay.as_nanos());
+        }
     }
 
     pub(super) fn held(&self) -> Held {

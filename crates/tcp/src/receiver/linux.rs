@@ -35,7 +35,7 @@ const BLOCKS_EXPECTED: usize = 2;
 /// Duplicate ACKs that are not compressed, and the most that one ACK may stand for (tcp_comp_sack_nr).
 const DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
-/// tcp_comp_sack_delay_ns.
+/// tcp_comp_sack_delay_ns, in nanoseconds.
 const COMPRESS_MOST: u64 = 1_000_000;
 /// The initial timeout (TCP_TIMEOUT_INIT) and the minimum timeout (tcp_rto_min), in microseconds.
 const FIRST_RTO: u64 = 1_000_000;
@@ -170,6 +170,8 @@ pub(super) struct LinuxAcks {
     timer_moved: bool,
     // Compressed SACK; without SACK nothing is compressed.
     has_sack: bool,
+    /// The most ACKs that one stands for, and how long it waits, in nanoseconds.
+    pub(super) compression: (u32, u64),
     compressed: u32,
     compressed_at: Option<(Instant, Instant)>,
     duplicates: u32,
@@ -243,6 +245,7 @@ impl LinuxAcks {
             timer: None,
             timer_moved: false,
             has_sack,
+            compression: (MOST_COMPRESSED, COMPRESS_MOST),
             compressed: 0,
             compressed_at: None,
             duplicates: 0,

@@ -2,7 +2,7 @@
 
 use midflight_units::{Duration, Instant};
 
-use super::{Held, LinuxAcks, COMPRESS_MOST, DUPLICATES, MOST_COMPRESSED};
+use super::{Held, LinuxAcks, DUPLICATES};
 
 impl LinuxAcks {
     /// __tcp_ack_snd_check(), in this tick of the clock: returns whether the ACK is sent now; otherwise sets a timer.
@@ -17,7 +17,7 @@ impl LinuxAcks {
         if !held.has_gaps {
             return self.delay_ack(now, tick);
         }
-        if !self.has_sack || self.compressed >= MOST_COMPRESSED {
+        if !self.has_sack || self.compressed >= self.compression.0 {
             return true;
         }
         if self.duplicates_of != held.next {
@@ -35,7 +35,7 @@ impl LinuxAcks {
                 rtt_x8 = rtt_x8.min(self.srtt_x8);
             }
             // 5 % of the RTT.
-            let delay = (rtt_x8 * 125 / 20).min(COMPRESS_MOST);
+            let delay = (rtt_x8 * 125 / 20).min(self.compression.1);
             let due = now + Duration::from_nanos(delay) + self.slack;
             self.compressed_at = Some((due, now));
         }
