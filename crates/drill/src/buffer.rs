@@ -109,6 +109,15 @@ impl SendBuffer {
         !self.is_limited() || self.is_writable_at(Fill::of(connection))
     }
 
+    /// A piece of which a part is sent is two (tso_fragment()).
+    fn cut(&mut self, fill: Fill) {
+        let at = self.pieces.partition_point(|end| *end <= fill.nxt);
+        let is_edge = fill.nxt <= fill.una || at > 0 && self.pieces[at - 1] == fill.nxt;
+        if at < self.pieces.len() && !is_edge {
+            self.pieces.insert(at, fill.nxt);
+        }
+    }
+
     /// Room in the last piece, if that is not sent (tcp_write_queue_tail()).
     fn room_in_last(&self, fill: Fill, largest: u64) -> u64 {
         let last = self.pieces.back().copied().unwrap_or(0);
@@ -133,7 +142,6 @@ impl Runner<'_> {
     ) -> Result<Reply, DrillError> {
         let (more, ends) = flags;
         let is_linux = self.environment.is_linux();
-        let corked = self.sockets.set.corked || more;
         let buffer = &mut self.sockets.buffer;
         let Some(connection) = self.connection.as_mut() else {
             return Ok(Some(Err("EPIPE")));
@@ -149,6 +157,7 @@ impl Runner<'_> {
             let largest = if is_linux { most / mss * mss } else { mss };
             let fill = Fill::of(connection);
             buffer.pieces.retain(|end| *end > fill.una);
+            buffer.cut(fill);
             let mut room = buffer.room_in_last(fill, largest);
             let begins = room == 0;
             if begins {
@@ -166,7 +175,7 @@ impl Runner<'_> {
             let stamps = if is_last { stamps } else { 0 };
             if !connection.write(
                 &[taken],
-                (corked, ends && is_last),
+                (more, ends && is_last),
                 (stamps, is_urgent && is_last),
             ) {
                 let what = format!("{} of {bytes} bytes", call.name);
@@ -218,6 +227,10 @@ mod tests {
         // A record that has ended takes no more, nor does a piece that is sent.
         assert_eq!(buffer.room_in_last(fill(1001, 1001, 2001), 1460), 460);
         assert_eq!(buffer.room_in_last(fill(1001, 2001, 2001), 1460), 0);
+        let half_sent = fill(1001, 1501, 2001);
+        buffer.cut(half_sent);
+        assert_eq!(buffer.room_in_last(half_sent, 1460), 960);
+        assert_eq!(buffer.used(half_sent), 2920);
         buffer.sealed = 2001;
         assert_eq!(buffer.room_in_last(fill(1001, 1001, 2001), 1460), 0);
     }

@@ -451,6 +451,9 @@ impl Runner<'_> {
             return Ok(Err("ENOTCONN"));
         }
         self.sockets.read_shut |= reads;
+        if reads {
+            connection.tcp.shut_reading();
+        }
         if writes && !std::mem::replace(&mut self.sockets.write_shut, true) {
             if connection.tcp.is_established() {
                 connection.close();
@@ -460,6 +463,17 @@ impl Runner<'_> {
         }
         self.wake();
         Ok(Ok(0))
+    }
+
+    /// The listener is closed: a connection that was not accepted is reset (inet_csk_listen_stop()).
+    fn forget_waiting(&mut self) {
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        let tcp = &connection.tcp;
+        if tcp.is_established() && !tcp.is_reset() && !tcp.stream().is_closed() {
+            connection.abort();
+        }
     }
 
     /// tcp_close(): an RST if data is unread or the application does not linger, otherwise a FIN.
@@ -482,6 +496,9 @@ impl Runner<'_> {
             watched.retain(|watch| watch.fd != fd);
         }
         if self.sockets.listening == Some(fd) {
+            if self.sockets.listens && self.sockets.connected.is_none() {
+                self.forget_waiting();
+            }
             self.sockets.listening = None;
             self.sockets.listens = false;
         }

@@ -214,8 +214,8 @@ impl Runner<'_> {
         } else {
             vec![bytes]
         };
-        let corked = self.sockets.set.corked || has("MSG_MORE");
-        if !connection.write(&packets, (corked, has("MSG_EOR")), (stamps, has("MSG_OOB"))) {
+        let marks = (has("MSG_MORE"), has("MSG_EOR"));
+        if !connection.write(&packets, marks, (stamps, has("MSG_OOB"))) {
             let what = format!("{} of {bytes} bytes", call.name);
             return self.refuse(line, what, "expected at most 100000 segments in all");
         }

@@ -438,6 +438,8 @@ pub(super) struct Counts {
     pub(super) buffer_limited: Duration,
     /// Segments that have arrived out of order.
     pub(super) out_of_order: u64,
+    /// This side has sent the first SYN, and counts its byte as acknowledged (tcp_snd_una_update()).
+    pub(super) has_asked: bool,
 }
 
 impl Counts {
@@ -528,7 +530,10 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
         Field::SegsOut => (counts.sent - counts.responses) as f64,
         Field::SegsIn => counts.received as f64,
         Field::DataSegsIn => counts.data_received as f64,
-        Field::BytesAcked => connection.acknowledged().saturating_sub(1) as f64,
+        Field::BytesAcked => {
+            let before = u64::from(!counts.has_asked);
+            connection.acknowledged().saturating_sub(before) as f64
+        }
         Field::BytesReceived => connection.received().saturating_sub(1) as f64,
         Field::BytesSent => counts.bytes_sent as f64,
         Field::BytesRetrans => counts.bytes_resent as f64,

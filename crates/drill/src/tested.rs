@@ -199,6 +199,7 @@ impl Tested {
             Some(syn) => Connection::accept(settings, now, &arrival(syn, None), &mut reports)?,
             None => Connection::connect(settings, now, &mut reports)?,
         };
+        tcp.set_corked(now, set.corked, &mut reports);
         tcp.write_before_opening(early);
         let mut tested = Self {
             now,
@@ -207,6 +208,7 @@ impl Tested {
             counts: Counts {
                 // Linux counts the SYN (tcp_create_openreq_child()).
                 received: u64::from(peer.is_some() && environment.is_linux()),
+                has_asked: peer.is_none() && environment.is_linux(),
                 ..Counts::default()
             },
             sent: VecDeque::new(),
@@ -312,7 +314,8 @@ impl Tested {
         if let Some(SegmentOption::Train(mark)) = departure.option {
             self.train = Some(mark.number);
         }
-        self.counts.sent += 1;
+        // An RST is not of the connection.
+        self.counts.sent += u64::from(!rst || !self.follows_linux);
         self.counts.responses += u64::from(syn && departure.ack.is_some() && self.follows_linux);
         self.counts.data_sent += u64::from(to > from);
         self.counts.retransmitted += u64::from(departure.retransmission);
@@ -559,7 +562,11 @@ impl Tested {
         if spec.to > spec.from && !spec.syn {
             self.counts.data_received += 1;
             self.counts.last_data_received = Some(self.now);
-            self.counts.out_of_order += u64::from(spec.from > self.tcp.received());
+        }
+        let carries = spec.to > spec.from || spec.fin;
+        if carries && !spec.syn && spec.from > self.tcp.received() {
+            // tcp_data_queue_ofo().
+            self.counts.out_of_order += 1;
         }
         if spec.dot {
             self.counts.last_ack_received = Some(self.now);
@@ -586,6 +593,8 @@ impl Tested {
         }
         if self.reports.undone {
             self.counts.loss_point = 0;
+            // tcp_try_undo_loss().
+            self.counts.timeouts = 0;
         }
         if self.tcp.sender().view().snd_una > una {
             self.counts.timeouts = 0;

@@ -7,19 +7,20 @@ mod fast_open;
 mod handoff;
 mod keepalive;
 mod mtu_probing;
+mod options;
 mod path_mtu;
 mod patience;
 mod queries;
 mod settings;
 mod urgent;
 mod validity;
+mod window;
 
 use std::collections::VecDeque;
 
-use midflight_control::congestion::AnyCongestion;
 use midflight_tcp::{
     Ack, AckOption, AckRules, ConfigError, Content, Log, Profile, Receiver, RecoveryKind,
-    RttSampling, SackBlock, SackBlocks, Segment, Sender, SenderConfig,
+    RttSampling, SackBlock, Segment, Sender, SenderConfig,
 };
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -60,9 +61,10 @@ pub struct Connection {
     window_scaling: bool,
     /// Window scale of the other side (RFC 7323 section 2).
     shift: u64,
-    /// The window of the last segment that arrived, and one past the last byte that it allows.
+    /// The window of the last segment that arrived, and one past the last byte that it allows; the largest window.
     window: u64,
     edge: u64,
+    largest_window: u64,
     /// Sequence and ACK number of that segment (SND.WL1 and SND.WL2).
     window_from: (u64, u64),
     /// When there was nothing more to transmit, the stream still had unsent data.
@@ -86,8 +88,9 @@ pub struct Connection {
     unanswered: Option<Instant>,
     /// When a short segment that the application holds back is sent.
     uncork_at: Option<Instant>,
-    /// The application does not read any more data.
+    /// The application does not read any more data: it has closed the connection, or has shut down reading.
     deaf: bool,
+    shut: bool,
     /// An RST in response to a segment of no connection.
     refusal: Option<Refusal>,
     /// The response to the other side's SYN must be sent again.
@@ -197,6 +200,7 @@ impl Connection {
             shift: 0,
             window: 0,
             edge: 0,
+            largest_window: 0,
             window_from: (0, 0),
             had_unsent: false,
             una: 0,
@@ -212,6 +216,7 @@ impl Connection {
             unanswered: None,
             uncork_at: None,
             deaf: false,
+            shut: false,
             refusal: None,
             again: false,
             plain_acks: 0,
@@ -245,7 +250,9 @@ impl Connection {
             .unwrap_or(0);
         // RFC 9293 section 3.7.1: 536 if the other side does not send the option.
         let options = u64::from(TIMESTAMP_BYTES);
-        let asked = syn.mss.unwrap_or(536).max(options + 1);
+        // net.ipv4.tcp_min_snd_mss (__tcp_mtu_to_mss()).
+        let least = if self.is_of_linux() { 48 } else { options + 1 };
+        let asked = syn.mss.unwrap_or(536).max(least);
         self.agreed_bytes = self.settings.mss.min(asked);
         let largest = self.agreed_bytes.min(self.path_bytes);
         let options = if self.timestamps { options } else { 0 };
@@ -254,6 +261,7 @@ impl Connection {
         let size = largest.saturating_sub(options);
         let stream = Stream::from(1 + arrived, size, self.stream.nagle);
         let before = std::mem::replace(&mut self.stream, stream);
+        self.stream.corked = before.corked;
         // Repeats the application's calls so far.
         let fin = u64::from(before.is_closed());
         self.stream.write(before.end() - 1 - fin - arrived, 1);
@@ -316,6 +324,7 @@ impl Connection {
             sender.leave_tails();
         }
         sender.set_linear_syns(self.settings.linear_syns);
+        sender.limit_probe_doublings(self.settings.data_retries);
         sender.set_thin_linear(self.settings.thin_linear);
         sender.record_rate();
         if let Some(notice) = &self.settings.start_notice {
@@ -365,7 +374,8 @@ impl Connection {
         let end = if self.connecting {
             1
         } else {
-            self.stream.sendable_end(self.edge, una, self.has_urgent())
+            let end = self.window_end();
+            self.stream.sendable_end(end, una, self.has_urgent())
         };
         let end = end.max(self.sender.view().snd_max).max(1);
         if self.had_unsent {
@@ -441,6 +451,14 @@ impl Connection {
         self.timestamps.then(|| self.recent())
     }
 
+    /// The echo of a SYN. If both SYNs have crossed, ours has the option again, whatever that of the other side has
+    /// (tcp_syn_options()).
+    fn echo_of_syn(&self) -> Option<u64> {
+        let repeats = self.has_crossed() && self.is_of_linux();
+        let repeats = repeats && self.settings.timestamps && !self.timestamps;
+        self.echo().or(repeats.then_some(0))
+    }
+
     fn departure(&mut self, now: Instant, segment: Segment) -> Departure {
         let (from, to, fin) = if segment.has_data() {
             // tcp_trim_head(): what is acknowledged is not sent again.
@@ -485,6 +503,7 @@ impl Connection {
             from,
             to,
             urgent: self.urgent_pointer(from),
+            echo: if syn { self.echo_of_syn() } else { self.echo() },
             ack_option: answer.unwrap_or_default(),
             option: segment.option,
             ..self.bare()
@@ -521,48 +540,6 @@ impl Connection {
         1 + self.read + self.settings.receive_buffer
     }
 
-    /// Whether the other side's window closes the sender's when `una` is acknowledged: there is an
-    /// unacknowledged segment, and the window is smaller than that.
-    fn is_shut(&self, una: Seq) -> bool {
-        let is_small = una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una;
-        // Linux goes on with what is in flight, whatever the window (tcp_retransmit_timer()).
-        is_small && !(self.is_of_linux() && una < self.sender.view().snd_max)
-    }
-
-    /// A probe of the window is due, and the window has room for a part of a segment: Linux sends that
-    /// (tcp_write_wakeup()).
-    fn send_part<L: Log>(&mut self, now: Instant, log: &mut L) {
-        let view = self.sender.view();
-        let is_idle = self.is_of_linux() && view.snd_max == view.snd_una;
-        let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
-        if !(is_idle && is_due && self.sender.is_window_closed()) {
-            return;
-        }
-        if self.stream.split(view.snd_una, self.edge) {
-            let open = Ack {
-                option: AckOption::Nothing,
-                ..self.window_ack(view.snd_una)
-            };
-            self.sender.on_ack(now, &open, log);
-            self.limit(now, view.snd_una, log);
-        }
-    }
-
-    /// An ACK that closes the sender's window.
-    fn window_ack(&self, una: Seq) -> Ack {
-        Ack {
-            ack: una,
-            sack: SackBlocks::default(),
-            echo: None,
-            cause_sent: self.opened,
-            offset: 0,
-            option: AckOption::ZeroWindow,
-            window: None,
-            stamp_ms: 0,
-            extra_bytes: 0,
-        }
-    }
-
     /// There is more data to send. If the window has no room for it and the sender was idle, the sender
     /// must probe.
     fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
@@ -583,41 +560,13 @@ impl Connection {
 
     /// The same; with `is_urgent` the last byte is urgent (MSG_OOB).
     pub fn write_marked<L: Log>(&mut self, now: Instant, bytes: u64, is_urgent: bool, log: &mut L) {
+        let from = self.stream.end();
         self.stream.write(bytes, self.sender.view().snd_max);
+        self.fill_window(Some(from));
         if is_urgent {
             self.mark_urgent();
         }
         self.more_to_send(now, log);
-    }
-
-    /// The next data of the application begin a new segment (MSG_EOR).
-    pub fn end_record(&mut self) {
-        self.stream.seal();
-    }
-
-    /// More data will be written soon, or not; this applies to the next write (MSG_MORE).
-    pub fn announce(&mut self, more: bool) {
-        self.stream.corked = more;
-        self.uncork_at = None;
-    }
-
-    /// Whether the application holds a short segment back (TCP_CORK): it is sent when it is full, or when
-    /// nothing has been in flight for a timeout.
-    pub fn set_corked<L: Log>(&mut self, now: Instant, corked: bool, log: &mut L) {
-        self.stream.corked = corked;
-        self.uncork_at = None;
-        self.more_to_send(now, log);
-    }
-
-    /// Sets how long data may stay without a response; none for unlimited.
-    pub fn set_user_timeout(&mut self, most: Option<Duration>) {
-        self.settings.user_timeout = most;
-    }
-
-    /// The application does not read any more: arriving data gets an RST in response (`tcp_close()`, RFC
-    /// 9293 section 3.10.4 and RFC 1122 section 4.2.2.13).
-    pub fn set_deaf(&mut self) {
-        self.deaf = true;
     }
 
     /// The application has no more to send.
@@ -659,7 +608,8 @@ impl Connection {
 
     /// The application wants ACKs at once for some time, or delayed ones (TCP_QUICKACK).
     pub fn set_quick_acks(&mut self, now: Instant, quick: bool) {
-        let ack = self.receiver.set_quick_acks(now, quick);
+        let is_empty = self.unread() == 0;
+        let ack = self.receiver.set_quick_acks(now, quick, is_empty);
         self.acks.extend(ack);
     }
 
@@ -668,34 +618,6 @@ impl Connection {
             let ack = self.receiver.acknowledge_again();
             self.acks.push_back(ack);
         }
-    }
-
-    /// The application chooses another congestion controller, whose state is fresh (TCP_CONGESTION).
-    pub fn set_congestion(&mut self, congestion: &AnyCongestion) {
-        self.settings.built.profile.parts.congestion = *congestion;
-        self.sender.set_congestion(congestion);
-    }
-
-    /// The application limits the pacing rate, in bytes of data per second (SO_MAX_PACING_RATE).
-    pub fn limit_pacing(&mut self, most: u64) {
-        self.settings.pacing_limit = Some(most);
-        self.sender.limit_pacing(most);
-    }
-
-    /// Whether timeouts do not back off when little is in flight (TCP_THIN_LINEAR_TIMEOUTS).
-    pub fn set_thin_linear(&mut self, is_linear: bool) {
-        self.settings.thin_linear = is_linear;
-        self.sender.set_thin_linear(is_linear);
-    }
-
-    /// The application turns Nagle's algorithm on or off.
-    pub fn set_nagle<L: Log>(&mut self, now: Instant, nagle: bool, log: &mut L) {
-        self.stream.nagle = nagle;
-        if !nagle && self.is_of_linux() {
-            // __tcp_sock_set_nodelay(): what waits is sent, also if it is corked.
-            self.stream.release();
-        }
-        self.limit(now, self.sender.view().snd_una, log);
     }
 
     // ---- time ------------------------------------------------------------------
@@ -737,7 +659,8 @@ impl Connection {
     fn watch_cork(&mut self, now: Instant) {
         let view = self.sender.view();
         let is_idle = view.snd_una == view.snd_max && view.snd_max < self.stream.segments_end();
-        let waits = self.stream.corked && is_idle && self.is_established();
+        let is_held = self.stream.corked || self.stream.more;
+        let waits = is_held && is_idle && self.is_established();
         if !waits {
             self.uncork_at = None;
         } else if self.uncork_at.is_none() {
@@ -754,7 +677,7 @@ impl Connection {
         if self.response_timeout().is_some() {
             let of_receiver = self.receiver.on_timer(now);
             self.acks.extend(of_receiver);
-            return self.respond_again_by(now);
+            return self.respond_again_by(now, log);
         }
         self.time_wait_until.take_if(|until| *until <= now);
         let timer = self.sender.poll_timer().map(|(due, _)| due);

@@ -19,9 +19,10 @@ pub struct Stream {
     /// A short segment waits for the ACK of the previous short one (Nagle's algorithm in Minshall's form, as
     /// in Linux).
     pub(crate) nagle: bool,
-    /// A short segment at the end waits until the application releases it (TCP_CORK, MSG_MORE), or until a
-    /// timeout.
+    /// A short segment at the end waits until the application releases it (TCP_CORK), or until a timeout.
     pub(crate) corked: bool,
+    /// It waits for the next write, segment that arrives, or timeout (MSG_MORE).
+    pub(crate) more: bool,
     /// Segments below this one take no more data (MSG_EOR).
     sealed: Seq,
     /// Segments below this one are no longer held back.
@@ -48,6 +49,7 @@ impl Stream {
             fin: None,
             nagle,
             corked: false,
+            more: false,
             sealed: 0,
             released: 0,
             resized: 0,
@@ -261,11 +263,10 @@ impl Stream {
     }
 
     /// One past the last segment that fits completely into the receiver's window, which ends below the byte
-    /// `edge`.
-    pub(crate) fn window_end(&self, edge: u64) -> Seq {
+    /// `edge`. A FIN alone needs no room in the receive buffer, unless `fin_needs_room`.
+    pub(crate) fn window_end(&self, edge: u64, fin_needs_room: bool) -> Seq {
         let window = self.ended_by(edge);
-        // A FIN alone needs no room in the receive buffer.
-        match self.fin {
+        match self.fin.filter(|_| !fin_needs_room) {
             Some(fin) if fin == window && self.bytes(fin).is_some_and(|(f, t, _)| f == t) => {
                 fin + 1
             }
@@ -273,18 +274,32 @@ impl Stream {
         }
     }
 
-    /// One past the last segment that may be sent: whole segments below the byte `edge` of the receiver's
-    /// window; a short one is subject to Nagle's algorithm, unless there is urgent data (tcp_nagle_test()).
-    pub(crate) fn sendable_end(&self, edge: u64, una: Seq, is_urgent: bool) -> Seq {
+    /// Whether a segment is shorter than those around it were divided.
+    fn is_short(&self, segment: Seq) -> bool {
+        let is_less = self
+            .bytes(segment)
+            .is_some_and(|(f, t, _)| t - f < self.mss);
+        is_less && segment >= self.resized
+    }
+
+    /// Whether the segment `last`, of which the window has room for a part, and those from `next` on, which fit, may be sent
+    /// up to the edge of the window: not if the application holds short segments back, or if a short one is in flight
+    /// (tcp_nagle_check()).
+    pub(crate) fn may_end_with_part(&self, una: Seq, next: Seq, last: Seq) -> bool {
+        let is_held = self.corked || self.more || self.sealed == last;
+        let by_nagle = self.nagle && (una..next).any(|s| self.is_short(s));
+        !(is_held || by_nagle)
+    }
+
+    /// One past the last segment that may be sent of those before `end`, for which the receiver's window has room; a short
+    /// one is subject to Nagle's algorithm, unless there is urgent data (tcp_nagle_test()).
+    pub(crate) fn sendable_end(&self, end: Seq, una: Seq, is_urgent: bool) -> Seq {
         let last = self.segments_end() - 1;
-        let end = self.window_end(edge).min(last + 1);
-        let is_short = |s: Seq| {
-            let is_less = self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
-            is_less && s >= self.resized
-        };
+        let end = end.min(last + 1);
+        let is_short = |s: Seq| self.is_short(s);
         let may_wait = self.fin.is_none() && last >= 1 && is_short(last) && !is_urgent;
         let by_nagle = self.nagle && (una.max(1)..last).any(is_short);
-        let by_cork = self.corked && last >= self.released;
+        let by_cork = (self.corked || self.more) && last >= self.released;
         if may_wait && (by_cork || by_nagle) {
             end.min(last)
         } else {
@@ -337,12 +352,12 @@ mod tests {
     fn a_second_short_segment_waits_for_the_first() {
         let mut s = Stream::new(1000, true);
         s.write(500, 1);
-        assert_eq!(s.sendable_end(u64::MAX, 1, false), 2);
+        assert_eq!(s.sendable_end(s.window_end(u64::MAX, false), 1, false), 2);
         s.write(500, 2);
-        assert_eq!(s.sendable_end(u64::MAX, 1, false), 2);
-        assert_eq!(s.sendable_end(u64::MAX, 2, false), 3);
+        assert_eq!(s.sendable_end(s.window_end(u64::MAX, false), 1, false), 2);
+        assert_eq!(s.sendable_end(s.window_end(u64::MAX, false), 2, false), 3);
         s.nagle = false;
-        assert_eq!(s.sendable_end(u64::MAX, 1, false), 3);
+        assert_eq!(s.sendable_end(s.window_end(u64::MAX, false), 1, false), 3);
     }
 
     #[test]
@@ -352,7 +367,10 @@ mod tests {
         let mut alone = s.clone();
         alone.close(2);
         assert_eq!(alone.bytes(2), Some((1001, 1001, true)));
-        assert_eq!(alone.sendable_end(1001, 1, false), 3);
+        assert_eq!(
+            alone.sendable_end(alone.window_end(1001, false), 1, false),
+            3
+        );
         s.close(1);
         assert_eq!((s.bytes(1), s.end()), (Some((1, 1001, true)), 1002));
     }
@@ -391,7 +409,7 @@ mod tests {
         s.write(1600, 1);
         assert!(s.divide(3, 1000, None));
         assert_eq!(s.bytes(3), Some((1001, 1601, false)));
-        assert_eq!(s.sendable_end(u64::MAX, 1, false), 4);
+        assert_eq!(s.sendable_end(s.window_end(u64::MAX, false), 1, false), 4);
         let mut s = Stream::new(1000, true);
         s.write(1500, 1);
         s.seal();
@@ -405,7 +423,7 @@ mod tests {
     fn whole_segments_go_into_the_window() {
         let mut s = Stream::new(1000, true);
         s.write(5000, 1);
-        assert_eq!(s.sendable_end(3500, 1, false), 4);
-        assert_eq!(s.sendable_end(1, 1, false), 1);
+        assert_eq!(s.sendable_end(s.window_end(3500, false), 1, false), 4);
+        assert_eq!(s.sendable_end(s.window_end(1, false), 1, false), 1);
     }
 }

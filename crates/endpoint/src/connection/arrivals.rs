@@ -29,6 +29,10 @@ impl Connection {
             let is_strange = self.over.is_some() || !self.is_of_syn(arrival.ack);
             let is_answered = is_strange && (arrival.ack.is_some() || self.over.is_some());
             self.refusal = Refusal::of(arrival).filter(|_| is_answered);
+            let is_first = self.connecting && self.syn_sent && self.early.is_empty();
+            if is_first && is_strange && arrival.ack.is_some() && self.recovers_as_linux() {
+                self.sender.hasten_syn(now);
+            }
             return Ok(0..0);
         }
         if self.connecting {
@@ -94,14 +98,20 @@ impl Connection {
             }
             return Ok(0..0);
         };
-        if self.deaf && arrival.to > self.receiver.next().max(arrival.from) {
+        let is_shut = self.shut && self.stream.is_closed() && self.is_of_linux();
+        if (self.deaf || is_shut) && arrival.to > self.receiver.next().max(arrival.from) {
             // RFC 1122 section 4.2.2.13: data has arrived that the application will not read.
-            self.over = Some(Over::Aborted);
+            self.over = Some(if self.deaf {
+                Over::Aborted
+            } else {
+                Over::Reset
+            });
             self.refusal = Refusal::of(arrival);
             return Ok(0..0);
         }
         let una = self.sender.view().snd_una;
         self.note_heard(now);
+        self.stream.more &= self.is_predicted(arrival, ack);
         self.take_ack(now, arrival, ack, log);
         self.end_early_open(now, log);
         let is_answered = self.sender.view().snd_una > una || arrival.end() == arrival.from;
@@ -111,6 +121,7 @@ impl Connection {
         }
         self.note_answers(now, is_answered);
         self.stream.forget_before(self.sender.view().snd_una);
+        self.fill_window(None);
         self.limit(now, self.sender.view().snd_una, log);
         self.end_lost_probe(now, log);
         self.probe_size(now, log);
@@ -122,6 +133,14 @@ impl Connection {
         self.note_end(now, first);
         self.end_half_closed(Some(arrival));
         Ok(kept)
+    }
+
+    /// Whether a segment has the next data and says nothing else, after which nothing is sent (the fast path of
+    /// tcp_rcv_established()).
+    fn is_predicted(&self, arrival: &Arrival, ack: u64) -> bool {
+        let is_next = arrival.to > arrival.from && arrival.from == self.receiver.next();
+        let says_more = arrival.fin || ack > self.acknowledged() || !arrival.sack.is_empty();
+        is_next && !says_more && arrival.window << self.shift == self.window
     }
 
     /// tcp_reset_check() and tcp_validate_incoming(): an RST counts also with the number of a FIN that arrived before, and
@@ -249,7 +268,14 @@ impl Connection {
         self.una = self.una.max(number);
         self.end_arrived_probe(now, number, log);
         let was_shut = self.sender.is_window_closed();
+        let (window, edge) = (self.window, self.edge);
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
+        if self.edge != edge && self.is_established() {
+            self.sender.resend_below(self.stream.covering(self.edge));
+        }
+        if self.window != window {
+            self.end_idle(now, log);
+        }
         // RFC 5681 section 2: a duplicate carries no data and no FIN, and does not change the window.
         // The sender handles a window that closes or opens again.
         let counts = self.sender.config().count_window_updates;
@@ -293,27 +319,6 @@ impl Connection {
                 self.congestion.reduced = self.congestion.agreed;
             }
         }
-    }
-
-    /// Takes the window of a segment, unless it is older than the last (RFC 9293 section 3.10.7.4);
-    /// returns whether it differs. In Linux a window of zero is always news (tcp_may_update_window()).
-    fn take_window(&mut self, arrival: &Arrival, ack: u64) -> bool {
-        let of = (arrival.from, ack);
-        if of < self.window_from {
-            return false;
-        }
-        let shift = if arrival.syn { 0 } else { self.shift };
-        let scaled = arrival.window << shift;
-        let is_smaller = of == self.window_from && 0 < scaled && scaled < self.window;
-        if is_smaller && self.is_of_linux() {
-            // tcp_may_update_window().
-            return false;
-        }
-        self.window_from = of;
-        self.edge = ack + scaled;
-        self.note_largest_window(scaled);
-        let before = std::mem::replace(&mut self.window, scaled);
-        before != scaled || scaled == 0 && self.is_of_linux()
     }
 
     pub(super) fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {

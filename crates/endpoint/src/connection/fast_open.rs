@@ -171,7 +171,7 @@ impl Connection {
     }
 
     /// tcp_fastopen_synack_timer(). Returns whether our response is sent again.
-    pub(super) fn respond_again_by(&mut self, now: Instant) -> bool {
+    pub(super) fn respond_again_by<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         let clock = self.sender.config().rto.clock;
         let Some(response) = self.early_data.response.as_mut().filter(|r| r.due <= now) else {
             return false;
@@ -179,7 +179,11 @@ impl Connection {
         response.timeouts += 1;
         let timeout = response.timeout * (1 << response.timeouts.min(16));
         response.due = clock.rings(now, timeout.min(LONGEST));
+        let is_second = response.timeouts == 2;
         self.early_data.again = true;
+        if is_second {
+            self.sender.lose_early(now, log);
+        }
         true
     }
 

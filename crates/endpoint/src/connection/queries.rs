@@ -80,7 +80,7 @@ impl Connection {
         let view = self.sender.view();
         let waits = self.is_established() && view.snd_max < self.stream.segments_end();
         let has_room = (view.flight_size() as f64) < view.cwnd.floor();
-        waits && has_room && self.stream.window_end(self.edge) <= view.snd_max
+        waits && has_room && self.window_end() <= view.snd_max
     }
 
     /// The window scale of the other side; 0 if there is none.

@@ -108,6 +108,10 @@ impl Connection {
         self.validity.crossed = true;
     }
 
+    pub(super) fn has_crossed(&self) -> bool {
+        self.validity.crossed
+    }
+
     /// The SYN-ACK of a connection on which both SYNs have crossed (tcp_validate_incoming()): the segment as an ACK.
     pub(super) fn uncrossed(&self, arrival: &Arrival) -> Option<Arrival> {
         let is_one = self.validity.crossed

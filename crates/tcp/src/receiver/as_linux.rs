@@ -426,11 +426,11 @@ impl Receiver {
         ack
     }
 
-    /// The application wants ACKs at once for some time, or delayed ones (TCP_QUICKACK); returns the ACK that is sent now.
-    /// Only Linux receivers have this.
-    pub fn set_quick_acks(&mut self, now: Instant, quick: bool) -> Option<Ack> {
+    /// The application wants ACKs at once for some time, or delayed ones (TCP_QUICKACK); returns the ACK that is sent now:
+    /// none unless all data has been read (tcp_cleanup_rbuf()). Only Linux receivers have this.
+    pub fn set_quick_acks(&mut self, now: Instant, quick: bool, is_empty: bool) -> Option<Ack> {
         let is_due = self.linux.as_deref_mut()?.acks.set_quick(quick);
-        if is_due {
+        if is_due && is_empty {
             return self.on_read(now);
         }
         None

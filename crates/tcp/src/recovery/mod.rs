@@ -69,6 +69,16 @@ pub(crate) trait LossRecovery {
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
     }
+    /// Segments from this one on are beyond the window, which has shrunk.
+    fn resend_below(&mut self, _end: Seq) {}
+    /// Segments of a whole burst of new data.
+    fn burst(&self, _core: &Core) -> u64 {
+        1
+    }
+    /// No tail loss probe follows what is sent next.
+    fn skip_tail_probe(&mut self) {}
+    /// Our response to a SYN with data has timed out again.
+    fn on_response_timeout(&mut self, _core: &mut Core, _log: &mut impl Log) {}
     /// An ICMP message says that the path was broken when the timer expired; returns whether the timer expires now.
     fn on_unreachable(&mut self, _core: &mut Core, _log: &mut impl Log) -> bool {
         false
@@ -397,6 +407,38 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_early_end(core),)+
                     Self::$other(r) => r.on_early_end(core),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn resend_below(&mut self, end: Seq) {
+                match self {
+                    $(Self::$variant(r) => r.resend_below(end),)+
+                    Self::$other(r) => r.resend_below(end),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn burst(&self, core: &Core) -> u64 {
+                match self {
+                    $(Self::$variant(r) => r.burst(core),)+
+                    Self::$other(r) => r.burst(core),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn skip_tail_probe(&mut self) {
+                match self {
+                    $(Self::$variant(r) => r.skip_tail_probe(),)+
+                    Self::$other(r) => r.skip_tail_probe(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_response_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+                match self {
+                    $(Self::$variant(r) => r.on_response_timeout(core, log),)+
+                    Self::$other(r) => r.on_response_timeout(core, log),
                 }
             }
 

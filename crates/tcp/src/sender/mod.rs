@@ -221,7 +221,56 @@ impl Sender {
         if let (Some(sent), None) = (sent, self.core.path.rto.srtt()) {
             self.core.take_rtt(now.since(sent), sent, log);
         }
+        let fallback = self.core.config.rto_after_syn_timeout;
+        if let (None, None, Some(rto)) = (sent, self.core.path.rto.srtt(), fallback) {
+            // tcp_init_metrics().
+            self.core.path.rto.restart(rto);
+        }
         self.recovery.on_early_end(&mut self.core);
+    }
+
+    /// Our response to a SYN with data has timed out again before [`Self::end_early_open`]: what has been sent since is
+    /// lost (tcp_fastopen_synack_timer()). Only the recovery of Linux does this.
+    pub fn lose_early<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.core.now = now;
+        self.recovery.on_response_timeout(&mut self.core, log);
+    }
+
+    /// The SYN is sent again soon, because the other side answers to another one (tcp_rcv_synsent_state_process(),
+    /// TCP_TIMEOUT_MIN); for the recovery of Linux.
+    pub fn hasten_syn(&mut self, now: Instant) {
+        self.core.now = now;
+        self.core
+            .set_slot(SlotKind::Retransmission, Duration::from_millis(2));
+    }
+
+    /// Segments from this one on are beyond the other side's window, which has shrunk: the recovery of Linux does not send
+    /// them again, except the first that is not acknowledged (__tcp_retransmit_skb()).
+    pub fn resend_below(&mut self, end: Seq) {
+        self.recovery.resend_below(end);
+    }
+
+    /// Segments of a whole burst of new data (tcp_tso_segs()); 1 with another recovery than that of Linux.
+    pub fn burst(&self) -> u64 {
+        self.recovery.burst(&self.core)
+    }
+
+    /// What is sent next is a part of a segment that probes the window; in Linux no tail loss probe follows
+    /// (tcp_write_wakeup()).
+    pub fn skip_tail_probe(&mut self) {
+        self.recovery.skip_tail_probe();
+    }
+
+    /// The other side's window has changed, and lets an idle sender send again (tcp_slow_start_after_idle_check() in
+    /// tcp_ack_update_window()).
+    pub fn end_idle<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.core.restart_after_idle(now, log);
+    }
+
+    /// The time between two probes of a closed window doubles at most so often (`net.ipv4.tcp_retries2` in
+    /// tcp_send_probe0()).
+    pub fn limit_probe_doublings(&mut self, most: u32) {
+        self.core.timers.limit_doublings(most);
     }
 
     /// An ACK has arrived.

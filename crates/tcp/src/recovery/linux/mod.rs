@@ -127,6 +127,8 @@ pub(crate) struct Linux {
     leaves_tails: bool,
     /// How many timeouts of the SYN do not back off (net.ipv4.tcp_syn_linear_timeouts); none for the usual number.
     linear_syns: Option<u32>,
+    /// Segments from this one on are beyond the window, which has shrunk.
+    resend_end: Option<Seq>,
     /// Timeouts do not back off when little is in flight (net.ipv4.tcp_thin_linear_timeouts).
     thin_linear: bool,
     /// The segment that probes for a larger size (tcp_mtu_probe()).
@@ -340,6 +342,24 @@ impl LossRecovery for Linux {
     fn on_early_end(&mut self, core: &mut Core) {
         core.timers.clear_slot();
         self.rearm(core);
+        self.sending.lost |= self.state == Ca::Loss;
+    }
+
+    fn resend_below(&mut self, end: Seq) {
+        self.resend_end = Some(end);
+    }
+
+    fn burst(&self, core: &Core) -> u64 {
+        self.burst_segments(core)
+    }
+
+    fn skip_tail_probe(&mut self) {
+        self.sending.no_tail = true;
+    }
+
+    /// tcp_fastopen_synack_timer().
+    fn on_response_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.enter_loss(core, log);
     }
 
     fn on_unreachable(&mut self, core: &mut Core, log: &mut impl Log) -> bool {

@@ -59,6 +59,8 @@ pub(super) struct Sending {
     /// written.
     woken: bool,
     lost_later: bool,
+    /// The next new data is sent by a probe of the window, which is followed by no probe of the tail (tcp_write_wakeup()).
+    pub(super) no_tail: bool,
     /// New segments sent in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
@@ -366,7 +368,8 @@ impl Linux {
     /// The receiver may have shrunk its window: segments beyond it are not retransmitted, except the first
     /// unacknowledged one (__tcp_retransmit_skb()).
     pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
-        seq == self.board.una || core.sizes.byte(seq) < core.window_edge(self.board.una)
+        let fits = core.sizes.byte(seq) < core.window_edge(self.board.una);
+        seq == self.board.una || fits && self.resend_end.is_none_or(|end| seq < end)
     }
 
     /// tcp_xmit_retransmit_queue().
@@ -634,7 +637,7 @@ impl Linux {
 
     /// tcp_tso_segs(), tcp_tso_autosize().
     #[inline(always)]
-    fn burst_segments(&self, core: &Core) -> u64 {
+    pub(super) fn burst_segments(&self, core: &Core) -> u64 {
         let bursts = &core.config.bursts;
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
         let halvings = self.min_rtt() >> bursts.rtt_log;
@@ -755,7 +758,9 @@ impl Linux {
             if self.sending.was_empty {
                 self.rearm(core);
             }
-            self.schedule_probe(core, false);
+            if !std::mem::take(&mut self.sending.no_tail) {
+                self.schedule_probe(core, false);
+            }
         }
     }
 }

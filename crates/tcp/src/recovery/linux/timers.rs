@@ -123,18 +123,18 @@ impl Linux {
             self.rearm(core);
             return;
         }
-        // Until the probe has been sent.
-        core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
-        if self.may_send_new(core) {
-            self.sending.probe_new = true;
-            return;
-        }
-        let last = self.board.nxt() - 1;
-        if !self.may_resend(core, last) {
+        let (sends_new, last) = (self.may_send_new(core), self.board.nxt() - 1);
+        if !sends_new && !self.may_resend(core, last) {
             self.rearm(core);
             return;
         }
-        self.sending.once = Some((last, true));
+        // Until the probe has been sent.
+        core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
+        if sends_new {
+            self.sending.probe_new = true;
+        } else {
+            self.sending.once = Some((last, true));
+        }
     }
 
     /// The probe has been sent.

@@ -50,6 +50,8 @@ pub(crate) struct Timers {
     /// The tick in which it last expired.
     rang: Option<u64>,
     persist: Option<Persist>,
+    /// How often the time between probes doubles at most.
+    most_doublings: Option<u32>,
     /// The deadline of the response to duplicate ACKs.
     delay: Option<Deadline>,
     /// That deadline or the end of expected reordering, whichever is first.
@@ -224,11 +226,17 @@ impl Timers {
     /// The persist timer has expired: a probe may be sent, and the next one after twice the wait.
     pub(super) fn persist_expired(&mut self, now: Instant, most: Duration) {
         if let Some(persist) = &mut self.persist {
-            persist.wait = (persist.wait * 2).min(most);
-            persist.doublings += 1;
+            if self.most_doublings.is_none_or(|m| persist.doublings < m) {
+                persist.wait = (persist.wait * 2).min(most);
+                persist.doublings += 1;
+            }
             persist.due = true;
             self.running = Some((now + persist.wait, now));
         }
+    }
+
+    pub(crate) fn limit_doublings(&mut self, most: u32) {
+        self.most_doublings = Some(most);
     }
 
     /// The window is still closed, says an ACK: the next probe waits from now on (tcp_ack_probe()).

@@ -1,0 +1,128 @@
+//! The window of the other side: how it changes, and what is sent when it has little room. Comments name the functions of
+//! Linux 6.12 whose behaviour this follows.
+
+use midflight_tcp::{Ack, AckOption, Log, SackBlocks};
+use midflight_units::{Instant, Seq};
+
+use super::Connection;
+use crate::segment::Arrival;
+
+/// Most bytes of one buffer: 64 KB less the largest header (tcp_xmit_size_goal()).
+const LARGEST: u64 = 65_215;
+
+impl Connection {
+    /// Takes the window of a segment, unless it is older than the last (RFC 9293 section 3.10.7.4);
+    /// returns whether it differs. In Linux a window of zero is always news, and so is that of a segment that follows the
+    /// last one (FLAG_WIN_UPDATE, tcp_may_update_window()).
+    pub(super) fn take_window(&mut self, arrival: &Arrival, ack: u64) -> bool {
+        let of = (arrival.from, ack);
+        if of < self.window_from {
+            return false;
+        }
+        let shift = if arrival.syn { 0 } else { self.shift };
+        let scaled = arrival.window << shift;
+        let is_smaller = of == self.window_from && 0 < scaled && scaled < self.window;
+        if is_smaller && self.is_of_linux() {
+            // tcp_may_update_window().
+            return false;
+        }
+        let follows = of.0 > self.window_from.0;
+        self.window_from = of;
+        self.edge = ack + scaled;
+        self.note_largest_window(scaled);
+        self.largest_window = self.largest_window.max(scaled);
+        let before = std::mem::replace(&mut self.window, scaled);
+        before != scaled || self.is_of_linux() && (scaled == 0 || follows)
+    }
+
+    /// The window has changed: a sender that has been idle for a timeout begins again with a small congestion window
+    /// (tcp_ack_update_window()).
+    pub(super) fn end_idle<L: Log>(&mut self, now: Instant, log: &mut L) {
+        let view = self.sender.view();
+        let is_idle = view.snd_una == view.snd_max && self.unsent_bytes() > 0;
+        if is_idle && self.recovers_as_linux() && self.is_established() {
+            self.sender.end_idle(now, log);
+        }
+    }
+
+    /// One past the last segment that the window has room for. In Linux a FIN needs room too (tcp_snd_wnd_test()).
+    pub(super) fn window_end(&self) -> Seq {
+        self.stream.window_end(self.edge, self.recovers_as_linux())
+    }
+
+    /// A burst with a full segment, of which the window does not have room for all, ends with a part of a segment at the
+    /// edge of the window, as far as Nagle's algorithm allows it (tcp_write_xmit(), tcp_mss_split_point()). `written` is the
+    /// first byte of a write: its data is in buffers of at most half of the largest window (tcp_bound_to_half_wnd()), and a
+    /// burst is of one buffer.
+    pub(super) fn fill_window(&mut self, written: Option<u64>) {
+        if !self.recovers_as_linux() || !self.is_established() || self.over.is_some() {
+            return;
+        }
+        let view = self.sender.view();
+        let next = view.snd_max.max(1);
+        let last = self.window_end();
+        let full = last.saturating_sub(next);
+        let quota = (view.cwnd.floor() as u64).saturating_sub(view.pipe);
+        if full == 0 || full >= quota {
+            return;
+        }
+        let of_buffer = written.map_or(full, |written| {
+            let mss = self.stream.mss();
+            let most = LARGEST.min(self.largest_window / 2) / mss * mss;
+            let from = self.stream.byte_of(next).max(written);
+            self.edge.saturating_sub(from) % most.max(mss) / mss
+        });
+        if of_buffer.is_multiple_of(self.sender.burst().max(1)) {
+            return;
+        }
+        if self
+            .stream
+            .may_end_with_part(view.snd_una.max(1), next, last)
+        {
+            self.stream.split(last, self.edge);
+        }
+    }
+
+    /// Whether the other side's window closes the sender's when `una` is acknowledged: there is an
+    /// unacknowledged segment, and the window is smaller than that.
+    pub(super) fn is_shut(&self, una: Seq) -> bool {
+        let is_small = una < self.stream.segments_end() && self.window_end() <= una;
+        // Linux goes on with what is in flight, whatever the window (tcp_retransmit_timer()).
+        is_small && !(self.is_of_linux() && una < self.sender.view().snd_max)
+    }
+
+    /// A probe of the window is due, and the window has room for a part of a segment: Linux sends that
+    /// (tcp_write_wakeup()).
+    pub(super) fn send_part<L: Log>(&mut self, now: Instant, log: &mut L) {
+        let view = self.sender.view();
+        let is_idle = self.is_of_linux() && view.snd_max == view.snd_una;
+        let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        if !(is_idle && is_due && self.sender.is_window_closed()) {
+            return;
+        }
+        if self.stream.split(view.snd_una, self.edge) {
+            let open = Ack {
+                option: AckOption::Nothing,
+                ..self.window_ack(view.snd_una)
+            };
+            self.sender.on_ack(now, &open, log);
+            self.sender.skip_tail_probe();
+            self.limit(now, view.snd_una, log);
+        }
+    }
+
+    /// An ACK that closes the sender's window.
+    pub(super) fn window_ack(&self, una: Seq) -> Ack {
+        Ack {
+            ack: una,
+            sack: SackBlocks::default(),
+            echo: None,
+            cause_sent: self.opened,
+            offset: 0,
+            option: AckOption::ZeroWindow,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
+        }
+    }
+}
