@@ -193,7 +193,16 @@ impl Runner<'_> {
                 0,
                 &["...", "AF_INET", "AF_INET6", "PF_INET", "PF_INET6"][..],
             ),
-            (1, &["SOCK_STREAM", "SOCK_STREAM|SOCK_NONBLOCK"][..]),
+            (
+                1,
+                &[
+                    "SOCK_STREAM",
+                    "SOCK_STREAM|SOCK_NONBLOCK",
+                    "SOCK_STREAM|SOCK_CLOEXEC",
+                    "SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK",
+                    "SOCK_STREAM|SOCK_NONBLOCK|SOCK_CLOEXEC",
+                ][..],
+            ),
             (2, &["IPPROTO_TCP", "0"][..]),
         ];
         for (index, accepted) in kinds {
@@ -204,7 +213,7 @@ impl Runner<'_> {
             }
         }
         self.sockets = Sockets {
-            non_blocking: argument(call, 1).ends_with("SOCK_NONBLOCK"),
+            non_blocking: argument(call, 1).contains("SOCK_NONBLOCK"),
             epolls: std::mem::take(&mut self.sockets.epolls),
             files: std::mem::take(&mut self.sockets.files),
             copies: std::mem::take(&mut self.sockets.copies),
@@ -323,6 +332,9 @@ impl Runner<'_> {
             return Ok(Some(Err("EINVAL")));
         }
         if self.sockets.connected.is_some() {
+            if self.sockets.listens_without_waiting {
+                return Ok(Some(Err("EAGAIN")));
+            }
             let what = "a second connection".into();
             return self.refuse(line, what, "a script has one connection at a time");
         }

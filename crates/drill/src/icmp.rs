@@ -32,7 +32,10 @@ pub(super) struct Icmp {
     pub(super) from: u64,
 }
 
-/// The codes of `unreachable`, with their errors; the last are those of IPv6.
+/// How many codes are those of IPv4.
+const OF_IPV4: usize = 16;
+
+/// The codes of `unreachable` by their numbers, with their errors; the last are those of IPv6.
 const CODES: &[(&str, Effect)] = &[
     ("net_unreachable", Effect::Error("ENETUNREACH", true)),
     ("host_unreachable", Effect::Error("EHOSTUNREACH", true)),
@@ -87,6 +90,13 @@ impl Icmp {
             *effect,
             matches!(effect, Effect::Error(_, true)),
         ))
+    }
+
+    /// The same with the number of its code (RFC 792, RFC 1122 section 3.2.2.1).
+    pub(super) fn of_number(number: &str) -> Option<Self> {
+        let number: usize = number.parse().ok()?;
+        let (name, _) = CODES.get(number).filter(|_| number < OF_IPV4)?;
+        Self::of_code(name)
     }
 
     fn with(effect: Effect, ends_requests: bool) -> Self {

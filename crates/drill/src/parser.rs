@@ -309,6 +309,7 @@ impl<'a> Parser<'a, '_> {
             self.at += 1;
             match self.peek() {
                 Some(Token::Word(code)) => (Icmp::of_code(code), Icmp::codes()),
+                Some(Token::Number(code)) => (Icmp::of_number(code), Icmp::codes()),
                 _ => (None, Icmp::codes()),
             }
         } else {
@@ -318,6 +319,18 @@ impl<'a> Parser<'a, '_> {
             return self.unexpected(&message.1);
         };
         self.at += 1;
+        // Both codes of this type have the same effect.
+        if name == "time_exceeded" {
+            let codes = [
+                "ttl_exceeded",
+                "reassembly_exceeded",
+                "ttl",
+                "exc_ttl",
+                "exc_fragtime",
+            ];
+            let is_code = matches!(self.peek(), Some(Token::Word(word)) if codes.contains(&word));
+            self.at += usize::from(is_code);
+        }
         if self.takes(Token::Word("mtu")) {
             message.mtu = Some(self.whole("an MTU in bytes")?);
         }

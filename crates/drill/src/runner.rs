@@ -50,6 +50,8 @@ pub(super) struct Runner<'a> {
     strays: VecDeque<Sent>,
     /// The result of the blocked call, if it differs from the script's.
     late: Option<Failure>,
+    /// Only commands follow.
+    is_over: bool,
 }
 
 /// A waiting call.
@@ -85,13 +87,17 @@ impl<'a> Runner<'a> {
             machine: Machine::default(),
             strays: VecDeque::new(),
             late: None,
+            is_over: false,
         }
     }
 
     /// Runs the script to its end or its first failure.
     pub(super) fn run(mut self, mut run: DrillRun) -> Result<DrillRun, DrillError> {
         let script = self.script;
-        for statement in &script.statements {
+        let is_command = |statement: &Statement| matches!(statement.action, Action::Commands(_));
+        let after = script.statements.iter().rposition(|s| !is_command(s));
+        for (index, statement) in script.statements.iter().enumerate() {
+            self.is_over = after.is_none_or(|last| index > last);
             let outcome = self.step(statement)?;
             if let Some((what, why)) = self.connection.as_ref().and_then(Tested::fault) {
                 return self.refuse(statement.line, what, why);
@@ -186,6 +192,12 @@ impl<'a> Runner<'a> {
             Action::Commands(commands) => {
                 let over = |c: &Tested| c.tcp.is_done() || c.tcp.is_reset();
                 let started = self.connection.as_ref().is_some_and(|c| !over(c));
+                // Scripts end by restoring settings, which has no effect.
+                if started && self.is_over {
+                    let text = "settings at the end of a script have no effect";
+                    self.environment.note(statement.line, text);
+                }
+                let started = started && !self.is_over;
                 self.environment
                     .commands(statement.line, commands, started)?;
                 if std::mem::take(&mut self.environment.forgets) {

@@ -16,6 +16,8 @@ pub(super) struct Sockets {
     pub(super) listening: Option<i64>,
     pub(super) connected: Option<i64>,
     pub(super) listens: bool,
+    /// It did not block when a connection was accepted.
+    pub(super) listens_without_waiting: bool,
     /// It has an address (bind()).
     pub(super) is_bound: bool,
     pub(super) non_blocking: bool,
@@ -61,6 +63,7 @@ impl Sockets {
         *self = Self {
             listening: self.listening,
             listens: self.listens,
+            listens_without_waiting: self.non_blocking || self.listens_without_waiting,
             is_bound: self.is_bound,
             connected: Some(fd),
             non_blocking,

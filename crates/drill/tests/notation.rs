@@ -521,7 +521,7 @@ fn unsupported_features_are_refused_by_name_file_and_line() {
         ("+0 accept(3, ..., ...) = 5", "a second connection"),
         ("+0 shutdown(4, SHUT_BOTH) = 0", "SHUT_BOTH"),
         (
-            "+0 `sysctl -q net.ipv4.tcp_sack=0`",
+            "+0 `sysctl -q net.ipv4.tcp_sack=0`\n+0 close(4) = 0",
             "before the connection starts",
         ),
         (
