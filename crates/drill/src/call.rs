@@ -144,14 +144,16 @@ impl Runner<'_> {
     /// Whether the first argument of a call is a descriptor that was closed, and the script expects an error.
     fn is_closed_socket(&self, call: &Call) -> bool {
         let first = argument(call, 0).parse::<i64>().ok();
-        let is_known = |fd: &i64| {
-            let sockets = &self.sockets;
-            [sockets.listening, sockets.connected].contains(&Some(*fd))
-                || sockets.files.contains(fd)
-                || sockets.copies.contains_key(fd)
-                || sockets.epolls.contains_key(fd)
-        };
-        call.error.as_deref() == Some("EBADF") && first.is_some_and(|fd| !is_known(&fd))
+        call.error.as_deref() == Some("EBADF") && first.is_some_and(|fd| !self.is_open(fd))
+    }
+
+    /// Whether a descriptor is open.
+    pub(super) fn is_open(&self, fd: i64) -> bool {
+        let sockets = &self.sockets;
+        [sockets.listening, sockets.connected].contains(&Some(fd))
+            || sockets.files.contains(&fd)
+            || sockets.copies.contains_key(&fd)
+            || sockets.epolls.contains_key(&fd)
     }
 
     /// Checks the socket of a call; returns whether it is the connection's.
