@@ -144,16 +144,14 @@ impl Runner<'_> {
     /// Whether the first argument of a call is a descriptor that was closed, and the script expects an error.
     fn is_closed_socket(&self, call: &Call) -> bool {
         let first = argument(call, 0).parse::<i64>().ok();
-        call.error.as_deref() == Some("EBADF") && first.is_some_and(|fd| !self.is_open(fd))
-    }
-
-    /// Whether a descriptor is open.
-    pub(super) fn is_open(&self, fd: i64) -> bool {
-        let sockets = &self.sockets;
-        [sockets.listening, sockets.connected].contains(&Some(fd))
-            || sockets.files.contains(&fd)
-            || sockets.copies.contains_key(&fd)
-            || sockets.epolls.contains_key(&fd)
+        let is_known = |fd: &i64| {
+            let sockets = &self.sockets;
+            [sockets.listening, sockets.connected].contains(&Some(*fd))
+                || sockets.files.contains(fd)
+                || sockets.copies.contains_key(fd)
+                || sockets.epolls.contains_key(fd)
+        };
+        call.error.as_deref() == Some("EBADF") && first.is_some_and(|fd| !is_known(&fd))
     }
 
     /// Checks the socket of a call; returns whether it is the connection's.
@@ -463,6 +461,12 @@ impl Runner<'_> {
         };
         if connection.tcp.is_reset() || connection.tcp.is_done() {
             return Ok(Err("ENOTCONN"));
+        }
+        if connection.tcp.is_connecting() {
+            // inet_shutdown().
+            self.disconnect(call);
+            self.wake();
+            return Ok(Ok(0));
         }
         self.sockets.read_shut |= reads;
         if reads {

@@ -238,8 +238,7 @@ impl Block<'_, '_> {
     /// A statement without others in it; none if it does nothing.
     fn step(&mut self, statement: &str, line: u32) -> Result<Vec<Step>, DrillError> {
         let step = match first_word(statement) {
-            // They write somewhere.
-            "print" | "sys" | "logging" => {
+            "print" => {
                 self.prints.push(line);
                 return Ok(Vec::new());
             }

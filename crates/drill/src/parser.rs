@@ -330,8 +330,6 @@ impl<'a> Parser<'a, '_> {
             ];
             let is_code = matches!(self.peek(), Some(Token::Word(word)) if codes.contains(&word));
             self.at += usize::from(is_code);
-        } else if name == "redirect" {
-            self.at += usize::from(matches!(self.peek(), Some(Token::Word(_))));
         }
         if self.takes(Token::Word("mtu")) {
             message.mtu = Some(self.whole("an MTU in bytes")?);

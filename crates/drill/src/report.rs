@@ -112,7 +112,6 @@ pub(super) enum Field {
     RtoTime,
     ReceiveRtt,
     Rehash,
-    ReceiveScale,
 }
 
 /// The fields with their names and descriptions.
@@ -367,11 +366,6 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "how often a timeout has chosen another path, which each does in Linux",
     ),
     (
-        Field::ReceiveScale,
-        "tcpi_rcv_wscale",
-        "our window scale as the script states it in our SYN; 7 without that, and 0 if it is not used",
-    ),
-    (
         Field::LastAckSent,
         "tcpi_last_ack_sent",
         "0, as in Linux, which does not count it",
@@ -444,8 +438,6 @@ pub(super) struct Counts {
     pub(super) buffer_limited: Duration,
     /// Segments that have arrived out of order.
     pub(super) out_of_order: u64,
-    /// The window scale that the script states in our SYN.
-    pub(super) receive_scale: Option<u64>,
     /// This side has sent the first SYN, and counts its byte as acknowledged (tcp_snd_una_update()).
     pub(super) has_asked: bool,
 }
@@ -468,9 +460,6 @@ impl Counts {
         }
     }
 }
-
-/// The window scale of Linux's own `tcp_rmem` (tcp_select_initial_window()).
-const RECEIVE_SCALE: u64 = 7;
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const NO_THRESHOLD: f64 = 2_147_483_647.0;
@@ -574,8 +563,6 @@ pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts:
             micros(counts.limited + now)
         }
         Field::SendScale => connection.scale() as f64,
-        Field::ReceiveScale if !connection.has_window_scaling() => 0.0,
-        Field::ReceiveScale => counts.receive_scale.unwrap_or(RECEIVE_SCALE) as f64,
         Field::TotalRto | Field::Rehash => f64::from(counts.all_timeouts),
         Field::BufferLimited => {
             let since = counts.buffer_since;

@@ -557,9 +557,6 @@ impl<'a> Runner<'a> {
         }
         let connection = self.connection.as_mut()?;
         let options = &spec.options;
-        if let Some(scale) = options.window_scale.filter(|_| is_syn) {
-            connection.counts.receive_scale = Some(scale);
-        }
         if !options.stated || sent.carries == Carries::Reset {
             return None;
         }

@@ -231,7 +231,6 @@ impl Ready {
     pub(super) const URGENT: Self = Self(0x2);
     pub(super) const OUT: Self = Self(0x4);
     pub(super) const ERROR: Self = Self(0x8);
-    pub(super) const INVALID: Self = Self(0x20);
     pub(super) const HANG_UP: Self = Self(0x10);
     pub(super) const READ_HANG_UP: Self = Self(0x2000);
     const ALWAYS: Self = Self(0x18);

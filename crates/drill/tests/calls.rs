@@ -68,31 +68,6 @@ fn options_have_defaults_bounds_and_a_length() {
 +0 getsockopt(4, SOL_SOCKET, SO_PRIORITY, [-1], [4]) = 0
 +0 setsockopt(4, SOL_TCP, TCP_DEFER_ACCEPT, [5], 4) = 0
 +0 getsockopt(4, SOL_TCP, TCP_DEFER_ACCEPT, [7], [4]) = 0
-+0 setsockopt(4, SOL_TCP, TCP_INFO, [1], 4) = -1 ENOPROTOOPT
-+0 setsockopt(4, SOL_TCP, TCP_NODELAY, NULL, 4) = -1 EFAULT
-+0 getsockopt(4, SOL_TCP, TCP_NODELAY, 0x0, [4]) = -1 EFAULT
-+0 setsockopt(4, SOL_TCP, TCP_REPAIR, [0], 4) = 0
-+0 setsockopt(4, SOL_TCP, TCP_QUEUE_SEQ, [1], 4) = -1 EPERM
-+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, [none], 4) = -1 ENOENT
-+0 setsockopt(4, SOL_SOCKET, SO_RCVLOWAT, [-1], 4) = 0
-+0 setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=7}, 8) = 0
-+0 getsockopt(4, SOL_SOCKET, SO_LINGER, {1, 7}, [8]) = 0
-+0 getsockopt(4, SOL_SOCKET, SO_DOMAIN, [AF_INET], [4]) = 0
-+0 getsockopt(4, SOL_TCP, TCP_CC_INFO, ..., [4]) = 0
-+0 writev(4, 0x1, 1) = -1 EFAULT
-+0 sendmsg(4, NULL, 0) = -1 EFAULT
-+0 write(4, ..., -1) = -1 EFAULT
-+0 splice(4, NULL, 4, NULL, 1, 0) = -1 EINVAL
-+0 poll([{fd=77, events=POLLIN, revents=POLLNVAL}, {fd=-1, events=POLLIN, revents=0}], 2, 0) = 1
-+0 bind(4, ..., ...) = -1 EINVAL
-+0 listen(4, 1) = -1 EINVAL
-+0 getpeername(3, ..., ...) = -1 ENOTCONN
-+0 fcntl(4, F_DUPFD, 10) = 10
-+0 setsockopt(10, SOL_TCP, TCP_NODELAY, [1], 4) = 0
-+0 close(4) = 0
-+0 getsockopt(10, SOL_TCP, TCP_NODELAY, [1], [4]) = 0
-+0 dup(10) = 4
-+0 close(10) = 0
 +0 accept(4, ..., ...) = -1 EINVAL
 +0 connect(3, ..., ...) = -1 EISCONN
 +0 close(3) = 0
@@ -104,11 +79,7 @@ fn options_have_defaults_bounds_and_a_length() {
                   +0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [1000], 4) = 0\n\
                   +0 getsockopt(3, SOL_TCP, TCP_MAXSEG, [1000], [4]) = 0\n";
     assert_eq!(failure(before), None);
-    let other = "+0 getsockopt(4, SOL_SOCKET, SO_RCVTIMEO, {1, 0}, [16]) = 0";
-    let seen = failure(&format!("{OPENED}{other}")).map(|f| f.1);
-    assert_eq!(seen.as_deref(), Some("it is {0, 0}"));
     for (more, words) in [
-        ("+0 setsockopt(4, SOL_TCP, TCP_REPAIR, [1], 4) = 0", "x.pkt:8: the option TCP_REPAIR"),
         ("+0 setsockopt(4, SOL_TCP, TCP_THIN_LINEAR_TIMEOUTS, [1], 4) = 0", "x.pkt:8: TCP_THIN"),
         ("+0 setsockopt(4, SOL_TCP, TCP_DEFER_ACCEPT, [-1], 4) = 0", "from 0 on"),
         (

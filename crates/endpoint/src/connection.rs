@@ -495,7 +495,7 @@ impl Connection {
         let again = segment.retransmission || self.was_sent(from, to);
         let departure = Departure {
             syn,
-            fin,
+            fin: fin || again && self.joins_fin(segment.seq),
             ece,
             cwr,
             ect,

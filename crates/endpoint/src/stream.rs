@@ -282,6 +282,13 @@ impl Stream {
         is_less && segment >= self.resized
     }
 
+    /// Whether this short segment is the last with data, and the FIN is alone.
+    pub(crate) fn fin_follows(&self, segment: Seq) -> bool {
+        let is_alone = |(from, to, fin)| fin && from == to;
+        let has_room = |(from, to, _): (u64, u64, bool)| (1..self.mss).contains(&(to - from));
+        self.bytes(segment).is_some_and(has_room) && self.bytes(segment + 1).is_some_and(is_alone)
+    }
+
     /// Whether the segment `last`, of which the window has room for a part, and those from `next` on, which fit, may be sent
     /// up to the edge of the window: not if the application holds short segments back, or if a short one is in flight
     /// (tcp_nagle_check()).

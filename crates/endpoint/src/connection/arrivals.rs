@@ -98,7 +98,11 @@ impl Connection {
             }
             return Ok(0..0);
         };
+        let next = self.receiver.next();
+        // tcp_rcv_state_process(), TCP_CLOSE_WAIT: data after the FIN.
+        let is_late = self.is_of_linux() && self.has_ended() && arrival.to > next;
         let is_shut = self.shut && self.stream.is_closed() && self.is_of_linux();
+        let is_shut = is_shut || is_late && arrival.from < next;
         if (self.deaf || is_shut) && arrival.to > self.receiver.next().max(arrival.from) {
             // RFC 1122 section 4.2.2.13: data has arrived that the application will not read.
             self.over = Some(if self.deaf {
@@ -115,7 +119,11 @@ impl Connection {
         self.take_ack(now, arrival, ack, log);
         self.end_early_open(now, log);
         let is_answered = self.sender.view().snd_una > una || arrival.end() == arrival.from;
-        let kept = self.take_data(now, arrival);
+        let kept = if is_late {
+            0..0
+        } else {
+            self.take_data(now, arrival)
+        };
         if uncrossed.is_some() {
             self.report_syn();
         }
@@ -271,7 +279,7 @@ impl Connection {
         let (window, edge) = (self.window, self.edge);
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
         if self.edge != edge && self.is_established() {
-            self.sender.resend_below(self.stream.covering(self.edge));
+            self.follow_edge();
         }
         if self.window != window {
             self.end_idle(now, log);

@@ -35,6 +35,16 @@ impl Connection {
         before != scaled || self.is_of_linux() && (scaled == 0 || follows)
     }
 
+    /// The edge of the window has moved: what lies beyond it is not sent again (__tcp_retransmit_skb()).
+    pub(super) fn follow_edge(&mut self) {
+        let has_room = self.edge >= self.stream.end();
+        self.sender.resend_below(if has_room {
+            Seq::MAX
+        } else {
+            self.stream.covering(self.edge)
+        });
+    }
+
     /// The window has changed: a sender that has been idle for a timeout begins again with a small congestion window
     /// (tcp_ack_update_window()).
     pub(super) fn end_idle<L: Log>(&mut self, now: Instant, log: &mut L) {
@@ -43,6 +53,12 @@ impl Connection {
         if is_idle && self.recovers_as_linux() && self.is_established() {
             self.sender.end_idle(now, log);
         }
+    }
+
+    /// Whether a segment that is sent again has the FIN that was sent after it (tcp_retrans_try_collapse()).
+    pub(super) fn joins_fin(&self, segment: Seq) -> bool {
+        let is_sent = segment + 1 < self.sender.view().snd_max;
+        is_sent && self.recovers_as_linux() && self.stream.fin_follows(segment)
     }
 
     /// One past the last segment that the window has room for. In Linux a FIN needs room too (tcp_snd_wnd_test()).

@@ -614,7 +614,18 @@ impl Linux {
             segments,
             burst,
             quota: (cwnd / 2).max(1).min(segments).min(burst),
-            window: self.window_left(core, nxt),
+            window: self.window_now(core, nxt),
+        }
+    }
+
+    /// The bytes that the receiver takes, also if it has taken back some: then what may be sent ends before what was
+    /// written.
+    #[inline(always)]
+    fn window_now(&self, core: &Core, nxt: u64) -> u64 {
+        let window = self.window_left(core, nxt);
+        match core.end_byte() {
+            Some(end) if end < self.queue.written() => window.min(end.saturating_sub(nxt)),
+            _ => window,
         }
     }
 
