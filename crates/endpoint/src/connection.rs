@@ -88,6 +88,8 @@ pub struct Connection {
     unanswered: Option<Instant>,
     /// When a short segment that the application holds back is sent.
     uncork_at: Option<Instant>,
+    /// When a response to another SYN had ours sent again soon.
+    hastened: Option<Instant>,
     /// The application does not read any more data: it has closed the connection, or has shut down reading.
     deaf: bool,
     shut: bool,
@@ -215,6 +217,7 @@ impl Connection {
             congestion: Notification::default(),
             unanswered: None,
             uncork_at: None,
+            hastened: None,
             deaf: false,
             shut: false,
             refusal: None,
@@ -334,6 +337,9 @@ impl Connection {
         let drain = |sender: &mut Sender, at| while sender.poll_transmit(at).is_some() {};
         if self.syn_sent {
             drain(&mut sender, self.opened);
+            if let Some(at) = self.hastened {
+                sender.hasten_syn(at);
+            }
             for &expiry in &self.early {
                 sender.on_timer(expiry, log);
                 drain(&mut sender, expiry);

@@ -32,6 +32,7 @@ impl Connection {
             let is_first = self.connecting && self.syn_sent && self.early.is_empty();
             if is_first && is_strange && arrival.ack.is_some() && self.recovers_as_linux() {
                 self.sender.hasten_syn(now);
+                self.hastened = Some(now);
             }
             return Ok(0..0);
         }
