@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from midflight import MidflightError
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 Refusal = TypeVar("Refusal", bound="MidflightError")
 
 
@@ -28,3 +33,30 @@ def about(error: Refusal, *, name: str | None, value: object, accepted: str | No
     error.name, error.accepted = name, accepted
     error.value = None if value is None else str(value)
     return error
+
+
+#: Options that have another name as arguments of functions.
+_ARGUMENTS = {"--style": "look", "--y or --value": "y or value"}
+_OPTION = re.compile(r"--y or --value|--[a-z][a-z-]*")
+
+
+def names_arguments(call: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a function for Python of code that is also behind a command: its errors have the names
+    of arguments, not those of options.
+    """
+
+    def argument(option: str) -> str:
+        return _ARGUMENTS.get(option) or option.removeprefix("--").replace("-", "_")
+
+    @functools.wraps(call)
+    def named(*args: Arguments.args, **keys: Arguments.kwargs) -> Result:
+        from midflight import MidflightError
+
+        try:
+            return call(*args, **keys)
+        except MidflightError as error:
+            text = _OPTION.sub(lambda found: argument(found[0]), str(error))
+            name = error.name and _OPTION.sub(lambda found: argument(found[0]), error.name)
+            raise refusal(text, name=name, value=error.value, accepted=error.accepted) from None
+
+    return named

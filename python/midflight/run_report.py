@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
+from midflight.refusal import names_arguments
 from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
 from midflight.run_tables import RunSummary, rows, stacks_of
@@ -42,6 +43,7 @@ _HEADS = {
 }
 
 
+@names_arguments
 def report_run(
     source: Any,
     path: str | Path,

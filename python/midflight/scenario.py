@@ -16,6 +16,7 @@ nothing is checked twice.
 
 from __future__ import annotations
 
+import errno
 import json
 import platform
 import shlex
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from midflight.refusal import refusal
 from midflight.remark import ScenarioWarning, remarks_of, warn_of
+from midflight.scenario_part import part
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
@@ -66,7 +68,7 @@ STARTERS = Path(__file__).with_name("scenarios")
 Value: TypeAlias = str | float | bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Wired:
     """The two wired links, server - router - base station, alike in both directions."""
 
@@ -75,7 +77,7 @@ class Wired:
     queue: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class LinkDirection:
     """One direction of an access link."""
 
@@ -87,7 +89,7 @@ class LinkDirection:
     cross: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Link(LinkDirection):
     """An access link; rate and delay are needed unless a preset or a trace has them.
 
@@ -109,7 +111,7 @@ class Link(LinkDirection):
     up: LinkDirection | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Flow:
     """One flow, or several alike."""
 
@@ -134,7 +136,7 @@ class Flow:
     set: Mapping[str, Value] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Notice:
     """The notice that a sender gets of a handoff or of a change, and when."""
 
@@ -145,7 +147,7 @@ class Notice:
     says_delay: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Signal:
     """Faults of a mobile node's own signals of a handoff (Freeze-TCP, TR-ACKs, EHN)."""
 
@@ -153,7 +155,7 @@ class Signal:
     lost: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Handoff:
     """The mobile node moves to another link, or has no link for a while."""
 
@@ -166,7 +168,7 @@ class Handoff:
     signal: Signal | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Change(LinkDirection):
     """A link pauses for a while and continues with other parameters."""
 
@@ -177,7 +179,7 @@ class Change(LinkDirection):
     notice: Notice | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class SweepAxes:
     """The axes of a sweep, and the compared axis."""
 
@@ -185,7 +187,7 @@ class SweepAxes:
     compare: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@part
 class Scenario:
     """Flows of a mobile node that moves between access links, and of its neighbours."""
 
@@ -497,6 +499,8 @@ def read_plan(
             value=path,
             accepted=accepted,
         )
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, no_such_file(str(file)))
     text = read_limited(path)
     # JSON, such as a canonical form, is recognised by its name. The files that a user gives to a
     # starter are in the working directory, not in the package.
@@ -505,6 +509,15 @@ def read_plan(
     if texts:
         texts = with_words(_parsed(text, name), texts)
     return _core.Plan(text, name=name, sets=texts, policies=policies)
+
+
+def no_such_file(file: str) -> str:
+    """Return what is said of a scenario that is neither a file nor a starter."""
+    from midflight.policy import did_you_mean
+
+    files = (str(path) for path in Path().glob("*.toml"))
+    near = did_you_mean(file, [*starter_names(), *files])
+    return f'there is no file "{file}", and no starter scenario of that name{near}'
 
 
 def _parsed(text: str, name: str | None) -> Mapping[str, Any]:

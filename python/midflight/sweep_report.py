@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
@@ -31,6 +32,7 @@ _MOST_VALUES = 12
 _MOST_MAPS = 8
 
 
+@names_arguments
 def report_sweep(
     folder: str | Path,
     path: str | Path,

@@ -193,8 +193,7 @@ def with_shorthands(
 
 def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | None = None) -> Plan:
     """Read and check a scenario file with values that go over its own."""
-    from midflight.policy import did_you_mean
-    from midflight.scenario import read_plan, starter_names
+    from midflight.scenario import no_such_file, read_plan, starter_names
 
     pairs: list[tuple[str, Any]] = [*read_pairs(sets or [])]
     if file in starter_names() and Path(file).exists():
@@ -203,12 +202,7 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
     try:
         return read_plan(file, sets=pairs, policies=policies)
     except FileNotFoundError as error:
-        files = (str(path) for path in Path().glob("*.toml"))
-        near = did_you_mean(file, [*starter_names(), *files])
-        raise UserError(
-            f'there is no file "{file}", and no starter scenario of that name{near}; '
-            "`midflight list scenarios` has all"
-        ) from error
+        raise UserError(f"{no_such_file(file)}; `midflight list scenarios` has all") from error
     except UnicodeDecodeError as error:
         raise UserError(f'"{file}" is not text in UTF-8: {error.reason}') from error
     except OSError as error:

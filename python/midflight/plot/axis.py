@@ -45,7 +45,7 @@ from midflight.plot.style import (
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.plot.usual import Shown, usual_shown
-from midflight.refusal import refusal
+from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
 from midflight.sweep_results import is_sample
 
@@ -128,6 +128,7 @@ class AxisData:
     measure: tuple[str, str] = ("", "")
 
 
+@names_arguments
 def plot_axis(
     source: TableSource,
     path: str | Path,

@@ -13,7 +13,7 @@ from midflight.plot.history import RunSource, time_shown
 from midflight.plot.spread import Group, Spread, is_wide, spread_figure, spread_rows
 from midflight.plot.style import Size, check_format
 from midflight.plot.watched import WatchedRun, delay_of, watch
-from midflight.refusal import refusal
+from midflight.refusal import names_arguments, refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +26,7 @@ __all__ = ["DELAY_CDF", "delay_spread", "plot_delay_cdf"]
 DELAY_CDF = "delay-cdf"
 
 
+@names_arguments
 def plot_delay_cdf(
     source: RunSource | Mapping[str, RunSource],
     path: str | Path,

@@ -41,6 +41,7 @@ from midflight.plot.watched import (
     rate_in_use,
     watched_runs,
 )
+from midflight.refusal import names_arguments
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
@@ -69,6 +70,7 @@ DARK_SERIES = (
 )
 
 
+@names_arguments
 def plot_page(
     source: RunSource | Mapping[str, RunSource],
     path: str | Path,

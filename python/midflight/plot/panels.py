@@ -59,7 +59,7 @@ from midflight.plot.watched import (
     watch,
     without_requests,
 )
-from midflight.refusal import refusal
+from midflight.refusal import names_arguments, refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,6 +97,7 @@ _MOST = "maximum of each interval"
 _LINES = ("steps", "line", "dots", "queue", "bars")
 
 
+@names_arguments
 def plot_over_time(
     source: RunSource | Mapping[str, RunSource],
     path: str | Path,

@@ -42,7 +42,7 @@ from midflight.plot.style import (
     size_in,
     style,
 )
-from midflight.refusal import refusal
+from midflight.refusal import names_arguments, refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,6 +72,7 @@ PATH_EVENTS: Sequence[tuple[str, Any, str]] = (
 )
 
 
+@names_arguments
 def plot_run(
     source: RunSource | Mapping[str, RunSource],
     path: str | Path,

@@ -60,7 +60,7 @@ from midflight.plot.style import (
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.plot.usual import Shown, usual_shown
-from midflight.refusal import refusal
+from midflight.refusal import names_arguments, refusal
 from midflight.results import mean_ci, quantile
 from midflight.sweep_results import unit_means
 
@@ -147,6 +147,7 @@ class Spread:
     name: str = ""
 
 
+@names_arguments
 def plot_spread(
     source: TableSource,
     path: str | Path,
