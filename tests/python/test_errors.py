@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import midflight
-from midflight import MidflightError, Scenario, Setup, Sweep
+from midflight import Link, MidflightError, Scenario, Setup, Sweep
 from midflight.lab.errors import LabError
 from midflight.lab.programs import check_command
 from midflight.lab.source import find_source
+from midflight.plot import plot_axis, plot_run
 from midflight.policy import load_policies, sources
 from midflight.results import difference_ci
 from midflight.studies import load
@@ -169,6 +170,26 @@ def test_errors_on_files_name_them(tmp_path: Path) -> None:
     table.write_bytes(b"\xff\xfe,")
     error = about(lambda: list(read_rows(table)))
     assert (error.name, error.value, error.accepted) == ("table", str(table), "CSV in UTF-8")
+
+
+def test_python_names_arguments_and_not_options(tmp_path: Path) -> None:
+    for draw, name, said in (
+        (lambda: plot_axis({"a": [1]}, "a.png", x="b", y="a"), "x", 'x: there is no column "b"'),
+        (lambda: plot_run("wifi-to-lte", "a.png", look="papr"), "look", 'look: "papr" is none of'),
+        (lambda: plot_run("wifi-to-lte", "a.png", size="big"), "size", 'size: "big" is no size'),
+    ):
+        error = about(draw)
+        assert error.name == name
+        assert str(error).startswith(said)
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_an_unknown_keyword_of_a_scenario_is_suggested() -> None:
+    of_link: Any = Link
+    with pytest.raises(TypeError, match=r'a Link has no "dealy" \(did you mean "delay"\?\)'):
+        of_link(rate="1 Mbit/s", dealy="1 ms")
+    with pytest.raises(FileNotFoundError, match=r'no starter .* \(did you mean "wifi-to-lte"\?\)'):
+        Scenario.read("wifi-to-ltee")
 
 
 def test_the_errors_of_the_lab_say_it_too() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from midflight import Scenario
 from midflight.cli import main
+from midflight.recordings import event_lines
 from midflight.remark import remarks_of
 from midflight.run_report import flow_settings, link_cells, report_html, trace_words
-from midflight.scenario import read_plan
+from midflight.scenario import Outcome, read_plan
 
 RECORDED = """
 end = "100 s"
@@ -119,3 +120,38 @@ def test_a_report_says_what_flows_are() -> None:
     # Words of a table's head are not broken.
     (rule,) = re.findall(r"table.numbers thead th \{.*?\}", html)
     assert "anywhere" not in rule
+
+
+def test_a_report_has_what_was_recorded_and_why_the_flow_stalled(tmp_path: Path) -> None:
+    """The part from 20 s on: its rates, its outage from 10 s to 13 s, and the stall in it."""
+    rows = "\n".join(f"{one},{0 if 30 <= one < 33 else 9}" for one in range(60))
+    (tmp_path / "drive.csv").write_text(f"time_s,rate_mbps\n{rows}\n")
+    file = tmp_path / "drive.toml"
+    file.write_text(
+        'end = "20 s"\nflows.it = {}\n[links.cell]\ndelay = "20 ms"\n'
+        'trace = { file = "drive.csv", from = "20 s" }\n'
+    )
+    plan = read_plan(file)
+    ((found, uplink),) = plan.recordings().values()
+    assert uplink is None
+    assert (found["span_ns"], found["drops"]) == (40_000_000_000, False)
+    assert list(event_lines(found))[1].strip() == "10-13 s"
+    html = report_html(Outcome.of(plan))
+    assert "Recording of link cell" in html
+    (line,) = re.findall("<p>(The longest time without progress.*)</p>", html)
+    assert "In short: <code>cell</code> had no rate from 10\xa0s to 13\xa0s" in line
+    # Lost packets are those of a link that loses them.
+    lost = read_plan(file, sets={"links.cell.trace.outage": "drop"}).recordings()["cell"][0]
+    assert "are lost" in next(event_lines(lost))
+
+
+def test_ack_opportunities_of_one_mahimahi_file_are_noted(tmp_path: Path) -> None:
+    for name in ("a.down", "a.up"):
+        (tmp_path / name).write_text("".join(f"{one}\n" for one in range(1, 400)))
+    file = tmp_path / "m.toml"
+    file.write_text('end = "5 s"\nflows.it = {}\n[links.cell]\ndelay = "9 ms"\ntrace = "a.down"\n')
+    said = "its opportunities are those of the uplink, too"
+    assert any(said in one for one in read_plan(file).remarks)
+    for key, value in (("trace", '{ file = "a.down", up = "a.up" }'), ("up.rate", "9 Mbit/s")):
+        plan = read_plan(file, sets={f"links.cell.{key}": value})
+        assert not any(said in one for one in plan.remarks)
