@@ -373,26 +373,9 @@ class Sweep:
 
         Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
         """
-
-        def refuse(why: str, name: str, value: object, accepted: str) -> Exception:
-            return refusal(
-                f'"{file}" is not a sweep: {why}', name=name, value=value, accepted=accepted
-            )
-
         folder = Path(folder)
-        file = folder / "sweep.json"
-        try:
-            found = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise refuse("it is not JSON in UTF-8", "file", file, "JSON in UTF-8") from error
-        found = found if isinstance(found, dict) else {}
-        for key, kind in (("scenario", dict), ("axes", dict), ("shard_cells", int)):
-            if not isinstance(found.get(key), kind):
-                what = {dict: "a table", int: "a whole number"}[kind]
-                raise refuse(f'it lacks "{key}", or has none there', key, found.get(key), what)
+        found = read_definition(folder)
         axes = found["axes"]
-        if not axes or not all(isinstance(one, list) and one for one in axes.values()):
-            raise refuse('"axes" has an axis without values', "axes", axes, "lists of values")
         scenario = json.dumps(found["scenario"])
         return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies, folder)
 
@@ -754,3 +737,28 @@ def write_whole(path: Path, text: str) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def read_definition(folder: Path) -> dict[str, Any]:
+    """Return the definition of the sweep in a folder, checked as far as its parts.
+
+    Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
+    """
+    file = folder / "sweep.json"
+
+    def refuse(why: str, name: str, value: object, accepted: str) -> Exception:
+        return refusal(f'"{file}" is not a sweep: {why}', name=name, value=value, accepted=accepted)
+
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise refuse("it is not JSON in UTF-8", "file", file, "JSON in UTF-8") from error
+    found = found if isinstance(found, dict) else {}
+    for key, kind in (("scenario", dict), ("axes", dict), ("shard_cells", int)):
+        if not isinstance(found.get(key), kind):
+            what = {dict: "a table", int: "a whole number"}[kind]
+            raise refuse(f'it lacks "{key}", or has none there', key, found.get(key), what)
+    axes = found["axes"]
+    if not axes or not all(isinstance(one, list) and one for one in axes.values()):
+        raise refuse('"axes" has an axis without values', "axes", axes, "lists of values")
+    return found

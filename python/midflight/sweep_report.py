@@ -182,6 +182,8 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
         yield {"image": image(axis_figure(data)), "caption": caption}
     shares = spread_of(columns, "cdf", value=metric, by=by)
     caption = f"{of}: the share of runs with at most that value."
+    if shares.detail:
+        caption += f" {shares.detail}."
     yield {"image": image(spread_figure(shares)), "caption": caption}
     if len(free) >= 2:
         compared = list(asked.axes[asked.compare])[:_MOST_MAPS] if asked.compare else [None]

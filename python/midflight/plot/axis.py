@@ -126,6 +126,8 @@ class AxisData:
     #: For a table: the columns of the axis and of the measurement, and the units of their values.
     axis: tuple[str, str] = ("", "")
     measure: tuple[str, str] = ("", "")
+    #: The axes that are pooled, in words.
+    pooled: str = ""
 
 
 @names_arguments
@@ -242,6 +244,7 @@ def axis_data(
         lines_name(by, columns),
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
+        pooled=kept_words(columns, y, {x, *by}, {}),
     )
 
 
@@ -536,9 +539,16 @@ def axis_figure(
             title=title,
             kind="median",
             x_refused="the axis has names" if has_names else "",
-            detail="medians and quartiles" if spread else "",
+            detail="; ".join(filter(None, (_quartile_words(data), data.pooled))) if spread else "",
         )
     return figure
+
+
+def _quartile_words(data: AxisData) -> str:
+    """What the lines are, and of how many values if all are of as many."""
+    counts = {runs for line in data.lines for runs in line.runs}
+    of = f" of {min(counts)} values" if len(counts) == 1 else ""
+    return f"medians and quartiles{of}"
 
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:

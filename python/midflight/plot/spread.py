@@ -315,6 +315,8 @@ def _lines(
         detail += "; without runs that did not finish" * misses
     if kind == "box" and misses:
         detail += "; arrows where more than 5 % of the runs did not finish"
+    pooled = kept_words(columns, value, {x, *by}, {})
+    detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
     return Spread(
         kind,
@@ -743,6 +745,16 @@ def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
         interpolation="nearest",
     )
     axes.grid(False)
+    down = len(data.groups)
+    if across * down <= _MOST_WRITTEN:
+        # Equal neighbours are two cells.
+        for place in range(1, across):
+            axes.axvline(place - 0.5, color="white", linewidth=0.8)
+        for place in range(1, down):
+            axes.axhline(place - 0.5, color="white", linewidth=0.8)
+    if down > 1 and axis_places(list(data.rows), "")[1] is not None:
+        # Names are read from the top.
+        axes.invert_yaxis()
     for side, names in ((axes.xaxis, data.categories or ()), (axes.yaxis, data.rows)):
         # As many names as there is room for.
         every = max(1, math.ceil(len(names) / 14))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,9 +43,10 @@ def usual_shown(
     """
     if not isinstance(source, str | Path) or not (Path(source) / "sweep.json").is_file():
         return shown
-    from midflight.sweep_results import main_metrics, read_flows
+    from midflight.sweep import read_definition
+    from midflight.sweep_results import is_sample, main_metrics, read_flows
 
-    asked = json.loads((Path(source) / "sweep.json").read_text(encoding="utf-8"))
+    asked = read_definition(Path(source))
     axes, compare = asked["axes"], asked.get("compare")
     fixed = {
         key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
@@ -61,7 +61,9 @@ def usual_shown(
         places = [key for key in free_axes(axes, compare) if key != y]
         x = next(iter(places), compare if compare in axes else None)
     if kind == "heatmap":
-        places = [*free_axes(axes, compare), *([compare] if compare in axes else [])]
+        # A compared setting is rather a side of the map than pooled.
+        places = [key for key in free_axes(axes, compare) if not is_sample(key)]
+        places += [*([str(compare)] if compare in axes else []), *free_axes(axes, compare)]
         y = y or next((key for key in places if key != x), None)
     elif not has_by:
         by = usual_by(axes, compare, {x})
@@ -100,4 +102,6 @@ def usual_by(
 
 def _has_names(values: Sequence[str]) -> bool:
     """Whether values are names and not numbers with units."""
-    return not all(value[:1].isdigit() or value[:1] in "+-." for value in values)
+    from midflight.plot.axis import axis_places
+
+    return axis_places(list(values), "")[1] is not None
