@@ -10,10 +10,10 @@ import numpy as np
 from midflight.plot.bins import cut_words, places_in, stepped
 from midflight.plot.curves import Curve, Values
 
-__all__ = ["Times", "lines_of", "unit_of"]
+__all__ = ["MOST_DOTS", "Times", "lines_of", "unit_of"]
 
 #: A line with more values, or beside another line, is drawn as quantiles.
-_MOST_DOTS = 4000
+MOST_DOTS = 4000
 
 
 class Times(NamedTuple):
@@ -42,7 +42,7 @@ def lines_of(
     several = sum(len(one.time_s) > 0 for one in found) > 1
     curves, each = [], []
     for how, edges, time, took in found:
-        if len(edges) > 1 and (several or len(time) > _MOST_DOTS):
+        if len(edges) > 1 and (several or len(time) > MOST_DOTS):
             each.append(edges)
             starts, quantiles = _quantiles(edges, time, took * scale)
             low, median, high, most = quantiles

@@ -44,7 +44,7 @@ from midflight.plot.marks import EVENTS, GROUPS, STALL, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
-from midflight.plot.timed import Times, lines_of, unit_of
+from midflight.plot.timed import MOST_DOTS, Times, lines_of, unit_of
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -620,22 +620,39 @@ def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: floa
 
 
 def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    """The rate at which a sender paces, as steps, and each sample of its delivery rate."""
-    del interval
-    curves = []
-    for _, flow, how in each_line(runs):
+    """The rate at which a sender paces, as steps, and each sample of its delivery rate; many of
+    either are medians of intervals.
+    """
+    curves: list[Curve] = []
+    details: list[str] = []
+
+    def of_intervals(run: WatchedRun, flow: History, line: Curve) -> Curve:
+        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+        how = {
+            name: getattr(line, name) for name in ("label", "look", "quantity", "flow", "scheme")
+        }
+        (curve,), detail = lines_of([Times(how, edges, line.time_s, line.value)], interval)
+        details.append(detail)
+        # Dots have no band.
+        is_dots = line.draw == "dots" and curve.draw != "dots"
+        return replace(curve, draw="dots", low=None, high=None, most=None) if is_dots else curve
+
+    for run, flow, how in each_line(runs):
         paced = flow.steps("pacing_rate")
         end = flow.end_ns / NS_PER_S
         steps = _held(paced.time_ns / NS_PER_S, paced.value / 1e6, window, end)
         if len(steps[0]):
             how["quantity"] = "pacing rate"
-            curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+            line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
+            curves.append(of_intervals(run, flow, line) if len(steps[0]) > MOST_DOTS else line)
         time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
         seen = inside(time, window)
         if seen.stop > seen.start:
             how["quantity"] = "sample of the delivery rate"
-            curves.append(Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how))
-    return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves)
+            line = Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how)
+            curves.append(of_intervals(run, flow, line))
+    detail = next(filter(None, details), "")
+    return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves, detail)
 
 
 def _stalls(
