@@ -9,6 +9,8 @@ use crate::segment::Arrival;
 
 /// Most bytes of one buffer: 64 KB less the largest header (tcp_xmit_size_goal()).
 const LARGEST: u64 = 65_215;
+/// Buffers have at most half of a window that is larger than this (TCP_MSS_DEFAULT in tcp_bound_to_half_wnd()).
+const LEAST_HALVED: u64 = 536;
 
 impl Connection {
     /// Takes the window of a segment, unless it is older than the last (RFC 9293 section 3.10.7.4);
@@ -68,8 +70,7 @@ impl Connection {
 
     /// A burst with a full segment, of which the window does not have room for all, ends with a part of a segment at the
     /// edge of the window, as far as Nagle's algorithm allows it (tcp_write_xmit(), tcp_mss_split_point()). `written` is the
-    /// first byte of a write: its data is in buffers of at most half of the largest window (tcp_bound_to_half_wnd()), and a
-    /// burst is of one buffer.
+    /// first byte of a write: its data is in buffers of at most half of the largest window, and a burst is of one buffer.
     pub(super) fn fill_window(&mut self, written: Option<u64>) {
         if !self.recovers_as_linux() || !self.is_established() || self.over.is_some() {
             return;
@@ -78,17 +79,13 @@ impl Connection {
         let next = view.snd_max.max(1);
         let last = self.window_end();
         let full = last.saturating_sub(next);
-        let quota = (view.cwnd.floor() as u64).saturating_sub(view.pipe);
-        if full == 0 || full >= quota {
-            return;
-        }
         let of_buffer = written.map_or(full, |written| {
             let mss = self.stream.mss();
-            let most = LARGEST.min(self.largest_window / 2) / mss * mss;
+            let most = self.most_of_buffer() / mss * mss;
             let from = self.stream.byte_of(next).max(written);
             self.edge.saturating_sub(from) % most.max(mss) / mss
         });
-        if of_buffer.is_multiple_of(self.sender.burst().max(1)) {
+        if !self.sender.has_room_in_burst(full, of_buffer) {
             return;
         }
         if self
@@ -97,6 +94,12 @@ impl Connection {
         {
             self.stream.split(last, self.edge);
         }
+    }
+
+    /// Most bytes of one buffer (tcp_bound_to_half_wnd()).
+    fn most_of_buffer(&self) -> u64 {
+        let is_halved = self.largest_window > LEAST_HALVED;
+        LARGEST.min(self.largest_window >> u32::from(is_halved))
     }
 
     /// Whether the other side's window closes the sender's when `una` is acknowledged: there is an

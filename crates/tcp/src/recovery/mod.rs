@@ -71,9 +71,9 @@ pub(crate) trait LossRecovery {
     }
     /// Segments from this one on are beyond the window, which has shrunk.
     fn resend_below(&mut self, _end: Seq) {}
-    /// Segments of a whole burst of new data.
-    fn burst(&self, _core: &Core) -> u64 {
-        1
+    /// Whether another segment follows in the same burst when so many full ones are sent, the last ones from one buffer.
+    fn has_room_in_burst(&self, _core: &Core, _segments: u64, _of_buffer: u64) -> bool {
+        false
     }
     /// No tail loss probe follows what is sent next.
     fn skip_tail_probe(&mut self) {}
@@ -419,10 +419,10 @@ macro_rules! recoveries {
             }
 
             #[cold]
-            pub(crate) fn burst(&self, core: &Core) -> u64 {
+            pub(crate) fn has_room_in_burst(&self, core: &Core, segments: u64, of_buffer: u64) -> bool {
                 match self {
-                    $(Self::$variant(r) => r.burst(core),)+
-                    Self::$other(r) => r.burst(core),
+                    $(Self::$variant(r) => r.has_room_in_burst(core, segments, of_buffer),)+
+                    Self::$other(r) => r.has_room_in_burst(core, segments, of_buffer),
                 }
             }
 

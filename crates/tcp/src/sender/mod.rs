@@ -250,9 +250,11 @@ impl Sender {
         self.recovery.resend_below(end);
     }
 
-    /// Segments of a whole burst of new data (tcp_tso_segs()); 1 with another recovery than that of Linux.
-    pub fn burst(&self) -> u64 {
-        self.recovery.burst(&self.core)
+    /// Whether another segment follows in the same burst when this many full segments of new data, the last `of_buffer` of
+    /// them from one buffer, are sent now (tcp_cwnd_test(), tcp_tso_segs()); false with another recovery than that of Linux.
+    pub fn has_room_in_burst(&self, segments: u64, of_buffer: u64) -> bool {
+        self.recovery
+            .has_room_in_burst(&self.core, segments, of_buffer)
     }
 
     /// What is sent next is a part of a segment that probes the window; in Linux no tail loss probe follows

@@ -349,8 +349,19 @@ impl LossRecovery for Linux {
         self.resend_end = Some(end);
     }
 
-    fn burst(&self, core: &Core) -> u64 {
-        self.burst_segments(core)
+    fn has_room_in_burst(&self, core: &Core, segments: u64, of_buffer: u64) -> bool {
+        // tcp_mss_split_point(), burst by burst.
+        let room = self.room(core);
+        let (mut sent, mut left) = (segments - of_buffer.min(segments), of_buffer);
+        loop {
+            let unsent = room.segments.saturating_sub(sent);
+            let quota = send::quota(room.cwnd, unsent, room.burst);
+            if quota == 0 || left < quota {
+                return 0 < left && left < quota;
+            }
+            sent += quota;
+            left -= quota;
+        }
     }
 
     fn skip_tail_probe(&mut self) {

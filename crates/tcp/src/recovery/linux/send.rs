@@ -126,17 +126,23 @@ impl Sending {
 
 /// What the windows allow a burst. Windows in segments and bytes.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+pub(super) struct Room {
     /// The first byte that has not been sent.
     nxt: u64,
     /// The congestion window, and what is left of it.
-    cwnd: u64,
-    segments: u64,
+    pub(super) cwnd: u64,
+    pub(super) segments: u64,
     /// A whole burst, and what may be sent of one; 0 for nothing.
-    burst: u64,
+    pub(super) burst: u64,
     quota: u64,
     /// Bytes that the receiver takes.
     window: u64,
+}
+
+/// Segments of a burst, of which the congestion window has room for so many (tcp_cwnd_test()).
+#[inline(always)]
+pub(super) fn quota(cwnd: u64, segments: u64, burst: u64) -> u64 {
+    (cwnd / 2).max(1).min(segments).min(burst)
 }
 
 impl Linux {
@@ -603,7 +609,7 @@ impl Linux {
 
     /// What the windows allow a burst (tcp_cwnd_test(), tcp_snd_wnd_test()).
     #[inline(always)]
-    fn room(&self, core: &Core) -> Room {
+    pub(super) fn room(&self, core: &Core) -> Room {
         let (cwnd, in_flight) = (whole(core), self.board.in_flight());
         let segments = cwnd.saturating_sub(in_flight);
         let burst = self.burst_segments(core);
@@ -613,7 +619,7 @@ impl Linux {
             cwnd,
             segments,
             burst,
-            quota: (cwnd / 2).max(1).min(segments).min(burst),
+            quota: quota(cwnd, segments, burst),
             window: self.window_now(core, nxt),
         }
     }
@@ -648,7 +654,7 @@ impl Linux {
 
     /// tcp_tso_segs(), tcp_tso_autosize().
     #[inline(always)]
-    pub(super) fn burst_segments(&self, core: &Core) -> u64 {
+    fn burst_segments(&self, core: &Core) -> u64 {
         let bursts = &core.config.bursts;
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
         let halvings = self.min_rtt() >> bursts.rtt_log;
