@@ -169,6 +169,7 @@ impl Connection {
         let size = self.present_size();
         let sent = self.sender.view().snd_max.max(1);
         self.stream.divide(sent, size, None);
+        self.sender.set_present_size(size);
     }
 
     /// New data may be sent: sends a probe first, if one is due (tcp_mtu_probe()).
@@ -250,8 +251,7 @@ impl Connection {
         self.search.probe = None;
         self.apply_search();
         let share = Some((packet, size + headers));
-        self.sender
-            .end_size_probe(now, self.stream.mss(), share, log);
+        self.sender.end_size_probe(now, share, log);
     }
 
     /// An event has been processed: the probe was lost (tcp_mtup_probe_failed()), or is not conclusive.
@@ -265,8 +265,7 @@ impl Connection {
             SizeProbe::None => {}
         }
         self.search.probe = None;
-        self.sender
-            .end_size_probe(now, self.stream.mss(), None, log);
+        self.sender.end_size_probe(now, None, log);
     }
 
     /// The retransmission timer has expired: after several times the path may drop large packets (tcp_mtu_probing()). The

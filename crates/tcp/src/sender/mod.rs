@@ -140,18 +140,16 @@ impl Sender {
         self.recovery.size_probe()
     }
 
-    /// Such a probe has ended; if it has arrived, segments have `bytes` of data from now on, and the window is this share of
-    /// what it was, in whole segments (tcp_mtup_probe_success()).
-    pub fn end_size_probe<L: Log>(
-        &mut self,
-        now: Instant,
-        bytes: u64,
-        share: Option<(u64, u64)>,
-        log: &mut L,
-    ) {
+    /// Full segments have so many bytes of data from now on, for the pacing rate (tcp_update_pacing_rate()).
+    pub fn set_present_size(&mut self, bytes: u64) {
+        self.core.sizes.paced = bytes;
+    }
+
+    /// Such a probe has ended; if it has arrived, the window is this share of what it was, in whole segments
+    /// (tcp_mtup_probe_success()).
+    pub fn end_size_probe<L: Log>(&mut self, now: Instant, share: Option<(u64, u64)>, log: &mut L) {
         self.core.now = now;
         self.recovery.set_size_probe(SizeProbe::None);
-        self.core.sizes.paced = bytes;
         if let Some((packet, probe)) = share {
             let cwnd = self.core.cwnd() as u64 * packet / probe.max(1);
             self.core
