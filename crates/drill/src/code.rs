@@ -14,9 +14,9 @@ pub(super) enum Step {
     /// An assertion.
     Check(Check),
     /// An assignment to a variable, or to several.
-    Keep(Vec<String>, Check),
+    Assign(Vec<String>, Check),
     /// An assignment that changes a variable: `n += 1`.
-    Change(String, Operator, Check),
+    Update(String, Operator, Check),
     /// An expression for its effect.
     Value(Check),
     /// The steps of the first condition that holds; that of `else` is none.
@@ -24,6 +24,8 @@ pub(super) enum Step {
     While(Check, Vec<Step>),
     /// The variables, the list and the steps for each of its items.
     For(Vec<String>, Check, Vec<Step>),
+    /// `global`: names that are the script's in this function.
+    Global(Vec<String>),
     Break,
     Continue,
     /// The name of a function, its parameters and its steps.
@@ -76,6 +78,8 @@ pub(super) fn read_code(
         lines: &lines,
         at: 0,
         prints: Vec::new(),
+        loops: 0,
+        is_in_function: false,
         known,
     };
     let steps = block.steps(None, 0)?;
@@ -87,6 +91,9 @@ struct Block<'a, 'k> {
     lines: &'a [Line],
     at: usize,
     prints: Vec<u32>,
+    /// The loops around the statement, in its function.
+    loops: usize,
+    is_in_function: bool,
     known: &'k mut BTreeSet<String>,
 }
 
@@ -136,7 +143,7 @@ impl Block<'_, '_> {
             "while" => {
                 let (condition, rest) = self.head(line, depth)?;
                 let check = self.check(line.number, condition, 1)?;
-                Step::While(check, self.body(line, rest, depth)?)
+                Step::While(check, self.repeated(line, rest, depth)?)
             }
             "for" => {
                 let (head, rest) = self.head(line, depth)?;
@@ -147,7 +154,7 @@ impl Block<'_, '_> {
                 };
                 let list = self.check(line.number, list.trim(), 0)?;
                 self.known.extend(targets.iter().cloned());
-                Step::For(targets, list, self.body(line, rest, depth)?)
+                Step::For(targets, list, self.repeated(line, rest, depth)?)
             }
             "def" => {
                 let (head, rest) = self.head(line, depth)?;
@@ -163,7 +170,11 @@ impl Block<'_, '_> {
                 }
                 self.known.insert(function.clone());
                 self.known.extend(parameters.iter().cloned());
-                let steps = self.body(line, rest, depth)?;
+                let outer = (self.loops, self.is_in_function);
+                (self.loops, self.is_in_function) = (0, true);
+                let steps = self.body(line, rest, depth);
+                (self.loops, self.is_in_function) = outer;
+                let steps = steps?;
                 Step::Define(function, parameters, steps.into())
             }
             _ => return self.step(&line.text, line.number),
@@ -208,6 +219,14 @@ impl Block<'_, '_> {
         Ok(steps)
     }
 
+    /// The statements in a loop.
+    fn repeated(&mut self, head: &Line, rest: &str, depth: usize) -> Result<Vec<Step>, DrillError> {
+        self.loops += 1;
+        let steps = self.body(head, rest, depth);
+        self.loops -= 1;
+        steps
+    }
+
     /// `if`, `elif` and `else` with their statements.
     fn condition(&mut self, first: &Line, depth: usize) -> Result<Step, DrillError> {
         let outer = first.indent.unwrap_or(0);
@@ -242,10 +261,16 @@ impl Block<'_, '_> {
                 self.prints.push(line);
                 return Ok(Vec::new());
             }
-            // The functions that are known need no module, and all variables are global.
-            "import" | "from" | "global" | "pass" => return Ok(Vec::new()),
-            "break" => Step::Break,
-            "continue" => Step::Continue,
+            // The functions that are known need no module.
+            "import" | "from" | "pass" => return Ok(Vec::new()),
+            "global" => match names(&statement["global".len()..]) {
+                Some(names) if !names.is_empty() => Step::Global(names),
+                _ => return self.refuse_text(statement, line),
+            },
+            "break" if self.loops > 0 => Step::Break,
+            "continue" if self.loops > 0 => Step::Continue,
+            "break" | "continue" => return self.refuse_text(statement, line),
+            "return" if !self.is_in_function => return self.refuse_text(statement, line),
             "return" => {
                 let is_bare = statement == "return";
                 Step::Return(if is_bare {
@@ -262,13 +287,7 @@ impl Block<'_, '_> {
             target => match self.assignment(target, statement, line)? {
                 Some(step) => step,
                 None if self.is_call(statement) => Step::Value(self.check(line, statement, 0)?),
-                None => {
-                    return self.refuse(&Line {
-                        text: statement.into(),
-                        number: line,
-                        indent: None,
-                    })
-                }
+                None => return self.refuse_text(statement, line),
             },
         };
         Ok(vec![step])
@@ -295,7 +314,7 @@ impl Block<'_, '_> {
                 return Ok(None);
             }
             let check = self.check(line, rest[sign.len()..].trim(), 0)?;
-            return Ok(Some(Step::Change(target.into(), *operator, check)));
+            return Ok(Some(Step::Update(target.into(), *operator, check)));
         }
         let Some(at) = place(statement, '=') else {
             return Ok(None);
@@ -309,7 +328,15 @@ impl Block<'_, '_> {
         }
         let check = self.check(line, value, 0)?;
         self.known.extend(targets.iter().cloned());
-        Ok(Some(Step::Keep(targets, check)))
+        Ok(Some(Step::Assign(targets, check)))
+    }
+
+    fn refuse_text<T>(&self, statement: &str, number: u32) -> Result<T, DrillError> {
+        self.refuse(&Line {
+            text: statement.into(),
+            number,
+            indent: None,
+        })
     }
 
     fn refuse<T>(&self, line: &Line) -> Result<T, DrillError> {
@@ -573,6 +600,35 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_functions_and_comprehensions_are_their_own() {
+        for code in [
+            "x = 5\ndef g():\n  x = 1\ng()\nassert x == 5",
+            "x = 5\ndef g():\n  global x\n  x = 1\ng()\nassert x == 1",
+            "def g():\n  global y\n  y = 7\ng()\nassert y == 7",
+            "x = 9\nl = [x for x in range(3)]\nassert x == 9 and l == [0, 1, 2]",
+            "def f(n):\n  l = [n + m for m in range(2)]\n  return l\nassert f(3) == [3, 4]",
+            "assert sorted([3, 1, 2]) == [1, 2, 3] and 1 << 63 == 2 ** 63",
+            "assert list(range(3, 0, -1)) == [3, 2, 1] and list(range(2, 0)) == []",
+        ] {
+            assert_eq!(holds(code), Some(true), "{code}");
+        }
+    }
+
+    #[test]
+    fn code_that_does_not_end_or_needs_too_much_fails() {
+        for code in [
+            "for i in range(2 ** 53, 2 ** 53 + 4): pass",
+            "l = range(1e308, 1e309)",
+            "l = [1]\nfor i in range(100): l = [l, l]",
+            "l = 0\nfor i in range(100000): l = [l]",
+            "l = list(range(100000))\nwhile True: x = l",
+            "while True: pass",
+        ] {
+            assert_eq!(holds(code), Some(false), "{code}");
+        }
+    }
+
+    #[test]
     fn other_code_is_refused_by_name() {
         let said = |code: &str| {
             let read = read_code("x.pkt", 9, code, &mut BTreeSet::new());
@@ -586,6 +642,15 @@ mod tests {
         assert!(said(&format!("assert {}1", "(".repeat(99))).contains("too deeply"));
         assert!(said(&format!("assert {}1", "not ".repeat(99))).contains("too deeply"));
         assert!(said(&format!("assert 1{}", " + 1".repeat(99_999))).contains("words"));
+        // Python does not accept these either; a block that they ended could not fail.
+        for code in [
+            "if 1:\n  break\nassert 1 == 2",
+            "continue",
+            "return\nassert 1 == 2",
+        ] {
+            assert!(said(code).contains("is refused"), "{code}");
+        }
+        assert!(said("def f():\n  break\nf()").contains("\"break\""));
         assert_eq!(said("print(tcpi_snd_cwnd)"), "");
     }
 }

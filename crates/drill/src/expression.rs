@@ -1,8 +1,11 @@
 //! The expressions of code blocks and their values: fields of the sender, variables, numbers, texts and lists, with the operators
 //! of Python.
 
+use std::cmp::Ordering;
+
 use super::machine::{Machine, Missed};
 use super::report::{Field, FIELDS};
+use crate::shorten;
 
 /// An expression of a script with its position.
 #[derive(Clone, Debug)]
@@ -25,6 +28,17 @@ pub(super) enum Object {
     Text(String),
     /// A list or a tuple.
     List(Vec<Object>),
+}
+
+impl Object {
+    /// How many values it is made of.
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Self::List(items) => 1 + items.iter().map(Self::size).sum::<u64>(),
+            Self::Text(text) => 1 + text.len() as u64 / 64,
+            _ => 1,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -194,7 +208,7 @@ pub(super) enum Fault {
 }
 
 fn wrong<T>(text: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::Wrong(text.into()))
+    Err(Fault::Wrong(shorten(&text.into())))
 }
 
 pub(super) fn truth(holds: bool) -> Object {
@@ -290,7 +304,11 @@ impl Expression {
             Self::Constant(object) => object.clone(),
             Self::Field(field) => Object::Number(value(*field).ok_or(Fault::NoConnection)?),
             Self::Variable(name) => match machine.variable(name) {
-                Some(object) => object.clone(),
+                Some(object) => {
+                    let object = object.clone();
+                    machine.count_steps(object.size())?;
+                    object
+                }
                 None => return wrong(format!("{name} has no value yet")),
             },
             Self::List(items) => Object::List(all(items, machine)?),
@@ -301,16 +319,25 @@ impl Expression {
                 condition,
             } => {
                 let mut made = Vec::new();
-                for item in list.evaluate(value, machine)?.items()? {
-                    machine.assign(targets, item)?;
-                    let is_wanted = match condition {
-                        Some(condition) => condition.evaluate(value, machine)?.holds(),
-                        None => true,
-                    };
-                    if is_wanted {
-                        made.push(each.evaluate(value, machine)?);
+                let items = list.evaluate(value, machine)?.items()?;
+                // Its variables are its own.
+                machine.begin_scope(targets);
+                let walk = || {
+                    for item in items {
+                        machine.assign(targets, item)?;
+                        let is_wanted = match condition {
+                            Some(condition) => condition.evaluate(value, machine)?.holds(),
+                            None => true,
+                        };
+                        if is_wanted {
+                            made.push(each.evaluate(value, machine)?);
+                        }
                     }
-                }
+                    Ok(())
+                };
+                let walked: Result<(), Fault> = walk();
+                machine.end_scope();
+                walked?;
                 Object::List(made)
             }
             Self::Call(function, arguments) => function.apply(all(arguments, machine)?)?,
@@ -400,16 +427,21 @@ fn range(values: &[Object]) -> Result<Object, Fault> {
         [from, to, step] => (from, to, step),
         _ => return wrong("range has one to three arguments"),
     };
-    if step == 0.0 || ((to - from) / step) > MOST_ITEMS as f64 {
-        return wrong("this range is too long");
+    let count = ((to - from) / step).ceil();
+    if step == 0.0
+        || !count.is_finite()
+        || count > MOST_ITEMS as f64
+        || !is_exact(from.abs().max(to.abs()))
+    {
+        return wrong("this range is too long, or its numbers are too large");
     }
-    let mut items = Vec::new();
-    let mut next = from;
-    while if step > 0.0 { next < to } else { next > to } {
-        items.push(Object::Number(next));
-        next += step;
-    }
-    Ok(Object::List(items))
+    let numbers = (0..count.max(0.0) as u32).map(|n| Object::Number(from + f64::from(n) * step));
+    Ok(Object::List(numbers.collect()))
+}
+
+/// Whether whole numbers up to this one are exact: those of Python have any size.
+fn is_exact(number: f64) -> bool {
+    number.abs() <= 2_f64.powi(53)
 }
 
 impl Function {
@@ -441,7 +473,10 @@ impl Function {
             // Python rounds halves to even, to so many digits.
             Self::Rounded => {
                 let digits = match values.get(1) {
-                    Some(digits) => (digits.number()? as u32).min(9),
+                    Some(digits) => match digits.number()? {
+                        digits if (0.0..=9.0).contains(&digits) => digits as u32,
+                        _ => return wrong("round takes 0 to 9 digits"),
+                    },
                     None => 0,
                 };
                 let scale = f64::from(10_u32.pow(digits));
@@ -461,15 +496,18 @@ impl Function {
                 Object::Number(numbers?.iter().sum())
             }
             Self::Sorted => {
-                let mut sorted: Vec<Object> = Vec::new();
-                for item in items()? {
-                    let mut at = 0;
-                    while at < sorted.len() && sorted[at].order(&item)?.is_le() {
-                        at += 1;
-                    }
-                    sorted.insert(at, item);
+                let mut sorted = items()?;
+                let mut fault = None;
+                sorted.sort_by(|a, b| {
+                    a.order(b).unwrap_or_else(|why| {
+                        fault = Some(why);
+                        Ordering::Equal
+                    })
+                });
+                match fault {
+                    Some(why) => return Err(why),
+                    None => Object::List(sorted),
                 }
-                Object::List(sorted)
             }
             Self::Reversed => Object::List(items()?.into_iter().rev().collect()),
             Self::Numbered => {
@@ -540,8 +578,9 @@ impl Operator {
             (Self::Remainder, Object::Text(text), _) => return Ok(Object::Text(text.clone())),
             _ => {}
         }
-        self.of_numbers(left.number()?, right.number()?)
-            .map(Object::Number)
+        let (left, right) = (left.number()?, right.number()?);
+        let found = self.of_numbers(left, right)?;
+        Ok(Object::Number(found))
     }
 
     fn of_numbers(self, left: f64, right: f64) -> Result<f64, Fault> {
@@ -569,7 +608,7 @@ impl Operator {
             Self::BitAnd => (a & b) as f64,
             Self::BitOr => (a | b) as f64,
             Self::BitXor => (a ^ b) as f64,
-            Self::ShiftLeft => (a << shift.min(62)) as f64,
+            Self::ShiftLeft => left.trunc() * 2_f64.powi(shift as i32),
             Self::ShiftRight => (a >> shift) as f64,
             _ => left + right,
         })

@@ -1,6 +1,6 @@
 //! Runs the statements of code blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::code::Step;
@@ -15,10 +15,20 @@ const MOST_CALLS: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Machine {
     variables: BTreeMap<String, Object>,
-    /// The variables of the functions that are being called.
-    locals: Vec<BTreeMap<String, Object>>,
+    /// The variables of the functions that are being called, and of their comprehensions.
+    scopes: Vec<Scope>,
     functions: BTreeMap<String, (Vec<String>, Rc<[Step]>)>,
     steps: u64,
+}
+
+/// Variables that belong to a function or to a comprehension.
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    variables: BTreeMap<String, Object>,
+    /// Names that `global` makes those of the script.
+    globals: BTreeSet<String>,
+    /// A comprehension: its function has the other variables.
+    is_inner: bool,
 }
 
 /// A statement that has failed, and why: its assertion does not hold if there is no fault.
@@ -45,7 +55,7 @@ impl Machine {
     /// The first statement that fails.
     pub(super) fn run(&mut self, steps: &[Step], value: Fields<'_>) -> Result<(), Box<Missed>> {
         self.steps = 0;
-        self.locals.clear();
+        self.scopes.clear();
         self.flow(steps, value).map(|_| ())
     }
 
@@ -54,7 +64,15 @@ impl Machine {
     /// # Errors
     /// [`Fault::Wrong`] if there are too many.
     pub(super) fn count_step(&mut self) -> Result<(), Fault> {
-        self.steps += 1;
+        self.count_steps(1)
+    }
+
+    /// Counts steps; each value that is copied is one.
+    ///
+    /// # Errors
+    /// [`Fault::Wrong`] if there are too many.
+    pub(super) fn count_steps(&mut self, steps: u64) -> Result<(), Fault> {
+        self.steps += steps;
         if self.steps > MOST_STEPS {
             return Err(Fault::Wrong("the code does not end".into()));
         }
@@ -62,8 +80,30 @@ impl Machine {
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&Object> {
-        let local = self.locals.last().and_then(|locals| locals.get(name));
-        local.or_else(|| self.variables.get(name))
+        for scope in self.scopes.iter().rev() {
+            if let Some(object) = scope.variables.get(name) {
+                return Some(object);
+            }
+            if !scope.is_inner {
+                break;
+            }
+        }
+        self.variables.get(name)
+    }
+
+    /// Begins a comprehension with variables of its own.
+    pub(super) fn begin_scope(&mut self, targets: &[String]) {
+        let own = targets.iter().map(|name| (name.clone(), Object::Nothing));
+        self.scopes.push(Scope {
+            variables: own.collect(),
+            is_inner: true,
+            ..Scope::default()
+        });
+    }
+
+    /// Ends it.
+    pub(super) fn end_scope(&mut self) {
+        self.scopes.pop();
     }
 
     /// Assigns a value to a variable, or its items to several.
@@ -80,13 +120,13 @@ impl Machine {
             return Err(Fault::Wrong(format!("{of} values for {to} variables")));
         }
         for (target, object) in targets.iter().zip(objects) {
-            // In a function a variable of the script is changed, and others belong to the function.
-            let is_global = self.variables.contains_key(target);
-            let locals = self.locals.last_mut();
-            let locals = locals.filter(|locals| locals.contains_key(target) || !is_global);
-            locals
-                .unwrap_or(&mut self.variables)
-                .insert(target.clone(), object);
+            self.count_steps(object.size())?;
+            let mut scopes = self.scopes.iter_mut().rev();
+            // A comprehension has only its own; a function all that it does not say are the script's.
+            let scope = scopes.find(|one| !one.is_inner || one.variables.contains_key(target));
+            let scope = scope.filter(|one| !one.globals.contains(target));
+            let variables = scope.map_or(&mut self.variables, |one| &mut one.variables);
+            variables.insert(target.clone(), object);
         }
         Ok(())
     }
@@ -104,16 +144,18 @@ impl Machine {
         let Some((parameters, steps)) = self.functions.get(name).cloned() else {
             return Err(Fault::Wrong(format!("{name} is no function")));
         };
-        if parameters.len() != arguments.len() || self.locals.len() >= MOST_CALLS {
+        if parameters.len() != arguments.len() || self.scopes.len() >= MOST_CALLS {
             let (wants, has) = (parameters.len(), arguments.len());
             return Err(Fault::Wrong(format!(
                 "{name} is called with {has} instead of {wants} arguments, or too deeply"
             )));
         }
-        self.locals
-            .push(parameters.into_iter().zip(arguments).collect());
+        self.scopes.push(Scope {
+            variables: parameters.into_iter().zip(arguments).collect(),
+            ..Scope::default()
+        });
         let flow = self.flow(&steps, value);
-        self.locals.pop();
+        self.scopes.pop();
         match flow {
             Ok(Flow::Return(object)) => Ok(object),
             Ok(_) => Ok(Object::Nothing),
@@ -155,11 +197,11 @@ impl Machine {
                     return Err(Box::new(Missed { check, fault: None }));
                 }
             }
-            Step::Keep(targets, check) => {
+            Step::Assign(targets, check) => {
                 let object = self.evaluate(check, value)?;
                 self.keep(targets, object, check)?;
             }
-            Step::Change(target, operator, check) => {
+            Step::Update(target, operator, check) => {
                 let right = self.evaluate(check, value)?;
                 let left = self.variable(target).cloned().unwrap_or_default();
                 let object = operator.apply(&left, &right);
@@ -198,6 +240,11 @@ impl Machine {
                         Flow::Return(object) => return Ok(Flow::Return(object)),
                         Flow::Next | Flow::Continue => {}
                     }
+                }
+            }
+            Step::Global(names) => {
+                if let Some(scope) = self.scopes.last_mut() {
+                    scope.globals.extend(names.iter().cloned());
                 }
             }
             Step::Break => return Ok(Flow::Break),
