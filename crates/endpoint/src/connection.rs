@@ -392,6 +392,12 @@ impl Connection {
         }
     }
 
+    /// New data may be sent, after a probe for a larger size if one is due (tcp_write_xmit()).
+    fn send_more<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.limit(now, self.sender.view().snd_una, log);
+        self.begin_size_probe(now, log);
+    }
+
     /// The next segment to put on the network now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure> {
         if let Some(refusal) = self.refusal.take() {
@@ -554,8 +560,7 @@ impl Connection {
             let ack = self.window_ack(una);
             self.sender.on_ack(now, &ack, log);
         }
-        self.limit(now, una, log);
-        self.probe_size(now, log);
+        self.send_more(now, log);
         self.note_answers(now, false);
     }
 
@@ -712,12 +717,11 @@ impl Connection {
             // The response is only counted as sent.
             while self.sender.poll_transmit(now).is_some() {}
         }
-        self.limit(now, self.sender.view().snd_una, log);
         if expired {
             self.suspect_path(now, log);
         }
         self.end_lost_probe(now, log);
-        self.probe_size(now, log);
+        self.send_more(now, log);
         expired
     }
 }

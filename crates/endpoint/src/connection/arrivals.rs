@@ -65,8 +65,7 @@ impl Connection {
                     self.acks.extend(answer.map(|ack| Ack { option, ..ack }));
                 }
             }
-            self.limit(now, self.sender.view().snd_una, log);
-            self.probe_size(now, log);
+            self.send_more(now, log);
             return Ok(0..0);
         }
         if self.asks_again(arrival)
@@ -131,9 +130,8 @@ impl Connection {
         self.note_answers(now, is_answered);
         self.stream.forget_before(self.sender.view().snd_una);
         self.fill_window(None);
-        self.limit(now, self.sender.view().snd_una, log);
         self.end_lost_probe(now, log);
-        self.probe_size(now, log);
+        self.send_more(now, log);
         let first = self.closes_first && self.is_closed_both_ways();
         if first {
             self.closes_first = false;

@@ -10,7 +10,7 @@ impl Connection {
     /// A handoff notice or throughput advice has arrived.
     pub fn on_path_update<L: Log>(&mut self, now: Instant, update: &PathUpdate, log: &mut L) {
         self.sender.on_path_update(now, update, log);
-        self.limit(now, self.sender.view().snd_una, log);
+        self.send_more(now, log);
     }
 
     /// The node has the link data of a handoff, either a predicted or a completed one. Call before

@@ -10,7 +10,7 @@ use super::Connection;
 use crate::segment::Departure;
 
 /// The window below which nothing is probed (tcp_mtu_probe()).
-const LEAST_WINDOW: f64 = 11.0;
+const LEAST_WINDOW: u64 = 11;
 
 /// The settings of probing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +73,8 @@ pub(super) struct Search {
     high: u64,
     /// The bytes of data and options of the probe under way, and one past its last byte.
     probe: Option<(u64, u64)>,
-    since: Option<Instant>,
-    /// The largest window of the other side.
-    window: u64,
+    /// When the last search began.
+    began: Option<Instant>,
 }
 
 /// Whether new data may be sent.
@@ -83,7 +82,7 @@ pub(super) struct Search {
 enum Turn {
     Probe(u64),
     Wait,
-    Usual,
+    Send,
 }
 
 impl Connection {
@@ -121,8 +120,7 @@ impl Connection {
             low: base + self.option_bytes(),
             high: self.search_end().min(self.path_bytes),
             probe: None,
-            since: enabled.then_some(now),
-            window: 0,
+            began: enabled.then_some(now),
         };
         if is_active && enabled {
             // tcp_connect_init(): at first with the options that were offered.
@@ -139,12 +137,10 @@ impl Connection {
 
     /// The other side's window has become `window` (tcp_ack_update_window()).
     pub(super) fn note_largest_window(&mut self, window: u64) {
-        if self.search.enabled && window > self.search.window {
-            let is_first = self.search.window == 0;
-            self.search.window = window;
-            if !is_first {
-                self.apply_search();
-            }
+        let before = self.largest_window;
+        self.largest_window = before.max(window);
+        if self.search.enabled && 0 < before && before < window {
+            self.apply_search();
         }
     }
 
@@ -173,12 +169,12 @@ impl Connection {
     }
 
     /// New data may be sent: sends a probe first, if one is due (tcp_mtu_probe()).
-    pub(super) fn probe_size<L: Log>(&mut self, now: Instant, log: &mut L) {
+    pub(super) fn begin_size_probe<L: Log>(&mut self, now: Instant, log: &mut L) {
         if !self.search.enabled {
             return;
         }
         match self.next_turn(now) {
-            Turn::Usual => {}
+            Turn::Send => {}
             Turn::Wait => self.sender.set_end(self.sender.view().snd_max.max(1)),
             Turn::Probe(size) => {
                 let sent = self.sender.view().snd_max;
@@ -186,7 +182,7 @@ impl Connection {
                 let mss = self.stream.mss();
                 if self.stream.divide(sent, mss, Some(size)) {
                     self.search.probe = Some((size + self.option_bytes(), from + size));
-                    self.sender.probe_size(now, log);
+                    self.sender.begin_size_probe(now, log);
                     self.limit(now, self.sender.view().snd_una, log);
                 }
             }
@@ -197,9 +193,10 @@ impl Connection {
         let view = self.sender.view();
         let tally = self.sender.tally().unwrap_or_default();
         let is_open = self.over.is_none() && self.is_established() && tally.state == 0;
-        let may = is_open && !self.sender.is_window_closed() && view.cwnd >= LEAST_WINDOW;
+        let cwnd = view.cwnd.floor() as u64;
+        let may = is_open && !self.sender.is_window_closed() && cwnd >= LEAST_WINDOW;
         if self.search.probe.is_some() || !may {
-            return Turn::Usual;
+            return Turn::Send;
         }
         let Search { low, high, .. } = self.search;
         let size = self.data_of(u64::midpoint(high, low));
@@ -207,18 +204,18 @@ impl Connection {
         let threshold = self.settings.mtu_probing.threshold;
         if size > self.data_of(high) || high.saturating_sub(low) < threshold || low > high {
             self.search_again(now);
-            return Turn::Usual;
+            return Turn::Send;
         }
         let next = self.stream.byte_of(view.snd_max);
         if self.stream.end() - next < needed || self.window < needed {
-            return Turn::Usual;
+            return Turn::Send;
         }
         if next + needed > self.edge {
             return Turn::Wait;
         }
         let flight = view.flight_size();
-        if (flight + 2) as f64 > view.cwnd.floor() {
-            return if flight == 0 { Turn::Usual } else { Turn::Wait };
+        if flight + 2 > cwnd {
+            return if flight == 0 { Turn::Send } else { Turn::Wait };
         }
         Turn::Probe(size)
     }
@@ -226,11 +223,11 @@ impl Connection {
     /// tcp_mtu_check_reprobe().
     fn search_again(&mut self, now: Instant) {
         let interval = self.settings.mtu_probing.interval;
-        if self.search.since.is_some_and(|at| now >= at + interval) {
+        if self.search.began.is_some_and(|at| now >= at + interval) {
             self.search.probe = None;
             self.search.high = self.search_end();
             self.search.low = self.stream.mss() + self.option_bytes();
-            self.search.since = Some(now);
+            self.search.began = Some(now);
         }
     }
 
@@ -291,7 +288,7 @@ impl Connection {
                 self.search.low = size + self.option_bytes();
             } else {
                 self.search.enabled = true;
-                self.search.since = Some(now);
+                self.search.began = Some(now);
             }
             self.search.applied = true;
             self.bound_search();

@@ -69,6 +69,6 @@ impl Connection {
             // __tcp_sock_set_nodelay(): what waits is sent, also if it is corked.
             self.stream.release();
         }
-        self.limit(now, self.sender.view().snd_una, log);
+        self.send_more(now, log);
     }
 }

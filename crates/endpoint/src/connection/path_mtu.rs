@@ -76,7 +76,7 @@ impl Connection {
     /// whether the retransmission timer has expired.
     pub fn revert_back_off<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         let expired = self.over.is_none() && self.sender.on_unreachable(now, log);
-        self.limit(now, self.sender.view().snd_una, log);
+        self.send_more(now, log);
         expired
     }
 

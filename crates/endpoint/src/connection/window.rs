@@ -32,7 +32,6 @@ impl Connection {
         self.window_from = of;
         self.edge = ack + scaled;
         self.note_largest_window(scaled);
-        self.largest_window = self.largest_window.max(scaled);
         let before = std::mem::replace(&mut self.window, scaled);
         before != scaled || self.is_of_linux() && (scaled == 0 || follows)
     }

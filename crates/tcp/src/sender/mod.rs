@@ -127,7 +127,7 @@ impl Sender {
 
     /// The next new segment is larger than the others and probes whether the path takes its size: it takes the room of two
     /// (tcp_mtu_probe()). Only the recovery of Linux tells what becomes of it ([`Self::size_probe`]).
-    pub fn probe_size<L: Log>(&mut self, now: Instant, log: &mut L) {
+    pub fn begin_size_probe<L: Log>(&mut self, now: Instant, log: &mut L) {
         self.core.now = now;
         let probe = SizeProbe::Sent(self.core.books.max());
         self.recovery.set_size_probe(probe);
