@@ -156,7 +156,7 @@ pub(super) enum Operator {
 }
 
 /// Most items of a list, and characters of a text.
-const MOST_ITEMS: usize = 100_000;
+pub(super) const MOST_ITEMS: usize = 100_000;
 
 /// The names of Linux's `enum tcp_ca_state`.
 pub(super) const CA_STATES: [(&str, u32); 5] = [
@@ -347,12 +347,7 @@ impl Expression {
             }
             Self::Append(name, item) => {
                 let item = item.evaluate(value, machine)?;
-                let mut items = match machine.variable(name) {
-                    Some(Object::List(items)) if items.len() < MOST_ITEMS => items.clone(),
-                    _ => return wrong(format!("{name} is no list")),
-                };
-                items.push(item);
-                machine.assign(std::slice::from_ref(name), Object::List(items))?;
+                machine.append(name, item)?;
                 Object::Nothing
             }
             Self::Item(list, index) => {

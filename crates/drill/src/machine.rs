@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::code::Step;
-use super::expression::{Check, Fault, Object};
+use super::expression::{Check, Fault, Object, MOST_ITEMS};
 use super::report::Field;
 
 /// Most steps of one code block, and calls of functions within each other.
@@ -89,6 +89,24 @@ impl Machine {
             }
         }
         self.variables.get(name)
+    }
+
+    /// Appends to a list where it is, also to one of the script in a function.
+    ///
+    /// # Errors
+    /// [`Fault::Wrong`] if there is no such list, or if it is too long.
+    pub(super) fn append(&mut self, name: &str, item: Object) -> Result<(), Fault> {
+        self.count_steps(item.size())?;
+        let mut scopes = self.scopes.iter_mut().rev();
+        let ends = scopes
+            .by_ref()
+            .find(|one| !one.is_inner || one.variables.contains_key(name));
+        let own = ends.and_then(|one| one.variables.get_mut(name));
+        match own.or_else(|| self.variables.get_mut(name)) {
+            Some(Object::List(items)) if items.len() < MOST_ITEMS => items.push(item),
+            _ => return Err(Fault::Wrong(format!("{name} is no list, or a long one"))),
+        }
+        Ok(())
     }
 
     /// Begins a comprehension with variables of its own.
