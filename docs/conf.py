@@ -115,7 +115,7 @@ nitpick_ignore_regex = [
     # Types of other projects; their inventories would have to be loaded from the network.
     ("py:.*", r"(collections|matplotlib|numpy|pathlib|typing)\..*"),
     # Shapes of the core's results, and the parts of explanations.
-    ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields)"),
+    ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields|Recording)"),
     ("py:class", r"midflight\.explain\.events\.Found"),
     # Names in annotations, as they are written.
     ("py:class", r"(RunSource|Path)"),

@@ -174,12 +174,12 @@ def test_the_ends_of_the_axis_of_results() -> None:
     assert (figure.axes[0].get_xlim(), figure.axes[0].get_ylim()) == (ends, (0.2, 0.9))
     figure = figure_of(plot_axis, columns, x="a.x", y="sent", xlim=ends)
     assert figure.axes[0].get_xlim() == ends
-    with pytest.raises(MidflightError, match=r"--xlim 0\.5:3: boxes stand side by side"):
+    with pytest.raises(MidflightError, match=r"xlim 0\.5:3: boxes stand side by side"):
         figure_of(plot_spread, columns, "box", value="sent", x="a.x", xlim=ends)
-    with pytest.raises(MidflightError, match="--xlim 0:3: the axis is logarithmic"):
+    with pytest.raises(MidflightError, match="xlim 0:3: the axis is logarithmic"):
         figure_of(plot_axis, columns, x="a.x", y="sent", xlim=(0.0, 3.0), xscale="log")
     named = {"a.x": ["p", "q"] * 2, "sent": [1.0, 2.0, 3.0, 4.0]}
-    with pytest.raises(MidflightError, match=r"--xlim 0\.5:3: the axis has names"):
+    with pytest.raises(MidflightError, match=r"xlim 0\.5:3: the axis has names"):
         figure_of(plot_axis, named, x="a.x", y="sent", xlim=ends)
 
 
@@ -220,7 +220,7 @@ def test_a_given_interval_is_that_of_queues_too() -> None:
 def test_intervals_that_cannot_be(interval: float, text: str) -> None:
     """The least one that is accepted depends on the time shown."""
     how: Any = {"until_s": 2.0}
-    said = f"--interval {text} is not accepted; to show 0 s to 2 s give 0.02 ms or more"
+    said = f"interval {text} is not accepted; to show 0 s to 2 s give 0.02 ms or more"
     with pytest.raises(MidflightError, match=re.escape(said)):
         figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=interval, **how)
     with pytest.raises(MidflightError, match=re.escape("0.02 ms or more")):
@@ -228,7 +228,7 @@ def test_intervals_that_cannot_be(interval: float, text: str) -> None:
     figure_of(plot_over_time, "wifi-to-lte", ["throughput"], interval_s=2e-5, **how)
     # The axis is a little longer than the run, which is not told.
     runs = watch("bufferbloat", kinds=["throughput"])
-    with pytest.raises(MidflightError, match=r"--interval 1 us is .* to show 0 s to 40 s give"):
+    with pytest.raises(MidflightError, match=r"interval 1 us is .* to show 0 s to 40 s give"):
         panels_of(runs, ["throughput"], (0.0, 40.4), 1e-6)
 
 
