@@ -573,6 +573,7 @@ mod tests {
             "def f(x): return x\nf()",
             "if 0: x = 1\nassert x",
             "for i in range(10 ** 9): pass",
+            "l = [list(range(90000))] * 90000",
         ] {
             assert_eq!(holds(code), Some(false), "{code}");
         }

@@ -563,7 +563,7 @@ impl Operator {
                 return Ok(Object::List(a.iter().chain(b).cloned().collect()))
             }
             (Self::Times, Object::List(items), Object::Number(times))
-                if items.len() as f64 * times < MOST_ITEMS as f64 =>
+                if left.size() as f64 * times < MOST_ITEMS as f64 =>
             {
                 let times = times.max(0.0) as usize;
                 let all = std::iter::repeat_n(items, times).flatten();
