@@ -598,7 +598,8 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     assert dots.get_zorder() < line.get_zorder()
     # A sender without such values is not left out in silence.
     assert rates.get_title(loc="right") == (
-        "rates: cubic: no pacing rate and no samples of the delivery rate (BBR has both)"
+        "rates: cubic: no pacing rate and no samples of the delivery rate (BBR has both); "
+        "medians of 0.1 s, band from 5 to 95 %"
     )
     assert {row[2] for row in panel_rows(panels[:1])} == {
         "pacing rate",

@@ -201,7 +201,10 @@ def _without_bands(panel: Panel) -> Panel:
         replace(one, low=None, high=None, most=None) if one.draw in _LINES[:-1] else one
         for one in panel.curves
     ]
-    return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", "", panel.detail))
+    # Of several lines only the middle is seen: a short peak is not.
+    has_peaks = any(one.most is not None or one.high is not None for one in panel.curves)
+    rest = ", without bands and maxima" if has_peaks and "band from" in panel.detail else ""
+    return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", rest, panel.detail))
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:

@@ -119,8 +119,11 @@ def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightE
 
     columns = list(columns)
     accepted = ", ".join(columns)
+    # The last word of an axis is meant rather than a measurement that is spelt alike.
+    axes = [one for one in columns if one.endswith(f".{name}")]
+    near = f' (did you mean "{axes[0]}"?)' if axes else did_you_mean(name, columns)
     return refusal(
-        f'{option}: there is no column "{name}"{did_you_mean(name, columns)}; there are {accepted}',
+        f'{option}: there is no column "{name}"{near}; there are {accepted}',
         name=option,
         value=name,
         accepted=accepted,
