@@ -547,6 +547,17 @@ def test_a_sweep_has_usual_figures(
     assert "give --x, the axis, and --y" in capsys.readouterr().err
 
 
+def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
+    scheme, gap = "flows.download.scheme", "handoffs.0.gap"
+    columns = read_columns(swept, "duration_ns")
+    pooled = "Gap of the handoff: 2 values together"
+    assert axis_data(columns, x=scheme, y="duration_ns").pooled == pooled
+    assert spread_of(columns, "cdf", value="duration_ns", by=[scheme]).detail == pooled
+    kept = {gap: "1s"}
+    assert axis_data(columns, x=scheme, y="duration_ns", where=kept).pooled == ""
+    assert spread_of(columns, "cdf", value="duration_ns", by=[scheme], where=kept).detail == ""
+
+
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:
     columns = {
         "handoffs.0.gap": ["1 s", "1 s", "2 s", "2 s"],

@@ -483,7 +483,7 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    /// The listener is closed: a connection that was not accepted is reset (inet_csk_listen_stop()).
+    /// Closes the listener, which resets a connection that was never accepted (inet_csk_listen_stop()).
     fn forget_waiting(&mut self) {
         let Some(connection) = &mut self.connection else {
             return;

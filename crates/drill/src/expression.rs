@@ -83,15 +83,16 @@ pub(super) enum Function {
     Absolute,
     All,
     Any,
+    Bool,
     Ceiling,
     Float,
     Floor,
+    Int,
     Length,
-    Least,
     List,
-    Most,
+    Max,
+    Min,
     Numbered,
-    Pairs,
     Range,
     Reversed,
     Root,
@@ -99,25 +100,24 @@ pub(super) enum Function {
     Sorted,
     Sum,
     Text,
-    Truth,
-    Whole,
+    Zip,
 }
 
 pub(super) const FUNCTIONS: [(&str, Function); 23] = [
     ("abs", Function::Absolute),
     ("all", Function::All),
     ("any", Function::Any),
-    ("bool", Function::Truth),
+    ("bool", Function::Bool),
     ("enumerate", Function::Numbered),
     ("float", Function::Float),
-    ("int", Function::Whole),
+    ("int", Function::Int),
     ("len", Function::Length),
     ("list", Function::List),
     ("math.ceil", Function::Ceiling),
     ("math.floor", Function::Floor),
     ("math.sqrt", Function::Root),
-    ("max", Function::Most),
-    ("min", Function::Least),
+    ("max", Function::Max),
+    ("min", Function::Min),
     ("range", Function::Range),
     ("repr", Function::Text),
     ("reversed", Function::Reversed),
@@ -126,7 +126,7 @@ pub(super) const FUNCTIONS: [(&str, Function); 23] = [
     ("str", Function::Text),
     ("sum", Function::Sum),
     ("tuple", Function::List),
-    ("zip", Function::Pairs),
+    ("zip", Function::Zip),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -454,7 +454,7 @@ impl Function {
         let items = || first.clone().items();
         Ok(match self {
             Self::Absolute => Object::Number(number()?.abs()),
-            Self::Whole => match &first {
+            Self::Int => match &first {
                 Object::Text(text) => match text.trim().parse() {
                     Ok(number) => Object::Number(number),
                     Err(_) => return wrong(format!("'{text}' is no number")),
@@ -477,7 +477,7 @@ impl Function {
                 let scale = f64::from(10_u32.pow(digits));
                 Object::Number((number()? * scale).round_ties_even() / scale)
             }
-            Self::Truth => truth(first.holds()),
+            Self::Bool => truth(first.holds()),
             Self::Text => match first {
                 Object::Text(text) => Object::Text(text),
                 other => Object::Text(other.text()),
@@ -510,14 +510,14 @@ impl Function {
                 let pair = |(n, item)| Object::List(vec![Object::Number(n as f64), item]);
                 Object::List(numbered.map(pair).collect())
             }
-            Self::Pairs => {
+            Self::Zip => {
                 let lists: Result<Vec<_>, _> = values.drain(..).map(Object::items).collect();
                 let lists = lists?;
                 let length = lists.iter().map(Vec::len).min().unwrap_or(0);
                 let row = |at: usize| Object::List(lists.iter().map(|l| l[at].clone()).collect());
                 Object::List((0..length).map(row).collect())
             }
-            Self::Least | Self::Most => {
+            Self::Min | Self::Max => {
                 let all = if values.len() == 1 { items()? } else { values };
                 let mut all = all.into_iter();
                 let Some(mut best) = all.next() else {
@@ -525,7 +525,7 @@ impl Function {
                 };
                 for item in all {
                     let order = item.order(&best)?;
-                    if order.is_lt() && self == Self::Least || order.is_gt() && self == Self::Most {
+                    if order.is_lt() && self == Self::Min || order.is_gt() && self == Self::Max {
                         best = item;
                     }
                 }

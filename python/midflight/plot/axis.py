@@ -44,7 +44,7 @@ from midflight.plot.style import (
     text_width,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
-from midflight.plot.usual import Shown, usual_shown
+from midflight.plot.usual import Shown, missing_argument, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
 from midflight.sweep_results import is_sample
@@ -174,13 +174,7 @@ def plot_axis(
     asked = Shown(x, None, y, as_names(by or ()))
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
     if shown.x is None or shown.value is None:
-        name = "x" if shown.x is None else "y"
-        raise refusal(
-            f"{name} is missing; a column of the table is expected",
-            name=name,
-            value=None,
-            accepted="a column of the table",
-        )
+        raise missing_argument("x" if shown.x is None else "y")
     columns = columns_of(source, shown.value)
     data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
 
@@ -244,7 +238,7 @@ def axis_data(
         lines_name(by, columns),
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
-        pooled=kept_words(columns, y, {x, *by}, {}),
+        pooled=pooled_words(columns, y, {x, *by}, kept),
     )
 
 
@@ -360,9 +354,15 @@ def kept_words(
 ) -> str:
     """The note of a figure on rows that it leaves out, and on axes that it pools."""
     words = [f"{column_name(name)}: {' or '.join(values)}" for name, values in kept.items()]
+    return "; ".join(filter(None, (*words, pooled_words(columns, measured, shown, kept))))
+
+
+def pooled_words(
+    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+) -> str:
+    """The note of a figure on axes that it pools in the rows that are kept."""
     pooled = pooled_axes(columns, measured, shown, kept)
-    words += [f"{column_name(name)}: {count} values together" for name, count in pooled]
-    return "; ".join(words)
+    return "; ".join(f"{column_name(name)}: {count} values together" for name, count in pooled)
 
 
 def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[int]:

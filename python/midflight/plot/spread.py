@@ -26,6 +26,7 @@ from midflight.plot.axis import (
     name_categories,
     one_line_name,
     ordered,
+    pooled_words,
     shown_number,
     text_of,
     unit_of,
@@ -59,7 +60,7 @@ from midflight.plot.style import (
     style,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
-from midflight.plot.usual import Shown, usual_shown
+from midflight.plot.usual import Shown, missing_argument, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import mean_ci, quantile
 from midflight.sweep_results import unit_means
@@ -182,12 +183,7 @@ def plot_spread(
     asked = Shown(x, y, value, as_names(by or ()))
     shown = usual_shown(source, kind, asked, has_by=by is not None, where=where)
     if shown.value is None:
-        raise refusal(
-            "value is missing; a measurement of the table is expected",
-            name="value",
-            value=None,
-            accepted="a column of the table",
-        )
+        raise missing_argument("value")
     columns = columns_of(source, shown.value)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
     data = spread_of(columns, kind, value=shown.value, **how)
@@ -315,7 +311,7 @@ def _lines(
         detail += "; without runs that did not finish" * misses
     if kind == "box" and misses:
         detail += "; arrows where more than 5 % of the runs did not finish"
-    pooled = kept_words(columns, value, {x, *by}, {})
+    pooled = pooled_words(columns, value, {x, *by}, kept)
     detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
     return Spread(

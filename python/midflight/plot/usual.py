@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
+    from midflight import MidflightError
     from midflight.plot.tables import TableSource
 
-__all__ = ["Shown", "free_axes", "usual_by", "usual_shown"]
-
+__all__ = ["Shown", "free_axes", "missing_argument", "usual_by", "usual_shown"]
 
 #: Settings have lines up to this number.
 _MOST_LINES = 6
@@ -68,6 +70,14 @@ def usual_shown(
     elif not has_by:
         by = usual_by(axes, compare, {x})
     return Shown(x, y, value, by)
+
+
+def missing_argument(name: str) -> MidflightError:
+    """Return the error for a figure of a table without a column for this argument."""
+    accepted = "a column of the table"
+    return refusal(
+        f"{name} is missing; expected {accepted}", name=name, value=None, accepted=accepted
+    )
 
 
 def free_axes(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[str]:

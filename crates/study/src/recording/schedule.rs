@@ -350,10 +350,11 @@ impl Recording {
     /// # Errors
     /// As [`Self::part`].
     pub fn remarks_of_part(&self, cut: &Cut) -> Result<Vec<String>, String> {
-        let is_whole =
-            cut.from == Duration::ZERO && cut.until.is_none() && cut.offset == Duration::ZERO;
-        if is_whole || self.row_remarks(cut.holes).is_empty() {
-            return Ok(self.row_remarks(cut.holes));
+        let whole = self.row_remarks(cut.holes);
+        let is_part =
+            cut.from != Duration::ZERO || cut.until.is_some() || cut.offset != Duration::ZERO;
+        if whole.is_empty() || !is_part {
+            return Ok(whole);
         }
         Ok(self.part(cut)?.row_remarks(cut.holes))
     }
