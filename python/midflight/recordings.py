@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from midflight._core import RecordedWay, Recording
 
@@ -16,6 +16,8 @@ __all__ = [
     "event_lines",
     "interval_ns",
     "outages",
+    "part_begins_s",
+    "part_words",
     "pauses",
     "quantities",
     "quantity_label",
@@ -43,6 +45,36 @@ def ways(found: Recording, uplink: Recording | None) -> dict[str, tuple[Recorded
     """Return both directions, and how long each lasts."""
     up = (found["up"], found) if uplink is None else (uplink["down"], uplink)
     return {"down": (found["down"], found["span_ns"]), "up": (up[0], up[1]["span_ns"])}
+
+
+def part_begins_s(part: Mapping[str, Any]) -> float:
+    """Return when in a recording its part begins, in seconds, by the options of a trace."""
+    return _seconds(part, "from") + _seconds(part, "offset")
+
+
+def part_words(name: str, part: Mapping[str, Any], span_ns: int) -> str:
+    """Return which part of a recording of a name lasts so long, by the options of a trace, such as
+    "120 s to 300 s of drive.csv"; its name for the whole.
+    """
+    first, begins = _seconds(part, "from"), part_begins_s(part)
+    if not begins and part.get("until") is None:
+        return name
+    if part.get("until") is None and begins > first:
+        return f"{name} from {begins:g} s on"
+    last = first + span_ns / NS_PER_S if begins == first else _seconds(part, "until")
+    # One that repeats lasts as long wherever in it a run begins.
+    repeats = begins > first and round((last - begins) * NS_PER_S) < span_ns
+    if repeats:
+        return f"{first:g} s to {last:g} s of {name}, beginning at {begins:g} s"
+    return f"{begins:g} s to {last:g} s of {name}"
+
+
+def _seconds(part: Mapping[str, Any], key: str) -> float:
+    """Return an option of a trace that is a time, in seconds; 0 without it."""
+    from midflight import parse_instants
+
+    text = part.get(key)
+    return 0.0 if text is None else parse_instants(str(text))[0] / NS_PER_S
 
 
 def quantities(

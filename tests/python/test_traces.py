@@ -582,11 +582,11 @@ def test_a_picture_of_a_recording_has_the_style_of_a_figure(
         return out.read_text()
 
     plain = drawn()
-    assert ">starlink: model</text>" in plain
+    assert ">starlink (model)</text>" in plain
     assert "DejaVu" in plain
     paper = drawn("--style", "paper")
     assert "STIXGeneral" in paper
-    assert "starlink: model" not in paper
+    assert "starlink (model)" not in paper
     assert 'width="252pt"' in paper  # 3.5 in
     named = drawn("--style", "paper", "--title", "Five satellites", "--size", "5x4")
     assert ">Five satellites</text>" in named
@@ -730,3 +730,67 @@ def test_check_takes_an_order_of_dates(tmp_path: Path, capsys: pytest.CaptureFix
         scenario_of({"file": str(file), "dates": "day-first"}).plan()
     with pytest.raises(MidflightError, match="dates without a file"):
         scenario_of({"columns": {"time_s": [0], "rate_mbps": [1]}, "dates": "day-first"}).plan()
+
+
+def test_a_figure_of_a_part_names_the_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "drive.csv"
+    rows = "\n".join(f"{k},{20 + k % 3},{50 + k % 2}" for k in range(60))
+    file.write_text("time_s,rate_mbps,delay_ms\n" + rows + "\n")
+    picture = tmp_path / "drive.svg"
+
+    def texts(*words: str) -> list[str]:
+        assert main(["trace", "check", str(file), "--out", str(picture), *words]) == 0
+        return re.findall(r">([^<>]+)</text>", picture.read_text())
+
+    whole = texts()
+    assert "drive.csv" in whole
+    assert "Time (s)" in whole
+    part = texts("--from", "12s", "--until", "30 s")
+    assert "12 s to 30 s of drive.csv" in part
+    assert "Time after 12 s of the recording (s)" in part
+    assert "12 s to 30 s of drive.csv; times are from" in capsys.readouterr().out
+    # In a paper, whose caption has the title, the axis tells it.
+    paper = texts("--from", "12s", "--style", "paper")
+    assert "Time after 12 s of the recording (s)" in paper
+    assert not any("drive.csv" in one for one in paper)
+    for words, said in (
+        (["--from", "12s"], "12 s to 60 s of drive.csv"),
+        (["--until", "30s"], "0 s to 30 s of drive.csv"),
+        (["--from", "12s", "--until", "30s", "--offset", "4s"], "16 s to 30 s of drive.csv"),
+        (["--offset", "4s"], "drive.csv from 4 s on"),
+        (
+            ["--from", "12s", "--until", "30s", "--offset", "4s", "--repeat"],
+            "12 s to 30 s of drive.csv, beginning at 16 s",
+        ),
+    ):
+        assert said in texts(*words)
+
+
+def test_delays_end_at_outages_and_holes(tmp_path: Path) -> None:
+    """What nobody has measured is not drawn: delays of a link that is away, and rows of a hole."""
+    rows = [(k, 0 if 10 <= k < 14 else 20, 50 + k % 2) for k in range(60) if not 30 <= k < 45]
+    file = tmp_path / "drive.csv"
+    lines = "\n".join(f"{k},{rate},{delay}" for k, rate, delay in rows)
+    file.write_text("time_s,rate_mbps,delay_ms\n" + lines + "\n")
+    found = read_recording(str(file))
+    drawn = [(name, what, *of) for name, what, _, of, _ in quantities(found, None) if of[0]]
+    away = [(10 * 10**9, 14 * 10**9)]
+    figure = recording_figure(found, drawn, away, holes=found["holes"])
+
+    def at(panel: int, second: float) -> float:
+        line = figure.axes[panel].lines[0]
+        time, value = (numpy.asarray(one, numpy.float64) for one in line.get_data())
+        return float(value[numpy.searchsorted(time, second, side="right") - 1])
+
+    seconds = (9.5, 10.5, 13.5, 14.5, 29.5, 31, 44, 45.5, 59.5)
+    assert [at(0, one) for one in seconds] == pytest.approx(
+        [20, 0, 0, 20, 20, numpy.nan, numpy.nan, 20, 20], nan_ok=True
+    )
+    assert [at(1, one) for one in seconds] == pytest.approx(
+        [51, numpy.nan, numpy.nan, 50, 51, numpy.nan, numpy.nan, 51, 51], nan_ok=True
+    )
+    # One that lasts to the end has nothing behind it.
+    figure = recording_figure(found, drawn, [(50 * 10**9, found["span_ns"])])
+    assert numpy.isnan(at(1, 55))

@@ -15,6 +15,8 @@ from midflight.recordings import (
     event_lines,
     interval_ns,
     outages,
+    part_begins_s,
+    part_words,
     pauses,
     quantities,
     quantity_label,
@@ -208,9 +210,9 @@ def check(
         found = _core.read_recording(file, **how)
     # A second file replaces the first file's values of the uplink.
     uplink = None if up is None else _core.read_recording(up, **how)
-    print("\n".join(lines(file, found, uplink)))
+    print("\n".join(lines(file, found, uplink, part)))
     if out is not None:
-        _draw(out, file, found, uplink, dress)
+        _draw(out, file, found, uplink, part, dress)
 
 
 def _draw(
@@ -218,16 +220,20 @@ def _draw(
     file: str,
     found: Recording,
     uplink: Recording | None,
+    part: Mapping[str, str],
     dress: Mapping[str, str | None],
 ) -> None:
-    """Write the figure of a recording, with these options of a figure."""
+    """Write the figure of this part of a recording, with these options of a figure."""
     from midflight.plot.recorded import recording_figure
     from midflight.plot.style import check_format, chosen_style, figure_bytes, is_paper, typeset
 
     suffix = check_format(Path(out))
     drawn = [(name, what, *of) for name, what, _, of, _ in quantities(found, uplink) if of[0]]
+    name = Path(file).name
+    if not name.lower().endswith(f".{found['format']}"):
+        name += f" ({found['format']})"
     # The dollar signs of a name are no mathematics.
-    title = f"{Path(file).name}: {found['format']}".replace("$", r"\$")
+    title = part_words(name, part, found["span_ns"]).replace("$", r"\$")
     both = ways(found, uplink).values()
     counted = [interval_ns(*one) for one in both if one[0]["opportunities_ns"]]
     if counted:
@@ -249,6 +255,7 @@ def _draw(
             size=dress["--size"],
             shaded="pause" if long else "outage",
             holes=found["holes"] + (uplink["holes"] if uplink else []),
+            begins_s=part_begins_s(part),
         )
         with open_result(Path(out), binary=True) as target:
             target.write(figure_bytes(figure, suffix))
@@ -269,12 +276,20 @@ def _pairs(columns: Sequence[str], option: str, example: str) -> dict[str, str]:
     return pairs
 
 
-def lines(file: str, found: Recording, uplink: Recording | None = None) -> Iterable[str]:
-    """Yield the lines of a report on a recording."""
-    span = found["span_ns"] / NS_PER_S
-    yield f"{Path(file).name}: {found['format']}, {span:g} s" + (
+def lines(
+    file: str,
+    found: Recording,
+    uplink: Recording | None = None,
+    part: Mapping[str, str] | None = None,
+) -> Iterable[str]:
+    """Yield the lines of a report on a recording, or on this part of it."""
+    span, name = found["span_ns"] / NS_PER_S, Path(file).name
+    words = part_words(name, part or {}, found["span_ns"])
+    yield f"{name}: {found['format']}, {span:g} s" + (
         f"; up: {uplink['format']}, {uplink['span_ns'] / NS_PER_S:g} s" if uplink else ""
     )
+    if words != name:
+        yield f"{words}; times are from when a run begins"
     yield align(value_cells(found, uplink))
     yield from event_lines(found, uplink)
     for remark in (*found["remarks"], *(uplink["remarks"] if uplink else ())):

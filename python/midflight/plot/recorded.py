@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from midflight.plot.figure import finish_panels
 from midflight.plot.room import shade_spans
 from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
@@ -40,9 +42,12 @@ def recording_figure(
     size: Size | None = None,
     shaded: str = "outage",
     holes: Sequence[tuple[int, int]] = (),
+    begins_s: float = 0.0,
 ) -> Figure:
     """Return panels over time: steps of each direction, outages `shaded` under that name, handovers
-    as lines, times without rows (`holes`) hatched.
+    as lines, times without rows (`holes`) hatched. The steps have gaps where nothing is known: in
+    holes, and those of delays and losses also in outages. A part of a recording begins in it after
+    `begins_s` seconds.
 
     `title` may have mathematics, `size` is that of figures of runs. `rows` are what `found` has of
     each direction; what both directions have alike is drawn once.
@@ -56,17 +61,17 @@ def recording_figure(
         span = found["span_ns"] / NS_PER_S
         grid[0].set_xlim(0, span)
         entries: dict[str, Any] = {}
+        unknown = [one for one in holes if one not in outages]
         for axes, (kind, label, unit) in zip(grid, shown, strict=True):
             top = 0.0
             of_kind = [(way, times, values) for way, what, times, values in rows if what == kind]
             is_alike = len(of_kind) == 2 and of_kind[0][1:] == of_kind[1][1:]
             for way, times, values in of_kind[:1] if is_alike else of_kind:
                 look = SERIES[2 if is_alike else 0 if way == "down" else 1]
-                seconds = [*(at / NS_PER_S for at in times), span]
                 scaled = [value / unit for value in values]
+                gaps = unknown if kind == "rate" else [*unknown, *outages]
                 axes.plot(
-                    seconds,
-                    [*scaled, scaled[-1]],
+                    *_with_gaps([*times, found["span_ns"]], [*scaled, scaled[-1]], gaps),
                     drawstyle="steps-post",
                     color=look.colour,
                     linestyle=look.line,
@@ -103,8 +108,26 @@ def recording_figure(
             handles, labels = axes.get_legend_handles_labels()
             for handle, one in zip(handles, labels, strict=True):
                 entries.setdefault(one, handle)
-        grid[-1].set_xlabel("Time (s)")
+        after = f" after {begins_s:g} s of the recording" if begins_s else ""
+        grid[-1].set_xlabel(f"Time{after} (s)")
         figure.align_ylabels(grid)
         named = [(kind, axes) for axes, (kind, *_) in zip(grid, shown, strict=True)]
         finish_panels(figure, named, entries, title)
     return figure
+
+
+def _with_gaps(
+    times_ns: Sequence[int], values: Sequence[float], gaps: Sequence[tuple[int, int]]
+) -> tuple[Any, Any]:
+    """Return steps, the instants in seconds, with nothing from when to when there are gaps."""
+    time, value = np.array(times_ns, np.float64), np.array(values, np.float64)
+    for start, until in gaps:
+        # What holds at its end goes on from there.
+        held = value[max(0, int(np.searchsorted(time, until, side="right")) - 1)]
+        low, high = np.searchsorted(time, [start, until])
+        inside = [start, until] if until < times_ns[-1] else [start]
+        time = np.concatenate([time[:low], inside, time[high:]])
+        value = np.concatenate([value[:low], [np.nan, held][: len(inside)], value[high:]])
+    if any(until >= times_ns[-1] for _, until in gaps):
+        value[-1] = np.nan
+    return time / NS_PER_S, value
