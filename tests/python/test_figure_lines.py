@@ -7,10 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
-from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot import figure_of, plot_over_time, plot_run
+from midflight.plot.crowded import with_room
+from midflight.plot.marks import EVENTS
+from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
+from midflight.plot.room import Room
 from midflight.plot.watched import watch
 
 
@@ -171,3 +176,97 @@ def test_many_losses_on_the_radio_are_a_number() -> None:
     (marked,) = shown_panels(runs, ["queue"], marks=["losses"])[1]
     (lost,) = (one for one in marked.curves if one.draw == "radio")
     assert said == f"{len(lost.time_s)} packets lost on the radio without marks"
+
+
+def test_marks_that_cover_each_other_are_thinned_with_their_number() -> None:
+    link = Link(rate="20 Mbit/s", delay="5 ms", queue="20 packets")
+    runs = watch(Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s"), kinds=["queue"])
+    window, panels = shown_panels(runs, ["queue"], size=3.5)
+    axes = over_time_figure(runs, panels, window, size=3.5).axes[1]
+    crosses = [one for one in axes.lines if one.get_marker() == "x" and len(one.get_xdata()) > 1]
+    (drawn,) = (np.asarray(one.get_xdata(), np.float64) for one in crosses)
+    (lost,) = (one for one in panels[0].curves if one.draw == "full")
+    assert len(drawn) < len(lost.time_s)
+    said = " ".join(axes.get_title("right").split())
+    assert said.endswith(f"; {len(drawn)} of {len(lost.time_s)} marks drawn")
+    point = (window[1] - window[0]) / (3.5 - 0.65) / 72
+    assert np.diff(drawn).min() > EVENTS["full"].size * point
+    # Each loss is near a mark, and in the table.
+    assert all(np.abs(drawn - at).min() < 2 * EVENTS["full"].size * point for at in lost.time_s)
+    written = [row for row in panel_rows(panels) if row[2] == EVENTS["full"].label]
+    assert len(written) == len(lost.time_s)
+
+
+def test_spurious_timeouts_that_overlap_are_hollow() -> None:
+    figure = figure_of(plot_over_time, "train", ["throughput", "queue"], look="paper")
+    hollow = [one for axes in figure.axes for one in axes.lines if one.get_marker() == "v"]
+    assert len(hollow) >= 2
+    # Without a fill the outlines of several would be a black patch.
+    assert {one.get_markerfacecolor() for one in hollow} == {"white"}
+
+
+def test_a_short_step_between_gaps_is_as_long_as_the_eye_needs() -> None:
+    nan, room = np.nan, Room(3.0, (0.0, 100.0))
+    time = np.array([0.0, 10, 10, 20, 20.01, 20.01, 40, 60])
+    found = with_room(time, np.array([1.0, 1, nan, 5, 5, nan, 2, 2]), room)
+    least = 3 * 100 / (3.0 * 72)
+    assert found[4] - found[3] == pytest.approx(least)
+    assert found[5] == found[4]
+    assert (found[3] + found[4]) / 2 == pytest.approx(20.005)
+    kept = [0, 1, 2, 6, 7]
+    assert found[kept].tolist() == time[kept].tolist()
+    # In a figure: one packet gets through between two outages.
+    columns = {"time_s": [0, 10, 20, 20.02, 40], "rate_mbps": [10, 0, 1, 0, 10]}
+    link = Link(delay="20 ms", trace={"columns": columns})
+    scenario = Scenario(links={"cell": link}, flows={"a": Flow(), "b": Flow()}, end="60 s")
+    runs = watch(scenario, kinds=["delay"])
+    window, panels = shown_panels(runs, ["delay"], size=3.5)
+    axes = over_time_figure(runs, panels, window, size=3.5).axes[1]
+    lines = [one for one in axes.lines if one.get_label() in runs[0].labels]
+    assert len(lines) == 2
+    short = 3 * (window[1] - window[0]) / ((3.5 - 0.65) * 72)
+    for line in lines:
+        at, value = (np.asarray(one, np.float64) for one in line.get_data())
+        edges = np.flatnonzero(np.diff(np.isfinite(value).astype(int), prepend=0, append=0))
+        lasts = [
+            at[end - 1] - at[first] for first, end in zip(edges[::2], edges[1::2], strict=True)
+        ]
+        assert min(lasts) > 0.99 * short
+
+
+def test_one_line_is_one_entry_of_the_legend() -> None:
+    figure = figure_of(plot_over_time, "bufferbloat", ["rates"], schemes=["bbr-linux"])
+    (legend,) = figure.legends
+    words = [one.get_text() for one in legend.get_texts()]
+    assert words == ["bbr-linux", "sample of the delivery rate"]
+    assert "the line is the pacing rate" in figure.axes[1].get_title("right")
+
+
+def test_neither_cwnd_nor_the_pipe_hides_the_other() -> None:
+    figure = figure_of(plot_run, "wifi-to-lte", kind="window")
+    lines = {str(one.get_label()).split(" ")[0]: one for one in figure.axes[0].lines}
+    cwnd, pipe = lines["cwnd"], lines["pipe"]
+    assert cwnd.get_linewidth() >= 2 * pipe.get_linewidth()
+    assert cwnd.get_zorder() < pipe.get_zorder()
+    assert pipe.get_linestyle() == "--"
+    assert pipe.get_color() != cwnd.get_color()
+
+
+def test_a_legend_that_fits_a_column_is_one_row() -> None:
+    figure = figure_of(
+        plot_over_time,
+        "wifi-to-lte",
+        ["throughput"],
+        schemes=["sack", "enhanced", "handoff-option"],
+        marks=[],
+        until_s=0.25,
+        look="paper",
+    )
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    (legend,) = figure.legends
+    heights = {round(one.get_window_extent(renderer).y0) for one in legend.get_texts()}
+    assert len(heights) == 1
+    assert len(legend.get_texts()) > 3
+    extent = legend.get_window_extent(renderer)
+    assert 0 <= extent.x0 < extent.x1 <= figure.bbox.x1

@@ -201,8 +201,29 @@ def test_the_end_of_a_fast_link_does_not_make_the_axis_logarithmic() -> None:
 def test_a_rate_above_the_axis_is_written() -> None:
     figure = figure_of(plot_over_time, "wifi-to-5g", ["throughput"])
     said = figure.axes[1].get_title("right")
-    assert said.endswith("the link's rate is 54 to 200 Mbit/s")
+    assert said.endswith("the link's rate is 54 to 200 Mbit/s, above the axis")
     assert figure.axes[1].get_ylim()[1] < 54
+    # A grey panel would say nothing.
+    assert "rate of the link" not in figure.axes[1].get_legend_handles_labels()[1]
+
+
+def test_a_rate_that_no_flow_needs_makes_no_axis_logarithmic() -> None:
+    """Of a slow and a fast link with a call a hundredth as fast the axis is that of the call."""
+    sets = {"links.wifi.rate": "600 Mbit/s", "links.lte.rate": "20 Mbit/s"}
+    runs = watch(Scenario.read("call-handoff", sets=sets), kinds=["throughput"])
+    window, panels = shown_panels(runs, ["throughput"])
+    axes = over_time_figure(runs, panels, window).axes[1]
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[1] < 5
+    assert "20 to 600 Mbit/s, above the axis" in axes.get_title("right")
+    # What is near the flows is drawn.
+    near = Scenario.read("call-handoff", sets=sets | {"links.lte.rate": "1 Mbit/s"})
+    runs = watch(near, kinds=["throughput"])
+    window, panels = shown_panels(runs, ["throughput"])
+    axes = over_time_figure(runs, panels, window, yscale="linear").axes[1]
+    said = axes.get_title("right")
+    assert said.endswith("the link's rate is 600 Mbit/s for a part of the time, above the axis")
+    assert "rate of the link" in axes.get_legend_handles_labels()[1]
 
 
 def test_an_idle_link_has_no_queue() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from midflight.plot.room import plain_log
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SCALED", "SPANS", "least_of", "off_scale", "scale_of"]
+__all__ = ["SCALED", "SPANS", "least_of", "off_scale", "scale_of", "within_scale"]
 
 #: Kinds of curves that extend from one instant to another.
 SPANS = ("stalls", "bars")
@@ -63,7 +64,7 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
     it; otherwise None.
     """
     found = None
-    if panel.kind in _MAY_BE_LOG and yscale != "linear":
+    if panel.kind in _MAY_BE_LOG and yscale != "linear" and not _is_unused(panel):
         found = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
     most, _ = _tops(panel)
     if found is None and panel.kind in SCALED and yscale == "log" and most > 0:
@@ -71,6 +72,15 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
         lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
         found = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
     return found
+
+
+def _is_unused(panel: Panel) -> bool:
+    """Whether the flows take only a small part of each rate that the path has: none of them needs
+    to be seen beside the flows.
+    """
+    rates = [one.value[one.value > 0] for one in panel.curves if one.draw == "area"]
+    least = min((float(one.min()) for one in rates if len(one)), default=0.0)
+    return panel.kind == "throughput" and least > _FAR * _tops(panel)[0] > 0
 
 
 def _tops(panel: Panel) -> tuple[float, float]:
@@ -98,9 +108,28 @@ def off_scale(panel: Panel) -> str:
         return ""
     areas = [one.value for one in panel.curves if one.draw == "area"]
     rates = np.concatenate(areas)
-    low = float(np.nanmin(rates[rates > 0]))
+    low = float(np.nanmin(rates[rates > 1.08 * most]))
     span = f"{behind:.3g}" if low > 0.99 * behind else f"{low:.3g} to {behind:.3g}"
-    return f"the link's rate is {span} Mbit/s"
+    some = " for a part of the time" if np.any((rates > 0) & (rates <= 1.08 * most)) else ""
+    return f"the link's rate is {span} Mbit/s{some}, above the axis"
+
+
+def within_scale(panel: Panel, yscale: str | None) -> list[Curve]:
+    """The curves of a panel without the parts of a rate that is above the axis: an area over its
+    whole height would only be a grey panel.
+    """
+    if least_of(panel, yscale) is not None or not off_scale(panel):
+        return list(panel.curves)
+    most, _ = _tops(panel)
+    found = []
+    for one in panel.curves:
+        if one.draw == "area":
+            value = np.where(one.value > 1.08 * most, np.nan, one.value)
+            if not np.any(value > 0):
+                continue
+            one = replace(one, value=value)
+        found.append(one)
+    return found
 
 
 def _least_rate(curves: Sequence[Curve]) -> float | None:

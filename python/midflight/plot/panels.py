@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from midflight.plot.crowded import with_room, without_overlaps
 from midflight.plot.curves import Curve, Draw, Panel
 from midflight.plot.figure import (
     SMALL_PT,
@@ -23,7 +24,14 @@ from midflight.plot.figure import (
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.marks import EVENTS, STALL, Event, marker_of
 from midflight.plot.options import check_scales
-from midflight.plot.panel_scales import SCALED, SPANS, least_of, off_scale, scale_of
+from midflight.plot.panel_scales import (
+    SCALED,
+    SPANS,
+    least_of,
+    off_scale,
+    scale_of,
+    within_scale,
+)
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
@@ -256,6 +264,7 @@ def over_time_figure(
 
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
+    panels = [without_overlaps(panel, room) for panel in panels]
     heads = [
         _head(one, () if number else lacks, room, is_log=least_of(one, _scale(one)) is not None)
         for number, one in enumerate(panels)
@@ -286,7 +295,7 @@ def over_time_figure(
             looks = {one.look for one in panel.curves if one.look is not None}
             rows = _rows_of(panel, each if len(each) > 1 else ())
             queues = sum(one.draw == "queue" for one in panel.curves)
-            for number, one in enumerate(panel.curves):
+            for number, one in enumerate(within_scale(panel, _scale(panel))):
                 if one.in_row:
                     _draw_in_row(axes, one, rows)
                     continue
@@ -412,6 +421,8 @@ def _draw(
     time, value = one.time_s, one.value
     if len(time) == 0:
         return
+    if one.draw in ("steps", "queue"):
+        time = with_room(time, value, room)
     look = _look_of(one)
     if one.draw == "area":
         # The amount that a sender has in the network is no property of the link.
@@ -436,12 +447,10 @@ def _draw(
         in_legend = _mark(EVENTS[one.draw], "0.3" if several else None)
         axes.plot([], [], ls="none", label=one.label, **in_legend)
         return
-    if one.quantity:
+    if one.quantity and (several or one.draw == "dots"):
         # The colour identifies the line, the mark the quantity.
         marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
         grey = "0.7" if one.draw == "dots" else "0.3"
-        if not several and one.draw != "dots":
-            marks = {"ls": look.line}
         axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
     if one.draw == "deadline":
         colour = "black" if one.look is None else look.colour
@@ -520,7 +529,8 @@ def _mark(event: Event, colour: str | None) -> dict[str, Any]:
     how: dict[str, Any] = {"marker": marker_of(event), "ms": event.size, "mec": edge}
     # Small ones stand close together.
     how["mew"] = 0.8 if event.size > 2.5 else 0.4
-    return how | {"mfc": edge if event.is_filled else "white" if event.marker == "^" else "none"}
+    # Of hollow ones that cover each other in part each is seen.
+    return how | {"mfc": edge if event.is_filled else "white" if event.marker in "^v" else "none"}
 
 
 def _rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:

@@ -61,6 +61,8 @@ PANELS = ("time-sequence", "window", "timer")
 MOST_PANELS = 4
 
 _MOST_NAMED = 8
+#: The colour of the pipe, which is seen on that of cwnd and beside it.
+_PIPE = "#5fd3a5"
 #: What happens to the path of a flow over QUIC: event, mark, and its words. No mark is that of a
 #: packet or a timeout.
 PATH_EVENTS: Sequence[tuple[str, Any, str]] = (
@@ -328,12 +330,14 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
         zorder=1,
         rasterized=len(time) > MOST_VECTORS,
     )
-    looks: Sequence[tuple[str, str, Any]] = (
-        ("cwnd", DARK, "-"),
-        ("ssthresh", LIGHT, (0, (4.0, 1.6))),
-        ("pipe (what the sender counts)", MIDDLE, (0, (1.0, 1.0))),
+    # A pipe that is as large as cwnd is a thin line on a wide one, and neither hides the other.
+    wide = 1.9 if one.hides_window and len(one.pipe.value) else None
+    looks: Sequence[tuple[str, str, Any, float | None]] = (
+        ("cwnd", DARK, "-", wide),
+        ("ssthresh", LIGHT, (0, (4.0, 1.6)), None),
+        ("pipe (what the sender counts)", _PIPE, (0, (3.0, 2.0)), 0.9),
     )
-    for order, (event, colour, line) in enumerate(looks, 2):
+    for order, (event, colour, line, width) in enumerate(looks, 2):
         is_pipe = event.startswith("pipe")
         if is_pipe and not one.hides_window:
             continue
@@ -345,6 +349,7 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
             value,
             color=colour,
             linestyle=line,
+            linewidth=width,
             drawstyle="steps-post",
             label=event,
             zorder=order,

@@ -97,6 +97,7 @@ _STYLE: Any = {
     "legend.frameon": False,
     "legend.handlelength": 2.6,
     "legend.borderaxespad": 0.2,
+    "legend.handletextpad": 0.8,
     "legend.columnspacing": 1.2,
     "lines.linewidth": 1.0,
     "hatch.linewidth": 0.6,
@@ -606,7 +607,11 @@ def legend(
 
 def _entry_widths(names: Iterable[str]) -> list[float]:
     """The widths of entries of a legend with these names, in points."""
-    return [text_width(_entry(name), _STYLE["legend.fontsize"]) + 40 for name in names]
+    # The sample of each, what is between the two, and what is between columns.
+    size = _STYLE["legend.fontsize"]
+    beside = (_STYLE["legend.handlelength"] + _STYLE["legend.handletextpad"]) * size
+    beside += _STYLE["legend.columnspacing"] * size
+    return [text_width(_entry(name), size) + beside + 1 for name in names]
 
 
 def _entry(name: str) -> str:

@@ -652,6 +652,9 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
             line = Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how)
             curves.append(of_intervals(run, flow, line))
     detail = next(filter(None, details), "")
+    if _is_alone(runs) and any(one.quantity == "pacing rate" for one in curves):
+        # In the legend a single line has its name.
+        detail = "; ".join(filter(None, ("the line is the pacing rate", detail)))
     return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves, detail)
 
 

@@ -1,0 +1,70 @@
+"""What is drawn of marks and steps that would not be told apart or seen in a panel over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from midflight.plot.curves import Draw, Panel, Values
+from midflight.plot.marks import EVENTS
+from midflight.plot.room import Room
+
+__all__ = ["with_room", "without_overlaps"]
+
+#: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large.
+_APART = 1.2
+_APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
+#: The least length of a step that stands alone, in points.
+_LEAST_STEP_PT = 3.0
+
+
+def _point_s(room: Room) -> float:
+    """The time that a point of the axis is."""
+    return (room.window[1] - room.window[0]) / (room.width_in * 72)
+
+
+def without_overlaps(panel: Panel, room: Room) -> Panel:
+    """Return a panel whose rows of marks have one of those of a kind that would cover each other,
+    and whose text says how many of them are drawn, if not all are.
+    """
+    curves, drawn, of = [], 0, 0
+    for one in panel.curves:
+        if one.in_row and one.draw in EVENTS:
+            event = EVENTS[one.draw]
+            least = _APART_OF.get(one.draw, _APART) * event.size * _point_s(room)
+            kept = _apart(one.time_s, least)
+            drawn, of = drawn + len(kept), of + len(one.time_s)
+            one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
+        curves.append(one)
+    words = f"{drawn:,} of {of:,} marks drawn" if drawn < of else ""
+    return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, words))))
+
+
+def _apart(time_s: Values, least: float) -> list[int]:
+    """The places of ascending times, each so far from the one before."""
+    found, place = [], 0
+    while place < len(time_s):
+        found.append(place)
+        place = max(place + 1, int(np.searchsorted(time_s, time_s[place] + least)))
+    return found
+
+
+def with_room(time_s: Values, value: Values, room: Room) -> Values:
+    """Return the times of steps, those of parts between gaps that are too short to be seen further
+    apart.
+    """
+    there = np.isfinite(value)
+    edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
+    least, found = _LEAST_STEP_PT * _point_s(room), time_s.copy()
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        # The gap begins at its end, or later.
+        last = min(int(end), len(time_s) - 1)
+        lacks = least - (time_s[last] - time_s[first])
+        if lacks > 0:
+            moved = slice(end - 1 if time_s[end - 1] == time_s[last] else last, last + 1)
+            found[moved] += lacks / 2
+            found[first] = time_s[first] - lacks / 2
+    ordered: Values = np.maximum.accumulate(found)
+    return ordered
