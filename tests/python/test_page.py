@@ -27,7 +27,7 @@ from midflight.plot.style import SERIES, looks_of
 from midflight.run_report import report_run
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
-OF_PATHS = ("band", "bars", "gaps", "moments", "outages")
+OF_PATHS = ("band", "bars", "gaps", "moments", "outages", "ticks")
 SCHEMES = ("sack", "enhanced", "freeze")
 
 

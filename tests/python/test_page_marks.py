@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from browser import Browser
-from midflight import Flow, Link, Scenario
+from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import plot_page
 from midflight.plot.history import histories
@@ -326,3 +326,104 @@ def test_stalls_are_those_of_figures(browser: Browser, tmp_path: Path) -> None:
     assert told.startswith("stall: nothing arrives (sack)")
     assert f"until {end / 1e9:.6f} s" in told
     assert browser.complaints == []
+
+
+def test_hollow_markers_are_those_of_figures(browser: Browser, tmp_path: Path) -> None:
+    file = plot_page("wifi-to-lte", tmp_path / "a.html", schemes=("sack", "enhanced"))
+    page = Page(browser, file)
+    assert data_of(file.read_text())["filled"] == [look.filled for look in SERIES]
+    fills = page.run(
+        "[...document.querySelectorAll('#runs button path:last-child')]"
+        ".map(one => one.getAttribute('fill'))"
+    )
+    looks = [SERIES[look] for look in page.run("midflight.runs.map(run => run.look)")]
+    assert [one.filled for one in looks] == [True, False]
+    assert fills == [looks[0].colour, "var(--back)"]
+    # On the graph its inside hides the line, too.
+    alike = page.run(
+        "(made => { Shapes.fill({ g: { fill() { made.push(this.fillStyle); }, stroke() {},"
+        " setLineDash() {}, fillStyle: 'own' }, css: { back: 'back' },"
+        " isFilled: look => look === 0 }, 1); return made; })([])"
+    )
+    assert alike == ["back"]
+
+
+def count_of(page: Page, colour: str, box: str = "a.left, a.y2, a.w, a.h2") -> int:
+    """How many pixels of a box of the graph have a colour (of a page with one pixel for each of
+    CSS).
+    """
+    found: int = page.run(
+        f"(({{area: a}}, [r, g, b]) => {{ const d = document.getElementById('graph')"
+        f".getContext('2d').getImageData({box}).data; let n = 0;"
+        " for (let i = 0; i < d.length; i += 4)"
+        " n += Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) < 40;"
+        f" return n; }})(midflight, {[int(colour[k : k + 2], 16) for k in (1, 3, 5)]})"
+    )
+    return found
+
+
+def test_late_frames_have_the_colours_of_their_lines(browser: Browser, tmp_path: Path) -> None:
+    """Most frames are late with both schemes alike: neither hides the other."""
+    file = plot_page(
+        "call-handoff", tmp_path / "a.html", schemes=("sack", "enhanced"), from_s=4.9, until_s=5.4
+    )
+    page = Page(browser, file)
+    late = page.run("midflight.runs.map(run => run.frames.late.reduce((a, b) => a + b, 0))")
+    assert min(late) > 20
+    page.run("midflight.draw()")
+    top = "a.left + .2 * a.w, a.y2, .8 * a.w, .6 * a.h2"
+    seen = [count_of(page, one, top) for one in page.run("midflight.colours()")]
+    assert min(seen) > 0.2 * max(seen) > 20
+    assert browser.complaints == []
+
+
+def test_a_long_run_opens_at_its_longest_stall(browser: Browser, tmp_path: Path) -> None:
+    """In all of it the sequence would be a line; a note says what is shown, and shows the rest."""
+    links = {
+        "wifi": Link(rate="2 Mbit/s", delay="5 ms"),
+        "lte": Link(rate="1 Mbit/s", delay="9 ms"),
+    }
+    handoffs = [Handoff(at="40 s", to="lte", gap="3 s"), Handoff(at="70 s", to="wifi")]
+    flows = {"a": Flow()}
+    end = "100 s"
+    long = Scenario(links=links, flows=flows, handoffs=handoffs, end=end)
+    file = plot_page(long, tmp_path / "a.html", schemes=("sack", "enhanced"))
+    page = Page(browser, file)
+
+    def note() -> str:
+        found: str = page.run(
+            "(one => one.hidden ? '' : one.textContent)(document.getElementById('opened'))"
+        )
+        return found
+
+    view, whole = page.view(), page.run("midflight.whole")
+    stalls = [one for run in page.run("midflight.runs.map(run => run.silent)") for one in run]
+    begin, until = max(stalls, key=lambda one: one[1] - one[0])
+    assert view["t0"] < begin < until < view["t1"]
+    assert view["t1"] - view["t0"] < 0.5 * 100e9
+    # The segments are those of this time.
+    assert view["s1"] - view["s0"] < 0.5 * (whole["s1"] - whole["s0"])
+    assert "opens at the longest stall of sack" in note()
+    page.click("#opened button")
+    assert page.view() == {name: pytest.approx(value) for name, value in whole.items()}
+    assert note() == ""
+    smooth = Scenario(links=links, flows=flows, handoffs=[Handoff(at="70 s", to="lte")], end=end)
+    page = Page(browser, plot_page(smooth, tmp_path / "b.html"))
+    assert page.view()["t0"] < 70e9 < page.view()["t1"] < 80e9
+    assert "opens at the first handoff or change" in note()
+    for scenario, more in ((long, {"from_s": 0.0}), (Scenario.read("wifi-to-lte"), {})):
+        page = Page(browser, plot_page(scenario, tmp_path / "c.html", **more))
+        assert note() == ""
+        assert page.view()["t0"] <= 0
+    assert browser.complaints == []
+
+
+def test_axes_have_enough_numbers(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
+    for panel in ("window", "throughput", "queue"):
+        page.click(f"[data-below={panel}]")
+        ticks = page.drawn()["ticks"]
+        assert len(ticks) == 2
+        assert [panel for one in ticks.values() if not 5 <= len(one) <= 16] == []
+    for low, high in ((10, 900), (0.02, 5), (1, 40)):
+        assert 4 <= page.run(f"Axis.powers({low}, {high}).length") <= 12

@@ -204,6 +204,7 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
     same = {
         "colours": [[look.colour for look in SERIES], DARK_SERIES],
         "dashes": [[] if isinstance(look.line, str) else look.line[1] for look in SERIES],
+        "filled": [look.filled for look in SERIES],
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
         | {"stalled": [STALL, EVENTS["timeout"].row]},
         "unit": unit_ns,

@@ -77,12 +77,13 @@ const shapeOf = look => Shapes.ofLooks[look];
 const shape = run => shapeOf(run.look);
 /** The dashes of a look, in pixels of its line. */
 const dashOf = look => data.dashes[look].map(one => 1.7 * one);
+const isFilled = look => data.filled[look];
 /** The words of events, and of a single line their rows above a panel. */
 const [words, rowOrder] = [0, 1].map(i => Object.fromEntries(Object.entries(data.events).map(([kind, all]) => [kind, all[i]])));
 
 /** Adds a shape around a point to the path. */
 const trace = (kind, x, y, r) => Shapes.trace(g, kind, x, y, r);
-const { icon } = Shapes;
+const { icon } = Shapes, { ticks, digits, powers } = Axis;
 
 // ---- view -----------------------------------------------------------------------------------
 
@@ -131,7 +132,10 @@ function zoom(factor, x, y, times = true, segments = true) {
   look(t - (t - view.t0) * f, t + (view.t1 - t) * f, s - (s - view.s0) * k, s + (view.s1 - s) * k);
 }
 const move = (dt, ds) => look(view.t0 + dt, view.t1 + dt, view.s0 + ds, view.s1 + ds);
-function reset() { Path.forget(); look(whole.t0, whole.t1, whole.s0, whole.s1); }
+function reset() {
+  Path.forget(); Opening.forget($("opened"));
+  resize(); look(whole.t0, whole.t1, whole.s0, whole.s1);
+}
 
 /** Fits the axis of segments to what is shown of the time. */
 function fit() {
@@ -176,35 +180,13 @@ function resize() {
   later();
 }
 
-/** Round numbers in a range, about so many. */
-function ticks(low, high, count) {
-  const rough = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find(f => f * power >= rough * .999);
-  const found = [];
-  for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step);
-  return [found, step];
-}
-const digits = step => Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9)));
-
-/** Round numbers for a logarithmic axis: ones of each power of ten in a range, or more of them where there are few powers. */
-function powers(low, high) {
-  for (const factors of [[1], [1, 3], [1, 2, 5]]) {
-    const found = [];
-    for (let k = Math.floor(Math.log10(low)); 10 ** k <= high; k++) {
-      for (const factor of factors) found.push(+(factor * 10 ** k).toPrecision(1));
-    }
-    const seen = found.filter(value => value >= low && value <= high);
-    if (seen.length > 3) return seen;
-  }
-  return ticks(low, high, 6)[0].map(value => +value.toPrecision(3));
-}
-
 const separated = value => (value + 0).toLocaleString("en-US");
 /** What is counted: its axis has no fractions. */
 const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
 function frame(y, height, low, high, title, yOf, isLog) {
   g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
-  const [found, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / 42);
+  const [found, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / 24);
+  (drawn.ticks ??= {})[title] = found;
   g.beginPath();
   for (const value of found) {
     const at = Math.round(yOf(value)) + .5;
@@ -346,7 +328,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, means: Data.means,
   get css() { return css; }, get drawn() { return drawn; }, withIt: () => withIt(), yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
@@ -758,7 +740,7 @@ function legend() {
   }
   runs.forEach((run, i) => {
     const button = box.children[i];
-    button.innerHTML = runs.length > 1 ? Shapes.lineIcon(shape(run), dashOf(run.look), colour(run)) : icon(shape(run), colour(run), colour(run));
+    button.innerHTML = runs.length > 1 ? Shapes.lineIcon(shape(run), dashOf(run.look), colour(run), isFilled(run.look)) : icon(shape(run), colour(run), colour(run));
     button.append(run.label);
     pressed(button, run.shown);
   });
@@ -769,7 +751,7 @@ function legend() {
   $("log").hidden = !KINDS[below].log;
   $("next").textContent = Path.word(runs);
   const own = below === "queue" ? Lines.queues(passed, shown()).map((q, _, all) => [
-    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", q.solid || all.length === 1 ? [] : dashOf(q.look), colourOf(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
+    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", q.solid || all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
   $("marks").innerHTML = Panels.legend(runs, KINDS[below], { icon, own, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
     of: flows.length > 1 ? flow : "", differ: Path.differ(shown()), alone: withIt().length === 1 });
 }
@@ -782,7 +764,12 @@ legend();
 resize();
 look((data.from ?? whole.t0 / S) * S, (data.until ?? whole.t1 / S) * S,
   ...(data.segments || [whole.s0, whole.s1]));
-if (!data.segments && (data.from !== null || data.until !== null)) fit();
+const opening = [data.from, data.until, data.segments].every(one => one === null) ? Opening.find(runs, last) : null;
+if (opening) {
+  look(opening.t0, opening.t1, whole.s0, whole.s1);
+  Opening.tell($("opened"), opening, last, reset); resize();
+}
+if (!data.segments && (opening || data.from !== null || data.until !== null)) fit();
 draw();
 
 // What tests ask.

@@ -46,7 +46,7 @@ function draw(at, runs) {
       found.ticks++;
     }
     g.stroke();
-    if (isOf) { g.fillStyle = g.strokeStyle = at.colour(run); g.beginPath(); at.trace(at.shape(run), area.left - 12, top + ROW / 2 - 1, 4); g.fill(); }
+    if (isOf) { g.fillStyle = g.strokeStyle = at.colour(run); g.beginPath(); at.trace(at.shape(run), area.left - 12, top + ROW / 2 - 1, 4); Shapes.fill(at, run.look); }
     g.restore();
     drawn.push(found);
   });

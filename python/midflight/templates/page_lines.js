@@ -37,7 +37,7 @@ function markers(at, series, end, yOf, look, number) {
     const time = view.t0 + span * (k + .25 + .5 * (number % 2) + .09 * number), value = at.at(series, time);
     if (value !== undefined && time <= end) at.trace(at.shapeOf(look), X(time), yOf(value), 4);
   }
-  g.fill();
+  Shapes.fill(at, look);
 }
 /** The line of a run: where there are several, with the dashes and the markers of its look. */
 function own(at, run, series, yOf) {

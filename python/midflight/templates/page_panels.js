@@ -15,7 +15,7 @@ function corners(at, { t, v }, yOf, look, place) {
   const every = Math.max(1, Math.round((to - from) / MARKERS));
   g.beginPath();
   for (let i = from + place % every; i < to; i += every) at.trace(at.shapeOf(look), X(t[i]), yOf(v[i]), 4);
-  g.fill();
+  Shapes.fill(at, look);
 }
 
 /** The greatest value of corners in the time shown, with those just outside. */
@@ -92,10 +92,11 @@ const KINDS = {
         at.trace(many ? "square" : at.shape(run), lastX = x, lastY = y, larger + (many ? 1.4 : 2.2));
       }
       g.fill();
-      // A late frame is what one looks for: larger, above, with a rim.
-      g.save(); g.strokeStyle = css.ink; g.lineWidth = 1; g.beginPath();
-      for (let i = a; i < b; i++) if (late[i]) at.trace("up", X(made[i]), yOf(took[i]), 4);
-      g.fill(); g.stroke(); g.restore();
+      // A late frame is what one looks for: larger, above, in the colour of its line, and hollow as its marker. None hides that of another line.
+      g.save(); g.lineWidth = 1.2; g.beginPath();
+      for (let i = a; i < b; i++) if (late[i]) at.trace("up", X(made[i]), yOf(took[i]), 4 + larger);
+      if (at.isFilled(run.look)) g.fill();
+      g.stroke(); g.restore();
       g.lineWidth = 1.6; g.beginPath();
       for (const time of lost) if (time >= at.view.t0 && time <= at.view.t1) at.trace("cross", X(time), lostFrame(at, run), 3.6);
       g.stroke();

@@ -29,6 +29,14 @@ function trace(g, kind, x, y, r) {
   }
 }
 
+/** Fills the markers of the path, which are those of a line of a look; hollow ones hide the line behind them. `at` is what the page passes. */
+function fill({ g, css, isFilled }, look) {
+  if (isFilled(look)) return g.fill();
+  const own = g.fillStyle;
+  g.fillStyle = css.back; g.lineWidth = 1.4; g.setLineDash([]); g.fill(); g.stroke();
+  g.fillStyle = own;
+}
+
 /** Hatches a rectangle with the stroke of the context; the lines of neighbours continue each other. */
 function hatch(g, x, y, w, h) {
   if (w <= 0) return;
@@ -49,11 +57,12 @@ function outline(kind, x) {
 function icon(kind, fill, stroke) {
   return `<svg width="14" height="14" aria-hidden="true"><path d="${outline(kind, 7)}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
 }
-/** A line with its dashes and its marker, for the button of the line. */
-function lineIcon(kind, dash, colour) {
-  const parts = `<path d="M1 7h32" fill="none" stroke-width="1.7" stroke-dasharray="${dash}"/><path d="${outline(kind, 17)}" fill="${colour}"/>`;
+/** A line with its dashes and its marker, for the button of the line; hollow ones are as in figures. */
+function lineIcon(kind, dash, colour, isFilled) {
+  const marker = `<path d="${outline(kind, 17)}" fill="${isFilled ? colour : "var(--back)"}"/>`;
+  const parts = `<path d="M1 7h32" fill="none" stroke-width="1.7" stroke-dasharray="${dash}"/>${marker}`;
   return `<svg width="34" height="14" aria-hidden="true" stroke="${colour}">${parts}</svg>`;
 }
 
-return { ofLooks, trace, hatch, icon, lineIcon };
+return { ofLooks, trace, fill, hatch, icon, lineIcon };
 })();

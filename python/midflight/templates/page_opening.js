@@ -1,0 +1,41 @@
+"use strict";
+/** What the page of a long run shows first: in all of it the sequence would be a straight line. */
+const Opening = (() => {
+/** Longer runs, in nanoseconds, open at a part of them. */
+const LONG = 60e9;
+/** A stall is seen with so much before and after it, in its lengths, and anything else with this time. */
+const AROUND = 1.5, LEAST = 5e9;
+/** A part that is larger than this share of a run is no help. */
+const MOST = .5;
+
+/** The longest time in which nothing arrives of some runs, with the run. */
+function stall(runs) {
+  const all = runs.flatMap(run => run.silent.map(([from, until]) => ({ run, from, until })));
+  return all.reduce((a, b) => a && a.until - a.from >= b.until - b.from ? a : b, null);
+}
+
+const seconds = time => `${+(time / 1e9).toFixed(2)} s`;
+/** The first view of runs that end at `end`, and what it is; null is all of it. */
+function find(runs, end) {
+  if (end <= LONG) return null;
+  const flow = runs[0].flow, found = stall(runs.filter(run => run.flow === flow));
+  const first = Path.moments(runs).find(one => one.kind !== "notice"), outage = runs.flatMap(run => run.outages).sort((a, b) => a[0] - b[0])[0];
+  const [from, until, what] = found ? [found.from, found.until, `the longest stall${runs.length > 1 ? ` of ${found.run.label}` : ""}, of ${seconds(found.until - found.from)}`]
+    : first ? [first.time, first.time, `the first handoff or change, ${first.label},`] : outage ? [...outage, "the first outage"] : [];
+  if (from === undefined) return null;
+  const around = Math.max(LEAST, AROUND * (until - from)), t0 = Math.max(-.01 * end, from - around), t1 = Math.min(1.01 * end, until + around);
+  return t1 - t0 > MOST * end ? null : { t0, t1, what: `${what} at ${seconds(from)}` };
+}
+
+/** Says in an element what the page opened at, with a button that shows everything. */
+function tell(element, { what }, end, all) {
+  const button = document.createElement("button");
+  button.type = "button"; button.textContent = `Show all ${seconds(end)}`;
+  button.addEventListener("click", all);
+  element.replaceChildren(`This page opens at ${what}. `, button, " or zoom out.");
+  element.hidden = false;
+}
+const forget = element => { element.hidden = true; };
+
+return { find, tell, forget };
+})();
