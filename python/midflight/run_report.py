@@ -14,7 +14,7 @@ from midflight._core import QUIC_STACKS
 from midflight.refusal import names_arguments
 from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
-from midflight.run_tables import RunSummary, rows, stacks_of
+from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -98,7 +98,12 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             events=event_cells(scenario),
             settings=scenario.get("set", {}),
             results=headed(summary.flow_cells()),
-            workloads=summary.workload_cells(),
+            workloads={
+                name: headed_measures(name, cells)
+                for name, cells in summary.workload_cells().items()
+            },
+            measures={name: measure_words(name) for name in summary.workload_cells()},
+            late=late_lines(outcome, moving),
             stalls=stall_lines(outcome, moving[:MOST_FIGURES]),
             phases=headed(summary.phase_cells() or []),
             paths=path_cells(outcome, scenario, moving[:MOST_FIGURES]),
@@ -118,13 +123,62 @@ def headed(cells: Cells) -> Cells:
     return [[_HEADS.get(one, one) for one in cells[0]], *cells[1:]] if cells else []
 
 
+def headed_measures(workload: str, cells: Cells) -> Cells:
+    """Measures of a workload with the units in the heads of their columns."""
+    units = {"ns": " (s)", "bps": " (Mbit/s)"}
+    head = [one["short"] + units.get(one["unit"], "") for one in measures_of(workload)]
+    return [[cells[0][0], *head], *cells[1:]]
+
+
+def measure_words(workload: str) -> str:
+    """What the measures of a workload are."""
+    return "; ".join(f"{one['short']}: {one['summary']}" for one in measures_of(workload))
+
+
+def late_lines(outcome: Outcome, names: Sequence[str]) -> list[str]:
+    """How many frames of each call are late in the first run, and when they were made."""
+    from midflight.plot.applications import deadlines_of, frames_of, has_events
+    from midflight.plot.watched import watch
+
+    calls = [row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"]
+    names = [one for one in dict.fromkeys(calls) if one in names]
+    if not names or outcome.plan.stack == "linux":
+        return []
+    deadlines = deadlines_of(outcome.plan)
+    several = json.loads(outcome.plan.canonical)["runs"] > 1
+    lines = []
+    for flow in (flow for one in watch(outcome.plan, flows=names) for flow in one.flows):
+        if not has_events(flow):
+            continue
+        found = frames_of(flow, deadlines.get(flow.flow))
+        of = len(found.made_s) + len(found.lost_s)
+        late = found.made_s[found.is_late]
+        if not len(late) and not len(found.lost_s):
+            said = f"each of {of} frames was read by its deadline"
+        else:
+            said = f"{len(late)} of {of} frames ({len(late) / of:.1%}) were late"
+            if len(late):
+                said += f", made from {late[0]:.3f} s to {late[-1]:.3f} s"
+                said += f"; the longest delay is {found.took_s.max():.3f} s"
+            said += f"; {len(found.lost_s)} were not read" if len(found.lost_s) else ""
+        whose = f"of flow `{flow.flow}` " if len(names) > 1 else ""
+        first = "in the first run, " if several else ""
+        lines.append(f"In short: {first}{whose}{said}.")
+    return lines
+
+
 def over_time(outcome: Outcome, names: Sequence[str]) -> str:
-    """Draw throughput and queues in the first run; return the image, "" if nothing was sent."""
+    """Draw throughputs, applications and queues in the first run; return the image, "" if nothing
+    was sent.
+    """
+    from midflight.plot.applications import OF_APPLICATIONS
     from midflight.plot.panels import over_time_figure, shown_panels
     from midflight.plot.style import SERIES, figure_bytes
     from midflight.plot.watched import watch
 
-    kinds = ("throughput", "queue")
+    with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
+    own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
+    kinds = ("throughput", *own, "queue")
     runs = watch(outcome.plan, flows=names[: len(SERIES)], kinds=kinds)
     if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
         return ""
@@ -247,11 +301,13 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
 
 def recording_tables(plan: Plan) -> list[dict[str, Any]]:
     """The values of each recording that a link follows, its outages and its handovers."""
-    from midflight.recordings import event_lines, value_cells
+    from midflight.recordings import event_lines, part_words, value_cells
 
+    links = json.loads(plan.canonical)["links"]
     return [
         {
             "link": name,
+            "part": part_words("the recording", links[name]["trace"], found["span_ns"]),
             "span": f"{found['span_ns'] / 1e9:g} s",
             "cells": value_cells(found, uplink),
             "lines": [" ".join(one.split()) for one in event_lines(found, uplink)],

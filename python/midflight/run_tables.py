@@ -23,6 +23,7 @@ __all__ = [
     "csv_cell",
     "csv_row",
     "csv_text",
+    "measures_of",
     "plain_text",
     "rows",
     "stacks_of",

@@ -1,0 +1,65 @@
+"""The report of a run: what its tables say of their values, and its sentences on applications."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from midflight import Link, Scenario
+from midflight.plot.applications import frames_of
+from midflight.plot.watched import watch
+from midflight.run_report import late_lines, report_run
+
+
+def text_of(file: Path) -> str:
+    """The words of a page, with one space between them."""
+    return " ".join(re.sub(r"<[^>]*>", " ", file.read_text()).split())
+
+
+def test_a_report_says_how_many_frames_were_late(tmp_path: Path) -> None:
+    outcome = Scenario.read("call-handoff").run()
+    ((flow,),) = (one.flows for one in watch("call-handoff"))
+    frames = frames_of(flow, 0.15)
+    late = frames.made_s[frames.is_late]
+    count, of = len(late), len(frames.made_s)
+    assert outcome.flows.column("frames_late")[0] == count > 0
+    text = text_of(report_run(outcome, tmp_path / "r.html"))
+    longest = np.max(frames.took_s)
+    assert (
+        f"In short: {count} of {of} frames ({count / of:.1%}) were late, made from {late[0]:.3f}"
+        in text.replace("\u00a0", " ")
+    )
+    assert f"the longest delay is {longest:.3f} s." in text.replace("\u00a0", " ")
+    # The panel of frames is in the figure, and the columns have their units.
+    assert "their applications" in (tmp_path / "r.html").read_text()
+    assert "median (s)" in text
+    assert "late: frames read after their deadline" in text
+    calm = Scenario.read("call-handoff", sets={"handoffs.0.gap": "0 s"}).run()
+    assert late_lines(calm, ["call"]) == [
+        f"In short: each of {of} frames was read by its deadline."
+    ]
+    assert late_lines(Scenario.read("wifi-to-lte").run(), ["download"]) == []
+
+
+def test_sentences_on_several_calls_and_runs_name_theirs() -> None:
+    sets = {"flows.call.count": 2, "runs": 2}
+    lines = late_lines(Scenario.read("call-handoff", sets=sets).run(), ["call-0", "call-1"])
+    assert [one.split(" of flow ")[1].split("`")[1] for one in lines] == ["call-0", "call-1"]
+    assert all(one.startswith("In short: in the first run, ") for one in lines)
+
+
+def test_a_report_says_of_how_many_values_its_tables_are(tmp_path: Path) -> None:
+    columns = {"time_s": list(range(20)), "rate_mbps": [8 + k % 2 for k in range(20)]}
+    trace = {"columns": columns, "from": "4 s", "until": "16 s"}
+    one = Scenario.read("wifi-to-lte", sets={"runs": 3})
+    scenario = Scenario(
+        links={"cell": Link(delay="20 ms", trace=trace)}, flows=one.flows, end="12 s", runs=3
+    )
+    text = text_of(report_run(scenario, tmp_path / "r.html"))
+    assert "Means per run, of 3 runs." in text
+    assert "What a run follows: 4 s to 16 s of the recording." in text
+    assert "down rate, Mbit/s 12 8.000 8.500 9.000 1 s" in text
+    single = text_of(report_run("wifi-to-lte", tmp_path / "s.html"))
+    assert "Means" not in single
