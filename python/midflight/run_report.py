@@ -77,12 +77,18 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
 
     `command` is the command in the report that repeats them.
     """
+    from midflight.plot.plain import plain_control, plain_labels
+    from midflight.plot.style import labelled, usually
     from midflight.scenario import title_of
 
     scenario = json.loads(outcome.plan.canonical)
+    plain = plain_labels([plain_control(scenario)])
     manifest = outcome.manifest(command)
     summary = RunSummary.of(outcome)
     moving = [row["flow"] for row in rows(outcome.flows) if row["moves"] and row["run"] == 0]
+    with usually(plain):
+        # As in the legends of the figures.
+        results = [[name, labelled(scheme), *rest] for name, scheme, *rest in summary.flow_cells()]
     return (
         environment()
         .get_template("run_report.html.j2")
@@ -97,7 +103,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
             settings=scenario.get("set", {}),
-            results=headed(summary.flow_cells()),
+            results=headed(results),
             workloads={
                 name: headed_measures(name, cells)
                 for name, cells in summary.workload_cells().items()
@@ -190,14 +196,17 @@ def over_time(outcome: Outcome, names: Sequence[str]) -> str:
 def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:
     """Draw flows in the first run."""
     from midflight.plot.history import histories
+    from midflight.plot.plain import plain_of_flows
     from midflight.plot.run import run_figure
-    from midflight.plot.style import figure_bytes
+    from midflight.plot.style import figure_bytes, labelled, usually
 
     for name in names:
         runs = histories(outcome.plan, flow=name)
+        with usually(plain_of_flows(runs)):
+            label = labelled(runs[0].label)
         yield {
             "flow": name,
-            "scheme": runs[0].label,
+            "scheme": label,
             "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
             "digest": runs[0].digest,
         }

@@ -66,6 +66,8 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
+    from midflight.plot.plain import plain_of_folder
+    from midflight.plot.style import usually
     from midflight.policy import did_you_mean
     from midflight.refusal import refusal
     from midflight.sweep import Sweep
@@ -91,45 +93,51 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-    return (
-        environment()
-        .get_template("sweep_report.html.j2")
-        .render(
-            title=scenario.get("title") or f"Sweep {folder.resolve().name}",
-            description=" ".join((scenario.get("description") or "").split()),
-            scenario=scenario,
-            made_by=stacks_of(scenario),
-            settings=scenario.get("set", {}),
-            cells=counted(asked.cells, "cell"),
-            axes=_axis_cells(asked),
-            measured=words,
-            over=summary.over(),
-            quartiles=_headed(summary.quartile_cells(unit)),
-            left_out=max(0, len(summary.grouped) - MOST_LINES),
-            notes=[one for one in summary.unmet.notes() if one],
-            comparison=_headed(summary.comparison_lines(unit)) if summary.compared else [],
-            comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
-            comparison_foot=[_joined(one) for one in summary.comparison_foot()],
-            figures=list(sweep_figures(asked, folder, summary.metric)),
-            links=link_cells(scenario["links"]),
-            flows=flow_settings(scenario["flows"]),
-            events=event_cells(scenario),
-            definition=definition,
-            document=json.dumps(definition, indent=2),
-            command=command,
+    with usually(plain_of_folder(folder)):
+        return (
+            environment()
+            .get_template("sweep_report.html.j2")
+            .render(
+                title=scenario.get("title") or f"Sweep {folder.resolve().name}",
+                description=" ".join((scenario.get("description") or "").split()),
+                scenario=scenario,
+                made_by=stacks_of(scenario),
+                settings=scenario.get("set", {}),
+                cells=counted(asked.cells, "cell"),
+                axes=_axis_cells(asked),
+                measured=words,
+                over=summary.over(),
+                quartiles=_headed(summary.quartile_cells(unit)),
+                left_out=max(0, len(summary.grouped) - MOST_LINES),
+                notes=[one for one in summary.unmet.notes() if one],
+                comparison=_headed(summary.comparison_lines(unit)) if summary.compared else [],
+                comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
+                comparison_foot=[_joined(one) for one in summary.comparison_foot()],
+                figures=list(sweep_figures(asked, folder, summary.metric)),
+                links=link_cells(scenario["links"]),
+                flows=flow_settings(scenario["flows"]),
+                events=event_cells(scenario),
+                definition=definition,
+                document=json.dumps(definition, indent=2),
+                command=command,
+            )
         )
-    )
 
 
 def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return a table with axes by the words that figures have for them."""
+    """Return a table with axes and names by the words that figures have for them."""
     from midflight.plot.names import column_name
+    from midflight.plot.style import labelled
 
-    return [[column_name(one) if "." in one else one for one in cells[0]], *cells[1:]]
+    head = [column_name(one) if "." in one else one for one in cells[0]]
+    return [head, *([labelled(one) for one in line] for line in cells[1:])]
 
 
 def _joined(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text in one line, with names by the words that figures have for them."""
+    from midflight.plot.style import labelled
+
+    return labelled(" ".join(text.split()))
 
 
 def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:

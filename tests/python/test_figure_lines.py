@@ -257,7 +257,7 @@ def test_a_legend_that_fits_a_column_is_one_row() -> None:
         plot_over_time,
         "wifi-to-lte",
         ["throughput"],
-        schemes=["sack", "enhanced", "handoff-option"],
+        schemes=["sack", "enhanced", "rlci"],
         marks=[],
         until_s=0.25,
         look="paper",

@@ -76,6 +76,7 @@ def test_a_line_looks_as_in_the_legend() -> None:
         drawn = {
             one.get_label(): one for one in axes.lines if one.get_label() in ("sack", "enhanced")
         }
+        drawn = {{"sack": "sack (CUBIC)"}.get(name, name): one for name, one in drawn.items()}
         assert len(drawn) == 2
         for handle, text in zip(
             figure.legends[0].legend_handles, figure.legends[0].get_texts(), strict=True
@@ -189,7 +190,7 @@ def test_a_legend_in_a_corner() -> None:
         figure = figure_of(plot_over_time, "wifi-to-lte", ["cwnd", "rtt"], legend=corner)
         legend = figure.axes[1].get_legend()
         assert legend is not None
-        assert [one.get_text() for one in legend.get_texts()] == ["sack"]
+        assert [one.get_text() for one in legend.get_texts()] == ["sack (CUBIC)"]
         # What marks and areas are stands below the panels.
         below = [one.get_text() for one in figure.legends[0].get_texts()]
         assert "timeout" in below

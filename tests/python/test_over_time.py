@@ -411,7 +411,8 @@ def test_a_figure_for_a_paper_has_no_title() -> None:
         with chosen_style(look):
             drawn = run_figure(runs[:1]), run_figure(runs)
         titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
-    assert titles == [[["sack", ""], ["sack", "freeze"]], [["", ""], ["sack", "freeze"]]]
+    both = ["sack (CUBIC)", "freeze"]
+    assert titles == [[["sack (CUBIC)", ""], both], [["", ""], both]]
 
 
 @pytest.mark.parametrize("font", FONTS)

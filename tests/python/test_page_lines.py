@@ -117,7 +117,8 @@ def test_a_page_of_several_runs(
     both = ["--flow", "film", "--flow", "page", "--scheme", "sack", "--scheme", "westwood"]
     assert main(["plot", "household", *both, "--out", str(out)]) == 0
     labels = [run["label"] for run in data_of(out.read_text())["runs"]]
-    assert labels == ["film, sack", "page, sack", "film, westwood", "page, westwood"]
+    plain = [f"{flow}, sack (CUBIC)" for flow in ("film", "page")]
+    assert labels == [*plain, "film, westwood", "page, westwood"]
     capsys.readouterr()
 
 
@@ -372,7 +373,8 @@ def test_values_of_means_are_told_where_one_points(browser: Browser, tmp_path: P
     place = int(np.searchsorted(curve.time_s, 10.3, side="right")) - 1
     found = tip_over(page, 10.3e9)
     words = (
-        f"{one.labels[0]}: {round(curve.value[place], 2):g} Mbit/s, mean of 10.2 to 10.4 s; link 8"
+        f"{one.labels[0]} (CUBIC): {round(curve.value[place], 2):g} Mbit/s, "
+        "mean of 10.2 to 10.4 s; link 8"
     )
     assert words in found
     assert "17.303 to 17.4 s" in tip_over(page, 17.35e9)

@@ -106,7 +106,7 @@ def test_losses_are_marked_by_their_cause(
     page = Page(browser, plot_page(scenario, tmp_path / "a.html", flow="a"))
     (one,) = watch(scenario, flows=["a"])[0].flows
     counts = {kind: len(times) for kind, (times, _) in one.lost_by_cause().items()}
-    causes = page.drawn()["sack"]["causes"]
+    causes = page.drawn()["sack (CUBIC)"]["causes"]
     assert causes == {kind: count for kind, count in counts.items() if count}
     assert set(causes) == kinds
     above = legend(page)[0]
@@ -313,7 +313,7 @@ def test_stalls_are_those_of_figures(browser: Browser, tmp_path: Path) -> None:
     assert "sack" in stalls
     for run in page.run("midflight.runs.map(({ label, silent }) => [label, silent])"):
         label, silent = run
-        one = stalls.get(label)
+        one = stalls.get(label.removesuffix(" (CUBIC)"))
         ends = np.empty((0, 2))
         if one is not None and one.low is not None and one.high is not None:
             ends = np.stack([one.low, one.high], axis=1)
@@ -323,7 +323,7 @@ def test_stalls_are_those_of_figures(browser: Browser, tmp_path: Path) -> None:
     assert "stall: nothing arrives" in legend(page)[1]
     begin, end = page.run("midflight.runs[0].silent[0]")
     told = at_middle_of(page, begin + 0.97 * (end - begin), "a.y2 + 7")
-    assert told.startswith("stall: nothing arrives (sack)")
+    assert told.startswith("stall: nothing arrives [sack (CUBIC)]")
     assert f"until {end / 1e9:.6f} s" in told
     assert browser.complaints == []
 
@@ -403,7 +403,7 @@ def test_a_long_run_opens_at_its_longest_stall(browser: Browser, tmp_path: Path)
     assert view["t1"] - view["t0"] < 0.5 * 100e9
     # The segments are those of this time.
     assert view["s1"] - view["s0"] < 0.5 * (whole["s1"] - whole["s0"])
-    assert "opens at the longest stall of sack" in note()
+    assert "opens at the longest stall of sack (CUBIC)" in note()
     page.click("#opened button")
     assert page.view() == {name: pytest.approx(value) for name, value in whole.items()}
     assert note() == ""

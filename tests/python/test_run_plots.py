@@ -167,7 +167,7 @@ def test_schemes_stand_side_by_side() -> None:
     figure = run_figure(runs, kind="time-sequence", from_s=0.1, until_s=2.0, segments=(50, 300))
     left, right = figure.axes
     assert [left.get_title(loc="left"), right.get_title(loc="left")] == [
-        "download, sack",
+        "download, sack (CUBIC)",
         "download, freeze",
     ]
     assert left.get_xlim() == right.get_xlim() == (0.1, 2.0)

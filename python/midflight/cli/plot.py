@@ -345,8 +345,9 @@ def plot(
     }
     from midflight.plot.delays import DELAY_CDF
     from midflight.plot.options import choose_axes
+    from midflight.plot.plain import plain_of_folder
     from midflight.plot.spread import SPREADS
-    from midflight.plot.style import check_format, chosen_style
+    from midflight.plot.style import check_format, chosen_style, usually
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
@@ -379,7 +380,7 @@ def plot(
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "size": size, "xscale": xscale}
         texts["yscale"] = read_one("--yscale", yscale)
-        with chosen_style(look, font, **dress):
+        with usually(plain_of_folder(source)), chosen_style(look, font, **dress):
             plot_results(
                 str(source),
                 out,
@@ -583,8 +584,8 @@ def write_delay_cdf(
     **how: Any,
 ) -> None:
     """Write a figure of how delays are distributed."""
-    from midflight.plot.delays import delay_spread
-    from midflight.plot.spread import spread_figure, spread_rows
+    from midflight.plot.delays import delay_figure, delay_spread
+    from midflight.plot.spread import spread_rows
     from midflight.plot.style import check_format, figure_bytes
     from midflight.plot.watched import watch
 
@@ -593,7 +594,7 @@ def write_delay_cdf(
     with watching() as progress:
         runs = watch(plan, flows=flows, kinds=("delay",), progress=progress, **how_run)
     data = delay_spread(runs, from_s, until_s)
-    figure = spread_figure(data, **how)
+    figure = delay_figure(runs, data, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         head, *rows = spread_rows(data)

@@ -20,6 +20,7 @@ import numpy as np
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.options import as_names
+from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.scales import (
     beyond,
@@ -42,6 +43,7 @@ from midflight.plot.style import (
     size_in,
     style,
     text_width,
+    usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.plot.usual import Shown, missing_argument, usual_shown
@@ -181,7 +183,8 @@ def plot_axis(
     def draw() -> Figure:
         return axis_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
-    return write_figure(path, draw, axis_rows(data), dress)
+    with usually(plain_of_folder(source)):
+        return write_figure(path, draw, axis_rows(data), dress)
 
 
 def axis_data(

@@ -10,8 +10,9 @@ import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, write_figure
 from midflight.plot.history import RunSource, time_shown
+from midflight.plot.plain import plain_of_flows
 from midflight.plot.spread import Group, Spread, is_wide, spread_figure, spread_rows
-from midflight.plot.style import Size, check_format
+from midflight.plot.style import Size, check_format, usually
 from midflight.plot.watched import WatchedRun, delay_of, watch
 from midflight.refusal import names_arguments, refusal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from midflight.policy import Policies
 
-__all__ = ["DELAY_CDF", "delay_spread", "plot_delay_cdf"]
+__all__ = ["DELAY_CDF", "delay_figure", "delay_spread", "plot_delay_cdf"]
 
 #: The kind of `midflight plot`.
 DELAY_CDF = "delay-cdf"
@@ -55,9 +56,15 @@ def plot_delay_cdf(
     data = delay_spread(found, from_s, until_s)
 
     def draw() -> Figure:
-        return spread_figure(data, title=title, size=size)
+        return delay_figure(found, data, title=title, size=size)
 
     return write_figure(path, draw, spread_rows(data), dress)
+
+
+def delay_figure(runs: Sequence[WatchedRun], data: Spread, **how: Any) -> Figure:
+    """Return the figure of `plot_delay_cdf` of runs, which are shown as `data`."""
+    with usually(plain_of_flows(flow for one in runs for flow in one.flows)):
+        return spread_figure(data, **how)
 
 
 def delay_spread(

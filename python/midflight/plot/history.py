@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.options import as_names
+from midflight.plot.plain import control_of_question, plain_control
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -194,15 +195,17 @@ class History:
         alone: bool = True,
         names: str = "",
         senders: Callable[[], Table] | None = None,
+        plain: str = "",
     ) -> None:
         """Take a table of `Setup.trace`; `moments` are those of its scenario. Values of events that
         the table does not list are missing.
 
         `names` is what the label is, if it needs to be said (`names_of`). `flow` is the flow's
         name, `alone` whether it is the scenario's only flow. `senders` returns the states of the
-        senders at intervals (`Setup.samples`), if needed.
+        senders at intervals (`Setup.samples`), if needed. `plain` is the congestion control that a
+        plain sender would have, if it is known and its name does not tell it.
         """
-        self.label, self.names = label, names
+        self.label, self.names, self.plain = label, names, plain
         self.flow, self.alone = flow, alone
         self.digest = table.digest
         self._time: Times = table.numpy("time_ns")
@@ -430,7 +433,7 @@ def histories(
     """
     found = []
     named, of_labels = [] if flow is None else [flow], names_of(source)
-    for scheme, setup, _ in setups_of(source, named, run, schemes, policies):
+    for scheme, setup, _, plain in setups_of(source, named, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
         usual = names[0] if schemes else usual_flow(source, names)
         chosen = flow if flow is not None else usual
@@ -446,6 +449,7 @@ def histories(
                 Moments(setup),
                 names=of_labels,
                 senders=senders,
+                plain=plain,
                 **how,
             )
         )
@@ -458,6 +462,8 @@ class Made(NamedTuple):
     label: str
     setup: Setup
     source: str = ""
+    #: The congestion control of its plain senders, if the name of that scheme does not tell it.
+    plain: str = ""
 
 
 def setups_of(
@@ -476,12 +482,13 @@ def setups_of(
     if isinstance(source, Mapping):
         for name, one in source.items():
             found = list(setups_of(one, flows, run, schemes, policies))
-            for scheme, setup, _ in found:
-                yield Made(name if len(found) == 1 else f"{name}, {scheme}", setup, name)
+            for scheme, setup, _, plain in found:
+                yield Made(name if len(found) == 1 else f"{name}, {scheme}", setup, name, plain)
         return
     if isinstance(source, SetupSource):
         for scheme in dict.fromkeys(schemes or source.schemes):
-            yield Made(scheme, source.but([("scheme", scheme)]).setup(run))
+            setup = source.but([("scheme", scheme)]).setup(run)
+            yield Made(scheme, setup, plain=control_of_question(source))
         return
     from midflight import QUIC_STACKS
 
@@ -494,7 +501,7 @@ def setups_of(
         described = next((f for f in setup.flows if first in (None, f["name"])), None)
         of_stack = described is not None and described["stack"] in QUIC_STACKS
         label = described["scheme"] if described is not None and of_stack else scheme
-        yield Made(label, setup)
+        yield Made(label, setup, plain=plain_control(json.loads(plan.canonical)))
 
 
 def run_of(plan: Plan, run: int) -> Setup:

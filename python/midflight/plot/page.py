@@ -32,7 +32,8 @@ from midflight.plot.page_data import (
     queues_data,
     silent_data,
 )
-from midflight.plot.style import SERIES, chosen_style, labelled
+from midflight.plot.plain import plain_of_flows
+from midflight.plot.style import SERIES, chosen_style, labelled, usually
 from midflight.plot.watched import (
     WatchedRun,
     check_interval,
@@ -154,35 +155,36 @@ def page_html(
     lines = [(one, flow) for one in runs for flow in one.flows]
     from_s, until_s, segments = view
     time_shown([flow for _, flow in lines], from_s, until_s)
-    data, thinning = _data(runs, interval_s)
-    settings = {"from": from_s, "until": until_s, "segments": segments, "scales": scales}
-    # "<" would let a name end the element that holds the data.
-    text = _text(data | settings).replace("<", "\\u003c")
-    flows_shown = list(dict.fromkeys(flow.flow for _, flow in lines))
-    others = [one["name"] for one in runs[0].setup.flows if one["name"] not in flows_shown]
-    return (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            title=title,
-            description=description,
-            flows=[labelled(one) for one in flows_shown],
-            names=names_of(source),
-            others=[] if flows else others,
-            run=run,
-            seed=seed,
-            runs=[
-                _facts(labelled(label), flow)
-                for one in runs
-                for label, flow in zip(one.labels, one.flows, strict=True)
-            ],
-            version=midflight.__version__,
-            model=midflight.MODEL_VERSION,
-            command=command,
-            thinned=_thinned_text(thinning) if thinning.every > 1 else "",
-            data=Markup(text),
+    with usually(plain_of_flows(flow for _, flow in lines)):
+        data, thinning = _data(runs, interval_s)
+        settings = {"from": from_s, "until": until_s, "segments": segments, "scales": scales}
+        # "<" would let a name end the element that holds the data.
+        text = _text(data | settings).replace("<", "\\u003c")
+        flows_shown = list(dict.fromkeys(flow.flow for _, flow in lines))
+        others = [one["name"] for one in runs[0].setup.flows if one["name"] not in flows_shown]
+        return (
+            environment()
+            .get_template("page.html.j2")
+            .render(
+                title=title,
+                description=description,
+                flows=[labelled(one) for one in flows_shown],
+                names=names_of(source),
+                others=[] if flows else others,
+                run=run,
+                seed=seed,
+                runs=[
+                    _facts(labelled(label), flow)
+                    for one in runs
+                    for label, flow in zip(one.labels, one.flows, strict=True)
+                ],
+                version=midflight.__version__,
+                model=midflight.MODEL_VERSION,
+                command=command,
+                thinned=_thinned_text(thinning) if thinning.every > 1 else "",
+                data=Markup(text),
+            )
         )
-    )
 
 
 def _text(data: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ from midflight.plot.panel_scales import (
     scale_of,
     within_scale,
 )
+from midflight.plot.plain import plain_of_flows
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
@@ -54,6 +55,7 @@ from midflight.plot.style import (
     size_in,
     style,
     text_width,
+    usually,
     wrapped,
 )
 from midflight.plot.watched import (
@@ -273,7 +275,7 @@ def over_time_figure(
     usual = band_in + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     several = sum(len(one.flows) for one in runs) > 1
-    with style():
+    with usually(plain_of_flows(flow for one in runs for flow in one.flows)), style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))

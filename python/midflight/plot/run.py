@@ -20,6 +20,7 @@ from midflight.plot.history import (
     time_shown,
 )
 from midflight.plot.labels import EventNames
+from midflight.plot.plain import plain_of_flows
 from midflight.plot.room import (
     HEAD,
     MOST_VECTORS,
@@ -41,6 +42,7 @@ from midflight.plot.style import (
     labelled,
     size_in,
     style,
+    usually,
 )
 from midflight.refusal import names_arguments, refusal
 
@@ -159,7 +161,7 @@ def run_figure(
             )
     rows = {"time-sequence": (2.6,), "window": (1.5, 1.1), "both": (2.6, 1.35, 1.1)}[kind]
     width, height = size_in(size, (PAGE_IN, sum(rows) + 0.75))
-    with style():
+    with usually(plain_of_flows(runs)), style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))

@@ -35,6 +35,7 @@ from midflight.plot.boxes import draw_boxes
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.options import as_names, check_scale
+from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
 from midflight.plot.scales import (
@@ -58,6 +59,7 @@ from midflight.plot.style import (
     looks_of,
     size_in,
     style,
+    usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
 from midflight.plot.usual import Shown, missing_argument, usual_shown
@@ -191,7 +193,8 @@ def plot_spread(
     def draw() -> Figure:
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
-    return write_figure(path, draw, spread_rows(data), dress)
+    with usually(plain_of_folder(source)):
+        return write_figure(path, draw, spread_rows(data), dress)
 
 
 def spread_of(

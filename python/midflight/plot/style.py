@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -56,6 +56,7 @@ __all__ = [
     "text_width",
     "typeset",
     "unused_labels",
+    "usually",
     "wrapped",
     "write_csv",
 ]
@@ -165,6 +166,8 @@ class _Choice:
     font: str = "sans"
     legend: str = "outside"
     labels: tuple[tuple[str, str], ...] = ()
+    #: Labels that hold unless the user has chosen others for these names.
+    usual: tuple[tuple[str, str], ...] = ()
     #: Ends and labels of axes.
     axes: AxesChoice | None = None
     #: Whether small letters say what the values are.
@@ -221,11 +224,22 @@ def chosen_style(
             font,
             legend or "outside",
             tuple((labels or {}).items()),
+            _CHOSEN.get().usual,
             axes,
             captions is not False,
             is_tex=suffix == ".pgf",
         )
     )
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+@contextmanager
+def usually(labels: Mapping[str, str]) -> Iterator[None]:
+    """Show names under these labels in the figures of this context, where none are chosen."""
+    token = _CHOSEN.set(replace(_CHOSEN.get(), usual=tuple(labels.items())))
     try:
         yield
     finally:
@@ -251,7 +265,7 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
     """A name of a figure, with the chosen labels in place of its words, and the rest as `plain`
     returns it.
     """
-    labels = dict(_CHOSEN.get().labels)
+    labels = dict(_CHOSEN.get().usual) | dict(_CHOSEN.get().labels)
     if not labels:
         return plain(text)
     words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))

@@ -217,7 +217,7 @@ def watched_runs(
     of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
     made_of = by_name if isinstance(source, Mapping) else by_name[""]
     setups = setups_of(made_of, flows, run, schemes, policies)
-    for done, (scheme, setup, name_of_source) in enumerate(setups):
+    for done, (scheme, setup, name_of_source, plain) in enumerate(setups):
         described = {one["name"]: one["scheme"] for one in setup.flows}
         names = list(dict.fromkeys(flows)) or without_requests(setup)
         of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
@@ -238,6 +238,7 @@ def watched_runs(
             if progress:
                 progress(done * steps + place, of * steps)
             how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
+            how["plain"] = plain
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name, only=[*dict.fromkeys(listed)])
             label = scheme if isinstance(source, Mapping) else described[name]

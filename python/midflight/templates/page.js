@@ -445,9 +445,9 @@ function describe(thing) {
   const { run, kind, i } = thing;
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
   if (kind === "handover" || kind === "link") return Band.describe(thing);
-  if (kind === "event" && thing.of === "stalled") return [`${words.stalled} (${run.label})`, ...run.silent[i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
-  if (kind === "event") return [`${words[thing.of]} (${run.label})`, `at ${seconds(run.events[thing.of][i])}`, ...values(run.events[thing.of][i])];
-  if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} (${run.label})`, `at ${seconds(run.marked.t[i])}`];
+  if (kind === "event" && thing.of === "stalled") return [`${words.stalled} ${Data.aside(run.label)}`, ...run.silent[i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
+  if (kind === "event") return [`${words[thing.of]} ${Data.aside(run.label)}`, `at ${seconds(run.events[thing.of][i])}`, ...values(run.events[thing.of][i])];
+  if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} ${Data.aside(run.label)}`, `at ${seconds(run.marked.t[i])}`];
   if (kind === "value") return [`At ${seconds(thing.time)}`, ...values(thing.time)];
   if (kind === "moment") {
     const m = moments()[i];
@@ -459,14 +459,14 @@ function describe(thing) {
   }
   if (kind === "ackLost") {
     const [time, acked, where] = run.ackLost[i];
-    return [`ACK ${acked} (${run.label})`, `lost ${seconds(time)} at ${lostWhere(where)}`];
+    return [`ACK ${acked} ${Data.aside(run.label)}`, `lost ${seconds(time)} at ${lostWhere(where)}`];
   }
   if (kind === "ack") {
     let first = i;
     while (first > 0 && run.acked[first - 1] === run.acked[i]) first--;
     const copy = run.every > 1 ? "" : ` ${i - first}`;
     const what = first < i ? `, duplicate${copy}` : run.acked[i] < run.covered[i] ? ", late" : "";
-    const lines = [`ACK ${run.acked[i]}${what} (${run.label})`, `reached the sender ${seconds(run.ack[i])}`];
+    const lines = [`ACK ${run.acked[i]}${what} ${Data.aside(run.label)}`, `reached the sender ${seconds(run.ack[i])}`];
     if (run.ackSaid[i]) lines.push(run.ackSaid[i]);
     return [...lines, ...told(run, run.ack[i]), stateAt(run, run.ack[i])];
   }
@@ -474,7 +474,7 @@ function describe(thing) {
   let copy = 0;
   if (copies > 1) for (let k = 0; k <= i; k++) if (run.segment[k] === segment && run.kind[k] < 2) copy++;
   const what = ["new", "retransmission", "window probe"][run.kind[i]];
-  const lines = [`Segment ${segment}, ${what}${copies > 1 ? `, copy ${copy} of ${copies}` : ""} (${run.label})`];
+  const lines = [`Segment ${segment}, ${what}${copies > 1 ? `, copy ${copy} of ${copies}` : ""} ${Data.aside(run.label)}`];
   lines.push(`sent ${seconds(run.sent[i])}`);
   if (run.said[i]) lines.push(run.said[i]);
   if (run.how[i] >= 0) {

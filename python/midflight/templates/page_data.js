@@ -125,5 +125,8 @@ function means({ path, bytes, cutBytes, end }, unit, per, from, until) {
   return { t: Float64Array.from(t), v: Float32Array.from(v) };
 }
 
-return { bytes, unpack, steps, lower, upper, at, flight, nice, edges, means };
+/** A name in brackets behind a text; a name with brackets of its own has square ones around it. */
+const aside = name => name.includes("(") ? `[${name}]` : `(${name})`;
+
+return { aside, bytes, unpack, steps, lower, upper, at, flight, nice, edges, means };
 })();

@@ -170,15 +170,15 @@ const seconds = time => `${(time / 1e9).toFixed(6)} s`;
 function describe({ run, kind, i }) {
   if (kind === "stall") {
     const [from, until] = run.stalls[i];
-    return [`Playback stands still (${run.label})`, `from ${seconds(from)} to ${seconds(until)}`, `for ${seconds(until - from)}`];
+    return [`Playback stands still ${Data.aside(run.label)}`, `from ${seconds(from)} to ${seconds(until)}`, `for ${seconds(until - from)}`];
   }
-  if (kind === "frameLost") return [`Frame not read (${run.label})`, `made ${seconds(run.frames.lost[i])}`];
+  if (kind === "frameLost") return [`Frame not read ${Data.aside(run.label)}`, `made ${seconds(run.frames.lost[i])}`];
   if (kind === "frame") {
     const { made, took, late } = run.frames;
-    return [`Frame, ${late[i] ? "late" : "in time"} (${run.label})`, `made ${seconds(made[i])}`, `read ${took[i].toFixed(3)} ms later`];
+    return [`Frame, ${late[i] ? "late" : "in time"} ${Data.aside(run.label)}`, `made ${seconds(made[i])}`, `read ${took[i].toFixed(3)} ms later`];
   }
   const { begin, end, number } = run.objects;
-  const lines = [`${number[i] ? `Object ${number[i]}` : "Document"} of the page (${run.label})`, `requested ${seconds(begin[i])}`];
+  const lines = [`${number[i] ? `Object ${number[i]}` : "Document"} of the page ${Data.aside(run.label)}`, `requested ${seconds(begin[i])}`];
   return [...lines, end[i] < 0 ? "not read" : `read ${seconds(end[i])}, after ${seconds(end[i] - begin[i])}`];
 }
 
