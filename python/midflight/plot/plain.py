@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from midflight.plot.history import History
+from typing import Any, Protocol
 
 __all__ = [
     "control_of_question",
@@ -61,7 +58,13 @@ def plain_labels(controls: Iterable[str]) -> Mapping[str, str]:
     return {_PLAIN: f"{_PLAIN} ({found.pop()})"} if len(found) == 1 and "" not in found else {}
 
 
-def plain_of_flows(flows: Iterable[History]) -> Mapping[str, str]:
+class _Flow(Protocol):
+    """What is needed of a flow of a figure (`midflight.plot.history.History`)."""
+
+    plain: str
+
+
+def plain_of_flows(flows: Iterable[_Flow]) -> Mapping[str, str]:
     """Return the label of the plain scheme in a figure of flows, if it is the same in all."""
     return plain_labels(one.plain for one in flows)
 
