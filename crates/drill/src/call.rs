@@ -80,7 +80,7 @@ impl Runner<'_> {
             "open" | "pipe" | "pipe2" => self.open_file(line, call)?,
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => return self.read(line, call),
             "shutdown" => self.shutdown(line, call)?,
-            "close" => self.close(line, call)?,
+            "close" => return self.close_and_linger(line, call),
             "poll" => return self.poll(line, call),
             "epoll_create" | "epoll_create1" => Ok(self.epoll_create(call)),
             "epoll_ctl" => self.epoll_control(line, call)?,
@@ -396,7 +396,15 @@ impl Runner<'_> {
         };
         let is_established = connection.tcp.is_established();
         let waits = self.retrying;
-        if let Some(error) = self.take_error() {
+        let is_over = connection.tcp.is_reset() && !is_established;
+        let error = self.take_error();
+        if is_over {
+            // __inet_stream_connect(), sock_error: the socket is as before.
+            self.disconnect(call);
+            self.sockets.failed = true;
+            return Ok(Some(Err(error.unwrap_or("ECONNABORTED"))));
+        }
+        if let Some(error) = error {
             return Ok(Some(Err(error)));
         }
         if is_established {
@@ -439,6 +447,7 @@ impl Runner<'_> {
         let set = &self.sockets.set;
         let opened = Tested::open(&self.environment, now, None, set, fast_open);
         self.connection = Some(self.explain(line, opened)?);
+        self.sockets.failed = false;
         self.sockets.connected = self.sockets.listening;
         Ok(())
     }
@@ -492,6 +501,25 @@ impl Runner<'_> {
         if tcp.is_established() && !tcp.is_reset() && !tcp.stream().is_closed() {
             connection.abort();
         }
+    }
+
+    /// close() waits until the other side has the FIN, or for the time of SO_LINGER (sk_stream_wait_close()).
+    fn close_and_linger(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        if !self.retrying {
+            let before = self.sockets.connected;
+            let returned = self.close(line, call)?;
+            let (lingers, seconds) = self.sockets.set.lingers;
+            let is_last = before.is_some() && self.sockets.connected.is_none();
+            if !is_last || lingers == 0 || seconds == 0 {
+                return Ok(Some(returned));
+            }
+        }
+        let waits = self.connection.as_ref().is_some_and(|connection| {
+            // TCP_FIN_WAIT1, TCP_LAST_ACK, TCP_CLOSING.
+            let state = connection.tcp.state_number();
+            !connection.tcp.is_reset() && matches!(state, 4 | 9 | 11)
+        });
+        Ok((!waits || self.patience_over).then_some(Ok(0)))
     }
 
     /// tcp_close(): an RST if data is unread or the application does not linger, otherwise a FIN.

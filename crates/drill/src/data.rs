@@ -3,7 +3,7 @@
 //! behaviour they follow.
 
 use midflight_endpoint::UrgentByte;
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant};
 
 use super::call::{argument, Reply, Returned};
 use super::runner::Runner;
@@ -287,14 +287,14 @@ impl Runner<'_> {
             self.report_queue(call);
             return Ok(Some(Ok(taken as i64)));
         }
-        if ended || self.sockets.read_shut {
-            self.sockets.end_read |= ended;
+        if ended {
+            self.sockets.end_read = true;
             return Ok(Some(Ok(0)));
         }
         if let Some(error) = self.take_error() {
             return Ok(Some(Err(error)));
         }
-        if is_over {
+        if is_over || self.sockets.read_shut {
             return Ok(Some(Ok(0)));
         }
         if self.patience_over || has("MSG_DONTWAIT") {
@@ -603,6 +603,7 @@ impl Runner<'_> {
     pub(super) fn patience(&self, call: &Call, now: Instant) -> Option<Instant> {
         let number = |at: usize| call.values.get(at).cloned().flatten()?.number();
         match call.name.as_str() {
+            "close" => Some(now + Duration::from_secs(self.sockets.set.lingers.1)),
             "poll" => limit(now, number(2)?),
             "epoll_wait" => limit(now, number(3)?),
             "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" | "splice"

@@ -75,6 +75,8 @@ pub(super) struct Environment<'a> {
     /// net.ipv4.tcp_rfc1337, net.ipv4.tcp_stdurg.
     pub(super) keeps_time_wait: bool,
     pub(super) standard_urgent: bool,
+    /// Short segments that are sent again are joined (tcp_retrans_collapse).
+    pub(super) joins_segments: bool,
     /// The second values of net.ipv4.tcp_rmem and net.ipv4.tcp_wmem.
     pub(super) buffers: (u64, u64),
     /// net.ipv4.tcp_notsent_lowat.
@@ -128,6 +130,7 @@ impl<'a> Environment<'a> {
             compression: (44, Duration::from_millis(1)),
             keeps_time_wait: false,
             standard_urgent: false,
+            joins_segments: true,
             buffers: (131_072, 16_384),
             lowat: 0,
             fast_open: Server::default(),

@@ -53,6 +53,18 @@ impl Runner<'_> {
             // do_splice(): one of both is a pipe.
             return Ok(Some(Err("EINVAL")));
         }
+        if call.name == "splice" && !is_from_file {
+            // tcp_splice_read().
+            let mut read = call.clone();
+            read.name = "read".into();
+            read.arguments = vec![
+                argument(call, 0).into(),
+                "...".into(),
+                argument(call, count).into(),
+            ];
+            read.values = vec![None; 3];
+            return self.read(line, &read);
+        }
         if !is_from_file {
             let what = format!("{} from {}", call.name, argument(call, from));
             let why = "expected a file or a pipe that was opened: open(..., O_RDONLY) = 5";

@@ -67,6 +67,28 @@ const CODES: &[(&str, Effect)] = &[
     ("address_unreachable", Effect::Error("EHOSTUNREACH", false)),
 ];
 
+/// Linux's numbers of the errors that end a connection.
+const NUMBERS: &[(&str, u8)] = &[
+    ("EACCES", 13),
+    ("EPIPE", 32),
+    ("ENONET", 64),
+    ("EPROTO", 71),
+    ("ENOPROTOOPT", 92),
+    ("EOPNOTSUPP", 95),
+    ("ENETUNREACH", 101),
+    ("ECONNRESET", 104),
+    ("ETIMEDOUT", 110),
+    ("ECONNREFUSED", 111),
+    ("EHOSTDOWN", 112),
+    ("EHOSTUNREACH", 113),
+];
+
+/// The number of an error that ends a connection.
+pub(super) fn error_number(name: &str) -> Option<u8> {
+    let known = NUMBERS.iter().find(|(error, _)| *error == name);
+    known.map(|(_, number)| *number)
+}
+
 /// The types; `unreachable` has a code.
 const TYPES: &[(&str, Effect)] = &[
     ("packet_too_big", Effect::TooBig),

@@ -184,7 +184,7 @@ pub(super) const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_tso_rtt_log", Sysctl::NoEffect(GATHERS)),
     (
         "tcp_retrans_collapse",
-        Sysctl::NoEffect("short segments are not joined when they are sent again"),
+        Sysctl::Flag(|e| &mut e.joins_segments),
     ),
     (
         "tcp_min_rtt_wlen",

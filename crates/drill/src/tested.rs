@@ -191,6 +191,7 @@ impl Tested {
             ends_half_closed: set.ends_half_closed,
             keeps_time_wait: environment.keeps_time_wait,
             standard_urgent: environment.standard_urgent,
+            joins_segments: environment.joins_segments,
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();
@@ -241,6 +242,7 @@ impl Tested {
         while let Some(departure) = self.tcp.poll_transmit(self.now) {
             self.record(&departure);
         }
+        self.tcp.settle(self.now, &mut self.reports);
         self.count_busy();
         self.count_buffer(self.counts.data_sent > before);
         if self.tcp.sender().is_stuck() {
@@ -449,7 +451,10 @@ impl Tested {
         let was_closed = self.tcp.sender().is_window_closed();
         self.counts.probes += u32::from(was_closed);
         if self.tcp.on_timeout(self.now, &mut self.reports) {
-            self.counts.note_timeout(self.now);
+            // tcp_retransmit_timer(): with a window of zero it is a probe.
+            if self.tcp.window() > 0 || !self.tcp.is_established() || !self.tcp.is_of_linux() {
+                self.counts.note_timeout(self.now);
+            }
             self.counts.loss_point = self.tcp.sender().view().snd_max;
         }
         self.transmit();
@@ -577,7 +582,13 @@ impl Tested {
             segment.option = self.report.take().unwrap_or_default();
         }
         let before = (!self.stamps.is_idle()).then(|| self.statistics().0);
+        let was_established = self.tcp.is_established();
         self.tcp.on_segment(self.now, &segment, &mut self.reports)?;
+        if self.tcp.is_established() && !was_established {
+            // tcp_finish_connect(), tcp_create_openreq_child().
+            self.counts.last_data_sent.get_or_insert(self.now);
+            self.counts.last_data_received.get_or_insert(self.now);
+        }
         self.last = Some(segment);
         if let Some(mut values) = before {
             // tcp_clean_rtx_queue() makes the notes before it takes the RTT and grows the window.

@@ -112,6 +112,8 @@ pub struct Connection {
     search: mtu_probing::Search,
     /// The rest of a segment that is sent again in smaller ones.
     rest: Option<Departure>,
+    /// A probe of the tail may send what Nagle's algorithm holds back (tcp_send_loss_probe()).
+    probes_tail: bool,
 }
 
 /// Why a connection ended early.
@@ -232,6 +234,7 @@ impl Connection {
             agreed_bytes: settings.mss,
             search: mtu_probing::Search::default(),
             rest: None,
+            probes_tail: false,
             settings,
         }
     }
@@ -285,6 +288,8 @@ impl Connection {
                 Ecn::Ask if is_answer => syn.ece && !syn.cwr,
                 Ecn::Accept | Ecn::Ask => self.congestion.asked,
             };
+        // tcp_enter_loss() of the SYN that requested it.
+        self.congestion.reduced = self.congestion.agreed && is_answer && !self.early.is_empty();
         self.answer = syn
             .request
             .and_then(|r| r.response())
@@ -377,19 +382,23 @@ impl Connection {
 
     /// Limits the sender to available data that the other side accepts, when `una` is acknowledged.
     fn limit<L: Log>(&mut self, now: Instant, una: Seq, log: &mut L) {
-        let end = if self.connecting {
-            1
-        } else {
-            let end = self.window_end();
-            self.stream.sendable_end(end, una, self.has_urgent())
-        };
-        let end = end.max(self.sender.view().snd_max).max(1);
+        let end = self.sendable_end(una);
         if self.had_unsent {
             // The sender waited for the other side's window, not for the application.
             self.sender.set_end(end);
         } else {
             self.sender.write_until(now, end, log);
         }
+    }
+
+    fn sendable_end(&self, una: Seq) -> Seq {
+        let end = if self.connecting {
+            1
+        } else {
+            let at_once = self.has_urgent() || self.probes_tail;
+            self.stream.sendable_end(self.window_end(), una, at_once)
+        };
+        end.max(self.sender.view().snd_max).max(1)
     }
 
     /// New data may be sent, after a probe for a larger size if one is due (tcp_write_xmit()).
@@ -438,11 +447,20 @@ impl Connection {
             next = self.sender.poll_transmit(now);
         }
         let Some(segment) = next else {
+            if std::mem::take(&mut self.probes_tail) {
+                let end = self.sendable_end(self.sender.view().snd_una);
+                self.sender.set_end(end);
+            }
             self.had_unsent = self.unsent_bytes() > 0;
             self.watch_cork(now);
             return None;
         };
         Some(self.departure(now, segment))
+    }
+
+    /// There is no more to transmit now: applies what the sender has decided meanwhile.
+    pub fn settle<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.sender.settle(now, log);
     }
 
     /// A segment without data that acknowledges everything received.
@@ -472,6 +490,7 @@ impl Connection {
     }
 
     fn departure(&mut self, now: Instant, segment: Segment) -> Departure {
+        let segment = self.with_others(segment);
         let (from, to, fin) = if segment.has_data() {
             // tcp_trim_head(): what is acknowledged is not sent again.
             let (from, to, fin) = self.stream.bytes(segment.seq).unwrap_or((0, 0, false));
@@ -507,7 +526,7 @@ impl Connection {
         let again = segment.retransmission || self.was_sent(from, to);
         let departure = Departure {
             syn,
-            fin: fin || again && self.joins_fin(segment.seq),
+            fin,
             ece,
             cwr,
             ect,
@@ -706,6 +725,12 @@ impl Connection {
         }
         let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
         self.send_part(now, log);
+        if self.recovers_as_linux() && self.sender.is_tail_probe_due(now) {
+            self.probes_tail = true;
+            let una = self.sender.view().snd_una;
+            let end = self.stream.sendable_end(self.window_end(), una, true);
+            self.sender.offer_for_probe(end);
+        }
         let ssthresh = self.sender.view().ssthresh;
         let expired = self.sender.on_timer(now, log);
         if expired && self.sender.view().ssthresh < ssthresh {

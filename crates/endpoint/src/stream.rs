@@ -25,6 +25,8 @@ pub struct Stream {
     pub(crate) more: bool,
     /// Segments below this one take no more data (MSG_EOR).
     sealed: Seq,
+    /// The bytes that end records which the application has ended.
+    records: VecDeque<u64>,
     /// Segments below this one are no longer held back.
     released: Seq,
     /// Segments below this one were sent when full ones had another size.
@@ -51,6 +53,7 @@ impl Stream {
             corked: false,
             more: false,
             sealed: 0,
+            records: VecDeque::new(),
             released: 0,
             resized: 0,
         }
@@ -134,6 +137,10 @@ impl Stream {
 
     /// Removes the edges of segments that were acknowledged long ago.
     pub(crate) fn forget_before(&mut self, una: Seq) {
+        let acknowledged = self.byte_of(una);
+        while self.records.front().is_some_and(|end| *end <= acknowledged) {
+            self.records.pop_front();
+        }
         while una.saturating_sub(self.first) > REMEMBERED {
             self.edges.pop_front();
             self.first += 1;
@@ -237,6 +244,67 @@ impl Stream {
         self.sealed = self.segments_end();
     }
 
+    /// The application ends a record: the next data begins a segment also when this one is sent again (MSG_EOR).
+    pub(crate) fn end_record(&mut self) {
+        self.seal();
+        self.records.push_back(self.end());
+    }
+
+    /// How many of the segments after a short one, which are below `below`, are sent with it when it is sent again: `room`
+    /// is that for its data in a segment, and `edge` the end of the window (tcp_retrans_try_collapse()).
+    pub(crate) fn joinable(
+        &self,
+        (segment, below): (Seq, Seq),
+        (from, room): (u64, u64),
+        edge: u64,
+        is_free: impl Fn(Seq) -> bool,
+    ) -> u64 {
+        let Some((_, mut end, fin)) = self.bytes(segment) else {
+            return 0;
+        };
+        let mut left = room.saturating_sub(end - from);
+        if left == 0 || fin {
+            return 0;
+        }
+        for next in segment + 1..below {
+            let Some((_, to, fin)) = self.bytes(next).filter(|_| is_free(next)) else {
+                return next - segment - 1;
+            };
+            let fits = to - end <= left && to + u64::from(fin) <= edge;
+            if !fits || self.records.contains(&end) {
+                return next - segment - 1;
+            }
+            left -= to - end;
+            end = to;
+        }
+        below.saturating_sub(segment + 1)
+    }
+
+    /// The segment and those after it are one from now on, with the number of the last.
+    pub(crate) fn join(&mut self, segment: Seq, others: u64) {
+        let Some(index) = self.index(segment) else {
+            return;
+        };
+        self.edges.drain(index + 1..index + 1 + others as usize);
+        self.first += others;
+        let last = segment + others;
+        let renumber = |number: &mut Seq| {
+            if *number > 0 {
+                *number = if *number <= segment {
+                    *number + others
+                } else {
+                    (*number).max(last + 1)
+                };
+            }
+        };
+        renumber(&mut self.sealed);
+        renumber(&mut self.released);
+        renumber(&mut self.resized);
+        if let Some(fin) = self.fin.as_mut().filter(|fin| **fin <= last) {
+            *fin = last;
+        }
+    }
+
     /// The application has no more to send: the FIN is added to the last segment if that has not been sent,
     /// otherwise it is sent alone.
     pub(crate) fn close(&mut self, sent: Seq) {
@@ -280,13 +348,6 @@ impl Stream {
             .bytes(segment)
             .is_some_and(|(f, t, _)| t - f < self.mss);
         is_less && segment >= self.resized
-    }
-
-    /// Whether this short segment is the last with data, and the FIN is alone.
-    pub(crate) fn fin_follows(&self, segment: Seq) -> bool {
-        let is_alone = |(from, to, fin)| fin && from == to;
-        let has_room = |(from, to, _): (u64, u64, bool)| (1..self.mss).contains(&(to - from));
-        self.bytes(segment).is_some_and(has_room) && self.bytes(segment + 1).is_some_and(is_alone)
     }
 
     /// Whether the segment `last`, of which the window has room for a part, and those from `next` on, which fit, may be sent

@@ -90,6 +90,11 @@ impl Connection {
             return Ok(0..0);
         }
         let sent = self.stream.byte_of(self.sender.view().snd_max);
+        if arrival.ack.is_some_and(|ack| ack > sent + (1 << 31)) && self.is_of_linux() {
+            // Before everything that was ever sent.
+            self.challenge(now, arrival);
+            return Ok(0..0);
+        }
         let Some(ack) = arrival.ack.filter(|&ack| !arrival.syn && ack <= sent) else {
             // RFC 5961 section 4.2 for a SYN, RFC 9293 section 3.10.7.4 for an ACK of data that was
             // never sent. A segment without an ACK is dropped.
@@ -98,6 +103,10 @@ impl Connection {
             }
             return Ok(0..0);
         };
+        if self.is_too_old(ack) {
+            self.challenge(now, arrival);
+            return Ok(0..0);
+        }
         let next = self.receiver.next();
         // tcp_rcv_state_process(), TCP_CLOSE_WAIT: data after the FIN.
         let is_late = self.is_of_linux() && self.has_ended() && arrival.to > next;
@@ -159,6 +168,13 @@ impl Connection {
         self.is_of_linux() && (after_fin || is_above)
     }
 
+    /// An ACK is older than the largest window of the other side (tcp_ack(), RFC 5961 section 5.2).
+    fn is_too_old(&self, ack: u64) -> bool {
+        let una = self.acknowledged();
+        let most = self.largest_window.min(una.saturating_sub(1));
+        self.is_of_linux() && self.is_established() && ack < una.saturating_sub(most)
+    }
+
     /// tcp_ack() and tcp_rcv_established(): an open connection ignores an ACK of what was never sent.
     fn ignores_future(&self) -> bool {
         self.is_of_linux() && !self.stream.is_closed()
@@ -212,7 +228,9 @@ impl Connection {
         let is_bare = arrival.from == next && arrival.end() == next;
         let una = self.stream.byte_of(self.sender.view().snd_una);
         let scaled = arrival.window << self.shift;
-        let is_duplicate = is_bare && arrival.ack == Some(una) && scaled <= self.window;
+        // tcp_may_update_window().
+        let updates = arrival.from > self.window_from.0 || scaled > self.window || scaled == 0;
+        let is_duplicate = is_bare && arrival.ack == Some(una) && !updates;
         let patience = self.sender.view().rto.as_nanos() / 1_000_000 * 6 / 5;
         behind > 1 && !(is_duplicate && behind <= patience)
     }
@@ -255,7 +273,7 @@ impl Connection {
     }
 
     /// Whether its ACKs follow the Linux rules.
-    pub(super) fn is_of_linux(&self) -> bool {
+    pub fn is_of_linux(&self) -> bool {
         let acks = self.settings.built.profile.receiver.acks;
         matches!(acks, AckRules::Linux { .. })
     }

@@ -141,6 +141,11 @@ impl Connection {
         self.largest_window = before.max(window);
         if self.search.enabled && 0 < before && before < window {
             self.apply_search();
+        } else if !self.search.enabled
+            && before < window
+            && self.present_size() != self.stream.mss()
+        {
+            self.resize();
         }
     }
 
@@ -151,7 +156,7 @@ impl Connection {
 
     /// The data of a full-sized segment now (tcp_sync_mss()).
     pub(super) fn present_size(&self) -> u64 {
-        let size = self.data_of(self.path_bytes);
+        let size = self.within_half(self.data_of(self.path_bytes));
         if self.search.enabled && self.search.applied {
             size.min(self.data_of(self.search.low))
         } else {
@@ -162,6 +167,11 @@ impl Connection {
     fn apply_search(&mut self) {
         self.search.applied = true;
         self.bound_search();
+        self.resize();
+    }
+
+    /// What has not been sent is divided anew into segments of the present size.
+    fn resize(&mut self) {
         let size = self.present_size();
         let sent = self.sender.view().snd_max.max(1);
         self.stream.divide(sent, size, None);

@@ -9,7 +9,7 @@ use super::Connection;
 impl Connection {
     /// The next data of the application begin a new segment (MSG_EOR).
     pub fn end_record(&mut self) {
-        self.stream.seal();
+        self.stream.end_record();
     }
 
     /// More data will be written soon, or not (MSG_MORE): this applies to the next write, until a segment arrives

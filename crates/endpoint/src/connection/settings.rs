@@ -81,6 +81,8 @@ pub struct Settings {
     pub ends_half_closed: bool,
     /// An RST does not end TIME-WAIT (`net.ipv4.tcp_rfc1337`, RFC 1337).
     pub keeps_time_wait: bool,
+    /// With Linux's recovery: short segments that are sent again are joined (`net.ipv4.tcp_retrans_collapse`).
+    pub joins_segments: bool,
     /// The urgent pointer of the other side is that of the last urgent byte (`net.ipv4.tcp_stdurg`, RFC 1122 section 4.2.2.4).
     pub standard_urgent: bool,
 }
@@ -129,6 +131,7 @@ impl Settings {
             compression: (44, Duration::from_millis(1)),
             ends_half_closed: false,
             keeps_time_wait: false,
+            joins_segments: true,
             standard_urgent: false,
             built,
         }

@@ -1,7 +1,7 @@
 //! The window of the other side: how it changes, and what is sent when it has little room. Comments name the functions of
 //! Linux 6.12 whose behaviour this follows.
 
-use midflight_tcp::{Ack, AckOption, Log, SackBlocks};
+use midflight_tcp::{Ack, AckOption, Log, SackBlocks, Segment};
 use midflight_units::{Instant, Seq};
 
 use super::Connection;
@@ -11,6 +11,8 @@ use crate::segment::Arrival;
 const LARGEST: u64 = 65_215;
 /// Buffers have at most half of a window that is larger than this (TCP_MSS_DEFAULT in tcp_bound_to_half_wnd()).
 const LEAST_HALVED: u64 = 536;
+/// The smallest packet that every path takes, less the header of IP (TCP_MIN_MSS and its like).
+const LEAST_PACKET: u64 = 68;
 
 impl Connection {
     /// Takes the window of a segment, unless it is older than the last (RFC 9293 section 3.10.7.4);
@@ -39,6 +41,7 @@ impl Connection {
     /// The edge of the window has moved: what lies beyond it is not sent again (__tcp_retransmit_skb()).
     pub(super) fn follow_edge(&mut self) {
         let has_room = self.edge >= self.stream.end();
+        self.sender.set_zero_window(self.window == 0);
         self.sender.resend_below(if has_room {
             Seq::MAX
         } else {
@@ -56,10 +59,30 @@ impl Connection {
         }
     }
 
-    /// Whether a segment that is sent again has the FIN that was sent after it (tcp_retrans_try_collapse()).
-    pub(super) fn joins_fin(&self, segment: Seq) -> bool {
-        let is_sent = segment + 1 < self.sender.view().snd_max;
-        is_sent && self.recovers_as_linux() && self.stream.fin_follows(segment)
+    /// A short segment that is sent again is joined with those that follow it (tcp_retrans_try_collapse()).
+    pub(super) fn with_others(&mut self, segment: Segment) -> Segment {
+        let is_again = segment.retransmission && segment.has_data() && segment.seq > 0;
+        if !is_again || !self.recovers_as_linux() || !self.settings.joins_segments {
+            return segment;
+        }
+        let from = self.stream.byte_of(segment.seq).max(self.una);
+        let mss = self.stream.mss();
+        let room = match self.edge.saturating_sub(from) {
+            0 => mss,
+            room => room.min(mss),
+        };
+        let below = self.sender.view().snd_max;
+        let is_free = |seq| !self.sender.is_sacked(seq);
+        let others = self
+            .stream
+            .joinable((segment.seq, below), (from, room), self.edge, is_free);
+        if others == 0 {
+            return segment;
+        }
+        self.stream.join(segment.seq, others);
+        self.sender.join(segment.seq, others);
+        let seq = segment.seq + others;
+        Segment { seq, ..segment }
     }
 
     /// One past the last segment that the window has room for. In Linux a FIN needs room too (tcp_snd_wnd_test()).
@@ -93,6 +116,17 @@ impl Connection {
         {
             self.stream.split(last, self.edge);
         }
+    }
+
+    /// The data of a segment, of which a window of the other side has room for two (tcp_bound_to_half_wnd()).
+    pub(super) fn within_half(&self, size: u64) -> u64 {
+        let is_halved = self.largest_window > LEAST_HALVED;
+        let most = self.largest_window >> u32::from(is_halved);
+        if !self.recovers_as_linux() || most == 0 {
+            return size;
+        }
+        let options = if self.timestamps { 12 } else { 0 };
+        size.min(most.max(LEAST_PACKET - 20 - options))
     }
 
     /// Most bytes of one buffer (tcp_bound_to_half_wnd()).

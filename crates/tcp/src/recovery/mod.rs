@@ -2,6 +2,7 @@
 //! may be sent. A kind of recovery is one file here and one line in the registry below.
 
 mod cumulative;
+pub(crate) mod joined;
 mod linux;
 mod newreno;
 mod ns2_reno;
@@ -16,6 +17,7 @@ use educe::Educe;
 use midflight_control::part::PartInfo;
 use midflight_units::{Instant, Seq};
 
+pub(crate) use self::joined::Joined;
 use crate::config::{RecoveryRules, SenderConfig};
 use crate::event::Log;
 use crate::segment::Ack;
@@ -77,6 +79,18 @@ pub(crate) trait LossRecovery {
     }
     /// No tail loss probe follows what is sent next.
     fn skip_tail_probe(&mut self) {}
+    /// Segments that are sent again are joined.
+    fn join(&mut self, _core: &mut Core, _joined: Joined) {}
+    /// What was decided while segments were sent is applied.
+    fn settle(&mut self, _core: &mut Core, _log: &mut impl Log) {}
+    /// More data is there, which only a probe may send.
+    fn offer(&mut self, _core: &mut Core) {}
+    /// Whether a segment is SACKed, if the recovery keeps that by segment.
+    fn is_sacked(&self, _seq: Seq) -> bool {
+        false
+    }
+    /// The other side's window is zero, or is not.
+    fn set_zero_window(&mut self, _is_zero: bool) {}
     /// Our response to a SYN with data has timed out again.
     fn on_response_timeout(&mut self, _core: &mut Core, _log: &mut impl Log) {}
     /// An ICMP message says that the path was broken when the timer expired; returns whether the timer expires now.
@@ -431,6 +445,46 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.skip_tail_probe(),)+
                     Self::$other(r) => r.skip_tail_probe(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn join(&mut self, core: &mut Core, joined: Joined) {
+                match self {
+                    $(Self::$variant(r) => r.join(core, joined),)+
+                    Self::$other(r) => r.join(core, joined),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn settle(&mut self, core: &mut Core, log: &mut impl Log) {
+                match self {
+                    $(Self::$variant(r) => r.settle(core, log),)+
+                    Self::$other(r) => r.settle(core, log),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn offer(&mut self, core: &mut Core) {
+                match self {
+                    $(Self::$variant(r) => r.offer(core),)+
+                    Self::$other(r) => r.offer(core),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn is_sacked(&self, seq: Seq) -> bool {
+                match self {
+                    $(Self::$variant(r) => r.is_sacked(seq),)+
+                    Self::$other(r) => r.is_sacked(seq),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn set_zero_window(&mut self, is_zero: bool) {
+                match self {
+                    $(Self::$variant(r) => r.set_zero_window(is_zero),)+
+                    Self::$other(r) => r.set_zero_window(is_zero),
                 }
             }
 

@@ -281,7 +281,7 @@ impl Core {
         let is_ordered = path.hold_growth.is_some() || self.window_answered;
         let counts_otherwise = path.hystart.is_some() || path.slow_start_after_timeout;
         let is_other = path.reno || self.interests.includes(Interests::CONTROL);
-        if is_ordered || counts_otherwise || is_other || self.books.una() == 1 {
+        if is_ordered || counts_otherwise || is_other {
             self.grow_otherwise(segments, log);
             return;
         }
@@ -295,6 +295,13 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn grow_otherwise(&mut self, segments: u64, log: &mut impl Log) {
+        self.grow_by(Author::Controller, segments, log);
+    }
+
+    /// The same for the ACK of the SYN.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn grow_for_syn(&mut self, segments: u64, log: &mut impl Log) {
         self.grow(segments, log);
     }
 

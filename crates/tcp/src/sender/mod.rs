@@ -11,7 +11,7 @@ use midflight_units::{Duration, Instant, Seq};
 pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent, Wake};
-use crate::recovery::{Recovery, SizeProbe, Tally};
+use crate::recovery::{Joined, Recovery, SizeProbe, Tally};
 use crate::segment::{Ack, AckOption, SackBlocks, Segment};
 use crate::state::{State, Transition, Trigger};
 
@@ -253,6 +253,43 @@ impl Sender {
     pub fn has_room_in_burst(&self, segments: u64, of_buffer: u64) -> bool {
         self.recovery
             .has_room_in_burst(&self.core, segments, of_buffer)
+    }
+
+    /// Applies what the recovery of Linux has decided while segments were sent: the window shrinks when the application
+    /// does not use it (tcp_cwnd_application_limited()). The next event would apply it otherwise.
+    pub fn settle<L: Log>(&mut self, now: Instant, log: &mut L) {
+        self.core.now = now;
+        self.recovery.settle(&mut self.core, log);
+    }
+
+    /// The segment `seq`, which was sent again last, and the `others` that follow it are one segment from now on. Those after
+    /// them keep their numbers: the segment has that of the last (tcp_collapse_retrans()). Only for the recovery of Linux.
+    pub fn join(&mut self, seq: Seq, others: u64) {
+        let joined = Joined { seq, others };
+        self.recovery.join(&mut self.core, joined);
+    }
+
+    /// Whether the other side's window is zero: timeouts then probe it (tcp_retransmit_timer()).
+    pub fn set_zero_window(&mut self, is_zero: bool) {
+        self.recovery.set_zero_window(is_zero);
+    }
+
+    /// Whether a segment in flight is SACKed, as far as the recovery of Linux knows.
+    pub fn is_sacked(&self, seq: Seq) -> bool {
+        self.recovery.is_sacked(seq)
+    }
+
+    /// Segments below `end` may be sent by the probe of the tail that is due ([`Self::is_tail_probe_due`]).
+    pub fn offer_for_probe(&mut self, end: Seq) {
+        if end > self.core.books.end() {
+            self.core.set_end(end);
+            self.recovery.offer(&mut self.core);
+        }
+    }
+
+    /// Whether a probe of the tail is due (tcp_send_loss_probe()).
+    pub fn is_tail_probe_due(&self, now: Instant) -> bool {
+        self.core.timers.slot() == Some(SlotKind::LossProbe) && self.core.timers.is_due(now)
     }
 
     /// What is sent next is a part of a segment that probes the window; in Linux no tail loss probe follows

@@ -502,7 +502,9 @@ impl Linux {
         } else {
             let counts_sacked = self.reordering > core.config.dup_threshold.into();
             let may_grow = news.advanced || counts_sacked && news.sacked;
-            if may_grow && (news.before == 0 || self.is_window_limited(core)) {
+            if news.before == 0 {
+                core.grow_for_syn(ack.delivered, log);
+            } else if may_grow && self.is_window_limited(core) {
                 core.grow_at_once(ack.delivered, log);
             }
         }

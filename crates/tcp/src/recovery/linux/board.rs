@@ -7,6 +7,8 @@
 use educe::Educe;
 use midflight_units::{Instant, Ring, Seq};
 
+use crate::recovery::joined::Joined;
+
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
@@ -276,6 +278,53 @@ impl Board {
             (self.first, self.last) = (NONE, NONE);
         }
         Some((first, last))
+    }
+
+    /// The segments after one are part of it from now on (tcp_collapse_retrans(), tcp_adjust_pcount()).
+    #[cold]
+    pub(super) fn join(&mut self, joined: Joined) {
+        let Joined { seq, others } = joined;
+        for other in seq + 1..=seq + others {
+            self.unlist(other);
+            let Some(entry) = self.get(other).copied() else {
+                return;
+            };
+            self.sacked_out -= u64::from(entry.is_sacked());
+            self.lost_out -= u64::from(entry.is_lost());
+            self.retrans_out -= u64::from(entry.is_resent());
+            if let Some(first) = self.get_mut(seq) {
+                first.tags |= entry.tags & EVER_RESENT;
+            }
+        }
+        for moved in (self.una..=seq).rev() {
+            if let (Some(entry), at) = (self.get(moved).copied(), moved + others) {
+                if let Some(place) = self.get_mut(at) {
+                    *place = entry;
+                }
+            }
+        }
+        self.entries.drop_front(others as usize);
+        self.una += others;
+        let renumber = |number: &mut Seq| {
+            if *number <= seq {
+                *number += others;
+            }
+        };
+        for number in self.una..self.nxt() {
+            if let Some(entry) = self.get_mut(number) {
+                renumber(&mut entry.earlier);
+                renumber(&mut entry.later);
+            }
+        }
+        renumber(&mut self.first);
+        renumber(&mut self.last);
+        let last = self.last;
+        if let Some(entry) = self.get_mut(last) {
+            entry.later = last + 1;
+        }
+        for number in [&mut self.hint, &mut self.fack, &mut self.touched] {
+            joined.update(number);
+        }
     }
 
     /// tcp_mark_skb_lost(): returns whether this loss is new.

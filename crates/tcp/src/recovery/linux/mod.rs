@@ -42,6 +42,7 @@ use self::send::Sending;
 use self::usage::Usage;
 use super::{LossRecovery, RecoveryInfo, RecoveryPart, SizeProbe, Tally};
 use crate::event::Log;
+use crate::recovery::Joined;
 use crate::segment::Ack;
 use crate::sender::{Core, Inside, RecoveryRequest, SlotKind};
 
@@ -133,6 +134,8 @@ pub(crate) struct Linux {
     thin_linear: bool,
     /// The segment that probes for a larger size (tcp_mtu_probe()).
     size_probe: SizeProbe,
+    /// The other side's window is zero.
+    zero_window: bool,
 }
 
 impl Linux {
@@ -366,6 +369,41 @@ impl LossRecovery for Linux {
 
     fn skip_tail_probe(&mut self) {
         self.sending.no_tail = true;
+    }
+
+    /// tcp_collapse_retrans().
+    fn join(&mut self, core: &mut Core, joined: Joined) {
+        self.board.join(joined);
+        self.queue.renumber(joined);
+        self.rack.join(joined);
+        self.usage.join(joined);
+        joined.update(&mut self.high);
+        if let Some(marker) = &mut self.undo.marker {
+            joined.update(marker);
+        }
+        if let Some(probe) = &mut self.probe {
+            joined.update(&mut probe.high);
+        }
+        self.known = [(0, 0); 4];
+        self.sending.join(joined);
+        core.join(joined);
+        core.loss.set_pipe(self.board.in_flight() as i64);
+    }
+
+    fn settle(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.shrink_unused(core, log);
+    }
+
+    fn offer(&mut self, core: &mut Core) {
+        self.offer_to_probe(core);
+    }
+
+    fn is_sacked(&self, seq: Seq) -> bool {
+        self.board.get(seq).is_some_and(board::Entry::is_sacked)
+    }
+
+    fn set_zero_window(&mut self, is_zero: bool) {
+        self.zero_window = is_zero;
     }
 
     /// tcp_fastopen_synack_timer().

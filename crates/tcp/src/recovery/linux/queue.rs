@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
+use crate::recovery::joined::Joined;
 use crate::segment::SackBlock;
 use crate::sender::Core;
 use crate::sizes::Sizes;
@@ -449,6 +450,21 @@ impl Queue {
         self.cut(seq);
         self.cut(end);
         self.again = (seq, end);
+    }
+
+    /// The parts of segments that are joined are one part.
+    pub(super) fn renumber(&mut self, joined: Joined) {
+        for part in &mut self.parts {
+            joined.update(&mut part.end);
+        }
+        let mut before = None;
+        self.parts
+            .retain(|part| before.replace(part.end) != Some(part.end));
+        joined.update(&mut self.freed);
+        joined.update(&mut self.begins);
+        joined.update(&mut self.again.0);
+        joined.update(&mut self.again.1);
+        self.kept = (0, 0);
     }
 
     /// The first segment of a part.

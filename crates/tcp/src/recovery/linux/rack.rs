@@ -5,6 +5,7 @@ use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
 use super::board::Board;
+use crate::recovery::joined::Joined;
 
 /// Number of recoveries for which a wider window is kept.
 const PERSIST: u8 = 16;
@@ -40,6 +41,12 @@ impl Default for Rack {
             persist: 0,
             last_delivered: 0,
         }
+    }
+}
+
+impl Rack {
+    pub(super) fn join(&mut self, joined: Joined) {
+        joined.update(&mut self.end);
     }
 }
 

@@ -6,6 +6,7 @@ use super::board::Entry;
 use super::queue::{self, Head, Push};
 use super::timers::await_window;
 use super::{Ca, Linux};
+use crate::recovery::joined::Joined;
 use crate::recovery::SizeProbe;
 use crate::sender::{Core, SlotKind};
 
@@ -93,6 +94,15 @@ impl Sending {
         let others = self.burst.min(u64::from(self.tail > 0));
         self.follow = self.burst - others;
         self.burst = others;
+    }
+
+    pub(super) fn join(&mut self, joined: Joined) {
+        if self.again_until > 0 {
+            joined.update(&mut self.again_until);
+        }
+        if let Some((seq, _)) = &mut self.once {
+            joined.update(seq);
+        }
     }
 
     /// Something else may go before the rest of the burst.
@@ -265,7 +275,7 @@ impl Linux {
     }
 
     /// The application writes if there is room; whether it has.
-    fn write(&mut self, core: &mut Core) -> bool {
+    pub(super) fn write(&mut self, core: &mut Core) -> bool {
         if self.board.una == 0 {
             return false;
         }

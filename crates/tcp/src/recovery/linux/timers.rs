@@ -137,6 +137,14 @@ impl Linux {
         }
     }
 
+    /// The data that the probe may send is in the queue.
+    #[cold]
+    pub(super) fn offer_to_probe(&mut self, core: &mut Core) {
+        let before = self.sending;
+        self.write(core);
+        self.sending = before;
+    }
+
     /// The probe has been sent.
     pub(super) fn probe_sent(&mut self, core: &mut Core, is_resent: bool) {
         let high = self.board.nxt();
@@ -171,7 +179,8 @@ impl Linux {
             return;
         }
         self.enter_loss(core, log);
-        self.timeouts += 1;
+        // With a window of zero the segment is a probe, which is not counted.
+        self.timeouts += u32::from(!self.zero_window || self.board.una == 0);
         self.sending.drop_lost();
         self.sending.once = Some((self.board.una, false));
         // The first retransmitted SYNs do not back off (tcp_syn_linear_timeouts).

@@ -5,6 +5,7 @@ use midflight_units::{Instant, Seq};
 use super::send::whole;
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
+use crate::recovery::joined::Joined;
 use crate::sender::Core;
 
 /// How far the window is used (tcp_cwnd_validate()).
@@ -24,6 +25,10 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn is_limited(&self) -> bool {
         self.limited
+    }
+
+    pub(super) fn join(&mut self, joined: Joined) {
+        joined.update(&mut self.until);
     }
 }
 

@@ -4,6 +4,8 @@
 use educe::Educe;
 use midflight_units::{Instant, Ring, Seq};
 
+use crate::recovery::Joined;
+
 /// The state of an outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
@@ -162,6 +164,23 @@ impl Books {
         self.limited_sent += u64::from(limited);
         self.nxt = self.nxt.max(seq + 1);
         self.last_sent = now;
+    }
+
+    /// Segments that are sent again are joined.
+    #[cold]
+    pub(super) fn join(&mut self, joined: Joined) {
+        let Joined { seq, others } = joined;
+        let at = seq.saturating_sub(self.una) as usize;
+        let others = others as usize;
+        for index in (0..=at).rev() {
+            let moved = self.outstanding.get(index).copied();
+            if let (Some(moved), Some(place)) = (moved, self.outstanding.get_mut(index + others)) {
+                *place = moved;
+            }
+        }
+        self.outstanding.drop_front(others);
+        joined.update(&mut self.una);
+        joined.update(&mut self.nxt);
     }
 
     /// SND.NXT falls back to SND.UNA: everything outstanding is retransmitted.

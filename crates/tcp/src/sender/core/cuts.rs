@@ -4,6 +4,7 @@
 use midflight_units::Seq;
 
 use super::Core;
+use crate::recovery::Joined;
 use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crate::sizes::{first_byte, segment_of};
 
@@ -16,6 +17,15 @@ impl Core {
             self.end_at(last);
         }
         self.hold();
+    }
+
+    /// Segments that are sent again are joined.
+    #[cold]
+    pub(crate) fn join(&mut self, joined: Joined) {
+        self.books.join(joined);
+        if let Some((timed, _)) = &mut self.path.timed {
+            joined.update(timed);
+        }
     }
 
     /// One past the last byte that there is to send; none if that is unlimited.

@@ -69,7 +69,7 @@ impl Timers {
 
     /// Whether it has expired.
     #[inline(always)]
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.running.is_some_and(|(deadline, _)| deadline <= now)
     }
 
