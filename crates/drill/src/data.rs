@@ -399,7 +399,10 @@ impl Runner<'_> {
             ready = ready.and(Ready::IN).and(Ready::READ_HANG_UP);
         }
         if tcp.is_established() {
-            if tcp.unread() >= self.sockets.set.least_read {
+            // tcp_poll(): an urgent byte that is next does not count.
+            let is_inline = self.sockets.set.urgent_inline;
+            let is_urgent = !is_inline && tcp.before_urgent() == Some(0);
+            if tcp.unread() >= self.sockets.set.least_read + u64::from(is_urgent) {
                 ready = ready.and(Ready::IN);
             }
             if self.sockets.buffer.is_writable(connection) {

@@ -15,6 +15,9 @@ const LARGEST_HEADER: u64 = 320;
 const SHARED_INFO: u64 = 320;
 const BUFFER_HEAD: u64 = 256;
 
+/// No option has a larger number.
+const MOST_NUMBER: u32 = 255;
+
 /// The values of IP_MTU_DISCOVER.
 const PMTU_VALUES: [&str; 6] = [
     "IP_PMTUDISC_DONT",
@@ -243,6 +246,12 @@ impl Runner<'_> {
         let option = argument(call, 2);
         if let Some(&(_, error)) = REPAIR_OPTIONS.iter().find(|(name, _)| *name == option) {
             return Ok(Err(error));
+        }
+        if option
+            .parse::<u32>()
+            .is_ok_and(|number| number > MOST_NUMBER)
+        {
+            return Ok(Err("ENOPROTOOPT"));
         }
         let is_idle = IDLE_OPTIONS.contains(&option);
         if !is_idle && !OPTIONS.contains(&option) {
@@ -567,6 +576,12 @@ impl Runner<'_> {
     pub(super) fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
         let option = argument(call, 2);
+        if option
+            .parse::<u32>()
+            .is_ok_and(|number| number > MOST_NUMBER)
+        {
+            return Ok(Err("ENOPROTOOPT"));
+        }
         self.level_fits(line, call)?;
         let connection = self.connection.as_ref().filter(|_| is_connection);
         let actual = match option {

@@ -263,7 +263,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::ReceiveWindow,
         "tcpi_rcv_wnd",
-        "bytes of the window that was advertised last, scaled; of a buffer of 1 MiB with every profile",
+        "bytes of the window that was advertised last, scaled; with the profile rfc of a buffer of 1 MiB",
     ),
     (
         Field::State,
@@ -343,7 +343,7 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
     (
         Field::ReceiveThreshold,
         "tcpi_rcv_ssthresh",
-        "bytes up to which the receive window may grow, of a buffer of 1 MiB",
+        "bytes up to which the receive window may grow",
     ),
     (
         Field::RtoRecoveries,

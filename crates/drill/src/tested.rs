@@ -10,7 +10,7 @@ use midflight_control::PathUpdate;
 use midflight_endpoint::{
     Arrival, Connection, Departure, FastOpen, FastOpenOption, Keepalive, Settings,
 };
-use midflight_tcp::{AckOption, ConfigError, Log, SegmentOption, SenderEvent};
+use midflight_tcp::{AckOption, ConfigError, Log, ReceiveSpace, SegmentOption, SenderEvent};
 use midflight_units::{Duration, Instant};
 
 use super::environment::Environment;
@@ -30,6 +30,8 @@ const ORPHAN_RETRIES: u32 = 8;
 const CA_LOSS: u8 = 4;
 /// Maximum number of segments in a script.
 const MOST_SEGMENTS: u64 = 100_000;
+/// The third number of `net.ipv4.tcp_rmem`.
+const MOST_RECEIVE_BUFFER: u64 = 6_291_456;
 
 /// The content of a sent segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +194,9 @@ impl Tested {
             keeps_time_wait: environment.keeps_time_wait,
             standard_urgent: environment.standard_urgent,
             joins_segments: environment.joins_segments,
+            receive_space: environment
+                .is_linux()
+                .then(|| receive_space(environment, set)),
             ..Settings::new(environment.built.clone())
         };
         let mut reports = SenderReports::default();
@@ -569,7 +574,8 @@ impl Tested {
             self.counts.last_data_received = Some(self.now);
         }
         let carries = spec.to > spec.from || spec.fin;
-        if carries && !spec.syn && spec.from > self.tcp.received() {
+        let is_beyond = self.tcp.is_of_linux() && spec.from >= self.tcp.receive_edge();
+        if carries && !spec.syn && spec.from > self.tcp.received() && !is_beyond {
             // tcp_data_queue_ofo().
             self.counts.out_of_order += 1;
         }
@@ -695,6 +701,22 @@ impl Tested {
 }
 
 /// A segment of the script, which echoes the timestamp of the segment sent at `echo`.
+/// The receive buffer of a connection with these options: SO_RCVBUF is doubled (SOCK_MIN_RCVBUF), and does not grow.
+fn receive_space(environment: &Environment<'_>, set: &sockets::Settings) -> ReceiveSpace {
+    let locked = set
+        .receive_buffer
+        .map(|bytes| bytes.saturating_mul(2).max(2304));
+    let buffer = locked.unwrap_or(environment.buffers.0);
+    ReceiveSpace {
+        buffer,
+        most: locked.unwrap_or(MOST_RECEIVE_BUFFER.max(buffer)),
+        // SOCK_MIN_RCVBUF / 2.
+        clamp: set.window_clamp.map(|clamp| clamp.max(1152)),
+        scales: environment.window_scaling,
+        segment: environment.mss,
+    }
+}
+
 pub(super) fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
     let Options {
         mss,

@@ -19,8 +19,8 @@ mod window;
 use std::collections::VecDeque;
 
 use midflight_tcp::{
-    Ack, AckOption, AckRules, ConfigError, Content, Log, Profile, Receiver, RecoveryKind,
-    RttSampling, SackBlock, Segment, Sender, SenderConfig,
+    Ack, AckOption, AckRules, ConfigError, Content, Log, Profile, ReceiveSpace, Receiver,
+    RecoveryKind, RttSampling, SackBlock, Segment, Sender, SenderConfig,
 };
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -295,7 +295,11 @@ impl Connection {
             .and_then(|r| r.response())
             .map(AckOption::Approved);
         let block = SackBlock { left: 0, right: 1 };
-        Ok(self.receiver.on_block(now, block, syn.stamp(), false, true))
+        let ack = self.receiver.on_block(now, block, syn.stamp(), false, true);
+        if is_answer && self.settings.receive_space.is_some() {
+            self.receiver.finish_connect(now, self.opened);
+        }
+        Ok(ack)
     }
 
     /// Creates the sender and the receiver for the negotiated options, with the SYN sent at its actual
@@ -354,6 +358,14 @@ impl Connection {
         self.receiver = Receiver::of_bytes(profile.receiver, self.settings.receive_buffer);
         let (most, delay) = self.settings.compression;
         self.receiver.limit_compression(most, delay);
+        if let Some(space) = self.settings.receive_space {
+            let (scales, segment) = (self.window_scaling, self.stream.mss());
+            self.receiver.set_space(ReceiveSpace {
+                scales,
+                segment,
+                ..space
+            });
+        }
         Ok(())
     }
 
@@ -549,6 +561,11 @@ impl Connection {
     /// steps (RFC 9293 section 3.8.6.2.2).
     fn advertise(&mut self, ack: u64) -> u64 {
         self.validity.acknowledged = ack;
+        if self.settings.receive_space.is_some() {
+            let (window, _) = self.receiver.advertised();
+            let most = self.receiver.window_limit().map_or(u64::MAX, u64::from);
+            return window.min(most);
+        }
         let edge = self.receive_edge();
         if edge - self.advertised >= self.step() {
             self.advertised = edge;
@@ -567,7 +584,10 @@ impl Connection {
     }
 
     /// One past the last byte for which there is room.
-    fn receive_edge(&self) -> u64 {
+    pub fn receive_edge(&self) -> u64 {
+        if self.settings.receive_space.is_some() {
+            return self.receiver.advertised().1;
+        }
         1 + self.read + self.settings.receive_buffer
     }
 
@@ -625,6 +645,11 @@ impl Connection {
     /// at once if the advertised window was less than half of the buffer and is twice as large now.
     pub fn consume(&mut self, now: Instant, bytes: u64) {
         self.read += bytes;
+        if self.settings.receive_space.is_some() {
+            let ack = self.receiver.on_read_to(now, 1 + self.read);
+            self.acks.extend(ack);
+            return;
+        }
         let ack = self.receiver.on_read(now);
         self.acks.extend(ack);
         let next = self.receiver.next();

@@ -300,9 +300,10 @@ impl Stream {
         renumber(&mut self.sealed);
         renumber(&mut self.released);
         renumber(&mut self.resized);
-        if let Some(fin) = self.fin.as_mut().filter(|fin| **fin <= last) {
-            *fin = last;
-        }
+        let others = segment + 1..=last;
+        self.fin = self
+            .fin
+            .map(|fin| if others.contains(&fin) { last } else { fin });
     }
 
     /// The application has no more to send: the FIN is added to the last segment if that has not been sent,
@@ -485,6 +486,33 @@ mod tests {
         assert!(!s.divide(1, 1000, Some(1200)) && s.divide(1, 600, None));
         assert_eq!(s.bytes(2), Some((1001, 1501, false)));
         assert_eq!(s.bytes(3), Some((1501, 2101, false)));
+    }
+
+    #[test]
+    fn short_segments_are_joined_up_to_a_full_one_or_the_end_of_a_record() {
+        let mut s = Stream::new(1000, false);
+        for _ in 0..4 {
+            s.write(300, u64::MAX);
+        }
+        s.end_record();
+        s.write(100, u64::MAX);
+        let joinable = |s: &Stream, segment, edge| {
+            let from = s.byte_of(segment);
+            s.joinable((segment, 6), (from, 1000), edge, |_| true)
+        };
+        assert_eq!(joinable(&s, 1, 5000), 2);
+        assert_eq!(joinable(&s, 1, 700), 1);
+        assert_eq!((joinable(&s, 4, 5000), joinable(&s, 5, 5000)), (0, 0));
+        assert_eq!(s.joinable((1, 6), (1, 1000), 5000, |seq| seq < 3), 1);
+        s.join(1, 2);
+        assert_eq!(
+            (s.bytes(3), s.bytes(4)),
+            (Some((1, 901, false)), Some((901, 1201, false)))
+        );
+        assert_eq!(
+            (s.segments_end(), s.segment_at(901), s.segment_at(301)),
+            (6, Some(4), None)
+        );
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub use config::{
     SenderParts, SlowStart, Switch, LINUX_SLACK, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
 };
 pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
-pub use receiver::{Receiver, ReceiverTally};
+pub use receiver::{ReceiveSpace, Receiver, ReceiverTally};
 pub use recovery::{SizeProbe, Tally, RECOVERIES};
 pub use segment::{
     Ack, AckOption, Content, EcnCodepoint, SackBlock, SackBlocks, Segment, SegmentOption, Source,

@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 use midflight_units::{Instant, Ring, Seq};
 
 use self::gro::Gro;
+pub use self::linux::ReceiveSpace;
 pub use self::linux::ReceiverTally;
 use self::linux::{Data, LinuxAcks};
 use self::quic::QuicAcks;
@@ -410,7 +411,7 @@ impl Receiver {
             echo_ms: 0,
             ecn: crate::segment::EcnCodepoint::NotCapable,
             cwr: false,
-            merged: None,
+            merged: self.as_from_tun(len),
         };
         let mut ack = None;
         self.take_data_as_linux(now, &data, &mut ack);

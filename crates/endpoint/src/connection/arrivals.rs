@@ -349,7 +349,13 @@ impl Connection {
     pub(super) fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {
         let Arrival { from, to, .. } = *arrival;
         let last = self.end.unwrap_or(u64::MAX);
-        let kept = to.min(self.receive_edge()).min(last);
+        let edge = if self.settings.receive_space.is_some() {
+            // tcp_data_queue() takes all or nothing.
+            u64::MAX
+        } else {
+            self.receive_edge()
+        };
+        let kept = to.min(edge).min(last);
         if arrival.fin && kept == to {
             self.end = Some(to);
         }

@@ -2,6 +2,7 @@
 
 use midflight_control::StartNotice;
 use midflight_tcp::scheme::Built;
+use midflight_tcp::ReceiveSpace;
 use midflight_units::Duration;
 use midflight_wire::HEADER_BYTES;
 
@@ -81,6 +82,9 @@ pub struct Settings {
     pub ends_half_closed: bool,
     /// An RST does not end TIME-WAIT (`net.ipv4.tcp_rfc1337`, RFC 1337).
     pub keeps_time_wait: bool,
+    /// With Linux's rules: the application reads when it wants to, from a buffer of this size instead of
+    /// [`Self::receive_buffer`].
+    pub receive_space: Option<ReceiveSpace>,
     /// With Linux's recovery: short segments that are sent again are joined (`net.ipv4.tcp_retrans_collapse`).
     pub joins_segments: bool,
     /// The urgent pointer of the other side is that of the last urgent byte (`net.ipv4.tcp_stdurg`, RFC 1122 section 4.2.2.4).
@@ -131,6 +135,7 @@ impl Settings {
             compression: (44, Duration::from_millis(1)),
             ends_half_closed: false,
             keeps_time_wait: false,
+            receive_space: None,
             joins_segments: true,
             standard_urgent: false,
             built,

@@ -4,7 +4,7 @@
 use midflight_units::{Duration, Instant, Seq};
 
 use super::gro::Packet;
-use super::linux::{Data, Held, Place, Syn};
+use super::linux::{truesize, Data, Held, Place, ReceiveSpace, Syn};
 use super::memory::Merged;
 use super::usual::{Usual, NOT_PREDICTED};
 use super::{Linux, Receiver};
@@ -352,7 +352,9 @@ impl Receiver {
         acks.dsack = None;
         let place = if block.right <= next {
             Place::Old
-        } else if acks.is_beyond(block.left, next) {
+        } else if acks.is_beyond(block.left, next)
+            || self.is_of_bytes && block.left <= next && !acks.has_memory(next)
+        {
             Place::Beyond
         } else if block.left > next {
             let kept = acks.queue_above(data);
@@ -416,7 +418,7 @@ impl Receiver {
             echo_ms: 0,
             ecn: EcnCodepoint::NotCapable,
             cwr: false,
-            merged: None,
+            merged: self.as_from_tun(block.right - block.left),
         };
         let mut ack = None;
         let (_, is_acked) = self.take_data_as_linux(now, &data, &mut ack);
@@ -424,6 +426,46 @@ impl Receiver {
             self.hand_out(&mut ack);
         }
         ack
+    }
+
+    /// A packet of an endpoint whose application reads when it wants to.
+    pub(super) fn as_from_tun(&self, len: u64) -> Option<Merged> {
+        let has_store = self.linux.as_deref()?.acks.has_store();
+        has_store.then(|| Merged::alone(len, truesize(len)))
+    }
+
+    /// The application reads when it wants to ([`Self::on_read_to`]), from a buffer of this size. Only Linux receivers have
+    /// this.
+    pub fn set_space(&mut self, space: ReceiveSpace) {
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.acks.set_space(space);
+        }
+    }
+
+    /// The SYN, which was sent at `opened`, is answered: the connection is open (tcp_finish_connect()).
+    pub fn finish_connect(&mut self, now: Instant, opened: Instant) {
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.acks.connect(now, opened);
+        }
+    }
+
+    /// The window that was advertised last, and one past the last byte of it, of a receiver with [`Self::set_space`].
+    pub fn advertised(&self) -> (u64, u64) {
+        let of_linux = self.linux.as_deref();
+        of_linux.map_or((0, 0), |linux| {
+            (
+                linux.acks.advertised(),
+                self.next + linux.acks.left(self.next),
+            )
+        })
+    }
+
+    /// The application has read everything before byte `read`; returns the ACK that is sent then, if any.
+    pub fn on_read_to(&mut self, now: Instant, read: Seq) -> Option<Ack> {
+        let held = self.held();
+        let acks = &mut self.linux.as_deref_mut()?.acks;
+        let is_due = acks.is_established() && acks.read_to(now, read, held);
+        is_due.then(|| self.acknowledge_as_linux())
     }
 
     /// The application wants ACKs at once for some time, or delayed ones (TCP_QUICKACK); returns the ACK that is sent now:

@@ -5,6 +5,7 @@
 
 pub(super) mod blocks;
 mod space;
+mod store;
 mod timing;
 
 use std::num::NonZeroU32;
@@ -12,6 +13,9 @@ use std::num::NonZeroU32;
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
+pub(super) use self::store::truesize;
+pub use self::store::ReceiveSpace;
+use self::store::Store;
 use super::memory::{self, Kept, Merged, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
@@ -140,8 +144,9 @@ pub(super) struct LinuxAcks {
     slack: Duration,
     ratio: u64,
     waiting: Waiting,
-    /// Data that the application has not read.
+    /// Data that the application has not read; and packet by packet, if it does not read at once.
     unread: Unread,
+    store: Option<Box<Store>>,
     /// The size of data that are treated as full segments (rcv_mss).
     mss: u64,
     // Delayed ACKs: icsk_ack.
@@ -229,6 +234,7 @@ impl LinuxAcks {
             ratio: FIRST_RATIO,
             waiting: Waiting::default(),
             unread: Unread::default(),
+            store: None,
             mss: MSS_GUESS,
             quick: 0,
             delay: 0,
@@ -312,7 +318,10 @@ impl LinuxAcks {
         } else if self.has_requests {
             self.request = Some(Request::new(self.clock, now));
         }
-        let space = self.to_window(self.buffer);
+        let mut space = self.to_window(self.buffer);
+        if let Some(store) = &self.store {
+            space = space.min(store.clamp).max(1);
+        }
         self.window = space - space % self.advmss.min(space);
         self.acked = 1;
         self.syn_acks += 1;
@@ -336,7 +345,10 @@ impl LinuxAcks {
             self.srtt_ticks = self.clock.of_micros(self.srtt_x8 / 8);
         }
         let most = self.to_window(self.buffer);
-        self.clamp = most;
+        self.clamp = self
+            .store
+            .as_ref()
+            .map_or(most, |store| most.min(store.clamp));
         if self.clamp > 2 * self.advmss && self.clamp + self.advmss > most {
             self.clamp = (2 * self.advmss).max(most - self.advmss);
         }
@@ -348,7 +360,10 @@ impl LinuxAcks {
         self.space_from = (now, 1);
         // tcp_create_openreq_child().
         self.last_data = self.clock.count(now);
-        self.mss = self.advmss.min(self.window / 2).clamp(88, MSS_GUESS);
+        // tcp_initialize_rcv_mss().
+        let of_sender = self.store.as_ref().map_or(MSS_GUESS, |store| store.segment);
+        let most = self.advmss.min(of_sender).min(self.window / 2);
+        self.mss = most.clamp(88, MSS_GUESS);
     }
 
     // ---- windows --------------------------------------------------------
@@ -408,7 +423,24 @@ impl LinuxAcks {
                 return 0;
             }
         }
-        self.scaled(free.min(self.threshold))
+        let window = free.min(self.threshold);
+        if self.shift == 0 {
+            return self.whole_segments(window, mss, full);
+        }
+        self.scaled(window)
+    }
+
+    /// The same of a window that is not scaled.
+    #[cold]
+    fn whole_segments(&self, free: u64, mss: u64, full: u64) -> u64 {
+        let window = self.window;
+        if window + mss <= free || window > free {
+            free - free % mss.max(1)
+        } else if mss == full && free > window + full / 2 {
+            free
+        } else {
+            window
+        }
     }
 
     /// tcp_grow_window(), with this much data in the buffer.
@@ -464,6 +496,9 @@ impl LinuxAcks {
             if window < left {
                 window = self.scaled(left);
             }
+            if self.store.is_some() {
+                window = self.bounded(window);
+            }
             self.window = window;
             self.acked = held.next;
         }
@@ -515,6 +550,9 @@ impl LinuxAcks {
                 self.on_data(now, data, held.next);
                 let released = self.waiting.release(data, held.next, self.dsack);
                 (self.unread, self.dsack) = released;
+                if self.store.is_some() {
+                    self.unread.size = self.store(data, held.next, self.unread.size);
+                }
                 self.unread.size += earlier;
                 self.must |= ends_gaps;
                 self.forget_blocks(held);

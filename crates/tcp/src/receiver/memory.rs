@@ -51,6 +51,14 @@ impl Merged {
         }
     }
 
+    /// The same of one into which others are not merged.
+    pub(super) fn alone(segment: u64, size: u64) -> Self {
+        Self {
+            has_list: true,
+            ..Self::of(segment, size)
+        }
+    }
+
     /// Merges another segment.
     pub(super) fn add(&mut self, len: u64) {
         self.size += truesize(len);

@@ -35,7 +35,9 @@ impl LinuxAcks {
                 let ratio = ((data.len << RATIO_SHIFT) / data.size()).max(1);
                 if ratio != self.ratio {
                     self.ratio = ratio;
+                    let before = self.clamp;
                     self.clamp = self.to_window(self.buffer);
+                    self.adjust_threshold(before);
                     self.space = self.space.min(self.clamp);
                 }
             }

@@ -297,10 +297,9 @@ impl Board {
             }
         }
         for moved in (self.una..=seq).rev() {
-            if let (Some(entry), at) = (self.get(moved).copied(), moved + others) {
-                if let Some(place) = self.get_mut(at) {
-                    *place = entry;
-                }
+            let entry = self.get(moved).copied();
+            if let (Some(entry), Some(place)) = (entry, self.get_mut(moved + others)) {
+                *place = entry;
             }
         }
         self.entries.drop_front(others as usize);
@@ -491,6 +490,7 @@ mod tests {
         Sacked(u64),
         Resend(u64),
         Forget,
+        Join(u64),
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -502,6 +502,7 @@ mod tests {
             4 => (0_u64..20).prop_map(Step::Sacked),
             4 => (0_u64..20).prop_map(Step::Resend),
             1 => Just(Step::Forget),
+            1 => (0_u64..20).prop_map(Step::Join),
         ]
     }
 
@@ -538,6 +539,20 @@ mod tests {
                         }
                     }
                     Step::Forget => b.unmark_lost(),
+                    Step::Join(above) => {
+                        let (first, nxt) = (seq(above), b.nxt());
+                        let next_is = |is: fn(&Entry) -> bool| b.get(first + 1).is_some_and(is);
+                        if next_is(|entry| !entry.is_sacked()) {
+                            let (una, out) = (b.una, b.packets_out());
+                            let before = order(&b);
+                            let joined = Joined { seq: first, others: 1 };
+                            b.join(joined);
+                            prop_assert_eq!((b.una, b.packets_out(), b.nxt()), (una + 1, out - 1, nxt));
+                            let kept = before.iter().filter(|s| **s != first + 1);
+                            let renumbered: Vec<_> = kept.map(|&s| joined.number(s)).collect();
+                            prop_assert_eq!(order(&b), renumbered);
+                        }
+                    }
                 }
                 let count = |is: fn(&Entry) -> bool| b.entries.iter().filter(|e| is(e)).count() as u64;
                 prop_assert_eq!(b.sacked_out, count(Entry::is_sacked));
