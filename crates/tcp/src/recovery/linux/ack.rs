@@ -619,7 +619,7 @@ mod tests {
         let is_usual = linux.is_usual(core, ack);
         linux.on_ack(core, ack, &mut ());
         let is_held_back = is_usual && !linux.sending.new;
-        other.begin_event(&mut other_core, &mut ());
+        other.begin_event(true, &mut other_core, &mut ());
         other.take_unusual(&mut other_core, ack, &mut ());
         other.show(&mut other_core);
         let sent = send(linux, core);

@@ -15,6 +15,8 @@ const RESENT: u8 = 4;
 const EVER_RESENT: u8 = 8;
 /// The segment is in the order of transmission.
 const LISTED: u8 = 16;
+/// An undo has taken back its loss while its retransmission was in flight.
+const TAKEN_BACK: u8 = 32;
 
 /// No neighbour.
 const NONE: Seq = Seq::MAX;
@@ -231,12 +233,20 @@ impl Board {
         entry.sent = sent;
         entry.delivered = delivered;
         entry.tags |= EVER_RESENT;
+        entry.tags &= !TAKEN_BACK;
         if !is_probe {
             entry.tags |= RESENT;
             self.retrans_out += u64::from(!was_resent);
         }
         self.touched = self.touched.max(seq + 1);
         self.list(seq);
+    }
+
+    /// Before a timeout retransmits a segment. If an undo took back its loss while its retransmission was in flight, that
+    /// still counts, and the new one does too; the segment is subtracted once (tcp_retransmit_skb(), which calls this a leak).
+    pub(super) fn count_twice(&mut self, seq: Seq) {
+        let was_taken_back = |entry: &Entry| entry.is_resent() && entry.tags & TAKEN_BACK != 0;
+        self.retrans_out += u64::from(self.get(seq).is_some_and(was_taken_back));
     }
 
     /// The first segment is acknowledged.
@@ -404,6 +414,16 @@ impl Board {
             entry.tags &= !RESENT;
             self.retrans_out -= 1;
         }
+    }
+
+    /// An undo takes back all losses (tcp_undo_cwnd_reduction()).
+    pub(super) fn take_back_losses(&mut self) {
+        for seq in self.una..self.nxt() {
+            if let Some(entry) = self.get_mut(seq).filter(|e| e.is_lost() && e.is_resent()) {
+                entry.tags |= TAKEN_BACK;
+            }
+        }
+        self.unmark_lost();
     }
 
     /// Nothing is lost: removes the marks.

@@ -210,8 +210,8 @@ impl Linux {
 
     /// An ACK has arrived, or a timer that shares the slot has expired.
     #[inline(always)]
-    fn begin_event(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.sending.begin_turn();
+    fn begin_event(&mut self, by_ack: bool, core: &mut Core, log: &mut impl Log) {
+        self.sending.begin_turn(by_ack);
         self.delivered_before = self.delivered;
         self.shrink_unused(core, log);
     }
@@ -260,20 +260,20 @@ impl RecoveryPart for Linux {
 
 impl LossRecovery for Linux {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        self.begin_event(core, log);
+        self.begin_event(true, core, log);
         self.take_ack(core, ack, log);
         self.show(core);
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.sending.begin_turn();
+        self.sending.begin_turn(false);
         self.shrink_unused(core, log);
         self.retransmission_timeout(core, log);
         self.show(core);
     }
 
     fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
-        self.begin_event(core, log);
+        self.begin_event(false, core, log);
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),
             SlotKind::LossProbe => self.send_probe(core),
@@ -417,7 +417,7 @@ impl LossRecovery for Linux {
 
     /// tcp_tsq_write().
     fn on_gate(&mut self, core: &mut Core) {
-        self.sending.begin_turn();
+        self.sending.begin_turn(false);
         let board = &self.board;
         self.sending.lost |=
             board.lost_out > board.retrans_out && (core.cwnd() as u64) > board.in_flight();

@@ -60,6 +60,8 @@ pub(super) struct Sending {
     /// written.
     woken: bool,
     lost_later: bool,
+    /// An ACK began this turn, and not a timer.
+    by_ack: bool,
     /// The next new data is sent by a probe of the window, which is followed by no probe of the tail (tcp_write_wakeup()).
     pub(super) no_tail: bool,
     /// New segments sent in this turn, and whether nothing was in flight before.
@@ -72,8 +74,8 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// An event has occurred.
-    pub(super) fn begin_turn(&mut self) {
+    /// An event has occurred: an ACK has arrived, or a timer has expired.
+    pub(super) fn begin_turn(&mut self, by_ack: bool) {
         self.end_burst();
         self.charged = 0;
         self.throttled = false;
@@ -81,6 +83,7 @@ impl Sending {
         self.push = false;
         self.woken = false;
         self.lost_later = false;
+        self.by_ack = by_ack;
     }
 
     /// What follows is another burst.
@@ -180,6 +183,9 @@ impl Linux {
         if let Some((seq, is_probe)) = self.sending.once.take() {
             self.queue.leaves_again(seq, 1);
             self.depart(core, seq, 1);
+            if !is_probe {
+                self.board.count_twice(seq);
+            }
             self.resend(core, seq, is_probe);
             if is_probe {
                 self.probe_sent(core, true);
@@ -197,8 +203,7 @@ impl Linux {
                 return Some(seq);
             }
             if std::mem::take(&mut self.sending.throttled) {
-                // tcp_data_snd_check().
-                self.check_space(core);
+                self.check_space_after_ack(core);
                 self.sending.charged = 0;
                 if self.runs_program_first(core) {
                     continue;
@@ -279,7 +284,7 @@ impl Linux {
         if self.board.una == 0 {
             return false;
         }
-        self.check_space(core);
+        self.check_space_after_ack(core);
         self.sending.woken = false;
         if self.queue.written() == 1 {
             // tcp_sendmsg_locked(): there was nothing to send before (tcp_rate_check_app_limited()).
@@ -292,6 +297,14 @@ impl Linux {
         self.sending.one = (push == Push::One).then_some(false);
         self.sending.push = matches!(push, Push::One | Push::All);
         push != Push::Nothing
+    }
+
+    /// tcp_data_snd_check(): the end of the work on an ACK. Timers do not look at the room in the buffer.
+    #[inline]
+    fn check_space_after_ack(&mut self, core: &Core) {
+        if self.sending.by_ack {
+            self.check_space(core);
+        }
     }
 
     #[inline]

@@ -366,7 +366,7 @@ impl Linux {
     fn undo_reduction(&mut self, core: &mut Core, unmark: bool, log: &mut impl Log) {
         let after_timeout = self.state == Ca::Loss;
         if unmark {
-            self.board.unmark_lost();
+            self.board.take_back_losses();
         }
         core.note_spurious(after_timeout, log);
         if let Some(ssthresh) = self.undo.ssthresh {
