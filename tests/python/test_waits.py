@@ -62,6 +62,8 @@ def test_the_timer_is_the_sum_of_what_is_said() -> None:
         for name in ("set for", "smoothed RTT", "variation", "back-off")
     }
     total = values["back-off"] * (values["smoothed RTT"] + values["variation"])
+    # The RTO is that product, and the timer's time rounds it up.
+    assert said.split("the RTO of ")[1].split(" s rounded up to a tick")[0] == f"{total:.6g}"
     # Timers of Linux expire at the next tick of 4 ms, or the wheel's.
     assert total <= values["set for"] <= total + 0.04
 

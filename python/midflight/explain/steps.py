@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from midflight._core import QUIC_STACKS
 from midflight.explain.estimates import sample_parts
 from midflight.explain.events import CONGESTION, SENT, ZERO, Copy, History, Row
-from midflight.explain.waits import long_sample
+from midflight.explain.waits import long_sample, rto_words
 from midflight.explain.words import (
     OF_QUIC,
     WAKES,
@@ -602,7 +602,7 @@ class Steps:
             return f"the probe timeout counts from then, {number(row.value)} s, {by}"
         then = history.sender(since + 1)
         wait_ns = round(row.value * 1e9)
-        what = ", the RTO" if wait_ns == then["rto_ns"] else ""
+        what = rto_words(wait_ns, then["rto_ns"])
         parts = ["no RTT estimate"]
         if then["srtt_ns"] is not None:
             parts = [f"smoothed RTT {number(then['srtt_ns'] / 1e9)} s"]

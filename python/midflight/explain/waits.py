@@ -8,12 +8,16 @@ from typing import NamedTuple
 from midflight.explain.events import SENT, History, Row, Stall
 from midflight.explain.words import link_text, number, outage_text, path_change_text, when
 
-__all__ = ["full_window", "in_short", "long_sample", "pauses"]
+__all__ = ["full_window", "in_short", "long_sample", "pauses", "rto_words"]
 
 #: A sample counts as that of a pause from this share of its length on.
 _LEAST_SHARE = 0.5
 #: What is shorter than this share of a stall is left out of its summary.
 _LEAST_REST = 0.1
+
+#: The ticks of Linux's timer wheel are apart by at most this share of a time, and this.
+_TICK_SHARE = 1 / 8
+_TICK_NS = 8_000_000
 
 _TIMERS = {
     "retransmission": "its retransmission timer",
@@ -93,6 +97,21 @@ def full_window(history: History, stall: Stall) -> tuple[int, str] | None:
         f"the window of {number(then['cwnd'])} was full: {then['flight_size']} segments were in "
         "flight, and none was known to be lost"
     )
+
+
+def rto_words(wait_ns: int, rto_ns: int) -> str:
+    """Return what a retransmission timer of this length has to do with the RTO.
+
+    A timer that is set again counts from when the oldest segment was sent, and a wheel fires at its
+    ticks, an eighth of the time apart at most.
+    """
+    if wait_ns == rto_ns:
+        return ", the RTO"
+    rto = f", the RTO of {number(rto_ns / 1e9)} s"
+    if wait_ns < rto_ns:
+        return f"{rto} without the time since the oldest segment was sent"
+    is_tick = wait_ns - rto_ns <= _TICK_SHARE * rto_ns + _TICK_NS
+    return f"{rto} rounded up to a tick" if is_tick else ""
 
 
 def in_short(history: History, stall: Stall, lost: str) -> str:
