@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,12 @@ def report(
     out: Annotated[
         str, typer.Option("--out", metavar="FILE", help="The file to write, such as report.html.")
     ],
+    schemes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scheme", metavar="NAME", help="A sender in place of that of the first flow."
+        ),
+    ] = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
@@ -54,7 +60,7 @@ def report(
     \b
     Examples:
       midflight report wifi-to-lte --out report.html
-      midflight report wifi-to-lte --set flows.download.scheme=enhanced --out enhanced.html
+      midflight report wifi-to-lte --scheme enhanced --out enhanced.html
       midflight report sweep --metric goodput_bps --out sweep.html
     """
     from midflight.report import check_page
@@ -63,7 +69,11 @@ def report(
     check_page(Path(out))
     is_starter = file in starter_names() and metric is None and by is None
     if (Path(file) / "sweep.json").is_file() and not is_starter:
-        given = {"--set": sets, "--threads": None if threads == "0" else threads}
+        given = {
+            "--scheme": schemes,
+            "--set": sets,
+            "--threads": None if threads == "0" else threads,
+        }
         for option, value in given.items():
             if value is not None:
                 raise UserError(f'"{file}" holds a sweep that was run; {option} is for a scenario')
@@ -75,7 +85,11 @@ def report(
         if value is not None:
             raise UserError(f'"{file}" is a scenario; {option} is for a folder of a sweep')
     thread_count = read_whole("--threads", threads, 0, 1024)
-    plan = scenario_plan(file, sets, own_policies(policies))
+    own = own_policies(policies)
+    plan = scenario_plan(file, sets, own)
+    if schemes:
+        sets = [*(sets or []), scheme_set(file, schemes, json.loads(plan.canonical))]
+        plan = scenario_plan(file, sets, own)
     for one in (*remarks_of(plan), *idle_notes(json.loads(plan.canonical))):
         note(one)
     from midflight.run_report import report_html
@@ -101,6 +115,18 @@ def report(
             )
         target.write(report_html(outcome, command=command))
     note(f"written to {out}")
+
+
+def scheme_set(file: str, schemes: Sequence[str], scenario: Mapping[str, Any]) -> str:
+    """Return `--scheme` as a value by its path, as `midflight plot` takes it for the first flow."""
+    key = f"flows.{next(iter(scenario['flows']))}.scheme"
+    if len(schemes) > 1:
+        raise UserError(
+            f"--scheme is given {len(schemes)} times; a report of runs has one. To compare them: "
+            f"midflight sweep {file} --axis {key}={','.join(schemes)} --out FOLDER, and midflight "
+            "report FOLDER"
+        )
+    return f"{key}={schemes[0]}"
 
 
 def write_sweep(
