@@ -26,9 +26,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from midflight.meant import did_you_mean, meant
 from midflight.refusal import refusal
 from midflight.remark import ScenarioWarning, remarks_of, warn_of
 from midflight.scenario_part import part
+from midflight.trace_table import trace_table
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
@@ -103,7 +105,7 @@ class Link(LinkDirection):
     def __post_init__(self) -> None:
         """Make columns a table of a scenario file."""
         if self.trace is not None and not isinstance(self.trace, str | Path):
-            object.__setattr__(self, "trace", _trace_table(self.trace))
+            object.__setattr__(self, "trace", trace_table(self.trace))
 
     preset: str | None = None
     trace: Any = None
@@ -187,9 +189,40 @@ class SweepAxes:
     compare: str | None = None
 
 
+#: What keys of a scenario are: the key, its type, that in words, and an example.
+_CONTAINERS: Sequence[tuple[str, Any, str, str]] = (
+    ("links", Mapping, "a mapping of names", 'links={"lte": Link(preset="lte")}'),
+    ("flows", Mapping, "a mapping of names", 'flows={"download": Flow(size="3 MB")}'),
+    ("handoffs", Sequence, "a list", 'handoffs=[Handoff(at="1 s", to="lte")]'),
+    ("changes", Sequence, "a list", 'changes=[Change(at="1 s", link="lte", rate="1 Mbit/s")]'),
+)
+
+
 @part
 class Scenario:
     """Flows of a mobile node that moves between access links, and of its neighbours."""
+
+    def __post_init__(self) -> None:
+        """Refuse lists where there are names, and other things where there are lists."""
+        for key, kind, what, example in _CONTAINERS:
+            given = getattr(self, key)
+            if not isinstance(given, kind) or isinstance(given, str):
+                raise refusal(
+                    f"{key} is of the type {type(given).__name__}; expected {what}: {example}",
+                    name=key,
+                    value=type(given).__name__,
+                    accepted=f"{what}: {example}",
+                )
+            part_of = {**_NAMED, **_LISTED}[key]
+            for one in given.values() if kind is Mapping else given:
+                if not isinstance(one, part_of | Mapping):
+                    raise refusal(
+                        f"{key} has a value of the type {type(one).__name__}; expected a "
+                        f"{part_of.__name__}, such as {example}",
+                        name=key,
+                        value=type(one).__name__,
+                        accepted=f"a {part_of.__name__}, such as {example}",
+                    )
 
     links: Mapping[str, Link]
     flows: Mapping[str, Flow]
@@ -513,10 +546,11 @@ def read_plan(
 
 def no_such_file(file: str) -> str:
     """Return what is said of a scenario that is neither a file nor a starter."""
-    from midflight.policy import did_you_mean
-
-    files = (str(path) for path in Path().glob("*.toml"))
-    near = did_you_mean(file, [*starter_names(), *files])
+    # An extension that both have makes no name near.
+    files = {path.stem: path.name for path in sorted(Path().glob("*.toml"))}
+    names = {**files, **{name: name for name in starter_names()}}
+    found = meant(Path(file).stem, names)
+    near = "" if found is None else f' (did you mean "{names[found]}"?)'
     return f'there is no file "{file}", and no starter scenario of that name{near}'
 
 
@@ -659,7 +693,7 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
         if key not in known:
             accepted = ", ".join(sorted(known))
             raise refusal(
-                f'a {of.__name__} has no "{key}"; it may have {accepted}',
+                f'a {of.__name__} has no "{key}"{did_you_mean(key, known)}; it may have {accepted}',
                 name=key,
                 value=value,
                 accepted=accepted,
@@ -672,110 +706,6 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
             value = tuple(_build(_LISTED[key], one) for one in value)
         found[key] = value
     return of(**found)
-
-
-#: Keys of a trace's table in a scenario file.
-_TRACE_KEYS = frozenset(
-    "file up delay format dates columns model seed length set from until offset repeat scale "
-    "interpolation outage holes hash".split()
-)
-
-
-def _trace_table(of: Any) -> dict[str, Any]:
-    """Return a trace as the table of a scenario file.
-
-    Raises `MidflightError` for an object that is neither a table nor columns.
-    """
-    if not isinstance(of, Mapping) or not of or not set(of) <= _TRACE_KEYS:
-        accepted = "a path, a table of a scenario file, or columns as a mapping or a DataFrame"
-        return {"columns": _columns_of(of, "a trace", accepted)}
-    table = dict(of)
-    named = table.get("columns", {})
-    if not isinstance(named, Mapping):
-        named = _columns_of(named, "columns", "a mapping or a DataFrame")
-    named = {key: one if isinstance(one, str) else _numbers(key, one) for key, one in named.items()}
-    file = table.get("file")
-    if file is not None and not isinstance(file, str | Path):
-        del table["file"]
-        values = _columns_of(file, "the file of a trace", "a path, or columns as a DataFrame")
-        for key in [key for key in named if key in values]:
-            # The names of columns and what they have are keys of one table.
-            values[f"{key}_"] = values.pop(key)
-            for of, text in named.items():
-                name, _, unit = str(text).partition(" ")
-                if name == key and text not in values:
-                    named[of] = f"{key}_ {unit}".strip()
-        named = {**values, **named}
-    if named:
-        table["columns"] = named
-    for key in ("file", "up", "delay"):
-        if not isinstance(table.get(key, ""), str | Path):
-            raise _not_accepted(f"{key} of a trace", table[key], "a path")
-    return table
-
-
-def _not_accepted(what: str, value: Any, accepted: str) -> Exception:
-    """Return the refusal of an object of another type."""
-    kind = type(value).__name__
-    return refusal(
-        f"{what} is {kind}; expected {accepted}", name="trace", value=kind, accepted=accepted
-    )
-
-
-def _columns_of(of: Any, what: str, accepted: str) -> dict[str, list[float | None]]:
-    """Return the columns of a mapping or a DataFrame as numbers.
-
-    Raises `MidflightError` for another object.
-    """
-    names = of.columns if hasattr(of, "columns") and not isinstance(of, Mapping) else of
-    try:
-        each = {str(name): of[name] for name in names}
-    except (TypeError, KeyError, IndexError):
-        raise _not_accepted(what, of, accepted) from None
-    index = getattr(of, "index", None)
-    is_clock = getattr(getattr(index, "dtype", None), "kind", "") == "M"
-    if is_clock and not any(name.lower() in ("time", "timestamp", "datetime") for name in each):
-        # The index of a DataFrame or a Series has the times.
-        each = {"time": index, **each}
-    return {name: _numbers(name, one) for name, one in each.items()}
-
-
-def _numbers(name: str, values: Any) -> list[float | None]:
-    """Return a column as numbers, None where there is none; times of a clock in seconds, also in
-    ISO 8601.
-    """
-    import math
-
-    kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if getattr(getattr(values, "dtype", None), "tz", None) is not None:
-        # Times of a time zone, of pandas: those of UTC have the same differences.
-        local = getattr(values, "dt", values)
-        values = local.tz_convert("UTC")
-        values = getattr(values, "dt", values).tz_localize(None)
-    if kind == "M":
-        values = values.astype("datetime64[ns]").astype("int64") / 1e9
-    try:
-        numbers = [math.nan if one is None else _seconds(one) for one in values]
-    except (TypeError, ValueError) as error:
-        accepted = "numbers, times of a clock (datetime, or text in ISO 8601), or None"
-        raise refusal(
-            f'column "{name}" of a trace: {error}; expected {accepted}',
-            name=name,
-            value=values,
-            accepted=accepted,
-        ) from None
-    return [one if math.isfinite(one) else None for one in numbers]
-
-
-def _seconds(value: Any) -> float:
-    """A number, or a time of a clock in seconds; without a time zone it is that of UTC."""
-    from datetime import UTC, datetime
-
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        clock = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    return clock.replace(tzinfo=clock.tzinfo or UTC).timestamp()
 
 
 def _plain(of: Any) -> Any:

@@ -345,7 +345,7 @@ def test_check_takes_the_part_that_a_link_follows(
     assert main(["trace", "check", csv, "--offset", "30s"]) == 2
     assert "is behind the end" in capsys.readouterr().err
     assert main(["trace", "check", csv, "--offset", "soon"]) == 2
-    assert 'offset "soon"; expected a time' in capsys.readouterr().err
+    assert 'offset "soon" is not accepted; expected a time' in capsys.readouterr().err
     assert main(["trace", "check", "starlinks"]) == 2
     assert 'did you mean "starlink"?' in capsys.readouterr().err
 
@@ -593,8 +593,8 @@ def test_a_picture_of_a_recording_has_the_style_of_a_figure(
     assert 'width="360pt" height="288pt"' in named
     capsys.readouterr()
     for more, said in (
-        (["--out", str(out), "--size", "huge"], '"huge" is no size'),
-        (["--out", str(out), "--style", "poster"], '"poster" is none of plain, paper'),
+        (["--out", str(out), "--size", "huge"], '"huge" is not a size'),
+        (["--out", str(out), "--style", "poster"], '"poster" is not one of plain, paper'),
         (["--style", "paper"], "--style is for a figure; give --out FILE as well"),
     ):
         assert main([*words, *more]) == 2

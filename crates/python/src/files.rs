@@ -12,7 +12,7 @@ use midflight_study::scenario::{Files, Kept};
 
 /// Bytes of a recording at most, unpacked.
 const MOST_BYTES: u64 = 500_000_000;
-/// The bytes of a file in which a sign that it is no text is searched for.
+/// The bytes of a file in which a sign that it is not text is searched for.
 const FIRST: usize = 4096;
 /// Things that are kept at most.
 const MOST_KEPT: usize = 256;
@@ -47,8 +47,19 @@ fn nearby(path: &Path) -> Option<String> {
     let names = entries.filter_map(|one| one.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
-    let near = nearest(name, names.iter().map(String::as_str))?;
-    Some(format!(" (did you mean \"{near}\"?)"))
+    // An extension that both have makes no name near.
+    let parts = |file: &'_ str| {
+        let (stem, end) = file.split_once('.').unwrap_or((file, ""));
+        (stem.to_lowercase(), end.to_lowercase())
+    };
+    let (stem, end) = parts(name);
+    let stems: Vec<(String, String)> = names.iter().map(|one| parts(one)).collect();
+    let alike = stems.iter().filter(|one| one.1 == end);
+    let near = nearest(&stem, alike.map(|one| one.0.as_str()));
+    let is_near = |one: &(String, String)| near.as_ref() == Some(&one.0) && one.1 == end;
+    let place = stems.iter().position(is_near);
+    let place = place.or_else(|| stems.iter().position(|one| one.0 == stem))?;
+    Some(format!(" (did you mean \"{}\"?)", names[place]))
 }
 
 impl Files for Disk {
@@ -65,7 +76,12 @@ impl Files for Disk {
         let about = fs::metadata(&full).map_err(wrong)?;
         let full = full.display().to_string();
         if !about.is_file() {
-            return Err(unreadable(&full, "it is not a file"));
+            let what = if about.is_dir() {
+                "a folder"
+            } else {
+                "not a file"
+            };
+            return Err(unreadable(&full, format!("it is {what}")));
         }
         let changed = about.modified().ok();
         let stamp = format!("{full} {} {changed:?}", about.len());
@@ -95,12 +111,14 @@ impl Files for Disk {
         if !is_wide && bytes.iter().take(FIRST).any(|byte| *byte == 0) {
             let what = if bytes.starts_with(b"PAR1") {
                 "a Parquet file"
+            } else if bytes.starts_with(b"PK\x03\x04") {
+                "a ZIP archive, as spreadsheets are"
             } else {
-                "no text"
+                "not text"
             };
             return Err(unreadable(
                 path,
-                format!("it is {what}; expected a text such as CSV"),
+                format!("it is {what}; expected text such as CSV"),
             ));
         }
         String::from_utf8(bytes).map_err(|wrong| {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use midflight_sim::QUEUES;
+use midflight_study::nearest;
 use midflight_study::recording::{
-    Between, Cut, Dates, Format, HoleKind, Model, Recording, Series, Way, MODELS,
+    Between, Cut, Dates, Format, HoleKind, Model, OutageKind, Recording, Series, Way, MODELS,
 };
 use midflight_study::scenario::{Files, TraceFile};
 use midflight_units::Duration;
@@ -42,17 +43,20 @@ fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
 /// Read a recording of a path, as a link's `trace` in a scenario does.
 ///
 /// `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
-/// default what the first lines look like; `columns` and `dates` are those of `trace` in a
-/// scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
+/// default what the first lines look like; `columns`, `dates` and `delay` are those of `trace` in
+/// a scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
 /// instant in nanoseconds and what changed, `outages` and `holes` (times without rows) as pairs of
-/// instants, `drops`, whether outages lose packets in this format, and `remarks`. A direction has
-/// `rate_bps`, `delay_s` and `loss`, each a pair of lists, of instants in nanoseconds and of values
-/// from then on, and `opportunities_ns`, instants at which `opportunity_bytes` may be sent. `part`
-/// has the options `from`, `until`, `offset`, `repeat`, `scale`, `interpolation` and `holes` of
-/// `trace` in a scenario as texts: the result is then what a link follows from its beginning on.
-/// Raises `MidflightError` for what cannot be read.
+/// instants, `short_holes` as such a pair and the number of rows that are missing between, `drops`,
+/// whether outages lose packets, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`,
+/// each a pair of lists, of instants in nanoseconds and of values from then on, and
+/// `opportunities_ns`, instants at which `opportunity_bytes` may be sent. `part` has the options
+/// `from`, `until`, `offset`, `repeat`, `scale`, `interpolation`, `outage` and `holes` of `trace`
+/// in a scenario as texts: the result is then what a link follows from its beginning on. Raises
+/// `MidflightError` for what cannot be read.
 #[pyfunction]
-#[pyo3(signature = (file, *, format = None, columns = None, dates = None, part = None))]
+#[pyo3(signature = (
+    file, *, format = None, columns = None, dates = None, delay = None, part = None
+))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "arguments of a Python function"
@@ -63,6 +67,7 @@ pub(crate) fn read_recording<'py>(
     format: Option<&str>,
     columns: Option<BTreeMap<String, String>>,
     dates: Option<&str>,
+    delay: Option<&str>,
     part: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let of_name = |name: &str| {
@@ -75,7 +80,9 @@ pub(crate) fn read_recording<'py>(
         None => None,
         Some(name) => Some(of_name(name).ok_or_else(|| {
             let known = Format::ALL.map(|one| one.0).join(", ");
-            let why = format!("there is no format \"{name}\"; there are {known}");
+            let near = nearest(name, Format::ALL.into_iter().map(|one| one.0));
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+            let why = format!("there is no format \"{name}\"{near}; there are {known}");
             refuse_value(why, "format", name, &known)
         })?),
     };
@@ -89,22 +96,29 @@ pub(crate) fn read_recording<'py>(
         })?),
     };
     let files = Disk::beside(None);
-    let refuse =
-        |why: String| refuse_value(why, "file", file, "a recording of a format that is listed");
-    let found = py.detach(|| {
-        let (path, _) = files.find(file)?;
+    let (columns, no_columns) = (columns.unwrap_or_default(), BTreeMap::new());
+    let read = |name: &str, format, columns, dates| {
+        let (path, _) = files.find(name)?;
         let text = files.text(&path)?;
-        let recording = Recording::read(&text, format, &columns.unwrap_or_default(), dates);
-        recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
+        let recording = Recording::read(&text, format, columns, dates);
+        recording.map_err(|why| format!("\"{name}\" cannot be read: {why}"))
+    };
+    let found = py.detach(|| read(file, format, &columns, dates));
+    let accepted = "a recording of a format that is listed";
+    let found = found.map_err(|why| refuse_value(why, "file", file, accepted))?;
+    let delays = delay.map(|name| {
+        let read = read(name, Some(Format::LeoccDelay), &no_columns, None);
+        read.map_err(|why| refuse_value(why, "delay", name, "a file of delays in ms"))
     });
-    part_of(py, found.map_err(refuse)?, part)
+    part_of(py, found, delays.transpose()?, part)
 }
 
 /// The options of a trace that select a part of a recording, from texts.
 fn options(part: &BTreeMap<String, String>) -> Result<TraceFile, String> {
     let mut of = TraceFile::default();
     for (key, text) in part {
-        let wrong = |accepted: &str| format!("{key} \"{text}\"; expected {accepted}");
+        let wrong =
+            |accepted: &str| format!("{key} \"{text}\" is not accepted; expected {accepted}");
         let of_time = || {
             text.parse()
                 .map(Some)
@@ -130,16 +144,24 @@ fn options(part: &BTreeMap<String, String>) -> Result<TraceFile, String> {
                     _ => return Err(wrong("hold or outage")),
                 });
             }
-            _ => return Err(format!("part has \"{key}\"; expected from, until, offset, repeat, scale, interpolation or holes")),
+            "outage" => {
+                of.outage = Some(match text.as_str() {
+                    "hold" => OutageKind::Hold,
+                    "drop" => OutageKind::Drop,
+                    _ => return Err(wrong("hold or drop")),
+                });
+            }
+            _ => return Err(format!("part has \"{key}\"; expected from, until, offset, repeat, scale, interpolation, outage or holes")),
         }
     }
     Ok(of)
 }
 
-/// A recording, or the part of it with these options.
+/// A recording with the delays of another one, or the part of both with these options.
 fn part_of(
     py: Python<'_>,
     mut found: Recording,
+    mut delays: Option<Recording>,
     part: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'_, PyDict>> {
     let part = part.unwrap_or_default();
@@ -148,6 +170,16 @@ fn part_of(
     let cut = of.part(found.format).map_err(refuse)?;
     if !part.is_empty() {
         found = found.part(&cut).map_err(refuse)?;
+        if let Some(all) = delays {
+            let cut = of.part(all.format).map_err(refuse)?;
+            delays = Some(all.part(&cut).map_err(refuse)?);
+        }
+    }
+    if let Some(delays) = delays {
+        found.set_delays(delays.down.delay);
+    }
+    if let Some(outage) = cut.outage {
+        found.drops = outage == OutageKind::Drop;
     }
     as_dict(py, found, &cut)
 }
@@ -178,6 +210,9 @@ pub(crate) fn as_dict<'py>(
     let holes = found.holes.iter();
     let holes = holes.map(|one| (one.0.as_nanos(), one.1.as_nanos()));
     dict.set_item("holes", holes.collect::<Vec<_>>())?;
+    let gaps = found.gaps().into_iter();
+    let gaps = gaps.map(|one| (one.from.as_nanos(), one.until.as_nanos(), one.rows));
+    dict.set_item("short_holes", gaps.collect::<Vec<_>>())?;
     dict.set_item("drops", found.drops)?;
     dict.set_item("remarks", [found.remarks, found.details].concat())?;
     Ok(dict)
@@ -212,7 +247,7 @@ pub(crate) fn draw_recording<'py>(
         "length" => refuse_sentence(refused.why, "length", length),
         _ => refuse(refused.why),
     });
-    part_of(py, found?, part)
+    part_of(py, found?, None, part)
 }
 
 /// Return the models that generate traces, with their knobs.

@@ -470,7 +470,10 @@ fn the_same_rows_are_read_however_they_are_written() {
 fn unreadable_lines_are_reported_with_their_number() {
     for (text, why) in [
         ("", "it is empty"),
-        ("hello\n", "line 1, \"hello\", is of no format that is known"),
+        ("hello\n", "line 1, \"hello\", is not of a known format; expected a header"),
+        ("{\"time_s\": [0, 1]}\n", "it begins as JSON does; expected CSV"),
+        ("time_s rate_mbps\n0 1\n", "with \",\", \";\" or tabs between the cells"),
+        ("time_s,rate_mbps,delay_ms\n0,1,2\n1,2\n", "line 3 has 2 cells, and the header 3: \"delay_ms\" is missing"),
         ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps, gbps or MB/s, as in \"rate (Mbit/s)\""),
         ("time_s,rate,delay\n0,1,2\n", "as in \"rate (Mbit/s)\", or beside it where you name it: \"rate Mbit/s\"; column \"delay\" has no unit; expected one in its name, us, ms or s, as in \"delay (ms)\""),
         ("time_s;rate_mbps\n0;1,5,2\n", "line 2: \"1,5,2\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing"),

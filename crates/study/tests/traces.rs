@@ -278,12 +278,12 @@ fn incompatible_settings_are_refused() {
         ),
         (
             "trace = { file = \"a.csv\", until = \"5 s\" }",
-            "links.cell.trace",
-            "is no part of a recording",
+            "links.cell.trace.until",
+            "until 5 s is after the end of the recording, which lasts 2 s",
         ),
         (
             "trace = { file = \"a.csv\", offset = \"5 s\" }",
-            "links.cell.trace",
+            "links.cell.trace.offset",
             "repeat = true",
         ),
         (

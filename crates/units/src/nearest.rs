@@ -14,7 +14,7 @@ pub fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
     let has_common =
         |d: usize, k: &str| d < name.len().max(k.len()) || name.eq_ignore_ascii_case(k);
     let mut near: Vec<(usize, &str)> = known
-        .map(|k| (mistakes(name, k), k))
+        .map(|k| (mistakes(&name.to_lowercase(), &k.to_lowercase()), k))
         .filter(|(d, k)| *d <= 1 + k.len() / 4 && has_common(*d, k))
         .collect();
     near.sort_unstable();
@@ -76,6 +76,14 @@ mod tests {
         assert_eq!(nearest("c", ["a", "b"].into_iter()), None);
         assert_eq!(nearest("A", ["a", "b"].into_iter()), Some("a".into()));
         assert_eq!(nearest("ab", ["a"].into_iter()), Some("a".into()));
+        assert_eq!(
+            nearest("5G", ["lte", "5g-nsa"].into_iter()),
+            Some("5g-nsa".into())
+        );
+        assert_eq!(
+            nearest("CSV", ["csv", "pensieve"].into_iter()),
+            Some("csv".into())
+        );
         let schemes = ["bbr-linux", "bbr3", "cubic"].into_iter();
         assert_eq!(nearest_few("bbr", schemes), ["bbr-linux", "bbr3"]);
     }

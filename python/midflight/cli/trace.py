@@ -10,7 +10,7 @@ import typer
 from midflight.cli.command import Command
 from midflight.cli.options import FigureFontOption, FigureSizeOption, FigureStyleOption
 from midflight.cli.output import UserError, align, note, open_result
-from midflight.policy import did_you_mean
+from midflight.meant import did_you_mean
 from midflight.recordings import (
     event_lines,
     interval_ns,
@@ -111,6 +111,14 @@ def check(
             "Mahimahi do.",
         ),
     ] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            "--delay",
+            metavar="FILE",
+            help="One-way delays of both directions, 10 ms per line, as LeoCC has them.",
+        ),
+    ] = None,
     begin: Annotated[
         str | None,
         typer.Option("--from", metavar="TIME", help="The part of it from here on."),
@@ -128,6 +136,22 @@ def check(
     ] = None,
     scale: Annotated[
         str | None, typer.Option("--scale", metavar="FACTOR", help="A factor for rates.")
+    ] = None,
+    interpolation: Annotated[
+        str | None,
+        typer.Option(
+            "--interpolation",
+            metavar="KIND",
+            help="The values between two rows: step (those of the first) or linear.",
+        ),
+    ] = None,
+    outage: Annotated[
+        str | None,
+        typer.Option(
+            "--outage",
+            metavar="KIND",
+            help="Packets while the rate is zero: hold (they wait) or drop (they are lost).",
+        ),
     ] = None,
     holes: Annotated[
         str | None,
@@ -154,8 +178,8 @@ def check(
 ) -> None:
     """Print what is read of a recording: its span, rates, delays, losses, outages and handovers.
 
-    With an option of a trace such as --from it is the part that a link follows, from when the run
-    begins.
+    The options are the keys of a trace in a scenario. With --from, --until or --offset it is the
+    part that a link follows, and times are from when the run begins.
 
     \b
     Examples:
@@ -184,13 +208,15 @@ def check(
         "offset": offset,
         "repeat": None if repeat is None else str(repeat).lower(),
         "scale": scale,
+        "interpolation": interpolation,
+        "outage": outage,
         "holes": holes,
     }
     part = {key: value for key, value in options.items() if value is not None}
     of_model = (("--seed", seed), ("--length", length), ("--set", knobs))
     of_file = (
         *(("--format", format_), ("--columns", columns)),
-        *(("--dates", dates), ("--up", up)),
+        *(("--dates", dates), ("--up", up), ("--delay", delay)),
     )
     for option, value in of_file if is_model else of_model:
         if value is not None and value != []:
@@ -206,7 +232,13 @@ def check(
         )
     else:
         of_columns = _pairs(columns or [], "--columns", 'rate="DL kbit/s"')
-        how: Any = {"format": format_, "columns": of_columns, "dates": dates, "part": part}
+        how: Any = {
+            "format": format_,
+            "columns": of_columns,
+            "dates": dates,
+            "delay": delay,
+            "part": part,
+        }
         found = _core.read_recording(file, **how)
     # A second file replaces the first file's values of the uplink.
     uplink = None if up is None else _core.read_recording(up, **how)
@@ -292,6 +324,8 @@ def lines(
         yield f"{words}; times are from when a run begins"
     yield align(value_cells(found, uplink))
     yield from event_lines(found, uplink)
+    for one in (found, *(() if uplink is None else (uplink,))):
+        yield from short_hole_lines(one)
     for remark in (*found["remarks"], *(uplink["remarks"] if uplink else ())):
         yield f"note: {remark}"
     for name, what, unit, (times, values), span_ns in quantities(found, uplink):
@@ -304,6 +338,21 @@ def lines(
         yield ""
         yield f"{label}, from 0 to {span_ns / NS_PER_S:g} s"
         yield _picture(times, [value / unit for value in values], span_ns, peaks=peaks)
+
+
+def short_hole_lines(found: Recording) -> Iterable[str]:
+    """Yield the sentence on times in which a few rows of a regular recording are missing."""
+    short = found["short_holes"]
+    if not short:
+        return
+    missing = sum(rows for *_, rows in short)
+    took = sum(until - start for start, until, _ in short) / NS_PER_S
+    longest = max(short, key=lambda one: one[1] - one[0])
+    where = f"the longest {(longest[1] - longest[0]) / NS_PER_S:.4g} s"
+    yield (
+        f"short holes: {len(short)}, with {missing} missing row{'s' if missing > 1 else ''}, "
+        f"{took:.4g} s in all, {where} at {longest[0] / NS_PER_S:.6g} s"
+    )
 
 
 def _picture(

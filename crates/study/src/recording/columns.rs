@@ -10,7 +10,7 @@ use super::quantity::{
     is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED,
 };
 use super::time::{self, from_first, holes, span, Dates};
-use super::{did_you_mean, goodput_remark, short, Blanks, Format, Recording, Series};
+use super::{did_you_mean, goodput_remark, short, Blanks, Format, Named, Recording, Series};
 
 /// A column in use: its index, its meaning, and the factor of its numbers.
 struct Column {
@@ -347,6 +347,15 @@ pub(super) fn read(
                 header.len()
             ));
         }
+        if let Some(lacks) = columns.iter().find(|one| one.place >= record.len()) {
+            return Err(format!(
+                "line {} has {} cells, and the header {}: \"{}\" is missing; expected as many, an empty one where there is no value",
+                line(),
+                record.len(),
+                header.len(),
+                lacks.name
+            ));
+        }
         let field = |column: &Column| record.get(column.place).unwrap_or_default();
         let mut number = |text| match with_point(text, delimiter) {
             Some(number) => {
@@ -524,6 +533,16 @@ fn note_blanks(all: &mut Vec<Blanks>, column: &Column, values: &[Option<f64>]) {
     }
 }
 
+/// A column of rates or delays, by the key that names it.
+fn named_column(column: &Column) -> Option<Named> {
+    let (key, _) = KEYS.iter().find(|known| known.1 == column.meaning)?;
+    Some(Named {
+        key,
+        name: column.name.clone(),
+        smaller: column.meaning.of.smaller_unit(column.factor)?,
+    })
+}
+
 /// Converts rows to series that start at the first one.
 fn finish(
     mut found: Recording,
@@ -548,6 +567,7 @@ fn finish(
         };
         let series = series(&times, values);
         note_blanks(&mut found.blanks, column, values);
+        found.named.extend(named_column(column));
         match column.meaning.of {
             Quantity::Rate => way.rate = series,
             Quantity::Delay => way.delay = series,

@@ -81,6 +81,7 @@ pub(super) fn pensieve(text: &str) -> Result<Recording, String> {
     let times: Vec<Duration> = found.down.rate.iter().map(|point| point.0).collect();
     found.span = span(&times);
     found.holes = holes(&times);
+    found.rows = times;
     found
         .remarks
         .push(goodput_remark(&["the Mbit/s of a Pensieve trace".into()]));

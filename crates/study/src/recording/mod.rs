@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::model::{Model, Refused, MODELS};
 pub use self::schedule::{Between, Cut, Followed, HoleKind, OutageKind, Own};
-pub use self::time::Dates;
+pub use self::time::{Dates, Gap};
 
 /// The values of a quantity, each from its instant on.
 pub type Series = Vec<(Duration, f64)>;
@@ -96,6 +96,8 @@ pub struct Recording {
     pub rows: Vec<Duration>,
     /// Columns without a value in some rows.
     pub blanks: Vec<Blanks>,
+    /// The columns of its rates and delays.
+    pub named: Vec<Named>,
     /// Its delays are halves of measured round trips.
     pub has_round_trips: bool,
     /// Whether packets are lost in an outage, if the format specifies that.
@@ -114,6 +116,15 @@ pub struct Blanks {
     has_rate: bool,
     /// For each row, whether its value is missing.
     in_row: Vec<bool>,
+}
+
+/// A column, by the key that names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    key: &'static str,
+    name: String,
+    /// A smaller unit, in which its numbers may be.
+    smaller: &'static str,
 }
 
 impl Blanks {
@@ -158,6 +169,7 @@ impl Recording {
             holes: Vec::new(),
             rows: Vec::new(),
             blanks: Vec::new(),
+            named: Vec::new(),
             has_round_trips: false,
             drops: false,
             remarks: Vec::new(),
@@ -237,6 +249,17 @@ impl Recording {
         all.chain(self.holes_remark(kind)).collect()
     }
 
+    /// Takes these delays for both directions.
+    pub fn set_delays(&mut self, delays: Series) {
+        self.up.delay.clone_from(&delays);
+        self.down.delay = delays;
+    }
+
+    /// The times in which a few rows are missing.
+    pub fn gaps(&self) -> Vec<Gap> {
+        time::gaps(&self.rows)
+    }
+
     /// A remark on times without rows, if there are any and they are taken for this.
     fn holes_remark(&self, kind: HoleKind) -> Option<String> {
         let longest = self.holes.iter().max_by_key(|hole| {
@@ -260,15 +283,21 @@ impl Recording {
         for (way, name) in [(&self.down, "downlink"), (&self.up, "uplink")] {
             let most = |of: &Series| of.iter().map(|point| point.1).fold(0.0, f64::max);
             let (rate, delay) = (most(&way.rate), most(&way.delay));
+            let is_up = name == "uplink";
             if rate > MOST_USUAL_BPS {
+                let unit = self.other_unit(if is_up { "up_rate" } else { "rate" });
+                let unit =
+                    unit.unwrap_or_else(|| "; scale = 0.001 takes its numbers for kbit/s".into());
+                let gbps = rate / 1e9;
                 self.remarks.push(format!(
-                    "its highest rate of the {name} is {} Gbit/s, over 100 Gbit/s: check the unit",
-                    rate / 1e9
+                    "its highest rate of the {name} is {gbps} Gbit/s, over 10 Gbit/s: check the unit{unit}"
                 ));
             }
             if delay > MOST_USUAL_S {
+                let unit = self.other_unit(if is_up { "up_delay" } else { "delay" });
+                let unit = unit.or_else(|| self.other_unit("rtt")).unwrap_or_default();
                 self.remarks.push(format!(
-                    "its longest delay of the {name} is {delay} s, over 10 s: check the unit"
+                    "its longest delay of the {name} is {delay} s, over 10 s: check the unit{unit}"
                 ));
             }
             if !way.rate.is_empty() && way.rate.iter().all(|point| point.1 == 0.0) {
@@ -278,6 +307,15 @@ impl Recording {
             }
         }
         self
+    }
+
+    /// How to read the numbers of a column in a smaller unit, if a column has this quantity.
+    fn other_unit(&self, key: &str) -> Option<String> {
+        let of = self.named.iter().find(|one| one.key == key)?;
+        let (name, smaller) = (&of.name, of.smaller);
+        Some(format!(
+            " of \"{name}\"; columns.{key} = \"{name} {smaller}\" (trace check: --columns {key}=\"{name} {smaller}\") reads it in {smaller}"
+        ))
     }
 
     /// Whether any quantity was recorded.
@@ -293,7 +331,7 @@ impl Recording {
 }
 
 /// Values above these are accepted with a remark: hardly any link has them, and often a unit is wrong.
-const MOST_USUAL_BPS: f64 = 100e9;
+const MOST_USUAL_BPS: f64 = 10e9;
 const MOST_USUAL_S: f64 = 10.0;
 
 /// The text without the lines at its beginning that are comments, `# ...`; lines keep their numbers. If numbers in
@@ -328,6 +366,9 @@ fn detect(text: &str) -> Result<Format, String> {
     };
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     let words: Vec<&str> = first.split_whitespace().collect();
+    if first.trim_start().starts_with(['{', '[']) {
+        return Err("it begins as JSON does; expected CSV with a header such as \"time_s,rate_mbps,delay_ms\"; in Python a trace may be a mapping of columns".into());
+    }
     if first.contains('$') {
         return Ok(Format::LeoEm);
     }
@@ -355,8 +396,13 @@ fn detect(text: &str) -> Result<Format, String> {
     if first.contains([',', ';', '\t']) {
         return Ok(Format::Csv);
     }
+    let hint = if words.len() > 1 {
+        ", with \",\", \";\" or tabs between the cells"
+    } else {
+        ""
+    };
     Err(format!(
-        "line 1, \"{}\", is of no format that is known; expected a header of columns such as \"time_s,rate_mbps,delay_ms\", or a file of {}",
+        "line 1, \"{}\", is not of a known format; expected a header of columns such as \"time_s,rate_mbps,delay_ms\"{hint}, or a file of {}",
         short(first),
         Format::ALL.map(|one| one.0).join(", ")
     ))

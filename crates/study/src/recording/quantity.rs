@@ -172,6 +172,19 @@ impl Quantity {
         }
     }
 
+    /// The unit of rates or delays below that of this factor.
+    pub(super) fn smaller_unit(self, factor: f64) -> Option<&'static str> {
+        let below = |units: &[(f64, &'static str)]| {
+            let found = units.iter().find(|unit| unit.0 < factor);
+            found.map(|unit| unit.1)
+        };
+        match self {
+            Self::Rate => below(&[(1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")]),
+            Self::Delay | Self::RoundTrip => below(&[(1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]),
+            Self::Time | Self::Loss | Self::Cell => None,
+        }
+    }
+
     /// The factor for a column without a unit.
     pub(super) fn usual(self) -> Option<f64> {
         match self {

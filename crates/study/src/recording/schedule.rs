@@ -7,7 +7,7 @@ use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Recording, Series, Way};
+use super::{Recording, Refused, Series, Way};
 
 /// Bytes of a delivery opportunity of Mahimahi.
 const OPPORTUNITY: f64 = 1500.0;
@@ -237,6 +237,14 @@ fn check_highest(bps: f64) -> Result<(), String> {
     Ok(())
 }
 
+/// An error if the outages of delivery opportunities are to lose packets.
+fn check_outage(cut: &Cut) -> Result<(), String> {
+    if cut.outage == Some(OutageKind::Drop) {
+        return Err("packets wait for its next delivery opportunity, so it has no outages that lose them; expected outage = \"hold\", or no outage".into());
+    }
+    Ok(())
+}
+
 /// The mean of a curve over time.
 fn mean(curve: &Curve) -> f64 {
     if curve.span() > 0.0 {
@@ -253,9 +261,17 @@ impl Recording {
     /// # Errors
     /// A sentence that names what is invalid.
     pub fn follow(&self, up: bool, cut: &Cut, own: Own) -> Result<Option<Followed>, String> {
-        let window = self.window(cut)?;
+        let window = self.window(cut).map_err(|refused| refused.why)?;
         let recorded = if up { &self.up } else { &self.down };
         self.follow_way(recorded, &window, cut, own)
+    }
+
+    /// Refuses a part that the recording does not have.
+    ///
+    /// # Errors
+    /// [`Refused`] with the key `from`, `until` or `offset`.
+    pub fn check(&self, cut: &Cut) -> Result<(), Refused> {
+        self.window(cut).map(|_| ())
     }
 
     /// The part of the recording that a link follows, as a recording that begins when the run does.
@@ -263,7 +279,7 @@ impl Recording {
     /// # Errors
     /// A sentence that names what is invalid.
     pub fn part(&self, cut: &Cut) -> Result<Self, String> {
-        let window = self.window(cut)?;
+        let window = self.window(cut).map_err(|refused| refused.why)?;
         let begin = sum(window.from, window.offset);
         let end = sum(window.from, window.length);
         let span = if window.repeats {
@@ -296,6 +312,9 @@ impl Recording {
                 .collect()
         };
         let way = |of: &Way| -> Result<Way, String> {
+            if !of.opportunities.is_empty() {
+                check_outage(cut)?;
+            }
             let mut rate: Series = of.rate.iter().map(|p| (p.0, p.1 * cut.scale)).collect();
             if cut.holes == HoleKind::Outage && !rate.is_empty() {
                 rate = with_holes(&rate, &self.holes, cut.between);
@@ -359,15 +378,29 @@ impl Recording {
         Ok(self.part(cut)?.row_remarks(cut.holes))
     }
 
-    fn window(&self, cut: &Cut) -> Result<Window, String> {
+    fn window(&self, cut: &Cut) -> Result<Window, Refused> {
+        let refused = |key, why| Err(Refused { key, why });
         let until = cut.until.unwrap_or(self.span);
-        if until > self.span || cut.from >= until {
-            return Err(format!(
-                "from {} s until {} s is no part of a recording of {} s; expected a part of it",
-                cut.from.as_secs_f64(),
-                until.as_secs_f64(),
-                self.span.as_secs_f64()
+        let (span, from, to) = (
+            self.span.as_secs_f64(),
+            cut.from.as_secs_f64(),
+            until.as_secs_f64(),
+        );
+        if cut.from >= self.span {
+            return refused("from", format!(
+                "from {from} s is at or after the end of the recording, which lasts {span} s; expected a time before {span} s"
             ));
+        }
+        if until > self.span {
+            return refused("until", format!(
+                "until {to} s is after the end of the recording, which lasts {span} s; expected a time up to {span} s, or no until"
+            ));
+        }
+        if cut.from >= until {
+            return refused(
+                "from",
+                format!("from {from} s is not before until {to} s; expected a from below it"),
+            );
         }
         let length = until.saturating_sub(cut.from);
         let offset = if cut.repeats {
@@ -376,8 +409,8 @@ impl Recording {
             cut.offset
         };
         if offset >= length {
-            return Err(format!(
-                "the offset of {} s is behind the end of a recording of {} s; expected less, or repeat = true",
+            return refused("offset", format!(
+                "the offset of {} s is not within the part of {} s; expected less, or repeat = true",
                 offset.as_secs_f64(),
                 length.as_secs_f64()
             ));
@@ -460,9 +493,7 @@ impl Recording {
                 let count = recorded.opportunities.len() as f64;
                 8.0 * f64::from(opportunities.bytes()) * count / self.span.as_secs_f64()
             };
-            if cut.outage == Some(OutageKind::Drop) {
-                return Err("packets wait for its next delivery opportunity, so it has no outages that lose them; expected outage = \"hold\", or no outage".into());
-            }
+            check_outage(cut)?;
             (Service::Opportunities(opportunities), Some(mean))
         };
         if matches!(service, Service::Own) && delay.is_none() && loss.is_none() {

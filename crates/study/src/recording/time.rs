@@ -109,7 +109,7 @@ fn of_number(text: &str, unit: f64) -> Option<i128> {
 }
 
 /// Usual steps without a row from which on they are missing.
-const HOLE: u64 = 5;
+const HOLE: f64 = 5.0;
 const DAY: i128 = 86_400_000_000_000;
 
 /// A time of day, `07:27:02.5`, in nanoseconds. If it is more than half a day before the time of the row above, it is
@@ -168,21 +168,62 @@ pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
 /// From when to when rows are missing: times of more than [`HOLE`] usual steps between two rows, from a usual step after
 /// the first of them. None unless nine of ten rows come after about the same step, and there are ten.
 pub(super) fn holes(times: &[Duration]) -> Vec<(Duration, Duration)> {
-    let step_of = |pair: &[Duration]| pair[1].saturating_sub(pair[0]);
-    let mut steps: Vec<Duration> = times.windows(2).map(step_of).collect();
-    steps.retain(|step| *step != Duration::ZERO);
-    steps.sort_unstable();
-    let Some(&usual) = steps.get(steps.len() / 2) else {
+    let Some(usual) = usual_step(times, |step, usual| step <= 2.0 * usual) else {
         return Vec::new();
     };
-    let many = |count: u64| Duration::from_nanos(usual.as_nanos().saturating_mul(count));
-    let regular = steps.iter().filter(|step| **step <= many(2)).count();
-    if times.len() < 10 || 10 * regular < 9 * steps.len() {
+    let pairs = times.windows(2).filter(|pair| step(pair) > HOLE * usual);
+    pairs.map(|pair| (after(pair[0], usual), pair[1])).collect()
+}
+
+/// A few rows that are missing in a regular recording, in a time that is no hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// A usual step after the row before.
+    pub from: Duration,
+    /// The next row.
+    pub until: Duration,
+    /// The number of missing rows.
+    pub rows: u64,
+}
+
+/// The gaps of up to [`HOLE`] usual steps. None unless nine of ten rows come after the same step within a quarter of
+/// it; a row that is late is not missing, and the one after it comes sooner.
+pub(super) fn gaps(times: &[Duration]) -> Vec<Gap> {
+    let is_usual = |step: f64, usual: f64| (0.75..=1.25).contains(&(step / usual));
+    let Some(usual) = usual_step(times, is_usual) else {
         return Vec::new();
-    }
-    let pairs = times.windows(2).filter(|pair| step_of(pair) > many(HOLE));
-    let after = |at: Duration| Duration::from_nanos(at.as_nanos() + usual.as_nanos());
-    pairs.map(|pair| (after(pair[0]), pair[1])).collect()
+    };
+    let found = times.windows(2).enumerate().filter(|(place, pair)| {
+        let next = times.get(place + 2);
+        let is_late = next.is_some_and(|next| step(&[pair[1], *next]) < 0.75 * usual);
+        (1.75 * usual..=HOLE * usual).contains(&step(pair)) && !is_late
+    });
+    let gap = |(_, pair): (usize, &[Duration])| Gap {
+        from: after(pair[0], usual),
+        until: pair[1],
+        rows: (step(pair) / usual).round() as u64 - 1,
+    };
+    found.map(gap).collect()
+}
+
+/// The time between two rows in nanoseconds.
+fn step(pair: &[Duration]) -> f64 {
+    pair[1].saturating_sub(pair[0]).as_nanos() as f64
+}
+
+/// A usual step after a row.
+fn after(at: Duration, usual: f64) -> Duration {
+    Duration::from_nanos(at.as_nanos() + usual as u64)
+}
+
+/// The median time between rows in nanoseconds, if nine of ten are usual beside it, and there are ten rows.
+fn usual_step(times: &[Duration], is_usual: impl Fn(f64, f64) -> bool) -> Option<f64> {
+    let mut steps: Vec<f64> = times.windows(2).map(step).collect();
+    steps.retain(|step| *step != 0.0);
+    steps.sort_unstable_by(f64::total_cmp);
+    let usual = *steps.get(steps.len() / 2)?;
+    let regular = steps.iter().filter(|step| is_usual(**step, usual)).count();
+    (times.len() >= 10 && 10 * regular >= 9 * steps.len()).then_some(usual)
 }
 
 /// The length of rows at these instants: the last row is as long as the one before it.
@@ -257,6 +298,27 @@ mod tests {
         assert_eq!(holes(&seconds(vec![0, 10, 12, 100])), []);
         let changes = (0..20).map(|k| k * k).collect();
         assert_eq!(holes(&seconds(changes)), []);
+    }
+
+    #[test]
+    fn a_few_missing_rows_are_counted_and_late_ones_are_not() {
+        let ms = |all: &[u64]| -> Vec<Duration> {
+            all.iter().map(|ms| Duration::from_millis(*ms)).collect()
+        };
+        let mut rows: Vec<u64> = (0..60).map(|k| 100 * k + k * 37 % 10).collect();
+        rows.retain(|ms| ![20, 33, 34].contains(&(ms / 100)));
+        let found = gaps(&ms(&rows));
+        assert_eq!(found.iter().map(|gap| gap.rows).collect::<Vec<_>>(), [1, 2]);
+        let missing = |gap: &Gap| gap.until.saturating_sub(gap.from).as_millis() / 100;
+        assert_eq!(found.iter().map(missing).collect::<Vec<_>>(), [1, 2]);
+        // The row at 3 s comes 80 ms late.
+        let late: Vec<u64> = (0..60)
+            .map(|k| 100 * k + if k == 30 { 80 } else { 0 })
+            .collect();
+        assert_eq!(gaps(&ms(&late)), []);
+        // Steps that vary by half of the usual one have no missing rows.
+        let varying: Vec<u64> = (0..60).map(|k| 100 * k + 50 * (k % 3)).collect();
+        assert_eq!(gaps(&ms(&varying)), []);
     }
 
     #[test]

@@ -123,9 +123,11 @@ pub(super) fn ways(
         traced.and_then(|t| t.up.as_ref()),
     ];
     let missing = |what: &str, example: &str| {
-        let why = format!(
-            "a link without a preset needs a {what}; write for example {what} = \"{example}\""
-        );
+        let whose = match traced {
+            Some(_) => format!("the trace has no {what}, so that the link"),
+            None => "a link without a preset".into(),
+        };
+        let why = format!("{whose} needs a {what}; write for example {what} = \"{example}\"");
         problem(key, why)
     };
     let own = or(link.rate.as_ref(), preset, |p| Some(p.down_rate()));

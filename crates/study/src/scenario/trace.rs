@@ -413,7 +413,7 @@ impl TraceFile {
             if is_given {
                 return Err(wrong(
                     key,
-                    "this is an option of models, and there is no model; expected model".into(),
+                    "this is an option of models, and there is not a model; expected model".into(),
                 ));
             }
         }
@@ -535,9 +535,7 @@ impl TraceFile {
         };
         let mut recording = part(&sources.recording)?;
         if let Some(delay) = &sources.delay {
-            let delays = part(&delay.recording)?;
-            recording.up.delay.clone_from(&delays.down.delay);
-            recording.down.delay = delays.down.delay;
+            recording.set_delays(part(&delay.recording)?.down.delay);
         }
         let mut up = sources.up.map(|up| part(&up.recording)).transpose()?;
         if let Some(outage) = self.outage {
@@ -599,6 +597,8 @@ impl TraceFile {
             up.delay.clone_from(&down.delay);
         }
         let cut = self.cut(recording.format)?;
+        let checked = recording.check(&cut);
+        checked.map_err(|refused| self::wrong(refused.key, refused.why))?;
         let rows = [Some(&recording), up_file].into_iter().flatten();
         let rows: Result<Vec<_>, _> = rows.map(|of| of.remarks_of_part(&cut)).collect();
         for remark in rows.map_err(wrong)?.concat() {

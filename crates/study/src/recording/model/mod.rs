@@ -24,10 +24,10 @@ pub const MODELS: &[Model] = &[
     nsa::NSA,
 ];
 
-/// Why a model refuses its settings: the key of the trace that is wrong, and a sentence.
+/// Why settings of a model, or a part of a recording, are refused: the key of the trace that is wrong, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// `length` or `set`.
+    /// `length`, `set`, `from`, `until` or `offset`.
     pub key: &'static str,
     /// The value read and the accepted values.
     pub why: String,
@@ -59,7 +59,7 @@ impl Model {
             let near = nearest(name, names.iter().copied());
             let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
             format!(
-                "\"{name}\" is no model; expected {}{near}",
+                "\"{name}\" is not a model; expected {}{near}",
                 names.join(", ")
             )
         })
