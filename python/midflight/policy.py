@@ -16,7 +16,6 @@ No hook is called before the first notice: without notices the sender is the pla
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib.util
 import inspect
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from midflight.controller import CongestionController
+from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -121,13 +121,6 @@ def is_policy(one: Any, module: str) -> bool:
     """Return whether something is a class of this module with a hook."""
     is_own = inspect.isclass(one) and one.__module__ == module
     return is_own and any(hasattr(one, hook) for hook in HOOKS)
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the nearest known name as words to add to a message, if one is near."""
-    by_lower = {one.lower(): one for one in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
 
 
 def sources(policies: Policies | None) -> dict[str, str]:

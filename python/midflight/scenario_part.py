@@ -24,7 +24,7 @@ def part(of: type[Part]) -> type[Part]:
         known = [one.name for one in fields(made)]
         for key in keys:
             if key not in known:
-                from midflight.policy import did_you_mean
+                from midflight.meant import did_you_mean
 
                 near = did_you_mean(key, known)
                 raise TypeError(f'a {of.__name__} has no "{key}"{near}; it has {", ".join(known)}')

@@ -32,6 +32,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from midflight.meant import did_you_mean
 from midflight.policy import sources
 from midflight.refusal import refusal
 from midflight.run_tables import csv_row
@@ -72,6 +73,14 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     to : *factor`, as in `64 kbit/s : 65536 kbit/s : *4`.
     """
 
+    if not isinstance(values, str | Sequence):
+        accepted = f'a list, such as [{values!r}], or a text, such as "{values}"'
+        raise refusal(
+            f"axis {key}: the values are {values!r}; expected {accepted}",
+            name=key,
+            value=values,
+            accepted=accepted,
+        )
     if not isinstance(values, str):
         found = [value if isinstance(value, str) else toml_text(value) for value in values]
     elif ":" in values:
@@ -201,7 +210,7 @@ class Sweep:
     @classmethod
     def of(
         cls,
-        scenario: Scenario | Plan,
+        scenario: Scenario | Plan | str | Path,
         axes: Mapping[str, str | Sequence[Value]] | None = None,
         *,
         compare: str | None = None,
@@ -210,12 +219,14 @@ class Sweep:
     ) -> Self:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
-        A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
-        invalid axes; every value is checked once.
+        The scenario may be a file, or the name of a starter. A path may have a `*` for every name,
+        as in `flows.*.scheme`. Raises `MidflightError` for invalid axes; every value is checked
+        once.
         """
-        from midflight.scenario import Scenario, changed_words
+        from midflight.plot.history import plan_of
+        from midflight.scenario import changed_words
 
-        plan = scenario.plan(policies=policies) if isinstance(scenario, Scenario) else scenario
+        plan = plan_of(scenario, policies=policies)
         values = json.loads(plan.canonical)
         own = values.pop("sweep", None) or {}
         wanted: dict[str, str | Sequence[Value]] = dict(own.get("axes", {}))
@@ -240,8 +251,9 @@ class Sweep:
         )
         if sweep.compare is not None and sweep.compare not in sweep.axes:
             accepted = ", ".join(sweep.axes)
+            near = did_you_mean(sweep.compare, sweep.axes)
             raise refusal(
-                f'"{sweep.compare}" to compare is not an axis; the axes are {accepted}',
+                f'"{sweep.compare}" to compare is not an axis{near}; expected {accepted}',
                 name="compare",
                 value=sweep.compare,
                 accepted=accepted,
@@ -336,9 +348,9 @@ class Sweep:
             table, name, *_ = [*key.split("."), ""]
             known = list(scenario[table]) if table in ("links", "flows") else [name]
             if name not in ("*", *known):
-                accepted = ", ".join(known)
+                accepted, near = ", ".join(known), did_you_mean(name, known)
                 raise refusal(
-                    f'axis "{key}": there is no {table[:-1]} "{name}"; there are {accepted}',
+                    f'axis "{key}": there is no {table[:-1]} "{name}"{near}; expected {accepted}',
                     name="axis",
                     value=key,
                     accepted=accepted,
@@ -536,7 +548,7 @@ class Sweep:
             tables = [folder / f"{table}.csv" for table in TABLES]
             for table in (table for table in tables if table.is_file()):
                 raise refusal(
-                    f'"{folder}" has a {table.name} that is no sweep\'s; choose another folder',
+                    f'"{folder}" has a {table.name} that is not a sweep\'s; choose another folder',
                     name="out",
                     value=folder,
                     accepted="a folder without results",

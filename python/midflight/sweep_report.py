@@ -66,17 +66,18 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
+    from midflight.meant import or_all
     from midflight.plot.plain import plain_of_folder
     from midflight.plot.style import usually
-    from midflight.policy import did_you_mean
     from midflight.refusal import refusal
     from midflight.sweep import Sweep
     from midflight.sweep_results import METRICS
 
     if metric is not None and metric not in METRICS:
         accepted = ", ".join(METRICS)
+        others = or_all(metric, METRICS, "`midflight list metrics` has all")
         raise refusal(
-            f'--metric "{metric}" is not one{did_you_mean(metric, METRICS)}; there are {accepted}',
+            f'--metric "{metric}" is not a measurement{others}',
             name="--metric",
             value=metric,
             accepted=accepted,

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
 
@@ -292,7 +293,7 @@ def check_by(keys: Sequence[str] | None, asked: Sweep) -> list[str] | None:
         if key not in asked.axes:
             accepted = ", ".join(asked.axes)
             raise refusal(
-                f'--by "{key}" is no axis; there are {accepted}',
+                f'--by "{key}" is not an axis{did_you_mean(key, asked.axes)}; expected {accepted}',
                 name="--by",
                 value=key,
                 accepted=accepted,

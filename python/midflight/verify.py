@@ -266,7 +266,7 @@ def sweep_digests(flows: Path, cells: Sequence[int]) -> dict[int, dict[int, str]
     lacks = [name for name in ("cell", "run", "digest") if name not in head]
     if lacks:
         raise refusal(
-            f'"{flows}" is no table of a sweep: it has no column "{lacks[0]}"',
+            f'"{flows}" is not a table of a sweep: it has no column "{lacks[0]}"',
             name=lacks[0],
             value=", ".join(head),
             accepted="the columns cell, run and digest",

@@ -163,7 +163,7 @@ def test_errors_are_reported_with_their_place() -> None:
             r"\(.*test_controller.py:\d+\)",
         ),
         (Wrong, "on_ack returned a list; expected None or a midflight.Control"),
-        (Misnamed, r'has a method on_lost, which is no hook \(did you mean "on_loss"\?\)'),
+        (Misnamed, r'has a method on_lost, which is not a hook \(did you mean "on_loss"\?\)'),
         (Empty, r"NotImplementedError: Empty has no on_ack\(view\)"),
     ):
         with pytest.raises(MidflightError, match=said):

@@ -175,8 +175,12 @@ def test_errors_on_files_name_them(tmp_path: Path) -> None:
 def test_python_names_arguments_and_not_options(tmp_path: Path) -> None:
     for draw, name, said in (
         (lambda: plot_axis({"a": [1]}, "a.png", x="b", y="a"), "x", 'x: there is no column "b"'),
-        (lambda: plot_run("wifi-to-lte", "a.png", look="papr"), "look", 'look: "papr" is none of'),
-        (lambda: plot_run("wifi-to-lte", "a.png", size="big"), "size", 'size: "big" is no size'),
+        (
+            lambda: plot_run("wifi-to-lte", "a.png", look="papr"),
+            "look",
+            'look: "papr" is not one of',
+        ),
+        (lambda: plot_run("wifi-to-lte", "a.png", size="big"), "size", 'size: "big" is not a size'),
     ):
         error = about(draw)
         assert error.name == name

@@ -155,7 +155,7 @@ def test_panels_have_labels_and_scales_of_their_own(tmp_path: Path) -> None:
         (["--yscale", "log", "--yscale", "linear"], "--yscale linear: the one of this axis"),
         (["--yscale", "queu=log"], 'there is no kind "queu" (did you mean "queue"?); there are'),
         (["--xlim", "0:1"], "given by --from and --until, and --xlim is for a folder of results"),
-        (["--legend", "left"], '--legend: "left" is none of outside, inside, upper-left'),
+        (["--legend", "left"], '--legend: "left" is not one of outside, inside, upper-left'),
     ],
 )
 def test_labels_and_scales_that_are_refused(

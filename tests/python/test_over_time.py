@@ -334,7 +334,7 @@ def _without_rows(table: Any) -> Any:
     [
         (
             ["--kind", "queu"],
-            'no kind of figure (did you mean "queue"?); there are time-sequence, window, both, del',
+            'not a kind of figure (did you mean "queue"?); midflight plot --help has all',
         ),
         (["--kind", "thruput"], '(did you mean "throughput"?)'),
         (["--kind", "throughput,box"], "and --kind box is for a folder of results"),
@@ -347,7 +347,7 @@ def _without_rows(table: Any) -> Any:
         (["--kind", "queue", "--interval", "0s"], "--interval 0 s is not accepted"),
         (["--flow", "film", "--flow", "page"], "of one flow, not of 2 (film, page)"),
         (["--kind", "rtt", "--flow", "films"], 'no flow "films" (did you mean "film"?)'),
-        (["--style", "glossy"], '--style: "glossy" is none of plain, paper'),
+        (["--style", "glossy"], '--style: "glossy" is not one of plain, paper'),
         (["--font", "comic"], '--font: "comic" is none of sans, serif, latex'),
         (["--value", "duration_ns"], '"household" is a scenario, and --value is for a folder'),
         (["--kind", "rtt", "--from", "29.999s", "--until", "29.9991s"], "nothing to draw of rtt"),

@@ -353,9 +353,12 @@ def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     [
         (["handoffs"], 'there is no comparison "handoffs"; expected migration, quinn'),
         (["quinn", "--figure", "a.png"], "--figure is for the comparison migration"),
-        (["quinn", "--handoff", "5G"], '--handoff "5G" is not one; expected Wi-Fi to 5G'),
-        (["migration", "--sender", "quic-go"], '--sender "quic-go" is not one; expected as quinn'),
-        (["migration", "--handoff", "5G"], '--handoff "5G" is not one; expected Wi-Fi to 5G'),
+        (["quinn", "--handoff", "5G"], '--handoff "5G" is not accepted; expected Wi-Fi to 5G'),
+        (
+            ["migration", "--sender", "quic-go"],
+            '--sender "quic-go" is not accepted; expected as quinn',
+        ),
+        (["migration", "--handoff", "5G"], '--handoff "5G" is not accepted; expected Wi-Fi to 5G'),
         (["migration", "--figure", "a.jpg"], "is not the name of a figure"),
     ],
 )

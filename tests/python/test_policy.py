@@ -238,7 +238,7 @@ class Mistyped:
 
 
 def test_a_mistyped_hook_is_refused() -> None:
-    said = r'"x" has a method on_acks, which is no hook \(did you mean "on_ack"\?\)'
+    said = r'"x" has a method on_acks, which is not a hook \(did you mean "on_ack"\?\)'
     with pytest.raises(MidflightError, match=said):
         scenario("x", {"x": Mistyped})
 

@@ -299,7 +299,10 @@ def test_several_streams_carry_the_same_data() -> None:
 @pytest.mark.parametrize(
     ("sets", "says"),
     [
-        ({"cc": "vegas"}, '"vegas" is no congestion control of the stack "quinn"; expected cubic'),
+        (
+            {"cc": "vegas"},
+            '"vegas" is not a congestion control of the stack "quinn"; expected cubic',
+        ),
         ({"scheme": "enhanced"}, '"enhanced" is a scheme of the simulator\'s own sender'),
         ({"profile": "quic"}, '"quic" is a profile of the simulator\'s own sender'),
         ({"streams": 101}, "101 is out of range; expected 1 to 100"),

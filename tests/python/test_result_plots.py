@@ -422,7 +422,7 @@ def test_tables_of_other_libraries_are_drawn(library: str, tmp_path: Path) -> No
 
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     for source in (1, [1, 2], {"a"}, np.zeros((2, 2))):
-        with pytest.raises(midflight.MidflightError, match="is no table of results; expected"):
+        with pytest.raises(midflight.MidflightError, match="is not a table of results; expected"):
             plot_axis(source, tmp_path / "a.svg", x="a", y="b")
 
 
@@ -608,7 +608,10 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["SWEEP", "--metric", "speed"], '--metric "speed" is not one; there are duration_ns'),
+        (
+            ["SWEEP", "--metric", "speed"],
+            '--metric "speed" is not a measurement; there are duration_ns',
+        ),
         (["SWEEP", "--set", "end=1 s"], "holds a sweep that was run; --set is for a scenario"),
         (["SWEEP", "--out", "x.pdf"], '"x.pdf" is not the name of a report, which is an HTML file'),
         (["wifi-to-lte", "--out", "x.png"], "it may end in .html or .htm"),

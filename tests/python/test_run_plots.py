@@ -648,12 +648,18 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
             ["plot", "../bytes.csv", "--x", "a", "--y", "b", "--out", "x.png"],
             '"../bytes.csv" is not a table in CSV, in UTF-8',
         ),
-        (["plot", "wifi-to-lte", "--size", "a4", "--out", "x.png"], '"a4" is no size of a figure'),
-        (["plot", "wifi-to-lte", "--size", "5x", "--out", "x.png"], '"5x" is no size of a figure'),
+        (
+            ["plot", "wifi-to-lte", "--size", "a4", "--out", "x.png"],
+            '"a4" is not a size of a figure',
+        ),
+        (
+            ["plot", "wifi-to-lte", "--size", "5x", "--out", "x.png"],
+            '"5x" is not a size of a figure',
+        ),
         (["plot", "wifi-to-lte", "--size", "90", "--out", "x.png"], "inches from 1.5 to 40"),
         (
             ["plot", "DIR", "--x", "run", "--y", "sent", "--size", "nan", "--out", "x.png"],
-            '"nan" is no size of a figure',
+            '"nan" is not a size of a figure',
         ),
         (
             ["plot", "wifi-to-lte", "--xlim", "0:1", "--out", "x.png"],
@@ -686,7 +692,10 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
             ["plot", "DIR", "--x", "run", "--y", "sent", "--where", "run", "--out", "x.png"],
             '--where "run" is not column=value',
         ),
-        (["plot", ".", "--x", "run", "--y", "sent", "--out", "x.png"], "is no folder of results"),
+        (
+            ["plot", ".", "--x", "run", "--y", "sent", "--out", "x.png"],
+            "is not a folder of results",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -98,9 +98,13 @@ def test_values_are_set_by_their_paths() -> None:
     assert changed.flows["download"].size == "2 MB"
     assert changed.notices is False
     assert changed.seed == 7
-    with pytest.raises(MidflightError, match=r"--set flows\.download\.sizes=1 MB: .*did you mean"):
+    with pytest.raises(
+        MidflightError, match=r"--set flows\.download\.sizes=1 MB: .*expected \"size\""
+    ):
         simple().but({"flows.download.sizes": "1 MB"})
-    with pytest.raises(MidflightError, match=r'a Flow has no "sizes"; it may have cc, count, '):
+    with pytest.raises(
+        MidflightError, match=r'a Flow has no "sizes" \(did you mean "size"\?\); it'
+    ):
         Scenario.from_dict({"flows": {"a": {"sizes": "1 MB"}}})
 
 

@@ -495,11 +495,11 @@ def test_ranges() -> None:
     ("axis", "expected"),
     [
         ("flows.download.scheme=sack,enhancd", 'did you mean "enhanced"?'),
-        ("flows.download.schem=sack", 'did you mean "scheme"?'),
+        ("flows.download.schem=sack", 'expected "scheme", or another key'),
         ("flows.download.scheme", "is not KEY=VALUES"),
         ("links.*.queue=bdp,bdp", '"bdp" is there twice'),
-        ("links.older.preset=lte", 'there is no link "older"; there are wifi, lte'),
-        ("flows.upload.scheme=sack", 'there is no flow "upload"; there are download'),
+        ("links.older.preset=lte", 'there is no link "older"; expected wifi, lte'),
+        ("flows.upload.scheme=sack", 'there is no flow "upload"; expected download'),
         ("links.lte.rate=1 Mbit/s:2 Mbit/s:*1", "its factor is not above one"),
         ("links.lte.rate=1 Mbit/s:2 Mbit/s:*2 Mbit/s", 'the factor "*2 Mbit/s" has a unit'),
         ("handoffs.0.at=1s:2s", "it needs from, to and step"),
@@ -507,7 +507,7 @@ def test_ranges() -> None:
         ("handoffs.0.at=2s:1s:1s", "its step is not above zero, or it ends before it starts"),
         ("handoffs.0.at=0.1 s,31 s", "the run ends at 30 s"),
         ("wind.*.x=1", "fits nothing in the scenario"),
-        ("flows.download.scheme=[1", "is no list in TOML"),
+        ("flows.download.scheme=[1", "is not a list in TOML"),
     ],
 )
 def test_mistakes_are_reported(
@@ -525,10 +525,10 @@ def test_mistakes_are_reported(
     ("more", "expected"),
     [
         (["--shard", "0/2"], '--shard "0/2" is not a share'),
-        (["--executor", "cloud"], '--executor "cloud" is not one'),
-        (["--metric", "speed"], '--metric "speed" is not one'),
+        (["--executor", "cloud"], '--executor "cloud" is not accepted'),
+        (["--metric", "speed"], '--metric "speed" is not a measurement'),
         (["--compare", "seed"], '"seed" to compare is not an axis'),
-        (["--by", "seed"], '--by "seed" is no axis; there are flows.download.scheme'),
+        (["--by", "seed"], '--by "seed" is not an axis; expected flows.download.scheme'),
         (["--out", "/proc/none"], "--out is given 2 times"),
     ],
 )

@@ -71,7 +71,10 @@ def test_every_value_of_a_long_comparison_is_listed(
     assert "... and 20 more lines in comparison.csv" in page.read_text()
     capsys.readouterr()
     assert main(["report", str(out), "--by", "queue", "--out", str(page)]) != 0
-    assert '--by "queue" is no axis; there are' in capsys.readouterr().err
+    assert (
+        '--by "queue" is not an axis (did you mean "links.cell.queue"?); expected'
+        in capsys.readouterr().err
+    )
 
 
 def made_rows(runs: int, seeds: str, value: Any) -> list[dict[str, str]]:

@@ -242,7 +242,7 @@ impl Object {
     fn number(&self) -> Result<f64, Fault> {
         match self {
             Self::Number(number) => Ok(*number),
-            other => wrong(format!("{} is no number", other.text())),
+            other => wrong(format!("{} is not a number", other.text())),
         }
     }
 
@@ -250,7 +250,7 @@ impl Object {
         match self {
             Self::List(items) => Ok(items),
             Self::Text(text) => Ok(text.chars().map(|c| Self::Text(c.into())).collect()),
-            other => wrong(format!("{} is no list", other.text())),
+            other => wrong(format!("{} is not a list", other.text())),
         }
     }
 
@@ -457,7 +457,7 @@ impl Function {
             Self::Int => match &first {
                 Object::Text(text) => match text.trim().parse() {
                     Ok(number) => Object::Number(number),
-                    Err(_) => return wrong(format!("'{text}' is no number")),
+                    Err(_) => return wrong(format!("'{text}' is not a number")),
                 },
                 _ => Object::Number(number()?.trunc()),
             },

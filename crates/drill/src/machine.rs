@@ -104,7 +104,11 @@ impl Machine {
         let own = ends.and_then(|one| one.variables.get_mut(name));
         match own.or_else(|| self.variables.get_mut(name)) {
             Some(Object::List(items)) if items.len() < MOST_ITEMS => items.push(item),
-            _ => return Err(Fault::Wrong(format!("{name} is no list, or a long one"))),
+            _ => {
+                return Err(Fault::Wrong(format!(
+                    "{name} is not a list, or is too long"
+                )))
+            }
         }
         Ok(())
     }
@@ -160,7 +164,7 @@ impl Machine {
         value: Fields<'_>,
     ) -> Result<Object, Fault> {
         let Some((parameters, steps)) = self.functions.get(name).cloned() else {
-            return Err(Fault::Wrong(format!("{name} is no function")));
+            return Err(Fault::Wrong(format!("{name} is not a function")));
         };
         if parameters.len() != arguments.len() || self.scopes.len() >= MOST_CALLS {
             let (wants, has) = (parameters.len(), arguments.len());

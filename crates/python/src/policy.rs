@@ -516,7 +516,7 @@ fn check_hooks(name: &str, object: &Bound<'_, PyAny>, controls: bool) -> PyResul
         let near = near.map_or_else(String::new, |n| format!(" (did you mean \"{n}\"?)"));
         let known: BTreeSet<&str> = hooks().collect();
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("the {kind} \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {known}, and other methods have names that do not begin with on_");
+        let message = format!("the {kind} \"{name}\" has a method {attribute}, which is not a hook{near}; hooks are {known}, and other methods have names that do not begin with on_");
         return Err(refuse_value(message, name, &attribute, &known));
     }
     Ok(())

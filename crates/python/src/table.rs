@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema};
-use midflight_study::{Codes, FlowEnd, Texts};
+use midflight_study::{nearest, Codes, FlowEnd, Texts};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyCapsule, PyList, PyString};
 
@@ -76,8 +76,19 @@ impl Table {
 
     fn find(&self, name: &str) -> PyResult<&Column> {
         let place = self.schema.index_of(name).map_err(|_| {
-            let known = self.column_names().join(", ");
-            let message = format!("there is no column \"{name}\"; there are {known}");
+            let names = self.column_names();
+            let known = names.join(", ");
+            // A name without its unit, or a part of one.
+            let longer = names
+                .iter()
+                .find(|one| one.starts_with(&format!("{name}_")));
+            let near = nearest(name, names.iter().map(String::as_str));
+            let near = longer.cloned().or(near);
+            let others = near.map_or_else(
+                || format!("; there are {known}"),
+                |near| format!(" (did you mean \"{near}\"?); column_names has all"),
+            );
+            let message = format!("there is no column \"{name}\"{others}");
             refuse_value(message, "column", name, &known)
         })?;
         Ok(&self.columns[place])

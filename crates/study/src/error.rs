@@ -9,7 +9,7 @@ use midflight_wire::WireError;
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// There is no such flow in a scenario.
-    #[error("there is no flow \"{name}\"{}; there are {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]
+    #[error("there is no flow \"{name}\"{}; expected {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]
     UnknownFlow {
         /// The name that was read.
         name: String,
@@ -41,7 +41,7 @@ pub enum StudyError {
         problem: &'static str,
     },
     /// Text that is not a model of a radio link.
-    #[error("{what} \"{text}\" is not one; write for example {accepted}")]
+    #[error("{what} \"{text}\" is not accepted; write for example {accepted}")]
     Model {
         /// The name of the input.
         what: &'static str,

@@ -25,7 +25,7 @@ fn errors_are_reported_with_their_line() {
         (&[("flows.bulk.scheme", "enhancd")], "rate = \"200 kbit/s\"", "--set flows.bulk.scheme=enhancd: flows.bulk.scheme: there is no scheme \"enhancd\" (did you mean \"enhanced\"?)"),
         (&[("set.min_rtoo", "1 s")], "rate = \"200 kbit/s\"", "set.min_rtoo: there is no setting \"min_rtoo\" (did you mean \"min_rto\"?)"),
         (&[("flows.bulk.set.min_rto", "soon")], "rate = \"200 kbit/s\"", "flows.bulk.set.min_rto: "),
-        (&[("handoffs.0.to", "neww")], "rate = \"200 kbit/s\"", "there is no link \"neww\" (did you mean \"new\"?); there are old, new"),
+        (&[("handoffs.0.to", "neww")], "rate = \"200 kbit/s\"", "there is no link \"neww\" (did you mean \"new\"?); expected old, new"),
         (&[("handoffs.0.to", "old")], "rate = \"200 kbit/s\"", "is already on \"old\""),
         (&[("handoffs.0.at", "41 s")], "rate = \"200 kbit/s\"", "the run ends at 40 s"),
         (&[("handoffs.0.at", "1s,2s")], "rate = \"200 kbit/s\"", "at 2 s the mobile node is already on \"new\""),
@@ -50,8 +50,9 @@ fn errors_are_reported_with_their_line() {
         (&[("links.old.rate", "0 Mbit/s")], "rate = \"200 kbit/s\"", "expected 1 bit/s to 100000 Gbit/s; for an outage give a handoff a gap, a change a pause, or a trace a rate of 0"),
         (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; at most 4000000 rows are accepted, here 1333333 runs"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
+        (&[("flows.bulk.scheme", "quinn")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"quinn\" is a stack, not a scheme; expected flows.bulk.stack = \"quinn\""),
         (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "\"tcp\" is not accepted; expected one of \"midflight\", \"linux\", \"quinn\", \"noq\", \"aioquic\""),
-        (&[("flows.bulk.stack", "linux"), ("flows.bulk.scheme", "enhanced")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"enhanced\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected cubic, reno, bbr"),
+        (&[("flows.bulk.stack", "linux"), ("flows.bulk.scheme", "enhanced")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"enhanced\" is not a congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected cubic, reno, bbr"),
         (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" does not; expected that stack for all flows of a scenario, or for none"),
     ];
     for (sets, line, expected) in cases {

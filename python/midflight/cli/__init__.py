@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from midflight.cli.calibrate import calibrate
-from midflight.cli.command import Command
+from midflight.cli.command import Command, usage_message
 from midflight.cli.compare import compare
 from midflight.cli.diff import diff
 from midflight.cli.drill import drill
@@ -111,8 +111,7 @@ def main(args: Sequence[str] | None = None) -> int:
         status = app(args=args, prog_name="midflight", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        message = error.format_message().rstrip(".")
-        complain(f"{message}{' See' if message.endswith('?') else '; see'} midflight --help")
+        complain(usage_message(error))
         return error.exit_code
     except UserError as error:
         complain(str(error))

@@ -13,8 +13,9 @@ from typing import Any
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from midflight.cli.output import UserError
+from midflight.meant import meant
 
-__all__ = ["Command"]
+__all__ = ["Command", "usage_message"]
 
 #: Placeholders of repeatable options that name something.
 NAMING = ("KEY=", "NAME=", "PATH=")
@@ -40,6 +41,39 @@ OLD = {
         "--back-loss": "--up-loss",
     },
 }
+
+
+#: How commands for a scenario set what is an option elsewhere.
+BY_PATH = {
+    "--delay": "--set links.NAME.delay=TIME",
+    "--loss": "--set links.NAME.loss=MODEL",
+    "--queue": "--set links.NAME.queue=SIZE",
+    "--rate": "--set links.NAME.rate=RATE",
+    "--scheme": "--set flows.NAME.scheme=NAME",
+    "--size": "--set flows.NAME.size=SIZE",
+    "--stack": "--set flows.NAME.stack=NAME",
+    "--trace": "--set links.NAME.trace=FILE",
+}
+
+
+def usage_message(error: Any) -> str:
+    """Return the sentence on a command line that is not accepted, with the page that helps."""
+    context = getattr(error, "ctx", None)
+    help_page = f"{context.command_path if context is not None else 'midflight'} --help"
+    option = getattr(error, "option_name", None)
+    if option is None or context is None or not hasattr(error, "possibilities"):
+        message = error.format_message().rstrip(".")
+        return f"{message}{' See' if message.endswith('?') else '; see'} {help_page}"
+    known = [name for one in context.command.params for name in (*one.opts, *one.secondary_opts)]
+    names = {name.lstrip("-"): name for name in known if name.startswith("--")}
+    near = meant(option.lstrip("-"), names)
+    if "set" in names and option in BY_PATH:
+        hint = f" ({BY_PATH[option]} sets it)"
+    elif near is not None:
+        hint = f" (did you mean {names[near]}?)"
+    else:
+        hint = ""
+    return f"{context.command_path} has no option {option}{hint}; see {help_page}"
 
 
 class Command(TyperCommand):

@@ -159,7 +159,7 @@ def _against_quinn(
 def _chosen(option: str, given: Sequence[str] | None, known: list[str]) -> list[str]:
     for name in given or []:
         if name not in known:
-            raise UserError(f'{option} "{name}" is not one; expected {", ".join(known)}')
+            raise UserError(f'{option} "{name}" is not accepted; expected {", ".join(known)}')
     return [name for name in known if not given or name in given]
 
 

@@ -126,13 +126,13 @@ class Question:
 def read_question(at: str | None, what: str | None) -> Question:
     """Read --at and --what."""
     from midflight.explain import ALIASES, CHOICES, STALL
-    from midflight.policy import did_you_mean
+    from midflight.meant import or_all
 
     at_ns = None if at is None else read_instant(at)
     known = (*CHOICES, *ALIASES, STALL)
     if what is not None and what not in known:
-        near = did_you_mean(what, known)
-        raise UserError(f'--what "{what}" is not an event{near}; there are {", ".join(known)}')
+        others = or_all(what, known, "docs/explain.md has all")
+        raise UserError(f'--what "{what}" is not an event{others}')
     if what == STALL and at is not None:
         raise UserError("--what stall is the longest time of the whole run; leave out --at")
     if what is None and at is None:

@@ -54,7 +54,7 @@ def read_limit(text: str) -> float:
 
     found: int = read("--limit", parse_duration, text)
     if found == 0:
-        raise UserError(f'--limit "{text}" is no time; give for example 30s')
+        raise UserError(f'--limit "{text}" is not a time; give for example 30s')
     return found / 1e9
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from midflight.cli.output import UserError
+from midflight.meant import did_you_mean
 
 KINDS = (
     "schemes",
@@ -29,6 +30,7 @@ KINDS = (
     "models",
     "scenarios",
     "studies",
+    "metrics",
 )
 # The content of a list where its name does not describe it.
 HEADINGS = {
@@ -44,6 +46,7 @@ HEADINGS = {
     "queues": "Disciplines of queues (links.NAME.queue)",
     "models": "Models of paths (links.NAME.trace.model)",
     "scenarios": "Starter scenarios",
+    "metrics": "Measurements of a sweep (--metric) and columns of its figures (--y, --value)",
 }
 
 #: The stacks that are not QUIC.
@@ -73,7 +76,7 @@ def list_registry(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List schemes and their parts, settings, stacks, links, queues, scenarios and studies.
+    """List schemes and their parts, settings, stacks, links, queues, scenarios, studies, metrics.
 
     A scheme is the plain sender with parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
@@ -89,7 +92,8 @@ def list_registry(
       midflight list schemes --json
     """
     if what is not None and what not in KINDS:
-        raise UserError(f'there is no list "{what}"; there are {", ".join(KINDS)}')
+        near = did_you_mean(what, KINDS)
+        raise UserError(f'there is no list "{what}"{near}; there are {", ".join(KINDS)}')
     found = {kind: entries(kind) for kind in KINDS if what in (None, kind)}
     if as_json:
         json.dump(found if what is None else found[what], sys.stdout, indent=2)
@@ -119,6 +123,10 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
         starters = ((name, Scenario.read(name)) for name in starter_names())
         return [{"name": name, "summary": one.title or ""} for name, one in starters]
+    if kind == "metrics":
+        from midflight.sweep_results import METRICS
+
+        return [{"name": name, "summary": words} for name, (words, _) in METRICS.items()]
     if kind != "studies":
         return [dict(one) for one in getattr(_core, kind)()]
     from midflight.studies import STUDIES, load

@@ -34,11 +34,11 @@ def split_kinds(words: Sequence[str]) -> list[str]:
 
 def kinds_of(found: Sequence[str]) -> list[str]:
     """Return the kinds of a figure of runs."""
+    from midflight.meant import or_all
     from midflight.plot.delays import DELAY_CDF
     from midflight.plot.run import KINDS
     from midflight.plot.spread import SPREADS
     from midflight.plot.watched import OVER_TIME
-    from midflight.policy import did_you_mean
 
     found = list(dict.fromkeys(found))
     of_its_own = (*KINDS, DELAY_CDF)
@@ -47,9 +47,8 @@ def kinds_of(found: Sequence[str]) -> list[str]:
         if one in ("median", *SPREADS):
             raise UserError(f"--kind {one} is for a folder of results; one run is shown")
         if one not in known:
-            accepted = ", ".join(known)
-            meant = did_you_mean(one, known)
-            raise UserError(f'--kind "{one}" is no kind of figure{meant}; there are {accepted}')
+            others = or_all(one, known, "midflight plot --help has all")
+            raise UserError(f'--kind "{one}" is not a kind of figure{others}')
     if len(found) > 1 and (alone := [one for one in found if one in of_its_own]):
         raise UserError(
             f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
@@ -92,11 +91,11 @@ def check_yscale(scales: Mapping[str, str], kinds: Sequence[str]) -> None:
 
 def result_kind(words: Sequence[str]) -> str:
     """Return the kind of a figure of results; exactly one is accepted."""
+    from midflight.meant import did_you_mean
     from midflight.plot.delays import DELAY_CDF
     from midflight.plot.run import KINDS
     from midflight.plot.spread import SPREADS
     from midflight.plot.watched import OVER_TIME
-    from midflight.policy import did_you_mean
 
     accepted = ("median", *SPREADS)
     found = list(dict.fromkeys(words)) or ["median"]
@@ -107,7 +106,7 @@ def result_kind(words: Sequence[str]) -> str:
             )
         if one not in accepted:
             raise UserError(
-                f'--kind "{one}" is no kind of figure of results{did_you_mean(one, accepted)}; '
+                f'--kind "{one}" is not a kind of figure of results{did_you_mean(one, accepted)}; '
                 f"there are {', '.join(accepted)}"
             )
     if len(found) > 1:
@@ -144,8 +143,8 @@ def note_labels(labels: Mapping[str, str]) -> None:
     """Print a note for each label whose name the figure does not show, and for each text that it
     shows for several names.
     """
+    from midflight.meant import did_you_mean
     from midflight.plot.style import unused_labels
-    from midflight.policy import did_you_mean
 
     unused = unused_labels()
     for text in dict.fromkeys(labels.values()):
@@ -188,19 +187,17 @@ def read_by_kind(option: str, words: Sequence[str], *, is_text: bool = True) -> 
     """Read values by the kinds of their panels, "" without a kind. Of a text, what is before an
     equals sign and no kind belongs to it.
     """
+    from midflight.meant import or_all
     from midflight.plot.run import PANELS
     from midflight.plot.watched import OVER_TIME
-    from midflight.policy import did_you_mean
 
     known = (*OVER_TIME, *PANELS)
     found: dict[str, str] = {}
     for word in words:
         kind, equals, text = word.partition("=")
         if equals and kind not in known and not is_text:
-            meant = did_you_mean(kind, known)
-            raise UserError(
-                f'{option} {word}: there is no kind "{kind}"{meant}; there are {", ".join(known)}'
-            )
+            others = or_all(kind, known, "midflight plot --help has all")
+            raise UserError(f'{option} {word}: there is no kind "{kind}"{others}')
         kind, text = (kind, text) if equals and kind in known else ("", word)
         if kind in found:
             raise UserError(f"{option} {word}: the one of this axis is given twice")

@@ -160,13 +160,13 @@ def sweep(
       midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
-    from midflight.policy import did_you_mean
+    from midflight.meant import or_all
     from midflight.sweep import SHARD_CELLS, Sweep
     from midflight.sweep_results import METRICS
 
     if metric is not None and metric not in METRICS:
-        near = did_you_mean(metric, METRICS)
-        raise UserError(f'--metric "{metric}" is not one{near}; there are {", ".join(METRICS)}')
+        others = or_all(metric, METRICS, "`midflight list metrics` has all")
+        raise UserError(f'--metric "{metric}" is not a measurement{others}')
     after = None if phase is None else read_whole("--phase", phase, 1, 1_000_000)
     if after is not None and metric not in ("all_new_ns", "first_new_ns"):
         raise UserError("--phase is for --metric all_new_ns and first_new_ns")
@@ -189,6 +189,8 @@ def sweep(
     folder = Path(out)
     if not out:
         raise UserError('--out "" names no folder')
+    if folder.is_file():
+        raise UserError(f'--out "{out}" is a file; give the name of a folder')
     for one in (*remarks_of(plan, asked.axes), *idle_notes(json.loads(plan.canonical))):
         note(one)
     if forecast:
@@ -241,7 +243,7 @@ def read_axes(words: Sequence[str]) -> dict[str, Any]:
             try:
                 found[key] = tomllib.loads(f"v = {values}")["v"]
             except tomllib.TOMLDecodeError as error:
-                raise UserError(f"--axis {key}: {values} is no list in TOML: {error}") from error
+                raise UserError(f"--axis {key}: {values} is not a list in TOML: {error}") from error
     return found
 
 
@@ -374,7 +376,7 @@ def read_executor(
         most = read_whole("--jobs", jobs, 1, 10_000)
         return partial(executors.run_slurm, jobs=most, options=options)
     raise UserError(
-        f'--executor "{text}" is not one; expected local, dask, dask:ADDRESS, slurm and '
+        f'--executor "{text}" is not accepted; expected local, dask, dask:ADDRESS, slurm and '
         "slurm:PARTITION"
     )
 

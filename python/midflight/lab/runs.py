@@ -52,7 +52,8 @@ def sender_line() -> str:
     paths = (python, str(Path(__file__).with_name("sender.py").resolve()), module)
     if not python or any(not Path(one).is_file() or set(one) & set("\t\n") for one in paths):
         raise LabError(
-            f"midflight's sender cannot be started in a guest: of {', '.join(paths)} one is no file"
+            "midflight's sender cannot be started in a guest: one of these is not a file: "
+            f"{', '.join(paths)}"
         )
     return "program " + "\t".join(paths)
 

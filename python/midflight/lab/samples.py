@@ -107,7 +107,7 @@ def sample_rows(data: bytes) -> Iterator[list[Any]]:
     """
     if len(data) % SAMPLE_BYTES:
         raise LabError(
-            f"the samples of a sender are damaged: {len(data)} bytes are no multiple of "
+            f"the samples of a sender are damaged: {len(data)} bytes are not a multiple of "
             f"{SAMPLE_BYTES}"
         )
     for place in range(0, len(data), SAMPLE_BYTES):

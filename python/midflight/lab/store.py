@@ -159,9 +159,9 @@ def foreign(path: Path) -> Kernel:
         recipe = hashlib.sha256(path.read_bytes()).hexdigest()[:HASH_LETTERS]
     except subprocess.CalledProcessError as error:
         why = f"asked for its version, it ends with status {error.returncode}"
-        raise refused(path, f"is no kernel that can be started: {why}") from error
+        raise refused(path, f"is not a kernel that can be started: {why}") from error
     except (OSError, subprocess.SubprocessError) as error:
-        raise refused(path, f"is no kernel that can be started: {error}") from error
+        raise refused(path, f"is not a kernel that can be started: {error}") from error
     hz = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)
     if hz is None or "CONFIG_MIDFLIGHT_LINKS=y" not in config:
         raise refused(

@@ -45,7 +45,7 @@ from midflight.plot.style import (
     text_width,
     usually,
 )
-from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
+from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.usual import Shown, missing_argument, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
@@ -150,8 +150,8 @@ def plot_axis(
     """Draw the quartiles of a measurement over an axis into a .png, .svg, .pdf or .pgf file; return
     it.
 
-    `source` is a folder of results, a CSV or Parquet file, columns by their names, a `Table`, or a
-    table of pandas, polars or pyarrow.
+    `source` is a folder of results, a `Sweep` that has them, a CSV or Parquet file, columns by
+    their names, a `Table`, or a table of pandas, polars or pyarrow.
     `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
     are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
     (default: the flow's name, if there are several flows). The folder of a sweep has usual ones for
@@ -174,6 +174,7 @@ def plot_axis(
     check_dress(plot_axis, dress)
     check_format(Path(path))
     asked = Shown(x, None, y, as_names(by or ()))
+    source = results_of(source)
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
     if shown.x is None or shown.value is None:
         raise missing_argument("x" if shown.x is None else "y")

@@ -75,7 +75,7 @@ class Dress(TypedDict, total=False):
 
 def check_dress(plot: Callable[..., Path], dress: Mapping[str, object]) -> None:
     """Raise `TypeError` for keywords that a function with a `Dress` does not accept."""
-    from midflight.policy import did_you_mean
+    from midflight.meant import did_you_mean
 
     unknown = [one for one in dress if one not in Dress.__annotations__]
     if unknown:

@@ -410,6 +410,14 @@ def plan_of(
             return source
         texts = set_texts(sets)
         return _core.Plan(source.canonical, name=None, sets=texts, policies=policies)
+    if not isinstance(source, str | Path):
+        accepted = "a Scenario, a Plan, the path of a scenario file, or the name of a starter"
+        raise refusal(
+            f"the source is of the type {type(source).__name__}; expected {accepted}",
+            name="source",
+            value=type(source).__name__,
+            accepted=accepted,
+        )
     plan = read_plan(source, sets=sets, policies=policies)
     warn_of(remarks_of(plan))
     return plan

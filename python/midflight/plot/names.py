@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from midflight.percentiles import PERCENTILES
 
-__all__ = ["SCALES", "column_name", "with_unit"]
+__all__ = ["SCALES", "column_name", "is_measured", "with_unit"]
 
 #: The suffix of a column's name, the unit in which it is shown, and the size of that unit.
 SCALES: Mapping[str, tuple[str, float]] = {
@@ -136,6 +136,11 @@ def column_name(name: str) -> str:
         # All of a flow or of a link.
         return f"{table[:-1].capitalize()} {rest[0]}"
     return name if rest else _plain(_without_unit(name))
+
+
+def is_measured(name: str) -> bool:
+    """Whether a column has what was measured in a run, rather than the value of an axis."""
+    return name in _COLUMNS
 
 
 def with_unit(name: str, unit: str) -> str:

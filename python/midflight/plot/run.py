@@ -136,7 +136,7 @@ def run_figure(
 
     if kind not in KINDS:
         raise refusal(
-            f'"{kind}" is no kind of figure; there are {", ".join(KINDS)}',
+            f'"{kind}" is not a kind of figure; there are {", ".join(KINDS)}',
             name="kind",
             value=kind,
             accepted=", ".join(KINDS),

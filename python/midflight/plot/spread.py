@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.meant import did_you_mean
 from midflight.plot.axis import (
     axis_places,
     dodge,
@@ -61,7 +62,7 @@ from midflight.plot.style import (
     style,
     usually,
 )
-from midflight.plot.tables import Columns, TableSource, columns_of, missing_column
+from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.usual import Shown, missing_argument, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import mean_ci, quantile
@@ -183,6 +184,7 @@ def plot_spread(
     check_dress(plot_spread, dress)
     check_format(Path(path))
     asked = Shown(x, y, value, as_names(by or ()))
+    source = results_of(source)
     shown = usual_shown(source, kind, asked, has_by=by is not None, where=where)
     if shown.value is None:
         raise missing_argument("value")
@@ -211,7 +213,8 @@ def spread_of(
     if kind not in SPREADS:
         accepted = ", ".join(SPREADS)
         raise refusal(
-            f'"{kind}" is no kind of figure of results; there are {accepted}',
+            f'"{kind}" is not a kind of figure of results{did_you_mean(kind, SPREADS)}; there are '
+            f"{accepted}",
             name="kind",
             value=kind,
             accepted=accepted,

@@ -209,7 +209,7 @@ def chosen_style(
         if value is not None and value not in known:
             accepted = ", ".join(known)
             raise refusal(
-                f'{option}: "{value}" is none of {accepted}',
+                f'{option}: "{value}" is not one of {accepted}',
                 name=option,
                 value=value,
                 accepted=accepted,
@@ -547,7 +547,7 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
             "widthxheight, such as 5x3"
         )
         raise refusal(
-            f'--size: "{size}" is no size of a figure; write {accepted}',
+            f'--size: "{size}" is not a size of a figure; write {accepted}',
             name="--size",
             value=size,
             accepted=accepted,

@@ -15,7 +15,7 @@ from midflight.unmet import MET, met_handoff
 if TYPE_CHECKING:
     from midflight._core import MidflightError
 
-__all__ = ["Columns", "TableSource", "columns_of", "missing_column", "read_columns"]
+__all__ = ["Columns", "TableSource", "columns_of", "missing_column", "read_columns", "results_of"]
 
 #: The columns of a table by their names.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -49,11 +49,13 @@ def _table_columns(source: Any) -> Columns:
         names, column = getattr(source, "columns", None), getattr(source, "__getitem__", None)
     if names is None or column is None or not all(isinstance(one, str) for one in names):
         accepted = (
-            "a folder of results, a CSV or Parquet file, columns by their names, or a table whose "
-            "columns have names, of pandas, polars or pyarrow"
+            "a folder of results, a Sweep, a CSV or Parquet file, columns by their names, or a "
+            "table whose columns have names, of pandas, polars or pyarrow"
         )
+        hint = "; its flows are one" if hasattr(source, "flows") else ""
         raise refusal(
-            f"a {type(source).__name__} is no table of results; expected {accepted}",
+            f"source: a value of the type {type(source).__name__} is not a table of results{hint}; "
+            f"expected {accepted}",
             name="source",
             value=type(source).__name__,
             accepted=accepted,
@@ -69,6 +71,35 @@ def _values(column: Any) -> list[Any]:
         if hasattr(column, convert):
             return list(getattr(column, convert)())
     return list(column)
+
+
+def results_of(source: TableSource) -> TableSource:
+    """Return a source of results, of a sweep and its results their folder.
+
+    Raises `MidflightError` for a sweep without results, and for a path at which there is nothing.
+    """
+    from midflight.sweep import Sweep, SweepOutcome
+
+    accepted = (
+        "the folder of a run or a sweep, a Sweep with results, a CSV or Parquet file, or a table"
+    )
+    if isinstance(source, Sweep) and source.folder is None:
+        raise refusal(
+            "source: the sweep has no results yet, which Sweep.run(folder) makes",
+            name="source",
+            value="a Sweep",
+            accepted=accepted,
+        )
+    if isinstance(source, Sweep | SweepOutcome):
+        source = source.folder
+    if isinstance(source, str | Path) and not Path(source).exists():
+        raise refusal(
+            f'source: there is no folder or file "{source}"; expected {accepted}',
+            name="source",
+            value=source,
+            accepted=accepted,
+        )
+    return source
 
 
 def read_columns(source: str | Path, y: str) -> Columns:
@@ -96,7 +127,7 @@ def read_columns(source: str | Path, y: str) -> Columns:
             break
     if not seen:
         raise refusal(
-            f'"{place}" is no folder of results: it has neither {" nor ".join(TABLES)} '
+            f'"{place}" is not a folder of results: it has neither {" nor ".join(TABLES)} '
             "as .csv or .parquet",
             name="results",
             value=place,
@@ -115,15 +146,18 @@ def is_percentile(columns: Columns, measured: str) -> bool:
 
 
 def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
-    from midflight.policy import did_you_mean
+    """Return the error for a column that a table does not have; an axis is not a measurement."""
+    from midflight.meant import or_all
+    from midflight.plot.names import is_measured
 
     columns = list(columns)
     accepted = ", ".join(columns)
-    # The last word of an axis is meant rather than a measurement that is spelt alike.
-    axes = [one for one in columns if one.endswith(f".{name}")]
-    near = f' (did you mean "{axes[0]}"?)' if axes else did_you_mean(name, columns)
+    where = f"the table has {len(columns)} columns, which its first line names"
+    of_measurement = option.startswith(("--y", "--value"))
+    alike = [one for one in columns if of_measurement or not is_measured(one)]
+    others = or_all(name, alike, where)
     return refusal(
-        f'{option}: there is no column "{name}"{near}; there are {accepted}',
+        f'{option}: there is no column "{name}"{others}',
         name=option,
         value=name,
         accepted=accepted,

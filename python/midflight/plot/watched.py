@@ -176,7 +176,7 @@ def list_kinds(kinds: str | Sequence[str]) -> list[str]:
 
     Raises `MidflightError` for a kind that does not exist.
     """
-    from midflight.policy import did_you_mean
+    from midflight.meant import did_you_mean
 
     found = [kinds] if isinstance(kinds, str) else list(dict.fromkeys(kinds))
     accepted = ", ".join(OVER_TIME)

@@ -231,6 +231,9 @@ pub enum Rebind {
 }
 
 impl Stack {
+    /// Those of others.
+    pub(super) const OTHER: [Self; 4] = [Self::Linux, Self::Quinn, Self::Noq, Self::Aioquic];
+
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {

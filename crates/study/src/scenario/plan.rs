@@ -175,7 +175,7 @@ pub(super) fn find<'a>(
     let known = known.join(", ");
     problem(
         key,
-        format!("there is no {what} \"{name}\"{near}; there are {known}"),
+        format!("there is no {what} \"{name}\"{near}; expected {known}"),
     )
 }
 
@@ -231,7 +231,7 @@ fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
         }
         if !KERNEL_CONGESTION.contains(&flow.scheme.as_str()) {
             let why = format!(
-                "\"{}\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected {}",
+                "\"{}\" is not a congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected {}",
                 flow.scheme,
                 KERNEL_CONGESTION.join(", ")
             );
@@ -539,6 +539,12 @@ impl Plan {
         };
         let scheme = match known_part(named, policies) {
             Ok(scheme) => scheme,
+            Err(_) if Stack::OTHER.iter().any(|stack| stack.name() == named) => {
+                let why = format!(
+                    "\"{named}\" is a stack, not a scheme; expected {key}.stack = \"{named}\""
+                );
+                return problem(at("scheme"), why);
+            }
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         let profile = flow.profile.as_ref().unwrap_or(&file.profile);

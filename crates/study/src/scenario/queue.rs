@@ -271,7 +271,7 @@ impl Quantity for Queue {
             let name = words.first().map_or("", String::as_str);
             let near = nearest(name, QUEUES.iter().map(|kind| kind.name).chain(["bdp"]));
             let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
-            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\", {}{near}", names("\"", ", "))
+            format!("queue \"{text}\" is not accepted; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\", {}{near}", names("\"", ", "))
         })
     }
 }

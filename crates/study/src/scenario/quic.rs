@@ -151,7 +151,7 @@ impl QuicFlow {
         let Some(congestion) = congestion else {
             let names: Vec<&str> = known.iter().map(|one| one.name()).collect();
             let why = format!(
-                "\"{}\" is no congestion control of the stack \"{}\"; expected {}",
+                "\"{}\" is not a congestion control of the stack \"{}\"; expected {}",
                 flow.cc.as_deref().unwrap_or_default(),
                 stack.name(),
                 names.join(", ")

@@ -455,6 +455,9 @@ fn knob_place(key: &str, message: &str) -> Option<String> {
     })
 }
 
+/// With a near name, more names than these are not listed.
+const MOST_NAMED: usize = 12;
+
 /// Rewrites a message of serde in the terms of a scenario file, with the nearest of the existing names.
 fn in_words(message: &str) -> String {
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -466,19 +469,26 @@ fn in_words(message: &str) -> String {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "a table",
+        "a string" => "a text",
         one if one.starts_with("struct ") => "a table",
         other => other,
     };
     let expected = expected.replace('`', "\"");
-    let near = || {
-        let near = nearest(name, names.iter().skip(1).copied());
-        near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
-    };
+    let near = nearest(name, names.iter().skip(1).copied());
+    let meant = near
+        .as_ref()
+        .map(|near| format!(" (did you mean \"{near}\"?)"));
+    let meant = meant.unwrap_or_default();
     if said.starts_with("unknown field") {
-        return format!("there is no key \"{name}\"; expected {expected}{}", near());
+        return match near {
+            Some(near) if names.len() > MOST_NAMED => format!(
+                "there is no key \"{name}\"; expected \"{near}\", or another key that docs/scenarios.md lists"
+            ),
+            _ => format!("there is no key \"{name}\"; expected {expected}{meant}"),
+        };
     }
     if said.starts_with("unknown variant") {
-        return format!("\"{name}\" is not accepted; expected {expected}{}", near());
+        return format!("\"{name}\" is not accepted; expected {expected}{meant}");
     }
     if said.starts_with("missing field") {
         return format!("the key \"{name}\" is missing");

@@ -347,7 +347,7 @@ impl Quantity for Size {
             packets().or_else(|| read_bytes(number, unit).map(Self::Bytes))
         };
         read().ok_or_else(|| {
-            format!("size \"{text}\" is not one; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", \"unlimited\", or one drawn: \"exponential 100 kB\", \"pareto 1.5 100 kB\" (shape, mean), \"lognormal 1.5 100 kB\" (sigma, mean)")
+            format!("size \"{text}\" is not accepted; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", \"unlimited\", or one drawn: \"exponential 100 kB\", \"pareto 1.5 100 kB\" (shape, mean), \"lognormal 1.5 100 kB\" (sigma, mean)")
         })
     }
 }
@@ -374,7 +374,7 @@ impl Quantity for Share {
             .filter(|&(number, unit)| unit == "%" && (0.0..=100.0).contains(&number));
         share
             .map(|(number, _)| Self(number / 100.0))
-            .ok_or_else(|| format!("share \"{text}\" is not one; expected \"0%\" to \"100%\""))
+            .ok_or_else(|| format!("share \"{text}\" is not accepted; expected \"0%\" to \"100%\""))
     }
 }
 
