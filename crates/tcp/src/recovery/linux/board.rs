@@ -263,10 +263,11 @@ impl Board {
         Some(entry)
     }
 
-    /// Whether each segment in the queue was sent once, and is neither SACKed nor marked lost.
+    /// Whether each segment in the queue was sent once, and is neither SACKed nor marked lost, and no retransmission is
+    /// counted.
     #[inline]
     pub(super) fn is_untouched(&self) -> bool {
-        self.una >= self.touched
+        self.una >= self.touched && self.retrans_out == 0
     }
 
     /// All below `ack` are acknowledged, if nothing ever happened to any segment in the queue: the first and the last of
