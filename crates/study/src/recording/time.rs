@@ -309,7 +309,7 @@ mod tests {
         rows.retain(|ms| ![20, 33, 34].contains(&(ms / 100)));
         let found = gaps(&ms(&rows));
         assert_eq!(found.iter().map(|gap| gap.rows).collect::<Vec<_>>(), [1, 2]);
-        let missing = |gap: &Gap| gap.until.saturating_sub(gap.from).as_millis() / 100;
+        let missing = |gap: &Gap| gap.until.saturating_sub(gap.from).as_nanos() / 100_000_000;
         assert_eq!(found.iter().map(missing).collect::<Vec<_>>(), [1, 2]);
         // The row at 3 s comes 80 ms late.
         let late: Vec<u64> = (0..60)
