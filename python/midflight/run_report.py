@@ -158,6 +158,8 @@ def late_lines(outcome: Outcome, names: Sequence[str]) -> list[str]:
             continue
         found = frames_of(flow, deadlines.get(flow.flow))
         of = len(found.made_s) + len(found.lost_s)
+        if not of:
+            continue
         late = found.made_s[found.is_late]
         if not len(late) and not len(found.lost_s):
             said = f"each of {of} frames was read by its deadline"

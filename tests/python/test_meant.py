@@ -100,6 +100,11 @@ SAID = {
         "midflight run has no option --scheme (--set flows.NAME.scheme=NAME sets it)",
         "did you mean",
     ),
+    "an option where --set is another": (
+        ["trace", "check", "a.csv", "--rate", "5"],
+        "midflight trace check has no option --rate",
+        "links.NAME",
+    ),
     "a stack as a scheme": (
         ["run", "wifi-to-lte", "--set", "flows.download.scheme=quinn"],
         '"quinn" is a stack, not a scheme; expected flows.download.stack = "quinn"',

@@ -79,6 +79,8 @@ pub(super) struct Environment<'a> {
     pub(super) joins_segments: bool,
     /// The second values of net.ipv4.tcp_rmem and net.ipv4.tcp_wmem.
     pub(super) buffers: (u64, u64),
+    /// The third number of `net.ipv4.tcp_rmem`.
+    pub(super) most_receive_buffer: u64,
     /// net.ipv4.tcp_notsent_lowat.
     pub(super) lowat: u64,
     /// TCP Fast Open.
@@ -132,6 +134,7 @@ impl<'a> Environment<'a> {
             standard_urgent: false,
             joins_segments: true,
             buffers: (131_072, 16_384),
+            most_receive_buffer: 6_291_456,
             lowat: 0,
             fast_open: Server::default(),
             forgets: false,

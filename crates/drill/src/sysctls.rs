@@ -403,14 +403,20 @@ impl Environment<'_> {
             },
             Sysctl::Buffer(field) => {
                 // The least, the usual and the largest size, which may be a calculation of the shell.
-                let second = value.split_whitespace().nth(1).map(str::parse);
-                match second {
+                let mut sizes = value.split_whitespace().skip(1).map(str::parse);
+                match sizes.next() {
                     Some(Ok(bytes)) => *field(&mut self.buffers) = bytes,
                     Some(Err(_)) => {}
                     None => self.refuse(line, what(), "expected three whole numbers")?,
                 }
-                let text = format!("{name} is only what getsockopt() reads: {BUFFERS}");
-                self.note(line, text);
+                if name == "tcp_rmem" && self.is_linux() {
+                    if let Some(Ok(most)) = sizes.next() {
+                        self.most_receive_buffer = most;
+                    }
+                } else {
+                    let text = format!("{name} is only what getsockopt() reads: {BUFFERS}");
+                    self.note(line, text);
+                }
             }
             Sysctl::Compression => match value.parse::<u64>() {
                 Ok(most @ 0..=255) if name == "tcp_comp_sack_nr" => {

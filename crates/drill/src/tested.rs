@@ -30,9 +30,6 @@ const ORPHAN_RETRIES: u32 = 8;
 const CA_LOSS: u8 = 4;
 /// Maximum number of segments in a script.
 const MOST_SEGMENTS: u64 = 100_000;
-/// The third number of `net.ipv4.tcp_rmem`.
-const MOST_RECEIVE_BUFFER: u64 = 6_291_456;
-
 /// The content of a sent segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
@@ -700,7 +697,6 @@ impl Tested {
     }
 }
 
-/// A segment of the script, which echoes the timestamp of the segment sent at `echo`.
 /// The receive buffer of a connection with these options: SO_RCVBUF is doubled (SOCK_MIN_RCVBUF), and does not grow.
 fn receive_space(environment: &Environment<'_>, set: &sockets::Settings) -> ReceiveSpace {
     let locked = set
@@ -709,7 +705,7 @@ fn receive_space(environment: &Environment<'_>, set: &sockets::Settings) -> Rece
     let buffer = locked.unwrap_or(environment.buffers.0);
     ReceiveSpace {
         buffer,
-        most: locked.unwrap_or(MOST_RECEIVE_BUFFER.max(buffer)),
+        most: locked.unwrap_or(environment.most_receive_buffer.max(buffer)),
         // SOCK_MIN_RCVBUF / 2.
         clamp: set.window_clamp.map(|clamp| clamp.max(1152)),
         scales: environment.window_scaling,
@@ -717,6 +713,7 @@ fn receive_space(environment: &Environment<'_>, set: &sockets::Settings) -> Rece
     }
 }
 
+/// A segment of the script, which echoes the timestamp of the segment sent at `echo`.
 pub(super) fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
     let Options {
         mss,

@@ -646,7 +646,8 @@ impl Connection {
     pub fn consume(&mut self, now: Instant, bytes: u64) {
         self.read += bytes;
         if self.settings.receive_space.is_some() {
-            let ack = self.receiver.on_read_to(now, 1 + self.read);
+            let expects_more = !self.has_ended() && !self.shut;
+            let ack = self.receiver.on_read_to(now, 1 + self.read, expects_more);
             self.acks.extend(ack);
             return;
         }

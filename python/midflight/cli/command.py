@@ -12,6 +12,7 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
+from midflight.cli.options import SETS_HELP
 from midflight.cli.output import UserError
 from midflight.meant import meant
 
@@ -67,7 +68,11 @@ def usage_message(error: Any) -> str:
     known = [name for one in context.command.params for name in (*one.opts, *one.secondary_opts)]
     names = {name.lstrip("-"): name for name in known if name.startswith("--")}
     near = meant(option.lstrip("-"), names)
-    if "set" in names and option in BY_PATH:
+    # That of other commands takes a setting or a knob of a model.
+    takes_paths = any(
+        "--set" in one.opts and one.help == SETS_HELP for one in context.command.params
+    )
+    if takes_paths and option in BY_PATH:
         hint = f" ({BY_PATH[option]} sets it)"
     elif near is not None:
         hint = f" (did you mean {names[near]}?)"

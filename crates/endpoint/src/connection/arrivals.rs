@@ -355,7 +355,8 @@ impl Connection {
         } else {
             self.receive_edge()
         };
-        let kept = to.min(edge).min(last);
+        let mut kept = to.min(edge).min(last);
+        let known_end = self.end;
         if arrival.fin && kept == to {
             self.end = Some(to);
         }
@@ -384,6 +385,11 @@ impl Connection {
                 None
             }
         };
+        let reaches = kept + u64::from(end.is_some());
+        if reaches > from && !self.receiver.has(reaches - 1) {
+            // It was dropped, for lack of a window or of memory.
+            (self.end, kept) = (known_end, from);
+        }
         // tcp_fin(): after our FIN the other one is acknowledged at once.
         let is_last = ack.is_none() && self.has_ended() && self.stream.is_closed();
         if is_last && arrival.end() > from && self.is_of_linux() {

@@ -72,7 +72,11 @@ impl Connection {
             room => room.min(mss),
         };
         let below = self.sender.view().snd_max;
-        let is_free = |seq| !self.sender.is_sacked(seq);
+        // tcp_can_collapse().
+        let is_free = |seq| !self.sender.is_sacked(seq) && self.sender.is_alone(seq);
+        if !self.sender.is_alone(segment.seq) {
+            return segment;
+        }
         let others = self
             .stream
             .joinable((segment.seq, below), (from, room), self.edge, is_free);

@@ -460,11 +460,12 @@ impl Receiver {
         })
     }
 
-    /// The application has read everything before byte `read`; returns the ACK that is sent then, if any.
-    pub fn on_read_to(&mut self, now: Instant, read: Seq) -> Option<Ack> {
+    /// The application has read everything before byte `read`, and whether more data may arrive (no RCV_SHUTDOWN); returns
+    /// the ACK that is sent then, if any.
+    pub fn on_read_to(&mut self, now: Instant, read: Seq, expects_more: bool) -> Option<Ack> {
         let held = self.held();
         let acks = &mut self.linux.as_deref_mut()?.acks;
-        let is_due = acks.is_established() && acks.read_to(now, read, held);
+        let is_due = acks.is_established() && acks.read_to(now, (read, expects_more), held);
         is_due.then(|| self.acknowledge_as_linux())
     }
 

@@ -89,6 +89,10 @@ pub(crate) trait LossRecovery {
     fn is_sacked(&self, _seq: Seq) -> bool {
         false
     }
+    /// Whether a segment was sent in a burst of its own, if the recovery keeps that.
+    fn is_alone(&self, _seq: Seq) -> bool {
+        true
+    }
     /// The other side's window is zero, or is not.
     fn set_zero_window(&mut self, _is_zero: bool) {}
     /// Our response to a SYN with data has timed out again.
@@ -477,6 +481,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.is_sacked(seq),)+
                     Self::$other(r) => r.is_sacked(seq),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn is_alone(&self, seq: Seq) -> bool {
+                match self {
+                    $(Self::$variant(r) => r.is_alone(seq),)+
+                    Self::$other(r) => r.is_alone(seq),
                 }
             }
 

@@ -279,6 +279,11 @@ impl Sender {
         self.recovery.is_sacked(seq)
     }
 
+    /// Whether a segment was last sent in a burst of its own, if the recovery keeps that.
+    pub fn is_alone(&self, seq: Seq) -> bool {
+        self.recovery.is_alone(seq)
+    }
+
     /// Segments below `end` may be sent by the probe of the tail that is due ([`Self::is_tail_probe_due`]).
     pub fn offer_for_probe(&mut self, end: Seq) {
         if end > self.core.books.end() {

@@ -182,7 +182,7 @@ impl LinuxAcks {
             self.buffer = used.min(self.most_buffer);
         }
         if used > self.buffer {
-            self.threshold = self.threshold.min(self.clamp.min(2 * self.advmss));
+            self.threshold = self.clamp.min(2 * self.advmss);
             self.unread.size = store.collapse(next);
         }
         let is_there = self.unread.size + self.waiting.size() <= self.buffer;
@@ -222,8 +222,14 @@ impl LinuxAcks {
         };
     }
 
-    /// The application has read up to byte `read`: returns whether an ACK is sent then (tcp_cleanup_rbuf()).
-    pub(in crate::receiver) fn read_to(&mut self, now: Instant, read: Seq, held: Held) -> bool {
+    /// The application has read up to byte `read`: returns whether an ACK is sent then (tcp_cleanup_rbuf()). Nobody
+    /// needs more room if more data is expected no longer.
+    pub(in crate::receiver) fn read_to(
+        &mut self,
+        now: Instant,
+        (read, expects_more): (Seq, bool),
+        held: Held,
+    ) -> bool {
         let Some(store) = self.store.as_deref_mut() else {
             return false;
         };
@@ -245,7 +251,7 @@ impl LinuxAcks {
             return true;
         }
         let left = self.left(held.next);
-        if 2 * left > self.clamp {
+        if !expects_more || 2 * left > self.clamp {
             return false;
         }
         let window = self.choose_window();

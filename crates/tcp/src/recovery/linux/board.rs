@@ -233,8 +233,8 @@ impl Board {
         entry.sent = sent;
         entry.delivered = delivered;
         entry.tags |= EVER_RESENT;
-        entry.tags &= !TAKEN_BACK;
         if !is_probe {
+            entry.tags &= !TAKEN_BACK;
             entry.tags |= RESENT;
             self.retrans_out += u64::from(!was_resent);
         }
@@ -295,10 +295,11 @@ impl Board {
     #[cold]
     pub(super) fn join(&mut self, joined: Joined) {
         let Joined { seq, others } = joined;
+        debug_assert!(seq + others < self.nxt());
         for other in seq + 1..=seq + others {
             self.unlist(other);
             let Some(entry) = self.get(other).copied() else {
-                return;
+                continue;
             };
             self.sacked_out -= u64::from(entry.is_sacked());
             self.lost_out -= u64::from(entry.is_lost());
@@ -525,6 +526,27 @@ mod tests {
             1 => Just(Step::Forget),
             1 => (0_u64..20).prop_map(Step::Join),
         ]
+    }
+
+    /// A timeout sends a segment again whose loss an undo has taken back: its retransmissions count twice until the end.
+    #[test]
+    fn a_retransmission_is_counted_twice_after_an_undo() {
+        let mut b = Board::default();
+        for _ in 0..3 {
+            b.push(Instant::ZERO, 0);
+        }
+        b.mark_lost(0);
+        b.resend(0, Instant::ZERO, 0, false);
+        b.take_back_losses();
+        assert_eq!((b.in_flight(), b.retrans_out), (4, 1));
+        b.resend(0, Instant::ZERO, 0, true);
+        b.mark_lost(0);
+        b.count_twice(0);
+        b.resend(0, Instant::ZERO, 0, false);
+        assert_eq!(b.retrans_out, 2);
+        b.pop();
+        assert_eq!((b.in_flight(), b.packets_out()), (3, 2));
+        assert!(!b.is_untouched());
     }
 
     proptest! {

@@ -402,6 +402,10 @@ impl LossRecovery for Linux {
         self.board.get(seq).is_some_and(board::Entry::is_sacked)
     }
 
+    fn is_alone(&self, seq: Seq) -> bool {
+        self.queue.is_alone(seq)
+    }
+
     fn set_zero_window(&mut self, is_zero: bool) {
         self.zero_window = is_zero;
     }

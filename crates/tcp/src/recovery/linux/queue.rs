@@ -437,6 +437,13 @@ impl Queue {
         sizes.byte(to).saturating_sub(sizes.byte(from))
     }
 
+    /// Whether the segment is a part of its own (tcp_skb_pcount()).
+    pub(super) fn is_alone(&self, seq: Seq) -> bool {
+        let at = self.part(seq);
+        let part = self.parts.get(at);
+        part.is_none_or(|part| part.end - self.begin(at) == 1)
+    }
+
     /// How many of these segments, from `seq` on, are in one part and therefore retransmitted as one burst.
     pub(super) fn again(&self, seq: Seq, segments: u64) -> u64 {
         let at = self.part(seq);
