@@ -343,7 +343,7 @@ def test_check_takes_the_part_that_a_link_follows(
     # From second 7 of the file: 2 s of the outage, 3 s at 6 Mbit/s, and from second 2 on 2 s at 12.
     assert "  0-2, 7-10 s" in printed
     assert main(["trace", "check", csv, "--offset", "30s"]) == 2
-    assert "is behind the end" in capsys.readouterr().err
+    assert "is not within the part of 21 s" in capsys.readouterr().err
     assert main(["trace", "check", csv, "--offset", "soon"]) == 2
     assert 'offset "soon" is not accepted; expected a time' in capsys.readouterr().err
     assert main(["trace", "check", "starlinks"]) == 2

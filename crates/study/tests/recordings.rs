@@ -409,8 +409,10 @@ fn units_may_be_a_row_of_their_own() {
 #[test]
 fn values_that_are_hardly_meant_are_noted() {
     let noted = |text: &str| read(text).remarks.join("; ");
-    assert_eq!(noted("time,rate_gbps,delay_s\n0,100,10\n"), "");
-    assert!(noted("time,rate_gbps\n0,39120\n1,5\n").contains("is 39120 Gbit/s, over 100 Gbit/s"));
+    assert_eq!(noted("time,rate_gbps,delay_s\n0,10,10\n"), "");
+    assert!(noted("time,rate_gbps\n0,39120\n1,5\n").contains("is 39120 Gbit/s, over 10 Gbit/s"));
+    let read_in_kbps = "check the unit of \"rate_mbps\"; columns.rate = \"rate_mbps kbit/s\"";
+    assert!(noted("time,rate_mbps\n0,30000\n1,5\n").contains(read_in_kbps));
     assert!(noted("time,delay_s\n0,50\n").contains("longest delay of the downlink is 50 s"));
     let rows = "\n0,0\n1,0\n2,1\n3,0\n4,0.3\n";
     let said = "\"loss\" is 1, all packets, in 1 of 5 rows, and 0 in most";

@@ -279,7 +279,7 @@ fn incompatible_settings_are_refused() {
         (
             "trace = { file = \"a.csv\", until = \"5 s\" }",
             "links.cell.trace.until",
-            "until 5 s is after the end of the recording, which lasts 2 s",
+            "until 5 s is after the end of the recording, which lasts 1 s",
         ),
         (
             "trace = { file = \"a.csv\", offset = \"5 s\" }",
