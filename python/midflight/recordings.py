@@ -6,13 +6,17 @@ import itertools
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from midflight._core import RecordedWay, Recording
 
 __all__ = [
     "UNITS",
+    "check_is_no_recording",
     "event_lines",
     "interval_ns",
     "outages",
@@ -223,3 +227,24 @@ def _some(texts: Iterable[str]) -> str:
     more = len(every) - MOST_LISTED
     listed = ", ".join(every[:MOST_LISTED])
     return f"{listed} and {more} more" if more > 0 else listed
+
+
+def check_is_no_recording(place: Path) -> None:
+    """Refuse a recording where a scenario is expected, which can follow one.
+
+    Raises `MidflightError`.
+    """
+    from midflight import MidflightError, _core
+
+    try:
+        _core.read_recording(str(place))
+    except MidflightError:
+        return
+    accepted = "a scenario, whose links.NAME.trace may be the recording"
+    raise refusal(
+        f'"{place}" is a recording of a path; midflight trace check {place} --out FILE draws it, '
+        "and --set links.NAME.trace=FILE makes a link of a scenario follow it",
+        name="file",
+        value=str(place),
+        accepted=accepted,
+    )

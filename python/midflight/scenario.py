@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from midflight.meant import did_you_mean, meant
+from midflight.recordings import check_is_no_recording
 from midflight.refusal import refusal
 from midflight.remark import ScenarioWarning, remarks_of, warn_of
 from midflight.scenario_part import part
@@ -534,6 +535,8 @@ def read_plan(
         )
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, no_such_file(str(file)))
+    if path.suffix not in (".toml", ".json"):
+        check_is_no_recording(path)
     text = read_limited(path)
     # JSON, such as a canonical form, is recognised by its name. The files that a user gives to a
     # starter are in the working directory, not in the package.

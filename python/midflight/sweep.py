@@ -81,6 +81,9 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
             value=values,
             accepted=accepted,
         )
+    if isinstance(values, str) and values.count('"') == 2 and values[:1] == values[-1:] == '"':
+        # The quotes that TOML and --set have around a text.
+        values = values[1:-1]
     if not isinstance(values, str):
         found = [value if isinstance(value, str) else toml_text(value) for value in values]
     elif ":" in values:

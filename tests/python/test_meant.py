@@ -105,6 +105,11 @@ SAID = {
         "midflight trace check has no option --rate",
         "links.NAME",
     ),
+    "a recording as a scenario": (
+        ["run", "{folder}/drive.csv"],
+        'drive.csv" is a recording of a path; midflight trace check ',
+        "syntax",
+    ),
     "a stack as a scheme": (
         ["run", "wifi-to-lte", "--set", "flows.download.scheme=quinn"],
         '"quinn" is a stack, not a scheme; expected flows.download.stack = "quinn"',
@@ -120,9 +125,12 @@ SAID = {
 
 
 @pytest.mark.parametrize("what", SAID)
-def test_a_mistake_leads_to_what_is_meant(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_leads_to_what_is_meant(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words, said, unsaid = SAID[what]
-    assert main(words) == 2
+    (tmp_path / "drive.csv").write_text("time_s,rate_mbps\n0,5\n1,6\n")
+    assert main([word.replace("{folder}", os.fspath(tmp_path)) for word in words]) == 2
     printed = capsys.readouterr().err
     assert said in printed
     assert not unsaid or unsaid not in printed
@@ -240,3 +248,19 @@ def test_a_column_without_its_unit_is_suggested() -> None:
             table.column(name)
     with pytest.raises(MidflightError, match="there are time_ns, "):
         table.column("xyz")
+
+
+def test_a_measurement_that_no_run_has_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An axis may have the quotes of --set."""
+    folder = os.fspath(tmp_path / "sweep")
+    axis = 'links.lte.delay="20 ms : 40 ms : 20 ms"'
+    sizes = ["--set", "flows.download.size=100 MB", "--set", "end=4 s", "--axis", axis]
+    assert main(["sweep", "wifi-to-lte", *sizes, "--out", folder]) == 0
+    assert not Sweep.read(Path(folder)).axes["links.lte.delay"][0].startswith('"')
+    capsys.readouterr()
+    drawn = ["--kind", "cdf", "--value", "duration_ns", "--out", os.fspath(tmp_path / "a.png")]
+    assert main(["plot", folder, *drawn]) == 2
+    assert 'duration_ns" has no value in any of 2 rows' in capsys.readouterr().err
+    assert not (tmp_path / "a.png").exists()

@@ -50,6 +50,7 @@ from midflight.cli.source import (
     runs_of_axes,
     source_words,
 )
+from midflight.recordings import check_is_no_recording
 from midflight.remark import remarks_of
 from midflight.run_tables import csv_cell
 
@@ -757,20 +758,6 @@ def measured_flows(
     rows = kept_rows(columns, len(columns[measured]), kept)
     rows = measured_rows(columns, rows, measured)
     return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
-
-
-def check_is_no_recording(place: Path) -> None:
-    """Refuse a recording, which a scenario can follow."""
-    from midflight import MidflightError, _core
-
-    try:
-        _core.read_recording(str(place))
-    except MidflightError:
-        return
-    raise UserError(
-        f'"{place}" is a recording of a path; midflight trace check {place} --out FILE draws it, '
-        "and --set links.NAME.trace=FILE makes a link of a scenario follow it"
-    )
 
 
 def check_is_scenario(place: Path) -> None:

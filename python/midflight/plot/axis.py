@@ -385,6 +385,20 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
     return [row for row in rows if text_of(columns["workload"][row]) in of]
 
 
+def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: str) -> None:
+    """Refuse a measurement that no row has, such as the duration of flows without an end."""
+    if not rows or not all(math.isnan(shown_number(columns[name][row], name)) for row in rows):
+        return
+    accepted = "one that some run has, such as goodput_bps"
+    raise refusal(
+        f'{option} "{name}" has no value in any of {len(rows)} rows, as the duration of flows that '
+        f"are not done; give {accepted}",
+        name=option,
+        value=name,
+        accepted=accepted,
+    )
+
+
 def ordered(
     columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
 ) -> list[str]:

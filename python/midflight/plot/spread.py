@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from midflight.meant import did_you_mean
 from midflight.plot.axis import (
     axis_places,
+    check_is_measured,
     dodge,
     kept_rows,
     kept_values,
@@ -235,6 +236,7 @@ def spread_of(
         if name not in columns:
             raise missing_column(option, name, columns)
     rows = measured_rows(columns, kept_rows(columns, len(columns[value]), kept), value)
+    check_is_measured(columns, rows, value, "--value")
     if kind == "heatmap":
         return _heatmap(columns, rows, kept, str(x), str(y), value)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
