@@ -153,7 +153,7 @@ def test_panels_have_labels_and_scales_of_their_own(tmp_path: Path) -> None:
         (["--yscale", "rtt=log"], "the figure has no panel rtt; expected queue=SCALE"),
         (["--yscale", "queue=ln"], '--yscale "ln" is not accepted'),
         (["--yscale", "log", "--yscale", "linear"], "--yscale linear: the one of this axis"),
-        (["--yscale", "queu=log"], 'there is no kind "queu" (did you mean "queue"?); there are'),
+        (["--yscale", "queu=log"], 'there is no kind "queu" (did you mean "queue"?)'),
         (["--xlim", "0:1"], "given by --from and --until, and --xlim is for a folder of results"),
         (["--legend", "left"], '--legend: "left" is not one of outside, inside, upper-left'),
     ],

@@ -348,7 +348,7 @@ def _without_rows(table: Any) -> Any:
         (["--flow", "film", "--flow", "page"], "of one flow, not of 2 (film, page)"),
         (["--kind", "rtt", "--flow", "films"], 'no flow "films" (did you mean "film"?)'),
         (["--style", "glossy"], '--style: "glossy" is not one of plain, paper'),
-        (["--font", "comic"], '--font: "comic" is none of sans, serif, latex'),
+        (["--font", "comic"], '--font: "comic" is not one of sans, serif, latex'),
         (["--value", "duration_ns"], '"household" is a scenario, and --value is for a folder'),
         (["--kind", "rtt", "--from", "29.999s", "--until", "29.9991s"], "nothing to draw of rtt"),
     ],
