@@ -49,7 +49,7 @@ fn nearby(path: &Path) -> Option<String> {
     names.sort_unstable();
     // An extension that both have makes no name near.
     let parts = |file: &'_ str| {
-        let (stem, end) = file.rsplit_once('.').unwrap_or((file, ""));
+        let (stem, end) = file.split_once('.').unwrap_or((file, ""));
         (stem.to_lowercase(), end.to_lowercase())
     };
     let (stem, end) = parts(name);
