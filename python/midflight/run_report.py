@@ -18,6 +18,7 @@ from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan
+    from midflight.plot.watched import WatchedRun
     from midflight.scenario import Outcome
 
 __all__ = ["MOST_FIGURES", "report_html", "report_run"]
@@ -86,6 +87,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
     manifest = outcome.manifest(command)
     summary = RunSummary.of(outcome)
     moving = [row["flow"] for row in rows(outcome.flows) if row["moves"] and row["run"] == 0]
+    runs, kinds = watched(outcome, moving)
     with usually(plain):
         # As in the legends of the figures.
         results = [[name, labelled(scheme), *rest] for name, scheme, *rest in summary.flow_cells()]
@@ -109,12 +111,12 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
                 for name, cells in summary.workload_cells().items()
             },
             measures={name: measure_words(name) for name in summary.workload_cells()},
-            late=late_lines(outcome, moving),
+            late=late_lines(outcome, runs),
             stalls=stall_lines(outcome, moving[:MOST_FIGURES]),
             phases=headed(summary.phase_cells() or []),
             paths=path_cells(outcome, scenario, moving[:MOST_FIGURES]),
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
-            over_time=over_time(outcome, moving),
+            over_time=over_time(runs, kinds),
             figures=list(figures(outcome, moving[:MOST_FIGURES])),
             left_out=moving[MOST_FIGURES:],
             manifest={key: value for key, value in manifest.items() if key != "scenario"},
@@ -141,19 +143,32 @@ def measure_words(workload: str) -> str:
     return "; ".join(f"{one['short']}: {one['summary']}" for one in measures_of(workload))
 
 
-def late_lines(outcome: Outcome, names: Sequence[str]) -> list[str]:
-    """How many frames of each call are late in the first run, and when they were made."""
-    from midflight.plot.applications import deadlines_of, frames_of, has_events
+def watched(outcome: Outcome, names: Sequence[str]) -> tuple[list[WatchedRun], Sequence[str]]:
+    """Run the first run again with the events of as many flows as a figure shows; return it and the
+    kinds of its panels.
+    """
+    from midflight.plot.applications import OF_APPLICATIONS
+    from midflight.plot.style import SERIES
     from midflight.plot.watched import watch
 
-    calls = [row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"]
-    names = [one for one in dict.fromkeys(calls) if one in names]
-    if not names or outcome.plan.stack == "linux":
+    with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
+    own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
+    kinds = ("throughput", *own, "queue")
+    return watch(outcome.plan, flows=names[: len(SERIES)], kinds=kinds), kinds
+
+
+def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
+    """How many frames of each call in these runs are late, and when they were made."""
+    from midflight.plot.applications import deadlines_of, frames_of, has_events
+
+    calls = {row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"}
+    flows = [flow for one in runs for flow in one.flows if flow.flow in calls]
+    if not flows or outcome.plan.stack == "linux":
         return []
     deadlines = deadlines_of(outcome.plan)
     several = json.loads(outcome.plan.canonical)["runs"] > 1
     lines = []
-    for flow in (flow for one in watch(outcome.plan, flows=names) for flow in one.flows):
+    for flow in flows:
         if not has_events(flow):
             continue
         found = frames_of(flow, deadlines.get(flow.flow))
@@ -169,25 +184,19 @@ def late_lines(outcome: Outcome, names: Sequence[str]) -> list[str]:
                 said += f", made from {late[0]:.3f} s to {late[-1]:.3f} s"
                 said += f"; the longest delay is {found.took_s.max():.3f} s"
             said += f"; {len(found.lost_s)} were not read" if len(found.lost_s) else ""
-        whose = f"of flow `{flow.flow}` " if len(names) > 1 else ""
+        whose = f"of flow `{flow.flow}` " if len(flows) > 1 else ""
         first = "in the first run, " if several else ""
         lines.append(f"In short: {first}{whose}{said}.")
     return lines
 
 
-def over_time(outcome: Outcome, names: Sequence[str]) -> str:
-    """Draw throughputs, applications and queues in the first run; return the image, "" if nothing
-    was sent.
+def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> str:
+    """Draw throughputs, applications and queues of the runs; return the image, "" if nothing was
+    sent.
     """
-    from midflight.plot.applications import OF_APPLICATIONS
     from midflight.plot.panels import over_time_figure, shown_panels
-    from midflight.plot.style import SERIES, figure_bytes
-    from midflight.plot.watched import watch
+    from midflight.plot.style import figure_bytes
 
-    with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
-    own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
-    kinds = ("throughput", *own, "queue")
-    runs = watch(outcome.plan, flows=names[: len(SERIES)], kinds=kinds)
     if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
         return ""
     window, panels = shown_panels(runs, kinds)

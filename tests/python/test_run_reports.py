@@ -9,13 +9,20 @@ import numpy as np
 
 from midflight import Link, Scenario
 from midflight.plot.applications import frames_of
+from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
-from midflight.run_report import late_lines, report_run
+from midflight.run_report import late_lines, report_run, watched
+from midflight.scenario import Outcome
 
 
 def text_of(file: Path) -> str:
     """The words of a page, with one space between them."""
     return " ".join(re.sub(r"<[^>]*>", " ", file.read_text()).split())
+
+
+def late_of(outcome: Outcome, flows: list[str]) -> list[str]:
+    """The sentences on late frames in the report of these flows."""
+    return late_lines(outcome, watched(outcome, flows)[0])
 
 
 def test_a_report_says_how_many_frames_were_late(tmp_path: Path) -> None:
@@ -37,17 +44,22 @@ def test_a_report_says_how_many_frames_were_late(tmp_path: Path) -> None:
     assert "median (s)" in text
     assert "late: frames read after their deadline" in text
     calm = Scenario.read("call-handoff", sets={"handoffs.0.gap": "0 s"}).run()
-    assert late_lines(calm, ["call"]) == [
-        f"In short: each of {of} frames was read by its deadline."
-    ]
-    assert late_lines(Scenario.read("wifi-to-lte").run(), ["download"]) == []
+    assert late_of(calm, ["call"]) == [f"In short: each of {of} frames was read by its deadline."]
+    assert late_of(Scenario.read("wifi-to-lte").run(), ["download"]) == []
 
 
 def test_sentences_on_several_calls_and_runs_name_theirs() -> None:
     sets = {"flows.call.count": 2, "runs": 2}
-    lines = late_lines(Scenario.read("call-handoff", sets=sets).run(), ["call-0", "call-1"])
+    lines = late_of(Scenario.read("call-handoff", sets=sets).run(), ["call-0", "call-1"])
     assert [one.split(" of flow ")[1].split("`")[1] for one in lines] == ["call-0", "call-1"]
     assert all(one.startswith("In short: in the first run, ") for one in lines)
+
+
+def test_a_report_of_many_calls_has_those_of_its_figure(tmp_path: Path) -> None:
+    """It was refused for more than six lines."""
+    outcome = Scenario.read("call-handoff", sets={"flows.call.count": 8}).run()
+    text = text_of(report_run(outcome, tmp_path / "r.html"))
+    assert text.count("In short: of flow") == len(SERIES)
 
 
 def test_a_report_says_of_how_many_values_its_tables_are(tmp_path: Path) -> None:

@@ -72,14 +72,14 @@ impl Connection {
             room => room.min(mss),
         };
         let below = self.sender.view().snd_max;
-        // tcp_can_collapse().
-        let is_free = |seq| !self.sender.is_sacked(seq) && self.sender.is_alone(seq);
-        if !self.sender.is_alone(segment.seq) {
+        if !self.sender.may_join(segment.seq) {
             return segment;
         }
         let others = self
             .stream
-            .joinable((segment.seq, below), (from, room), self.edge, is_free);
+            .joinable((segment.seq, below), (from, room), self.edge, |seq| {
+                self.sender.may_join(seq)
+            });
         if others == 0 {
             return segment;
         }

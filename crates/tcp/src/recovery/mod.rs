@@ -85,13 +85,9 @@ pub(crate) trait LossRecovery {
     fn settle(&mut self, _core: &mut Core, _log: &mut impl Log) {}
     /// More data is there, which only a probe may send.
     fn offer(&mut self, _core: &mut Core) {}
-    /// Whether a segment is SACKed, if the recovery keeps that by segment.
-    fn is_sacked(&self, _seq: Seq) -> bool {
+    /// Whether a segment that is sent again may be joined with others (tcp_can_collapse()).
+    fn may_join(&self, _seq: Seq) -> bool {
         false
-    }
-    /// Whether a segment was sent in a burst of its own, if the recovery keeps that.
-    fn is_alone(&self, _seq: Seq) -> bool {
-        true
     }
     /// The other side's window is zero, or is not.
     fn set_zero_window(&mut self, _is_zero: bool) {}
@@ -477,18 +473,10 @@ macro_rules! recoveries {
             }
 
             #[cold]
-            pub(crate) fn is_sacked(&self, seq: Seq) -> bool {
+            pub(crate) fn may_join(&self, seq: Seq) -> bool {
                 match self {
-                    $(Self::$variant(r) => r.is_sacked(seq),)+
-                    Self::$other(r) => r.is_sacked(seq),
-                }
-            }
-
-            #[cold]
-            pub(crate) fn is_alone(&self, seq: Seq) -> bool {
-                match self {
-                    $(Self::$variant(r) => r.is_alone(seq),)+
-                    Self::$other(r) => r.is_alone(seq),
+                    $(Self::$variant(r) => r.may_join(seq),)+
+                    Self::$other(r) => r.may_join(seq),
                 }
             }
 

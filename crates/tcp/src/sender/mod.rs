@@ -274,14 +274,10 @@ impl Sender {
         self.recovery.set_zero_window(is_zero);
     }
 
-    /// Whether a segment in flight is SACKed, as far as the recovery of Linux knows.
-    pub fn is_sacked(&self, seq: Seq) -> bool {
-        self.recovery.is_sacked(seq)
-    }
-
-    /// Whether a segment was last sent in a burst of its own, if the recovery keeps that.
-    pub fn is_alone(&self, seq: Seq) -> bool {
-        self.recovery.is_alone(seq)
+    /// Whether a segment in flight may be joined with others when it is sent again: it is not SACKed, and was last sent in a
+    /// burst of its own (tcp_can_collapse()). Only for the recovery of Linux.
+    pub fn may_join(&self, seq: Seq) -> bool {
+        self.recovery.may_join(seq)
     }
 
     /// Segments below `end` may be sent by the probe of the tail that is due ([`Self::is_tail_probe_due`]).

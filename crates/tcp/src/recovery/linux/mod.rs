@@ -19,6 +19,7 @@
 
 mod ack;
 mod board;
+mod defer;
 mod duplicates;
 mod prr;
 mod queue;
@@ -398,12 +399,9 @@ impl LossRecovery for Linux {
         self.offer_to_probe(core);
     }
 
-    fn is_sacked(&self, seq: Seq) -> bool {
-        self.board.get(seq).is_some_and(board::Entry::is_sacked)
-    }
-
-    fn is_alone(&self, seq: Seq) -> bool {
-        self.queue.is_alone(seq)
+    fn may_join(&self, seq: Seq) -> bool {
+        let is_sacked = self.board.get(seq).is_some_and(board::Entry::is_sacked);
+        !is_sacked && self.queue.is_alone(seq)
     }
 
     fn set_zero_window(&mut self, is_zero: bool) {

@@ -5,7 +5,7 @@ use midflight_units::Seq;
 use super::board::Entry;
 use super::queue::{self, Head, Push};
 use super::timers::await_window;
-use super::{Ca, Linux};
+use super::Linux;
 use crate::recovery::joined::Joined;
 use crate::recovery::SizeProbe;
 use crate::sender::{Core, SlotKind};
@@ -16,10 +16,6 @@ const BURST_BYTES: u64 = 65_215;
 const BURST_RATE_SHIFT: u32 = 10;
 /// How much more may be in the queue below TCP for retransmissions, as a power of two.
 const AGAIN_SHIFT: u32 = 1;
-/// Segments in two ACKs, less one (tcp_max_tso_deferred_mss()).
-const DEFERRED_SEGMENTS: u64 = 3;
-/// Maximum time that a burst is held back, in nanoseconds.
-const DEFER_MOST: u64 = 1_000_000;
 
 /// The segments that may be sent in the current turn.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,10 +39,10 @@ pub(super) struct Sending {
     /// The head has been retransmitted.
     head_resent: bool,
     /// Only one burst, without tcp_tso_should_defer(), and whether it has been sent.
-    one: Option<bool>,
+    pub(super) one: Option<bool>,
     /// Segments left of the current burst: those that follow without another decision, and others.
     follow: u64,
-    burst: u64,
+    pub(super) burst: u64,
     /// Bytes of the last of them, if it is short; otherwise 0.
     tail: u64,
     /// Memory in bytes of the data sent in this turn that is still in the queue below TCP; and whether it is too much
@@ -54,7 +50,7 @@ pub(super) struct Sending {
     charged: u64,
     throttled: bool,
     /// The application writes, and its data leaves the queue below TCP at once; and what may be sent of it.
-    by_program: bool,
+    pub(super) by_program: bool,
     push: bool,
     /// This turn has made room in a full send buffer, so the application runs next; and lost segments wait until it has
     /// written.
@@ -65,10 +61,10 @@ pub(super) struct Sending {
     /// The next new data is sent by a probe of the window, which is followed by no probe of the tail (tcp_write_wakeup()).
     pub(super) no_tail: bool,
     /// New segments sent in this turn, and whether nothing was in flight before.
-    sent: u64,
+    pub(super) sent: u64,
     was_empty: bool,
     /// The window is what stops the sender.
-    limited: bool,
+    pub(super) limited: bool,
     /// The controller has set the window while segments were sent: the next event reports it.
     pub(super) unreported: bool,
 }
@@ -115,7 +111,7 @@ impl Sending {
 
     /// Something else than new data may be sent, or is done before it.
     #[inline(always)]
-    fn has_other(&self) -> bool {
+    pub(super) fn has_other(&self) -> bool {
         let other = self.lost | self.new_first | self.probe_new | self.small | self.rearm;
         other || self.once.is_some()
     }
@@ -141,15 +137,15 @@ impl Sending {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// The first byte that has not been sent.
-    nxt: u64,
+    pub(super) nxt: u64,
     /// The congestion window, and what is left of it.
     pub(super) cwnd: u64,
     pub(super) segments: u64,
     /// A whole burst, and what may be sent of one; 0 for nothing.
     pub(super) burst: u64,
-    quota: u64,
+    pub(super) quota: u64,
     /// Bytes that the receiver takes.
-    window: u64,
+    pub(super) window: u64,
 }
 
 /// Segments of a burst, of which the congestion window has room for so many (tcp_cwnd_test()).
@@ -373,13 +369,13 @@ impl Linux {
 
     /// The first unsent byte.
     #[inline(always)]
-    fn nxt_byte(&self, core: &Core) -> u64 {
+    pub(super) fn nxt_byte(&self, core: &Core) -> u64 {
         core.sizes.byte(self.board.nxt())
     }
 
     /// All that the application has written has been sent, up to this byte.
     #[inline(always)]
-    fn is_drained(&self, core: &Core, nxt: u64) -> bool {
+    pub(super) fn is_drained(&self, core: &Core, nxt: u64) -> bool {
         self.queue.written() <= nxt || core.end_byte().is_some_and(|end| end <= nxt)
     }
 
@@ -677,7 +673,7 @@ impl Linux {
 
     /// tcp_tso_segs(), tcp_tso_autosize().
     #[inline(always)]
-    fn burst_segments(&self, core: &Core) -> u64 {
+    pub(super) fn burst_segments(&self, core: &Core) -> u64 {
         let bursts = &core.config.bursts;
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
         let halvings = self.min_rtt() >> bursts.rtt_log;
@@ -688,86 +684,6 @@ impl Linux {
         let most = bytes.min(BURST_BYTES) as u32 / core.sizes.full() as u32;
         let full = u64::from(most).max(core.least_burst());
         full.min(bursts.gso_max_segs.into())
-    }
-
-    /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
-    #[inline(always)]
-    fn defers(&mut self, core: &Core, room: &Room, head: Head) -> bool {
-        let &Room { burst, window, .. } = room;
-        if self.state >= Ca::Recovery
-            || core.now.since(core.departure_of_burst()).as_nanos() > DEFER_MOST
-        {
-            return false;
-        }
-        let (cwnd, full) = (room.cwnd, core.sizes.full());
-        let of_window = room.segments * full;
-        let limit = window.min(of_window);
-        let is_whole = !head.is_last && limit >= head.left;
-        let is_much = match core.config.bursts.window_divisor {
-            0 => limit > DEFERRED_SEGMENTS * full,
-            divisor => limit >= core.window_bytes().min(cwnd * full) / u64::from(divisor),
-        };
-        if limit >= burst * full || is_whole || is_much {
-            return false;
-        }
-        let (Some(oldest), Some(srtt)) = (self.board.head(), core.path.rto.srtt()) else {
-            return false;
-        };
-        let expected = oldest.sent + srtt;
-        let soon = (srtt.as_nanos() / 2).min(DEFER_MOST);
-        if expected.since(core.now).as_nanos() > soon {
-            return false;
-        }
-        self.sending.limited |= of_window < window && of_window <= head.left;
-        true
-    }
-
-    /// Whether the attempt to send after a usual ACK (tcp_data_snd_check()) ends as most do: a burst is held back, and the
-    /// application goes on waiting. Updates the state for such an attempt only; the result is that of [`Self::choose`].
-    #[inline(always)]
-    pub(super) fn is_held_back(&mut self, core: &mut Core) -> bool {
-        let sending = &self.sending;
-        let is_first = sending.burst == 0 && sending.sent == 0 && sending.one.is_none();
-        if !is_first || sending.has_other() || core.is_paced() || core.asks_parts() {
-            return false;
-        }
-        // In flight is all that was sent and is not acknowledged.
-        let (cwnd, full, out) = (whole(core), core.sizes.full(), self.board.packets_out());
-        let (segments, nxt) = (cwnd.saturating_sub(out), self.nxt_byte(core));
-        let window = core
-            .window_bytes()
-            .saturating_sub(nxt - core.sizes.byte(self.board.una));
-        if segments == 0 || self.is_drained(core, nxt) {
-            return false;
-        }
-        let Some((_, head)) = self.queue.unfilled_head(nxt) else {
-            return false;
-        };
-        // Nothing is added to a piece that holds all that the window allows.
-        let is_filled = head.is_last || head.left >= segments * full;
-        if !is_filled || full > window || head.left <= full {
-            return false;
-        }
-        let room = Room {
-            nxt,
-            cwnd,
-            segments,
-            burst: self.burst_segments(core),
-            quota: segments,
-            window,
-        };
-        if !self.queue.stays_full(cwnd, self.reordering) {
-            return false;
-        }
-        if !self.defers(core, &room, head) {
-            return false;
-        }
-        if std::mem::take(&mut self.sending.limited) {
-            self.validate(core, true);
-        }
-        self.queue.expand(cwnd, self.reordering);
-        self.sending.by_program = true;
-        true
     }
 
     /// The actions when no more can be sent.
