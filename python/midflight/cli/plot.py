@@ -539,7 +539,7 @@ def write_panels(
 ) -> None:
     """Write a figure of panels over time."""
     from midflight.plot.marks import check_marks
-    from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
+    from midflight.plot.panels import over_time_figure, panel_rows, path_rows, shown_panels
     from midflight.plot.room import HEAD
     from midflight.plot.style import check_format, figure_bytes
     from midflight.plot.watched import watch, without_requests
@@ -554,7 +554,7 @@ def write_panels(
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
-        write_rows(table, HEAD, panel_rows(panels))
+        write_rows(table, HEAD, [*panel_rows(panels), *path_rows(runs, window, how["size"])])
     for why in (why for panel in panels for why in panel.lacks):
         note(why)
     drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.handovers import Handovers
+from midflight.plot.followed import Followed, Hole
 from midflight.plot.history import NS_PER_S, History, Moments
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class WatchedRun:
     names: str = ""
     #: What the links and handoffs of its scenario are, if that is known.
     path: str = ""
-    #: The handovers of the recordings of its links, by their names.
-    recorded: Mapping[str, Handovers] = field(default_factory=dict)
+    #: What the recordings of its links have, by their names.
+    recorded: Mapping[str, Followed] = field(default_factory=dict)
     #: The deadlines of the frames of those that are calls, in seconds, by their names.
     deadlines: Mapping[str, float] = field(default_factory=dict)
     #: The time shown, in seconds, if that is not the whole run.
@@ -308,17 +308,33 @@ class WatchedRun:
     @cached_property
     def handovers(self) -> list[float]:
         """The handovers of the recordings of the links in use, in seconds."""
-        found: set[float] = set()
+        return sorted(
+            (since + at) / NS_PER_S
+            for one, followed, since in self._rounds()
+            for at in followed.handovers_ns
+            if one.from_ns <= since + at < one.until_ns
+        )
+
+    @cached_property
+    def holes(self) -> list[tuple[str, Hole]]:
+        """The times for which the recordings of the links in use have no rows, with these links."""
+        found = [
+            (one.link, Hole(max(since + a, one.from_ns), min(since + b, one.until_ns), is_short))
+            for one, followed, since in self._rounds()
+            for a, b, is_short in followed.holes
+            if since + a < one.until_ns and since + b > one.from_ns
+        ]
+        return sorted(found, key=lambda one: one[1])
+
+    def _rounds(self) -> Iterator[tuple[Stretch, Followed, int]]:
+        """Each time in which a link that follows a recording is in use, with each start of that."""
         names = {link: name for name, link in self.access.items()}
-        for one in self.stretches:
+        for one in self.stretches if self.recorded else ():
             link = self.link_of(one.link)
-            name = "" if link is None else names[link]
-            instants, every = self.recorded.get(name, ([], None))
-            rounds = 1 if every is None else one.until_ns // every + 1
-            for at in (at + (every or 0) * turn for turn in range(rounds) for at in instants):
-                if one.from_ns <= at < one.until_ns:
-                    found.add(at / NS_PER_S)
-        return sorted(found)
+            followed = self.recorded.get("" if link is None else names[link])
+            for since in () if followed is None else followed.rounds(one.until_ns):
+                assert followed is not None
+                yield one, followed, since
 
     @cached_property
     def gaps(self) -> list[tuple[float, float]]:
@@ -329,6 +345,8 @@ class WatchedRun:
 
     def _only_link(self) -> str:
         """The link of a run without a handoff: that at which most packets were."""
+        if len(self.access) == 1:
+            return next(iter(self.access))
         held = {name: float(self.sampled(at, "most").sum()) for name, at in self.access.items()}
         return max(held, key=held.__getitem__, default="")
 

@@ -26,6 +26,7 @@ from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup, Table
+    from midflight.plot.followed import Followed, Hole
     from midflight.policy import Policies
     from midflight.scenario import Scenario
 
@@ -218,6 +219,9 @@ class History:
             if len(rows := np.flatnonzero(codes == number)):
                 self._rows[name] = rows
         self._moments, self._senders = moments, senders
+        #: What the recordings of the links have, and the times for which those in use have no rows.
+        self.recorded: Mapping[str, Followed] = {}
+        self.holes: Sequence[tuple[str, Hole]] = ()
 
     def __len__(self) -> int:
         return len(self._time)
@@ -439,9 +443,19 @@ def histories(
     history is named by its scheme, or by its source. Raises `MidflightError` for an invalid
     argument.
     """
+    from midflight.plot.curves import WatchedRun
+    from midflight.plot.followed import followed_of
+
     found = []
     named, of_labels = [] if flow is None else [flow], names_of(source)
-    for scheme, setup, _, plain in setups_of(source, named, run, schemes, policies):
+    # Each scenario is checked once.
+    by_name: dict[str, RunSource] = {
+        name: one if isinstance(one, SetupSource) else plan_of(one, policies=policies)
+        for name, one in (source if isinstance(source, Mapping) else {"": source}).items()
+    }
+    recorded = {name: followed_of(one, policies) for name, one in by_name.items()}
+    made_of = by_name if isinstance(source, Mapping) else by_name[""]
+    for scheme, setup, of_source, plain in setups_of(made_of, named, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
         usual = names[0] if schemes else usual_flow(source, names)
         chosen = flow if flow is not None else usual
@@ -450,17 +464,20 @@ def histories(
         def senders(setup: Setup = setup) -> Table:
             return setup.samples()[1]
 
-        found.append(
-            History(
-                scheme,
-                setup.trace(flow=chosen),
-                Moments(setup),
-                names=of_labels,
-                senders=senders,
-                plain=plain,
-                **how,
-            )
+        history = History(
+            scheme,
+            setup.trace(flow=chosen),
+            Moments(setup),
+            names=of_labels,
+            senders=senders,
+            plain=plain,
+            **how,
         )
+        history.recorded = recorded[of_source]
+        if history.recorded:
+            path = WatchedRun(scheme, setup, [history], recorded=history.recorded)
+            history.holes = path.holes
+        found.append(history)
     return found
 
 

@@ -21,6 +21,7 @@ from midflight.plot.figure import (
     finish_panels,
     write_figure,
 )
+from midflight.plot.followed import Hole, time_title
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.marks import EVENTS, STALL, Event, marker_of
 from midflight.plot.options import check_scales
@@ -38,10 +39,13 @@ from midflight.plot.room import (
     MOST_MARKS,
     MOST_VECTORS,
     NO_LINK,
+    NO_ROWS,
     OUTAGE,
     Room,
     draw_dots,
+    draw_holes,
     draw_outages,
+    seen_holes,
 )
 from midflight.plot.style import (
     PAGE_IN,
@@ -81,6 +85,7 @@ __all__ = [
     "HEAD",
     "over_time_figure",
     "panel_rows",
+    "path_rows",
     "plot_over_time",
     "shown_panels",
 ]
@@ -170,7 +175,7 @@ def plot_over_time(
     def draw() -> Figure:
         return over_time_figure(found, panels, window, yscale=yscale, title=title, size=size)
 
-    table = chain([HEAD], panel_rows(panels))
+    table = chain([HEAD], panel_rows(panels), path_rows(found, window, size))
     return write_figure(path, draw, table, dress)
 
 
@@ -230,6 +235,20 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
             yield from ((*words, *row) for row in each if row[1] == row[1])
 
 
+def path_rows(
+    runs: Sequence[WatchedRun], window: tuple[float, float], size: Size | None = None
+) -> Iterator[Sequence[object]]:
+    """Yield the times without rows that a figure of this size hatches, with the columns of `HEAD`:
+    from `low` to `high`, the value is how long that is.
+    """
+    width, _ = size_in(size, (PAGE_IN, 1.0))
+    room = Room(max(0.5, width - 0.65), window)
+    holes = _holes(runs)
+    for link in dict.fromkeys(link for link, _ in holes):
+        for a, b in seen_holes([hole for of, hole in holes if of == link], room):
+            yield ("path", "s", NO_ROWS, "", "", link, a, b - a, a, b, "")
+
+
 def over_time_figure(
     runs: Sequence[WatchedRun],
     panels: Sequence[Panel],
@@ -255,6 +274,8 @@ def over_time_figure(
         what += ["rate of the link"] * any(not one.flow for one in areas)
         if what:
             lacks.append(f"{' and '.join(what)} of the run {longest(runs).labels[0]}")
+    if any(run.holes for run in runs) and not _holes(runs):
+        lacks.append("times without rows are not hatched, as they differ between the runs")
     shown_flows = {flow.flow for one in runs for flow in one.flows}
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
@@ -308,6 +329,7 @@ def over_time_figure(
             else:
                 _outages(axes, stretches, room)
                 draw_outages(axes, runs[0].moments.outages, room)
+            draw_holes(axes, [hole for _, hole in _holes(runs)], room)
             axes.set_ylabel(panel.what)
             scale_of(axes, panel, _scale(panel), _above(rows))
             axes.set_title(
@@ -316,10 +338,15 @@ def over_time_figure(
             handles, labels = axes.get_legend_handles_labels()
             for handle, label in zip(handles, labels, strict=True):
                 entries.setdefault(label, handle)
-        grid[-1].set_xlabel("Time (s)")
+        grid[-1].set_xlabel(time_title((run.recorded, run.end_ns) for run in runs))
         figure.align_ylabels(grid[has_band:])
         # The lines come first, then what their marks are.
-        marks = {OUTAGE, _MOST, *(one.quantity for panel in panels for one in panel.curves)}
+        marks = {
+            OUTAGE,
+            NO_ROWS,
+            _MOST,
+            *(one.quantity for panel in panels for one in panel.curves),
+        }
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines = {one.label for panel in panels for one in panel.curves if one.draw in _LINES}
@@ -354,6 +381,15 @@ def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
         (*((one.from_ns, one.link) for one in run.stretches), *run.moments.outages) for run in runs
     ]
     return [longest(runs)] if len({*paths}) == 1 else list(runs)
+
+
+def _holes(runs: Sequence[WatchedRun]) -> Sequence[tuple[str, Hole]]:
+    """The times without rows of the links in use, if they are the same in all runs as long as these
+    last; runs that are drawn over each other may follow different parts of a recording.
+    """
+    until = min(run.end_ns for run in runs)
+    each = [[(a, min(b, until)) for _, (a, b, _) in run.holes if a < until] for run in runs]
+    return longest(runs).holes if all(one == each[0] for one in each) else []
 
 
 def _differ_in_rate(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:

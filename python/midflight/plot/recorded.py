@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.figure import finish_panels
-from midflight.plot.room import shade_spans
+from midflight.plot.followed import Followed, Hole, time_title
+from midflight.plot.room import Room, draw_holes, shade_spans
 from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ def recording_figure(
         span = found["span_ns"] / NS_PER_S
         grid[0].set_xlim(0, span)
         entries: dict[str, Any] = {}
+        missing = [Hole(*one) for one in holes]
+        missing += [Hole(start, until, True) for start, until, _ in found["short_holes"]]
+        room = Room(max(0.5, figure.get_size_inches()[0] - 0.65), (0.0, span))
         unknown = [one for one in holes if one not in outages]
         for axes, (kind, label, unit) in zip(grid, shown, strict=True):
             top = 0.0
@@ -84,17 +88,7 @@ def recording_figure(
             axes.set_ylabel(label)
             spans = [(start / NS_PER_S, until / NS_PER_S) for start, until in outages]
             shade_spans(axes, spans, shaded, length=span)
-            for start, until in holes:
-                axes.axvspan(
-                    start / NS_PER_S,
-                    until / NS_PER_S,
-                    facecolor="none",
-                    edgecolor="0.55",
-                    linewidth=0,
-                    hatch="////",
-                    label="no rows",
-                    zorder=0.5,
-                )
+            draw_holes(axes, missing, room)
             if len(found["handovers"]) <= MOST_HANDOVERS:
                 for at, _ in found["handovers"]:
                     axes.axvline(
@@ -108,8 +102,8 @@ def recording_figure(
             handles, labels = axes.get_legend_handles_labels()
             for handle, one in zip(handles, labels, strict=True):
                 entries.setdefault(one, handle)
-        after = f" after {begins_s:g} s of the recording" if begins_s else ""
-        grid[-1].set_xlabel(f"Time{after} (s)")
+        followed = {"": Followed([], [], begins_s=begins_s)}
+        grid[-1].set_xlabel(time_title([(followed, found["span_ns"])]))
         figure.align_ylabels(grid)
         named = [(kind, axes) for axes, (kind, *_) in zip(grid, shown, strict=True)]
         finish_panels(figure, named, entries, title)

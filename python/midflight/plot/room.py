@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.followed import Hole
 from midflight.plot.history import NS_PER_S, Moment, Steps
 from midflight.plot.labels import LABEL_PT
 from midflight.plot.style import text_width
@@ -24,14 +25,17 @@ __all__ = [
     "MOST_MARKS",
     "MOST_VECTORS",
     "NO_LINK",
+    "NO_ROWS",
     "OUTAGE",
     "Room",
     "draw_dots",
+    "draw_holes",
     "draw_moments",
     "draw_outages",
     "extremes",
     "label_levels",
     "plain_log",
+    "seen_holes",
     "shade_spans",
 ]
 
@@ -45,6 +49,10 @@ MOST_MARKS = 60
 
 #: What the legend calls times at which a recording has a rate of zero.
 OUTAGE = "outage"
+#: What it calls times for which a recording has no rows.
+NO_ROWS = "no rows"
+#: Those that lack only a few rows are drawn if they are so wide, in points.
+_LEAST_HOLE_PT = 2.0
 #: Times without a link: hatched, as their colour is that of a light grey without colours.
 NO_LINK: Mapping[str, Any] = {
     "facecolor": "#f7efdf",
@@ -201,6 +209,30 @@ def draw_outages(axes: Axes, outages: Sequence[tuple[int, int]], room: Room) -> 
     # The hatching of a pipe goes the other way.
     shown = [(a, b) for a, b in spans if b > a]
     shade_spans(axes, shown, OUTAGE, length=end - start, hatch="\\\\\\\\")
+
+
+def seen_holes(holes: Iterable[Hole], room: Room) -> list[tuple[float, float]]:
+    """The times without rows that are drawn, in seconds; of those that lack only a few rows the
+    ones that are wide enough to be seen.
+    """
+    (start, end), point = room.window, (room.window[1] - room.window[0]) / (room.width_in * 72)
+    found: list[tuple[float, float]] = []
+    for a_ns, b_ns, is_short in sorted(holes):
+        a, b = max(a_ns / NS_PER_S, start), min(b_ns / NS_PER_S, end)
+        if b <= a or (is_short and b - a < _LEAST_HOLE_PT * point):
+            continue
+        if found and a <= found[-1][1]:
+            # Both directions of a link may lack the same rows.
+            a, b = found[-1][0], max(found.pop()[1], b)
+        found.append((a, b))
+    return found
+
+
+def draw_holes(axes: Axes, holes: Iterable[Hole], room: Room) -> None:
+    """Hatch the times for which a recording has no rows."""
+    how: Any = {"facecolor": "none", "edgecolor": "0.65", "linewidth": 0, "hatch": "////"}
+    for number, (a, b) in enumerate(seen_holes(holes, room)):
+        axes.axvspan(a, b, label=None if number else NO_ROWS, zorder=0.5, **how)
 
 
 def shade_spans(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, finish_panels, write_figure
+from midflight.plot.followed import time_title
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -24,12 +25,15 @@ from midflight.plot.plain import plain_of_flows
 from midflight.plot.room import (
     HEAD,
     MOST_VECTORS,
+    NO_ROWS,
     Room,
     draw_dots,
+    draw_holes,
     draw_moments,
     draw_outages,
     label_levels,
     plain_log,
+    seen_holes,
 )
 from midflight.plot.style import (
     DARK,
@@ -188,6 +192,7 @@ def run_figure(
             for axes, one in zip(row, runs, strict=True):
                 draw_moments(axes, one.moments, room, named=axes in grid[0])
                 draw_outages(axes, one.outages, room)
+                draw_holes(axes, [hole for _, hole in one.holes], room)
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
@@ -196,8 +201,8 @@ def run_figure(
                 continue
             levels = label_levels(one.moments, room)
             axes.set_title(labelled(one.title), loc="left", pad=7 + 9 * levels, fontweight="bold")
-        for axes in grid[-1]:
-            axes.set_xlabel("Time (s)")
+        for axes, one in zip(grid[-1], runs, strict=True):
+            axes.set_xlabel(time_title([(one.recorded, one.end_ns)]))
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
@@ -220,7 +225,7 @@ def run_rows(
 ) -> Iterator[Sequence[object]]:
     """Yield what `run_figure` draws as rows with the columns of `HEAD`."""
     window = time_shown(runs, from_s, until_s)
-    room = Room(1.0, window)
+    room = Room(PAGE_IN, window)
     for one in runs:
         found: list[tuple[str, str, str, Any, Any]] = []
         if kind != "window":
@@ -250,6 +255,9 @@ def run_rows(
             words = (panel, unit, line, one.flow, one.label, "")
             each = zip((at[seen] / NS_PER_S).tolist(), value[seen].tolist(), strict=True)
             yield from ((*words, *pair, "", "", "") for pair in each)
+        for a, b in seen_holes([hole for _, hole in one.holes], room):
+            words = ("path", "s", NO_ROWS, one.flow, one.label, "")
+            yield (*words, a, b - a, a, b, "")
 
 
 def _time_sequence(axes: Axes, one: History, room: Room) -> None:

@@ -29,7 +29,7 @@ from midflight.plot.curves import (
     inside,
     nice,
 )
-from midflight.plot.handovers import handovers_of
+from midflight.plot.followed import followed_of
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -211,7 +211,7 @@ def watched_runs(
         for name, one in (source if isinstance(source, Mapping) else {"": source}).items()
     }
     deadlines = {name: deadlines_of(one, policies) for name, one in by_name.items()}
-    recorded = {name: handovers_of(one, policies) for name, one in by_name.items()}
+    recorded = {name: followed_of(one, policies) for name, one in by_name.items()}
     paths = _paths(by_name, policies) if isinstance(source, Mapping) else {}
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
     of = max(1, len(dict.fromkeys(schemes))) * len(by_name)

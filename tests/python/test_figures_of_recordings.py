@@ -1,0 +1,124 @@
+"""Figures of runs whose links follow a recording: times without rows, and which part it is."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+
+from midflight import Flow, Handoff, Link, Scenario
+from midflight._core import read_recording
+from midflight.plot import figure_of, plot_over_time, plot_run
+from midflight.plot.recorded import recording_figure
+from midflight.plot.room import NO_ROWS
+
+TITLE = "Time (s)"
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Path:
+    """A minute at 1 Hz, without rows from 20 to 30 s, and without the one at 45 s."""
+    file = tmp_path / "drive.csv"
+    seconds = [one for one in range(60) if not 20 <= one < 30 and one != 45]
+    rows = "".join(f"{one},{5 + one % 3},20\n" for one in seconds)
+    file.write_text("time_s,rate_mbps,delay_ms\n" + rows)
+    return file
+
+
+def following(**trace: Any) -> Scenario:
+    return Scenario(links={"cell": Link(trace=trace)}, flows={"a": Flow()}, end="50 s")
+
+
+def hatched(axes: Axes) -> list[tuple[float, float]]:
+    """The times that are hatched, all over the height of a panel."""
+    found = []
+    for one in axes.patches:
+        if one.get_hatch() == "////":
+            extent = one.get_path().get_extents(one.get_patch_transform())
+            assert (extent.y0, extent.y1) == (0, 1)
+            found.append((extent.x0, extent.x1))
+    return found
+
+
+def test_times_without_rows_are_hatched_as_in_the_figure_of_the_recording(
+    drive: Path, tmp_path: Path
+) -> None:
+    scenario, table = following(file=str(drive)), tmp_path / "drawn.csv"
+    found = read_recording(str(drive))
+    rates = [("down", "rate", *found["down"]["rate_bps"])]
+    expected = hatched(recording_figure(found, rates, [], holes=found["holes"]).axes[0])
+    assert expected == [(20, 30), (45, 46)]
+    figures = [
+        figure_of(plot_over_time, scenario, ["throughput", "queue"], csv=table),
+        figure_of(plot_run, scenario),
+    ]
+    for figure in figures:
+        panels = [axes for axes in figure.axes if axes.get_ylabel()]
+        assert len(panels) >= 2
+        assert all(hatched(axes) == expected for axes in panels)
+        assert NO_ROWS in [text.get_text() for text in figure.legends[0].get_texts()]
+    rows = [row for row in csv.DictReader(table.open()) if row["kind"] == "path"]
+    assert {row["line"] for row in rows} == {NO_ROWS}
+    assert {row["link"] for row in rows} == {"cell"}
+    assert [(float(row["low"]), float(row["high"])) for row in rows] == expected
+    # A single row that is missing is too narrow to be seen in a small figure.
+    small = figure_of(plot_over_time, scenario, ["throughput"], size=1.6, legend="none")
+    assert hatched(small.axes[-1]) == [(20, 30)]
+
+
+def test_only_a_link_in_use_lacks_rows(drive: Path) -> None:
+    scenario = Scenario(
+        links={"cell": Link(trace=str(drive)), "lte": Link(preset="lte")},
+        flows={"a": Flow()},
+        handoffs=[Handoff(at="25 s", to="lte")],
+        end="50 s",
+    )
+    assert hatched(figure_of(plot_over_time, scenario, ["throughput"]).axes[-1]) == [(20, 25)]
+
+
+def test_a_recording_that_repeats_lacks_the_same_rows_again(drive: Path) -> None:
+    trace = {"file": str(drive), "from": "10 s", "until": "40 s", "repeat": True}
+    figure = figure_of(plot_over_time, following(**trace), ["throughput"])
+    assert hatched(figure.axes[-1]) == [(10, 20), (40, 50)]
+
+
+def test_the_axis_of_time_says_which_part_of_a_recording_is_followed(drive: Path) -> None:
+    def title(plot: Any = plot_over_time, *kinds: str, **trace: Any) -> str:
+        figure = figure_of(plot, following(file=str(drive), **trace), *kinds)
+        return str(figure.axes[-1].get_xlabel())
+
+    part = {"from": "5 s"}
+    for plot in (plot_over_time, plot_run):
+        assert title(plot, **part) == "Time after 5 s of the recording (s)"
+        assert title(plot) == TITLE
+    both = {"from": "5 s", "offset": "2 s"}
+    assert title(**both) == "Time after 7 s of the recording (s)"
+    # Where it starts again in the run no second of it is that of the axis.
+    assert title(**part, until="30 s", repeat=True) == TITLE
+    sources = {name: following(file=str(drive), **{"from": name}) for name in ("5 s", "9 s")}
+    assert figure_of(plot_over_time, sources, ["throughput"]).axes[-1].get_xlabel() == TITLE
+    figure = figure_of(plot_run, sources)
+    assert [axes.get_xlabel() for axes in figure.axes[-2:]] == [
+        f"Time after {name} of the recording (s)" for name in sources
+    ]
+    model = Scenario(
+        links={"dish": Link(trace={"model": "starlink", "from": "20 s"})},
+        flows={"a": Flow(size="1 MB")},
+        end="20 s",
+    )
+    assert figure_of(plot_over_time, model, ["throughput"]).axes[-1].get_xlabel() == TITLE
+
+
+def test_runs_over_different_parts_hatch_nothing_and_say_so(drive: Path) -> None:
+    sources = {name: following(file=str(drive), **{"from": name}) for name in ("5 s", "9 s")}
+    figure = figure_of(plot_over_time, sources, ["throughput"])
+    assert not hatched(figure.axes[-1])
+    said = " ".join(" ".join(axes.get_title("right") for axes in figure.axes).split())
+    assert "times without rows are not hatched, as they differ between the runs" in said
+    same = figure_of(
+        plot_over_time, following(file=str(drive)), ["throughput"], schemes=["sack", "vho"]
+    )
+    assert hatched(same.axes[-1]) == [(20, 30), (45, 46)]
