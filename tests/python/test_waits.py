@@ -62,8 +62,12 @@ def test_the_timer_is_the_sum_of_what_is_said() -> None:
         for name in ("set for", "smoothed RTT", "variation", "back-off")
     }
     total = values["back-off"] * (values["smoothed RTT"] + values["variation"])
-    # The RTO is that product, and the timer's time rounds it up.
-    assert said.split("the RTO of ")[1].split(" s rounded up to a tick")[0] == f"{total:.6g}"
+    # The RTO is that product, and the timer's time rounds it up, by what is said.
+    more = float(said.split(" s more than the RTO")[0].rsplit(", ", 1)[1])
+    assert more == pytest.approx(values["set for"] - total, abs=1e-6)
+    assert (
+        said.split("the RTO of ")[1].split(" s, probably rounded up to a tick")[0] == f"{total:.6g}"
+    )
     # Timers of Linux expire at the next tick of 4 ms, or the wheel's.
     assert total <= values["set for"] <= total + 0.04
 

@@ -100,18 +100,19 @@ def full_window(history: History, stall: Stall) -> tuple[int, str] | None:
 
 
 def rto_words(wait_ns: int, rto_ns: int) -> str:
-    """Return what a retransmission timer of this length has to do with the RTO.
+    """Return how long a retransmission timer is beside the RTO, and the probable reason.
 
     A timer that is set again counts from when the oldest segment was sent, and a wheel fires at its
-    ticks, an eighth of the time apart at most.
+    ticks, an eighth of the time apart at most. The events show only the two times.
     """
     if wait_ns == rto_ns:
         return ", the RTO"
-    rto = f", the RTO of {number(rto_ns / 1e9)} s"
+    rto = f"{number(abs(wait_ns - rto_ns) / 1e9)} s"
+    rto += f" {'less' if wait_ns < rto_ns else 'more'} than the RTO of {number(rto_ns / 1e9)} s"
     if wait_ns < rto_ns:
-        return f"{rto} without the time since the oldest segment was sent"
+        return f", {rto}, probably because it counts from when the oldest segment was sent"
     is_tick = wait_ns - rto_ns <= _TICK_SHARE * rto_ns + _TICK_NS
-    return f"{rto} rounded up to a tick" if is_tick else ""
+    return f", {rto}, probably rounded up to a tick" if is_tick else f", {rto}"
 
 
 def in_short(history: History, stall: Stall, lost: str) -> str:
