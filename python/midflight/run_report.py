@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
-from midflight.refusal import names_arguments
+from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
+from midflight.report_words import happened
 from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan
     from midflight.plot.watched import WatchedRun
+    from midflight.policy import Policies
     from midflight.scenario import Outcome
 
-__all__ = ["MOST_FIGURES", "report_html", "report_run"]
+__all__ = ["MOST_FIGURES", "outcomes_of", "report_html", "report_run"]
 
 #: Flows that are drawn.
 MOST_FIGURES = 4
@@ -50,15 +52,18 @@ def report_run(
     path: str | Path,
     *,
     threads: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
     command: str = "",
     progress: Callable[[int, int], object] | None = None,
 ) -> Path:
     """Run a scenario and write its report to a file; return the path.
 
     `source` is a `Scenario`, a `Plan`, a file, the name of a starter, or the `Outcome` of earlier
-    runs. `command` is the command that repeats it, for the report; `threads` and `progress` are
-    those of `Outcome.of`. Raises `MidflightError` for invalid input, `OSError` if the file cannot
-    be written.
+    runs. `schemes` replace that of the first flow, and several are beside each other; `policies`
+    are your own policies, which schemes can name. `command` is the command that repeats it, for the
+    report; `threads` and `progress` are those of `Outcome.of`. Raises `MidflightError` for invalid
+    input, `OSError` if the file cannot be written.
     """
     from midflight.plot.history import plan_of
     from midflight.scenario import Outcome
@@ -66,15 +71,63 @@ def report_run(
     path = Path(path)
     check_page(path)
     if isinstance(source, Outcome):
-        outcome = source
+        if schemes:
+            raise refusal(
+                "the runs of an Outcome have their schemes; give schemes with a scenario",
+                name="schemes",
+                value=", ".join(schemes),
+                accepted="no schemes",
+            )
+        found: Outcome | Mapping[str, Outcome] = source
     else:
-        outcome = Outcome.of(plan_of(source), threads=threads, progress=progress)
-    path.write_text(report_html(outcome, command=command), encoding="utf-8")
+        plan = plan_of(source, policies=policies)
+        found = outcomes_of(plan, schemes, policies, threads=threads, progress=progress)
+    path.write_text(report_html(found, command=command), encoding="utf-8")
     return path
 
 
-def report_html(outcome: Outcome, *, command: str = "") -> str:
-    """Return the report of runs that were made as a text of HTML.
+def outcomes_of(
+    plan: Plan,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> Mapping[str, Outcome]:
+    """Run a scenario, or its first flow with each of the schemes; return the results by scheme.
+
+    All are checked first, as for `midflight plot`. Raises `MidflightError` for an invalid scheme,
+    and for more than a figure can show.
+    """
+    from midflight.plot.history import planned
+    from midflight.plot.style import SERIES
+    from midflight.scenario import Outcome
+
+    if len({*schemes}) > len(SERIES):
+        accepted = f"1 to {len(SERIES)}"
+        raise refusal(
+            f"{len({*schemes})} schemes are too many for a report; expected {accepted}, and "
+            "midflight sweep compares any number of them",
+            name="schemes",
+            value=len({*schemes}),
+            accepted=accepted,
+        )
+    first = next(iter(json.loads(plan.canonical)["flows"]))
+    plans = dict(planned(plan, [first], schemes, policies))
+    found = {}
+    for place, (name, one) in enumerate(plans.items()):
+
+        def part(done: int, total: int, place: int = place) -> None:
+            if progress is not None:
+                progress(place * total + done, len(plans) * total)
+
+        found[name] = Outcome.of(one, threads=threads, progress=part)
+    return found
+
+
+def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") -> str:
+    """Return the report of runs that were made as a text of HTML; of several schemes for the first
+    flow by their names, beside each other.
 
     `command` is the command in the report that repeats them.
     """
@@ -82,15 +135,68 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
     from midflight.plot.style import labelled, usually
     from midflight.scenario import title_of
 
+    several = dict(outcome) if isinstance(outcome, Mapping) else {"": outcome}
+    outcome = next(iter(several.values()))
     scenario = json.loads(outcome.plan.canonical)
     plain = plain_labels([plain_control(scenario)])
-    manifest = outcome.manifest(command)
-    summary = RunSummary.of(outcome)
-    moving = [row["flow"] for row in rows(outcome.flows) if row["moves"] and row["run"] == 0]
-    runs, kinds = watched(outcome, moving)
+    compared = next(iter(scenario["flows"]))
+    if len(several) > 1:
+        scenario["flows"][compared]["scheme"] = ", ".join(several)
+    manifests = {name: one.manifest(command) for name, one in several.items()}
+    manifest = next(iter(manifests.values()))
+    summaries = {name: RunSummary.of(one) for name, one in several.items()}
+    first = [row for row in rows(outcome.flows) if row["run"] == 0]
+    entries = {row["flow"]: row["entry"] for row in first}
+    moving = [row["flow"] for row in first if row["moves"]]
+    shown = moving
+    if len(several) > 1:
+        # As in figures, where the schemes are those of one flow.
+        shown = [row["flow"] for row in first if row["entry"] == compared][:1]
+    drawn = {name: one.plan for name, one in several.items()}
+    runs, kinds = watched(outcome, shown, drawn)
     with usually(plain):
         # As in the legends of the figures.
-        results = [[name, labelled(scheme), *rest] for name, scheme, *rest in summary.flow_cells()]
+        names = {name: labelled(name) for name in several}
+
+        def table(cells: Mapping[str, Cells], keys: int, *, is_named: bool = True) -> Cells:
+            """Return one table of those of all schemes."""
+            head = "scheme" if len(scenario["flows"]) == 1 else f"scheme of {compared}"
+            by_label = {names[name]: one for name, one in cells.items() if one}
+            return side_by_side(by_label, keys, head if is_named and len(several) > 1 else "")
+
+        results = {
+            key: [[name, labelled(scheme), *rest] for name, scheme, *rest in one.flow_cells()]
+            for key, one in summaries.items()
+        }
+        # The only flow has the scheme in its own column.
+        result_table = table(results, 1, is_named=len(first) > 1)
+        measured = {key: one.workload_cells() for key, one in summaries.items()}
+        workloads = {
+            workload: table(
+                {
+                    key: headed_measures(workload, cells[workload])
+                    for key, cells in measured.items()
+                    if workload in cells
+                },
+                1,
+            )
+            for workload in measured[next(iter(measured))]
+        }
+        became = [
+            {"flow": name, "scheme": names[key] if len(several) > 1 else "", "what": what}
+            for key, one in summaries.items()
+            for name in shown[:MOST_FIGURES]
+            if (
+                what := happened(one.flows[name], scenario["flows"][entries[name]], scenario["end"])
+            )
+        ]
+        late = late_lines(outcome, runs)
+        phases = table({key: one.phase_cells() or [] for key, one in summaries.items()}, 3)
+        stalls = [
+            {**line, "scheme": names[key] if len(several) > 1 else ""}
+            for key, one in several.items()
+            for line in stall_lines(one, shown[:MOST_FIGURES])
+        ]
     return (
         environment()
         .get_template("run_report.html.j2")
@@ -101,29 +207,51 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             made_by=stacks_of(scenario),
             links=link_cells(scenario["links"]),
             recordings=recording_tables(outcome.plan),
-            notes=remarks_of(outcome.plan),
+            notes=list(
+                dict.fromkeys(said for one in several.values() for said in remarks_of(one.plan))
+            ),
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
             settings=scenario.get("set", {}),
-            results=headed(results),
-            workloads={
-                name: headed_measures(name, cells)
-                for name, cells in summary.workload_cells().items()
-            },
-            measures={name: measure_words(name) for name in summary.workload_cells()},
-            late=late_lines(outcome, runs),
-            stalls=stall_lines(outcome, moving[:MOST_FIGURES]),
-            phases=headed(summary.phase_cells() or []),
-            paths=path_cells(outcome, scenario, moving[:MOST_FIGURES]),
+            results=headed(result_table),
+            workloads=workloads,
+            measures={name: measure_words(name) for name in workloads},
+            late=late,
+            became=became,
+            stalls=stalls,
+            phases=headed(phases),
+            paths=path_cells(outcome, scenario, shown[:MOST_FIGURES]),
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
             over_time=over_time(runs, kinds),
-            figures=list(figures(outcome, moving[:MOST_FIGURES])),
-            left_out=moving[MOST_FIGURES:],
+            figures=list(figures(drawn, shown[:MOST_FIGURES])),
+            left_out=[name for name in moving if name not in shown[:MOST_FIGURES]],
             manifest={key: value for key, value in manifest.items() if key != "scenario"},
-            document=json.dumps(manifest, indent=2, allow_nan=False),
+            documents=[
+                (name, one["address"], json.dumps(one, indent=2, allow_nan=False))
+                for name, one in manifests.items()
+            ],
             command=command,
         )
     )
+
+
+def side_by_side(tables: Mapping[str, Cells], keys: int, head: str) -> Cells:
+    """Return one table of several by their names: rows with the same first `keys` cells follow each
+    other, with the name of their table in a column of this head behind these; without a head
+    without it. A column that only some have is 0 in others.
+    """
+    columns = list(dict.fromkeys(name for cells in tables.values() for name in cells[0]))
+    if not columns:
+        return []
+    found: dict[tuple[str, ...], list[list[str]]] = {}
+    for name, (own, *lines) in tables.items():
+        for line in lines:
+            by_column = dict(zip(own, line, strict=True))
+            row = [by_column.get(column, "0") for column in columns]
+            of = [name] if head else []
+            found.setdefault(tuple(row[:keys]), []).append([*row[:keys], *of, *row[keys:]])
+    top = [*columns[:keys], *([head] if head else []), *columns[keys:]]
+    return [top, *(line for lines in found.values() for line in lines)]
 
 
 def headed(cells: Cells) -> Cells:
@@ -143,9 +271,11 @@ def measure_words(workload: str) -> str:
     return "; ".join(f"{one['short']}: {one['summary']}" for one in measures_of(workload))
 
 
-def watched(outcome: Outcome, names: Sequence[str]) -> tuple[list[WatchedRun], Sequence[str]]:
-    """Run the first run again with the events of as many flows as a figure shows; return it and the
-    kinds of its panels.
+def watched(
+    outcome: Outcome, names: Sequence[str], plans: Mapping[str, Plan] | None = None
+) -> tuple[list[WatchedRun], Sequence[str]]:
+    """Run the first run again with the events of as many flows as a figure shows, of several
+    `plans` by their names that of each; return them and the kinds of their panels.
     """
     from midflight.plot.applications import OF_APPLICATIONS
     from midflight.plot.style import SERIES
@@ -154,12 +284,14 @@ def watched(outcome: Outcome, names: Sequence[str]) -> tuple[list[WatchedRun], S
     with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
     kinds = ("throughput", *own, "queue")
-    return watch(outcome.plan, flows=names[: len(SERIES)], kinds=kinds), kinds
+    source = plans if plans is not None and len(plans) > 1 else outcome.plan
+    return watch(source, flows=names[: len(SERIES)], kinds=kinds), kinds
 
 
 def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
     """How many frames of each call in these runs are late, and when they were made."""
     from midflight.plot.applications import deadlines_of, frames_of, has_events
+    from midflight.plot.style import labelled
 
     calls = {row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"}
     flows = [flow for one in runs for flow in one.flows if flow.flow in calls]
@@ -184,7 +316,8 @@ def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
                 said += f", made from {late[0]:.3f} s to {late[-1]:.3f} s"
                 said += f"; the longest delay is {found.took_s.max():.3f} s"
             said += f"; {len(found.lost_s)} were not read" if len(found.lost_s) else ""
-        whose = f"of flow `{flow.flow}` " if len(flows) > 1 else ""
+        whose = f"of flow `{flow.flow}` " if len({one.flow for one in flows}) > 1 else ""
+        whose += f"with {labelled(flow.label)}, " if len(runs) > 1 else ""
         first = "in the first run, " if several else ""
         lines.append(f"In short: {first}{whose}{said}.")
     return lines
@@ -204,22 +337,23 @@ def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> str:
     return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 
 
-def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Draw flows in the first run."""
+def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Draw flows in the first run, of several plans by their names beside each other."""
     from midflight.plot.history import histories
     from midflight.plot.plain import plain_of_flows
     from midflight.plot.run import run_figure
     from midflight.plot.style import figure_bytes, labelled, usually
 
+    source = plans if len(plans) > 1 else next(iter(plans.values()))
     for name in names:
-        runs = histories(outcome.plan, flow=name)
+        runs = histories(source, flow=name)
         with usually(plain_of_flows(runs)):
-            label = labelled(runs[0].label)
+            label = ", ".join(labelled(one.label) for one in runs)
         yield {
             "flow": name,
             "scheme": label,
             "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
-            "digest": runs[0].digest,
+            "digests": [one.digest for one in runs],
         }
 
 

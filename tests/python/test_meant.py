@@ -97,7 +97,8 @@ SAID = {
     ),
     "an option that is a value of a scenario": (
         ["run", "wifi-to-lte", "--scheme", "sack"],
-        "midflight run has no option --scheme (--set flows.NAME.scheme=NAME sets it)",
+        "midflight run has no option --scheme (--set flows.NAME.scheme=NAME sets it; midflight "
+        "report and midflight plot compare several)",
         "did you mean",
     ),
     "an option where --set is another": (
@@ -229,14 +230,17 @@ def test_a_trace_of_python_is_named_where_it_is_wrong() -> None:
 
 
 def test_a_report_takes_a_scheme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As a figure does; several are those of a sweep."""
+    """As a figure does, and several side by side; all are checked before the first runs."""
     page = tmp_path / "page.html"
     quick = ["report", "wifi-to-lte", "--set", "end=5 s", "--out", os.fspath(page)]
     assert main([*quick, "--scheme", "enhanced"]) == 0
     assert "--set=flows.download.scheme=enhanced" in page.read_text().replace("&#39;", "")
-    assert main([*quick, "--scheme", "enhanced", "--scheme", "sack"]) == 2
-    said = "--axis flows.download.scheme=enhanced,sack --out FOLDER"
-    assert said in capsys.readouterr().err
+    assert main([*quick, "--scheme", "enhanced", "--scheme", "sack,sack"]) == 2
+    assert "--scheme sack is given 2 times; once is accepted" in capsys.readouterr().err
+    page.unlink()
+    assert main([*quick, "--scheme", "enhanced,none"]) == 2
+    assert 'scheme "none"' in capsys.readouterr().err
+    assert not page.exists()
     assert main([*quick, "--scheme", "quinn"]) == 2
     assert 'flows.download.stack = "quinn"' in capsys.readouterr().err
 

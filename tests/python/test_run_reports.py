@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
 import numpy as np
 
 from midflight import Link, Scenario
+from midflight.cli import main
 from midflight.plot.applications import frames_of
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
-from midflight.run_report import late_lines, report_run, watched
+from midflight.run_report import late_lines, report_run, side_by_side, watched
 from midflight.scenario import Outcome
 
 
@@ -75,3 +77,75 @@ def test_a_report_says_of_how_many_values_its_tables_are(tmp_path: Path) -> None
     assert "down rate, Mbit/s 12 8.000 8.500 9.000 1 s" in text
     single = text_of(report_run("wifi-to-lte", tmp_path / "s.html"))
     assert "Means" not in single
+
+
+def test_several_schemes_are_side_by_side(tmp_path: Path) -> None:
+    """In one table, with the results of each alone, and in one figure over time."""
+    page = tmp_path / "both.html"
+    assert main(["report", "wifi-to-lte", "--scheme", "sack,enhanced", "--out", str(page)]) == 0
+    text = text_of(page)
+    alone = {}
+    for scheme in ("sack", "enhanced"):
+        sets = {"flows.download.scheme": scheme}
+        flows = Scenario.read("wifi-to-lte", sets=sets).run().flows
+        alone[scheme] = flows.column("duration_ns")[0] / 1e9
+        label = "sack (CUBIC)" if scheme == "sack" else scheme
+        assert f"download {label} {alone[scheme]:.3f} " in text
+        assert f"flow download with {label} : 3 MB took {alone[scheme]:.3f} s" in text
+        assert f"0.3 s lte download {label} " in text
+        assert flows.column("digest")[0] in text
+    assert alone["sack"] > alone["enhanced"]
+    assert "With sack (CUBIC) : the longest time without progress" in text
+    assert "schemes sack (CUBIC), enhanced." in text
+    (lines,) = re.findall(
+        r'<figure id="over-time">\s*<img src="data:image/svg[^,]*,([^"]*)"', page.read_text()
+    )
+    drawn = base64.b64decode(lines).decode()
+    # The names are in the legend, as comments or as text.
+    assert "enhanced" in drawn
+    assert "sack (CUBIC)" in drawn
+    again = report_run("wifi-to-lte", tmp_path / "api.html", schemes=["sack", "enhanced"])
+    assert f"{alone['enhanced']:.3f}" in text_of(again)
+
+
+def test_columns_of_several_tables_are_joined() -> None:
+    tables = {
+        "a": [["flow", "n"], ["x", "1"], ["y", "2"]],
+        "b": [["flow", "n", "m"], ["x", "3", "4"]],
+    }
+    assert side_by_side(tables, 1, "scheme") == [
+        ["flow", "scheme", "n", "m"],
+        ["x", "a", "1", "0"],
+        ["x", "b", "3", "4"],
+        ["y", "a", "2", "0"],
+    ]
+    assert side_by_side({"a": tables["a"]}, 1, "") == tables["a"]
+    assert side_by_side({}, 1, "scheme") == []
+
+
+def test_a_report_says_in_short_what_became_of_a_flow(tmp_path: Path) -> None:
+    """Of a page, a video, a download and one without an end, in numbers of their tables."""
+    for name, sets, said in (
+        ("web-page", {}, "the page with its 21 objects took {load_ns} s; the slowest"),
+        ("web-page", {"end": "1 s"}, "the page was not complete by the end of the run"),
+        (
+            "video-tunnel",
+            {},
+            "the video began after {startup_ns} s and stood still once, for {rebuffer_ns} s in all",
+        ),
+        ("video-tunnel", {"handoffs.0.gap": "100 ms"}, " s and never stood still"),
+        ("wifi-to-lte", {}, "3 MB took {duration_ns} s, "),
+        ("drive-test", {"end": "20 s"}, "Mbit/s on average until the run ended (20 s)"),
+        (
+            "call-handoff",
+            {"runs": 2},
+            "In short, as means of 2 runs: 35 of 500 frames (7.0%) were late",
+        ),
+    ):
+        outcome = Scenario.read(name, sets=sets).run()
+        columns = ("load_ns", "startup_ns", "rebuffer_ns", "duration_ns")
+        there = [one for one in columns if one in outcome.flows.column_names]
+        values = {one: outcome.flows.column(one)[0] for one in there}
+        numbers = {one: f"{ns / 1e9:.3f}" for one, ns in values.items() if ns is not None}
+        text = text_of(report_run(outcome, tmp_path / "r.html"))
+        assert said.format(**numbers) in text, name

@@ -12,7 +12,6 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from midflight.cli.options import SETS_HELP
 from midflight.cli.output import UserError
 from midflight.meant import meant
 
@@ -22,6 +21,10 @@ __all__ = ["Command", "usage_message"]
 NAMING = ("KEY=", "NAME=", "PATH=")
 #: Commands for one run; its source may be a question with its own options.
 OF_SOURCES = ("explain", "diff", "plot")
+#: Commands whose --set takes the paths of a scenario.
+OF_SCENARIOS = ("run", "report", "sweep", "compare", *OF_SOURCES)
+#: Options that may be repeated, or have several names with commas between them.
+LISTS = ("--scheme", "--flow")
 
 #: Options of earlier versions and their replacements, by command.
 OLD = {
@@ -68,12 +71,9 @@ def usage_message(error: Any) -> str:
     known = [name for one in context.command.params for name in (*one.opts, *one.secondary_opts)]
     names = {name.lstrip("-"): name for name in known if name.startswith("--")}
     near = meant(option.lstrip("-"), names)
-    # That of other commands takes a setting or a knob of a model.
-    takes_paths = any(
-        "--set" in one.opts and one.help == SETS_HELP for one in context.command.params
-    )
-    if takes_paths and option in BY_PATH:
-        hint = f" ({BY_PATH[option]} sets it)"
+    if context.command.name in OF_SCENARIOS and "--set" in known and option in BY_PATH:
+        several = "; midflight report and midflight plot compare several"
+        hint = f" ({BY_PATH[option]} sets it{several if option == '--scheme' else ''})"
     elif near is not None:
         hint = f" (did you mean {names[near]}?)"
     else:
@@ -97,7 +97,11 @@ class Command(TyperCommand):
                 raise UserError(self.too_much(ctx.command_path, left))
             for what, count in repeated(values, given):
                 raise UserError(f"{what} is given {count} times; once is accepted")
-        return super().parse_args(ctx, args)
+        left_over = super().parse_args(ctx, args)
+        for option in self.params:
+            if is_list(option) and ctx.params.get(option.name):
+                ctx.params[option.name] = split(ctx.params[option.name])
+        return left_over
 
     def refuse_old(self, args: Sequence[str]) -> None:
         """Refuse an option of an earlier version, naming the one that has taken its place."""
@@ -168,13 +172,25 @@ def repeated(values: Mapping[str, Any], given: list[Any]) -> list[tuple[str, int
         if has_one_value(param):
             counts[param.opts[0]] = count
         elif param.multiple and param.name is not None:
-            counts.update(f"{param.opts[0]} {named(param, word)}" for word in values[param.name])
+            words = values[param.name]
+            words = split(words) if is_list(param) else words
+            counts.update(f"{param.opts[0]} {named(param, word)}" for word in words)
     return [(what, count) for what, count in counts.items() if count > 1]
 
 
 def has_one_value(option: TyperOption) -> bool:
     """Whether an option that is given twice has two values, and only one is used."""
     return not (option.multiple or option.count or (option.is_flag and not option.secondary_opts))
+
+
+def is_list(option: Any) -> bool:
+    """Whether an option takes several names with commas between them."""
+    return isinstance(option, TyperOption) and option.multiple and option.opts[0] in LISTS
+
+
+def split(words: Sequence[str]) -> list[str]:
+    """Return names that have commas between them."""
+    return [name.strip() for word in words for name in word.split(",")]
 
 
 def named(option: TyperOption, word: str) -> str:

@@ -8,7 +8,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 __all__ = [
-    "SETS_HELP",
     "FigureFontOption",
     "FigureSizeOption",
     "FigureStyleOption",
@@ -58,7 +57,7 @@ SchemesOption: TypeAlias = Annotated[
         metavar="NAME",
         autocompletion=scheme_names,
         help="A sender, see `midflight list schemes`, or several joined by +, such as "
-        "enhanced+westwood. May be repeated.  [default: sack]",
+        "enhanced+westwood. May be repeated, also with commas.  [default: sack]",
     ),
 ]
 PROFILES = (
@@ -66,18 +65,14 @@ PROFILES = (
     "stack runs), quic (RFC 9002) or ns2 (ns-2.35, packet for packet)."
 )
 ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
-#: What `--set` means for a command that takes a scenario.
-SETS_HELP = (
-    "Set a value by its path, which overrides the file: flows.download.scheme=enhanced, "
-    'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be '
-    "repeated."
-)
 SetsOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help=SETS_HELP,
+        help="Set a value by its path, which overrides the file: flows.download.scheme=enhanced, "
+        'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be '
+        "repeated.",
     ),
 ]
 SettingsOption: TypeAlias = Annotated[

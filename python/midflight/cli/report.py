@@ -11,8 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from midflight.cli.input import own_policies, read_whole
-from midflight.cli.options import FileArgument, PoliciesOption, SetsOption, ThreadsOption
+from midflight.cli.options import (
+    FileArgument,
+    PoliciesOption,
+    SetsOption,
+    ThreadsOption,
+    scheme_names,
+)
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
+from midflight.cli.plot import with_schemes
 from midflight.cli.run import idle_notes, scenario_plan
 from midflight.remark import remarks_of
 
@@ -27,7 +34,11 @@ def report(
     schemes: Annotated[
         list[str] | None,
         typer.Option(
-            "--scheme", metavar="NAME", help="A sender in place of that of the first flow."
+            "--scheme",
+            metavar="NAME",
+            autocompletion=scheme_names,
+            help="A sender in place of that of the first flow. May be repeated, also with commas: "
+            "then all of them are side by side.",
         ),
     ] = None,
     sets: SetsOption = None,
@@ -60,7 +71,7 @@ def report(
     \b
     Examples:
       midflight report wifi-to-lte --out report.html
-      midflight report wifi-to-lte --scheme enhanced --out enhanced.html
+      midflight report wifi-to-lte --scheme sack,enhanced,bbr3 --out three.html
       midflight report sweep --metric goodput_bps --out sweep.html
     """
     from midflight.report import check_page
@@ -87,19 +98,17 @@ def report(
     thread_count = read_whole("--threads", threads, 0, 1024)
     own = own_policies(policies)
     plan = scenario_plan(file, sets, own)
-    if schemes:
-        sets = [*(sets or []), scheme_set(file, schemes, json.loads(plan.canonical))]
-        plan = scenario_plan(file, sets, own)
-    for one in (*remarks_of(plan), *idle_notes(json.loads(plan.canonical))):
-        note(one)
-    from midflight.run_report import report_html
-    from midflight.scenario import Outcome
+    if schemes and len({*schemes}) == 1:
+        sets = [*(sets or []), scheme_set(schemes[0], json.loads(plan.canonical))]
+        plan, schemes = scenario_plan(file, sets, own), None
+    from midflight.run_report import outcomes_of, report_html
 
     command = shlex.join(
         [
             "midflight",
             "report",
             file,
+            *(f"--scheme={one}" for one in schemes or []),
             *(f"--set={one}" for one in sets or []),
             *(f"--policy={one}" for one in policies or []),
             "--out",
@@ -108,25 +117,23 @@ def report(
     )
     with open_result(Path(out)) as target:
         with progress_display(quiet_s=QUIET_S) as progress:
-            outcome = Outcome.of(
+            outcomes = outcomes_of(
                 plan,
+                schemes or (),
+                own,
                 threads=thread_count,
                 progress=lambda done, total: progress("runs", done, total),
             )
-        target.write(report_html(outcome, command=command))
+        target.write(report_html(outcomes, command=command))
+    used = with_schemes(json.loads(plan.canonical), None, schemes or ())
+    for one in (*remarks_of(plan), *idle_notes(used)):
+        note(one)
     note(f"written to {out}")
 
 
-def scheme_set(file: str, schemes: Sequence[str], scenario: Mapping[str, Any]) -> str:
+def scheme_set(scheme: str, scenario: Mapping[str, Any]) -> str:
     """Return `--scheme` as a value by its path, as `midflight plot` takes it for the first flow."""
-    key = f"flows.{next(iter(scenario['flows']))}.scheme"
-    if len(schemes) > 1:
-        raise UserError(
-            f"--scheme is given {len(schemes)} times; a report of runs has one. To compare them: "
-            f"midflight sweep {file} --axis {key}={','.join(schemes)} --out FOLDER, and midflight "
-            "report FOLDER"
-        )
-    return f"{key}={schemes[0]}"
+    return f"flows.{next(iter(scenario['flows']))}.scheme={scheme}"
 
 
 def write_sweep(

@@ -497,16 +497,33 @@ def setups_of(
     run: int,
     schemes: Sequence[str],
     policies: Policies | None,
-) -> Iterator[Made]:
-    """Yield each scheme with the run in which the flows have it; without names of flows the first
-    has it.
+) -> list[Made]:
+    """Return each scheme with the run in which the flows have it; without names of flows the first
+    has it. None has been simulated: schemes and names of flows that do not exist are refused first.
 
-    Several sources by their names yield runs with these names.
+    Several sources by their names are runs with these names.
     """
     flows, schemes = as_names(flows), as_names(schemes)
+    found = list(_setups_of(source, flows, run, schemes, policies))
+    for one in found:
+        there = {described["name"] for described in one.setup.flows}
+        for name in flows:
+            if name not in there:
+                # The core has the sentence for that.
+                one.setup.trace(flow=name)
+    return found
+
+
+def _setups_of(
+    source: RunSource | Mapping[str, RunSource],
+    flows: Sequence[str],
+    run: int,
+    schemes: Sequence[str],
+    policies: Policies | None,
+) -> Iterator[Made]:
     if isinstance(source, Mapping):
         for name, one in source.items():
-            found = list(setups_of(one, flows, run, schemes, policies))
+            found = list(_setups_of(one, flows, run, schemes, policies))
             for scheme, setup, _, plain in found:
                 yield Made(name if len(found) == 1 else f"{name}, {scheme}", setup, name, plain)
         return
