@@ -373,7 +373,7 @@ impl Receiver {
         if let Some(linux) = self.linux.as_deref_mut() {
             linux.at = now;
             linux.acks.refresh(now);
-            linux.acks.establish(now, 0);
+            linux.acks.establish(now, 0, false);
         }
         self.on_empty(seq, sent);
     }

@@ -148,3 +148,33 @@ fn a_packet_that_is_known_in_part_is_reported() {
     let blocks: Vec<(u64, u64)> = ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect();
     assert_eq!((ack.ack, blocks), (603, vec![(600, 601)]));
 }
+
+/// How many milliseconds after the first data the window exceeds its first limit. The sample of the RTT is 50 ms with the first
+/// data, and 100 ms with the second; the others echo the same timestamp. A segment arrives
+/// every 4 ms.
+fn window_grows_after(opens_with_data: bool) -> u64 {
+    let config = profile("linux").unwrap_or_else(|e| panic!("{e}")).receiver;
+    let mut receiver = Receiver::new(config);
+    let syn_ack = receiver.on_segment(at(1000), &data(0, 1000, 0));
+    let stamp = syn_ack.unwrap_or_else(|| panic!("no SYN-ACK")).stamp_ms;
+    if !opens_with_data {
+        receiver.on_bare(at(1100), 1, at(1050));
+    }
+    for seq in 1..=300 {
+        let now = 1096 + 4 * seq;
+        let echo_ms = stamp + if seq == 1 { 50 } else { 4 };
+        let ack = receiver.on_segment(at(now), &data(seq, now, echo_ms));
+        if ack.is_some_and(|ack| ack.window.is_some_and(|window| window.get() > 81_920)) {
+            return now - 1100;
+        }
+    }
+    panic!("the window stays");
+}
+
+/// Data that acknowledges the SYN-ACK does not come to tcp_rcv_established(), so that its timestamp is no sample. RTTs are 50 +
+/// (100 - 50) / 8 ms, and 100 ms; the ACK after the next segment has the window.
+#[test]
+fn data_that_ends_the_handshake_gives_no_rtt() {
+    assert_eq!(window_grows_after(false), 64);
+    assert_eq!(window_grows_after(true), 104);
+}

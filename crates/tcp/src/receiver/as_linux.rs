@@ -288,7 +288,7 @@ impl Receiver {
             self.last_cause = segment.sent;
             return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
         }
-        acks.establish(now, segment.echo_ms);
+        acks.establish(now, segment.echo_ms, segment.has_data());
         if !segment.has_data() {
             self.on_empty(left, segment.sent);
             let acks = &mut self.linux.as_deref_mut()?.acks;
@@ -410,7 +410,7 @@ impl Receiver {
             self.linux.as_deref_mut()?.acks.on_syn(now);
             return Some(self.acknowledge_as_linux());
         }
-        self.linux.as_deref_mut()?.acks.establish(now, 0);
+        self.linux.as_deref_mut()?.acks.establish(now, 0, true);
         let data = Data {
             block,
             len: block.right - block.left,

@@ -193,6 +193,8 @@ pub(super) struct LinuxAcks {
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
     last_echo: u32,
+    /// The next data acknowledges the SYN-ACK, and its timestamp is no sample (tcp_rcv_state_process()).
+    opens_with_data: bool,
     /// The clock for timestamps, which a compressed ACK does not update.
     stamped: Instant,
     // Autotuning (rcvq_space): bytes of the last RTT, and since when and where it counts.
@@ -266,6 +268,7 @@ impl LinuxAcks {
             rtt_x8: 0,
             rtt_from: None,
             last_echo: 0,
+            opens_with_data: false,
             stamped: Instant::ZERO,
             space: 0,
             space_from: (Instant::ZERO, 0),
@@ -335,10 +338,11 @@ impl LinuxAcks {
 
     /// The SYN-ACK is acknowledged, by an ACK or by data that echoes this timestamp, 0 for none
     /// (tcp_rcv_state_process(), tcp_init_buffer_space()).
-    pub(super) fn establish(&mut self, now: Instant, echo_ms: u32) {
+    pub(super) fn establish(&mut self, now: Instant, echo_ms: u32, has_data: bool) {
         if std::mem::replace(&mut self.established, true) {
             return;
         }
+        self.opens_with_data = has_data;
         self.request = None;
         if let Some(rtt) = self.handshake_rtt(now, echo_ms) {
             self.srtt_x8 = (rtt * 8).max(1);
@@ -547,7 +551,8 @@ impl LinuxAcks {
                 // Unread data; an application that reads at once never leaves any.
                 let earlier = std::mem::take(&mut self.unread).size;
                 self.unread.size = earlier + data.size();
-                self.on_data(now, data, held.next);
+                // What it releases above it is not counted yet: tcp_event_data_recv() comes before tcp_ofo_queue().
+                self.on_data(now, data, data.block.right);
                 let released = self.waiting.release(data, held.next, self.dsack);
                 (self.unread, self.dsack) = released;
                 if self.store.is_some() {

@@ -59,7 +59,7 @@ impl LinuxAcks {
 
     /// tcp_rcv_rtt_measure_ts().
     pub(super) fn measure_echo(&mut self, data: &Data) {
-        if data.echo_ms == self.last_echo {
+        if data.echo_ms == self.last_echo || std::mem::take(&mut self.opens_with_data) {
             return;
         }
         self.last_echo = data.echo_ms;

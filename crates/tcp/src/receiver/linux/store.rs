@@ -137,7 +137,7 @@ impl LinuxAcks {
 
     pub(in crate::receiver) fn connect(&mut self, now: Instant, opened: Instant) {
         self.syn_acked = Some(opened);
-        self.establish(now, 0);
+        self.establish(now, 0, false);
     }
 
     pub(in crate::receiver) fn has_store(&self) -> bool {
