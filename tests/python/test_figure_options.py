@@ -282,7 +282,8 @@ def test_help_names_what_options_are_for(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_figure_without_bands_and_captions(tmp_path: Path) -> None:
     kinds = ["throughput", "queue", "rtt"]
-    usual = figure_of(plot_over_time, "wifi-to-lte", kinds, schemes=["sack", "freeze"])
+    how: Any = {"schemes": ["sack", "freeze"]}
+    usual = figure_of(plot_over_time, "wifi-to-lte", kinds, bands=True, **how)
     plain = figure_of(
         plot_over_time,
         "wifi-to-lte",
@@ -322,10 +323,10 @@ def test_all_flows_of_few_runs_are_shown() -> None:
     assert len({curve.look for curve in queues}) == 2
     # Both have the same link; a note on whose rate it is would mislead.
     figure = figure_of(plot_over_time, {"fifo": one, "codel": two}, ["throughput"])
-    assert "rate of the link of" not in figure.axes[1].get_title("right")
+    assert "rate of the link of" not in figure.axes[0].get_title("right")
     slow = Scenario(links={"cell": replace(links["cell"], rate="9 Mbit/s")}, flows=flows, end="3 s")
     figure = figure_of(plot_over_time, {"fifo": one, "slow": slow}, ["throughput"])
-    assert "rate of the link of the run" in figure.axes[1].get_title("right")
+    assert "rate of the link of the run" in figure.axes[0].get_title("right")
 
 
 def test_a_long_wait_without_a_timeout_is_a_stall() -> None:

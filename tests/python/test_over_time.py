@@ -222,11 +222,11 @@ def test_the_largest_delays_of_an_interval_are_shown() -> None:
         end="30 s",
     )
     (run,) = runs = watch(scenario)
-    window, panels = shown_panels(runs, ["delay"], interval_s=1.0)
+    _, panels = shown_panels(runs, ["delay"], interval_s=1.0)
     (line,) = panels[0].curves
     at, sent = run.flows[0].times("rcv"), run.flows[0].sent_ns("rcv")
-    delay = (at - sent) / 1e9
-    assert delay.max() > 3
+    delay = (at - sent) / 1e6
+    assert delay.max() > 3000
     assert line.most is not None
     assert np.nanmax(line.most) == pytest.approx(delay.max())
     steps = [*zip(line.time_s, line.most, strict=True)]
@@ -239,8 +239,6 @@ def test_the_largest_delays_of_an_interval_are_shown() -> None:
     assert 10.0 < ended[0] < 10.2
     assert not np.isnan(line.value[line.time_s == 13.0][-1])
     assert not ((line.time_s > ended[0]) & (line.time_s < 13)).any()
-    figure = over_time_figure(runs, panels, window)
-    assert figure.axes[-1].get_ylim()[1] > delay.max()
     most = max(float(row[-1]) for row in panel_rows(panels))
     assert most == pytest.approx(delay.max())
 
@@ -649,29 +647,6 @@ def test_intervals_are_those_of_a_recording() -> None:
     assert panel.detail == "means of 2 s"
 
 
-def test_a_long_outage_does_not_flatten_the_delays() -> None:
-    outage = {"time_s": [0, 10, 22, 60], "rate_mbps": [20, 0, 20, 20]}
-    scenario = Scenario(
-        links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
-        flows={"download": Flow(direction="down")},
-        end="60 s",
-    )
-    runs = watch(scenario)
-    window, panels = shown_panels(runs, ["delay"])
-    axes = over_time_figure(runs, panels, window).axes[-1]
-    assert axes.get_yscale() == "log"
-    assert axes.get_ylabel() == "One-way delay\n(s, log)"
-    low, high = axes.get_ylim()
-    assert low < np.nanmin(panels[0].curves[0].value) < 12 < high
-    # The largest is that of its interval, and no slope to its neighbours.
-    assert {one.get_drawstyle() for one in axes.lines if one.get_linewidth() == 0.5} >= {
-        "steps-post"
-    }
-    steady = watch("bufferbloat")
-    window, panels = shown_panels(steady, ["delay"])
-    assert over_time_figure(steady, panels, window).axes[-1].get_yscale() == "linear"
-
-
 def test_lines_end_where_nothing_arrives() -> None:
     """The maxima too, which have no part of the gap."""
     runs = watch("tunnel")
@@ -724,7 +699,7 @@ def test_the_window_has_the_name_of_its_line() -> None:
     figure = over_time_figure(runs, panels, window)
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["rate of the link", "sack", "pipe", "ssthresh"]
-    (rate,), (pipe,) = (axes.collections for axes in figure.axes[1:])
+    (rate,), (pipe,) = (axes.collections for axes in figure.axes)
     # One is a hatched area, the other a grey one.
     assert (rate.get_hatch(), pipe.get_hatch()) == (None, "//////")
 

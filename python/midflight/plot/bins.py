@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.curves import Values
 
-__all__ = ["bin_edges", "cut_words", "places_in", "stepped"]
+__all__ = ["bin_edges", "places_in", "stepped"]
 
 Places = NDArray[np.int64]
 
@@ -64,13 +64,6 @@ def _groups(cuts: Sequence[float], least: float) -> Iterator[list[float]]:
         group.append(one)
     if group:
         yield group
-
-
-def cut_words(interval: float, each: Sequence[Values]) -> str:
-    """Return the length of intervals with these edges as text, and whether some are cut."""
-    inner = np.concatenate([np.empty(0), *(edges[:-1] for edges in each)]) / interval
-    is_cut = bool(np.any(np.abs(inner - np.round(inner)) > 1e-6))
-    return f"{interval:g} s" + (", cut at handoffs and outages" if is_cut else "")
 
 
 def places_in(edges: Values, time_s: Values) -> Places:

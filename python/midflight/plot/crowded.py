@@ -11,10 +11,10 @@ from midflight.plot.curves import Draw, Panel, Values
 from midflight.plot.marks import EVENTS
 from midflight.plot.room import Room
 
-__all__ = ["with_room", "without_overlaps"]
+__all__ = ["APART", "apart", "with_room", "without_overlaps"]
 
 #: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large.
-_APART = 1.2
+APART = 1.2
 _APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 3.0
@@ -27,22 +27,24 @@ def _point_s(room: Room) -> float:
 
 def without_overlaps(panel: Panel, room: Room) -> Panel:
     """Return a panel whose rows of marks have one of those of a kind that would cover each other,
-    and whose text says how many of them are drawn, if not all are.
+    and whose text says how many of them are drawn, if not all are. Timeouts that are close are
+    seen as such.
     """
     curves, drawn, of = [], 0, 0
     for one in panel.curves:
         if one.in_row and one.draw in EVENTS:
             event = EVENTS[one.draw]
-            least = _APART_OF.get(one.draw, _APART) * event.size * _point_s(room)
-            kept = _apart(one.time_s, least)
-            drawn, of = drawn + len(kept), of + len(one.time_s)
+            least = _APART_OF.get(one.draw, APART) * event.size * _point_s(room)
+            kept = apart(one.time_s, least)
+            if one.draw not in _APART_OF:
+                drawn, of = drawn + len(kept), of + len(one.time_s)
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
         curves.append(one)
     words = f"{drawn:,} of {of:,} marks drawn" if drawn < of else ""
     return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, words))))
 
 
-def _apart(time_s: Values, least: float) -> list[int]:
+def apart(time_s: Values, least: float) -> list[int]:
     """The places of ascending times, each so far from the one before."""
     found, place = [], 0
     while place < len(time_s):

@@ -103,6 +103,8 @@ class Panel:
     lacks: Sequence[str] = ()
     #: Whether ranges and maxima are drawn around lines that have some.
     has_bands: bool = True
+    #: Of times that packets take: the longest one of all, and its line.
+    peak: tuple[float, str] | None = None
 
 
 class Stretch(NamedTuple):

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Panel
+from midflight.plot.curves import Curve, Panel, Values
 from midflight.plot.room import plain_log
+from midflight.plot.style import labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SCALED", "SPANS", "least_of", "off_scale", "scale_of", "within_scale"]
+__all__ = [
+    "SCALED",
+    "SPANS",
+    "least_of",
+    "off_scale",
+    "peak_words",
+    "scale_of",
+    "with_peak",
+    "within_scale",
+]
 
 #: Kinds of curves that extend from one instant to another.
 SPANS = ("stalls", "bars")
@@ -27,6 +37,12 @@ _FAR = 2.5
 #: be the usual one.
 SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "frames")
 _MAY_BE_LOG = ("throughput", "delay", "rtt", "frames")
+#: The panels of times whose axis leaves out rare long ones: it ends a little above this share of
+#: what is drawn as lines and bands, and of the maxima, in the time that is shown, if the longest is
+#: more than so much above that. Dots count as their 95 % in each of so many intervals.
+_OF_TIMES = ("delay", "rtt")
+_USUAL, _USUAL_MOST, _ABOVE, _RARE = 0.97, 0.94, 1.25, 1.6
+_INTERVALS = 90
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -36,6 +52,8 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
     """
     least = least_of(panel, yscale)
     most, behind = _tops(panel)
+    if least is None:
+        most = _cut_at(panel, yscale) or most
     # A logarithmic axis has room for both.
     is_behind_shown = most == 0 or behind <= _FAR * most or least is not None
     if is_behind_shown:
@@ -65,7 +83,8 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
     """
     found = None
     if panel.kind in _MAY_BE_LOG and yscale != "linear" and not _is_unused(panel):
-        found = (_least_rate if panel.kind == "throughput" else _least_time)(panel.curves)
+        is_rate = panel.kind == "throughput"
+        found = _least_rate(panel.curves) if is_rate else _least_time(panel, yscale)
     most, _ = _tops(panel)
     if found is None and panel.kind in SCALED and yscale == "log" and most > 0:
         areas = [one for one in panel.curves if one.draw == "area"]
@@ -99,6 +118,71 @@ def _tops(panel: Panel) -> tuple[float, float]:
 
     lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
     return top(lines), top([one for one in panel.curves if one.draw == "area"])
+
+
+def with_peak(panel: Panel) -> Panel:
+    """Return a panel of times with the longest one of all, also if its lines are drawn without
+    their maxima.
+    """
+    ends = [
+        (float(np.nanmax(one.value if one.most is None else one.most)), one.label)
+        for one in panel.curves
+        if not one.in_row and len(one.value) and not np.isnan(one.value).all()
+    ]
+    return replace(panel, peak=max(ends, default=None)) if panel.kind in _OF_TIMES else panel
+
+
+def peak_words(panel: Panel, yscale: str | None) -> str:
+    """What to say of the longest time, if it is above the axis."""
+    top, _ = _tops(panel)
+    if least_of(panel, yscale) is None:
+        top = _cut_at(panel, yscale) or top
+    if panel.peak is None or panel.peak[0] <= 1.08 * top:
+        return ""
+    value, label = panel.peak
+    is_long = panel.unit == "ms" and value >= 1000
+    words = f"most: {value / 1000 if is_long else value:.3g} {'s' if is_long else panel.unit}"
+    lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots")}
+    return f"{words}, {labelled(label)}" if len(lines) > 1 else words
+
+
+def _cut_at(panel: Panel, yscale: str | None) -> float | None:
+    """Where a linear axis of times ends that leaves out the longest ones; None if it shows all."""
+    if panel.peak is None or yscale is not None:
+        return None
+    usual = _usual_time(panel)
+    return _ABOVE * usual if panel.peak[0] > _RARE * usual > 0 else None
+
+
+def _usual_time(panel: Panel) -> float:
+    """What the lines of times, and what is drawn around them, reach but for a small share of the
+    time.
+    """
+    found = [0.0]
+    for one in panel.curves:
+        known = ~np.isnan(one.value)
+        if one.in_row or not known.any():
+            continue
+        if one.draw == "dots":
+            edges = np.linspace(one.time_s[0], one.time_s[-1] + 1e-9, _INTERVALS + 1)
+            places = np.searchsorted(edges, one.time_s, side="right")
+            parts = np.split(one.value, np.flatnonzero(np.diff(places)) + 1)
+            tops = np.array([np.quantile(part, 0.95) for part in parts])
+            found.append(float(np.quantile(tops, _USUAL)))
+            continue
+        lasts = np.append(np.diff(one.time_s), 0.0)
+        for values, share in ((one.value, _USUAL), (one.high, _USUAL), (one.most, _USUAL_MOST)):
+            if values is not None:
+                found.append(_quantile(values[known], lasts[known], share))
+    return max(found)
+
+
+def _quantile(values: Values, weights: Values, share: float) -> float:
+    """The least value that this share of the weights have at most."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    place = int(np.searchsorted(reached, share * reached[-1]))
+    return float(values[order][min(place, len(values) - 1)])
 
 
 def off_scale(panel: Panel) -> str:
@@ -154,16 +238,16 @@ def _least_above_0(curves: Iterable[Curve]) -> float:
     return min(least, default=math.inf)
 
 
-def _least_time(curves: Sequence[Curve]) -> float | None:
+def _least_time(panel: Panel, yscale: str | None) -> float | None:
     """The beginning of a logarithmic axis of times, which is needed if most times are far below the
-    longest; otherwise None.
+    longest, but for rare ones that the axis leaves out; otherwise None.
     """
-    curves = [one for one in curves if not one.in_row]
+    curves = [one for one in panel.curves if not one.in_row]
     values = np.concatenate([one.value for one in curves])
     known = np.concatenate([one.value if one.low is None else one.low for one in curves])
     known = known[known > 0]
     tops = (one.value if one.most is None else one.most for one in curves)
-    most = max(float(np.nanmax(one)) for one in tops)
+    most = _cut_at(panel, yscale) or max(float(np.nanmax(one)) for one in tops)
     if not known.size or most <= _WIDE * float(np.nanmedian(values)):
         return None
     return float(np.nanmin(known)) / 1.3

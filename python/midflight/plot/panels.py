@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from midflight.plot.band import draw_band, draw_handovers, has_changes, unnamed_entries
 from midflight.plot.crowded import with_room, without_overlaps
 from midflight.plot.curves import Curve, Draw, Panel
 from midflight.plot.figure import (
@@ -30,7 +31,9 @@ from midflight.plot.panel_scales import (
     SPANS,
     least_of,
     off_scale,
+    peak_words,
     scale_of,
+    with_peak,
     within_scale,
 )
 from midflight.plot.plain import plain_of_flows
@@ -54,11 +57,9 @@ from midflight.plot.style import (
     Size,
     captioned,
     check_format,
-    labelled,
     lighter,
     size_in,
     style,
-    text_width,
     usually,
     wrapped,
 )
@@ -95,17 +96,15 @@ _PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
 _MARKERS = 7
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
-#: More handovers in an inch of the band could not be told apart.
-_MOST_TICKS_PER_IN = 25
 #: With more runs on paths of their own only the longest one has a band.
 _MOST_BANDS = 4
 #: Times without a link, where they differ between the lines: width in points, and words.
 _GAP_PT, _GAP = 3.6, "no link, or an outage, of this line"
-#: Fills of links in the band; neighbours differ.
-_LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
 #: The share of the height of a panel for one of these rows, and for all.
 _ROW, _ROWS = 0.085, 0.34
+#: The line of a stall is seen if so much of it is not behind marks, in points.
+_LEAST_STALL_PT = 4.0
 #: What the legend calls a thin line above a median.
 _MOST = "maximum of each interval"
 #: Kinds of curves that are the lines of flows and links.
@@ -149,7 +148,7 @@ def plot_over_time(
     default is linear, and for throughputs, delays and RTTs logarithmic where a linear axis would
     hide a part. `marks` are the events to be marked, some of "retransmissions", "losses", "ecn" and
     "timeouts" (default: all; an empty list for none). With `bands` lines have ranges and maxima
-    (default: where there are one or two lines). Several sources by their names are drawn together,
+    (default: where there is one line). Several sources by their names are drawn together,
     each with all flows if that is up to six lines, or with one of them. The other arguments are
     those of `plot_run`.
 
@@ -192,7 +191,7 @@ def shown_panels(
 ) -> tuple[tuple[float, float], list[Panel]]:
     """Return the time that is shown, in seconds, and the panels of these kinds for a figure of a
     size, with the marks of these events, and with `bands` or without; the default is with them
-    where no more than two lines have some.
+    where one line has some.
     """
     window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
     width, _ = size_in(size, (PAGE_IN, 1.0))
@@ -204,10 +203,10 @@ def shown_panels(
 
 
 def _has_bands(panel: Panel, asked: bool | None) -> bool:
-    """Whether the lines of a panel have bands: bands of many lines cover each other."""
+    """Whether the lines of a panel have bands: those of several lines cover each other."""
     if asked is not None:
         return asked
-    return sum(one.low is not None and one.draw in _LINES[:-1] for one in panel.curves) <= 2
+    return sum(one.low is not None and one.draw in _LINES[:-1] for one in panel.curves) <= 1
 
 
 def _without_bands(panel: Panel) -> Panel:
@@ -216,10 +215,7 @@ def _without_bands(panel: Panel) -> Panel:
         replace(one, low=None, high=None, most=None) if one.draw in _LINES[:-1] else one
         for one in panel.curves
     ]
-    # Of several lines only the middle is seen: a short peak is not.
-    has_peaks = any(one.most is not None or one.high is not None for one in panel.curves)
-    rest = ", without bands and maxima" if has_peaks and "band from" in panel.detail else ""
-    return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", rest, panel.detail))
+    return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", "", panel.detail))
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
@@ -259,12 +255,26 @@ def over_time_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_over_time`."""
+    with usually(plain_of_flows(flow for one in runs for flow in one.flows)):
+        return _figure(runs, panels, window, yscale=yscale, title=title, size=size)
+
+
+def _figure(
+    runs: Sequence[WatchedRun],
+    panels: Sequence[Panel],
+    window: tuple[float, float],
+    *,
+    yscale: str | Mapping[str, str] | None,
+    title: str | None,
+    size: Size | None,
+) -> Figure:
+    """Return the figure, with the usual names of its lines."""
     scales = check_scales(yscale, [one.kind for one in panels], SCALED)
     stretches = longest(runs).stretches
     # Runs whose links are in use at other times have a band each, if they are few.
     each = _paths(runs)
     shown = each if len(each) <= _MOST_BANDS else [longest(runs)]
-    has_band = any(one.link for one in stretches)
+    has_band = any(one.link for one in stretches) and has_changes(shown, window)
     band_in = _BAND_IN * len(shown) * has_band
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
@@ -280,6 +290,7 @@ def over_time_figure(
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [panel for panel in panels if panel.curves]
+    panels = [with_peak(panel) for panel in panels]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 
     def _scale(panel: Panel) -> str | None:
@@ -289,14 +300,13 @@ def over_time_figure(
     room = Room(max(0.5, width - 0.65), window)
     panels = [without_overlaps(panel, room) for panel in panels]
     heads = [
-        _head(one, () if number else lacks, room, is_log=least_of(one, _scale(one)) is not None)
-        for number, one in enumerate(panels)
+        _head(one, () if number else lacks, room, _scale(one)) for number, one in enumerate(panels)
     ]
     written = sum(len(one.splitlines()) for one in heads)
     usual = band_in + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     several = sum(len(one.flows) for one in runs) > 1
-    with usually(plain_of_flows(flow for one in runs for flow in one.flows)), style():
+    with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
@@ -311,16 +321,16 @@ def over_time_figure(
         bands: dict[str, Any] = {}
         for row, run in enumerate(shown if has_band else ()):
             look = SERIES[run.looks[0]] if len(each) > 1 else None
-            _band(grid[0], run.stretches, room, (row, len(shown)), look)
-            bands |= _unnamed(run.stretches, room)
-            bands |= _handovers(grid[0], run, room, (row, len(shown)))
+            draw_band(grid[0], run.stretches, room, (row, len(shown)), look)
+            bands |= unnamed_entries(run.stretches, room)
+            bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = {one.look for one in panel.curves if one.look is not None}
             rows = _rows_of(panel, each if len(each) > 1 else ())
             queues = sum(one.draw == "queue" for one in panel.curves)
             for number, one in enumerate(within_scale(panel, _scale(panel))):
                 if one.in_row:
-                    _draw_in_row(axes, one, rows)
+                    _draw_in_row(axes, _seen_stalls(one, panel, room), rows)
                     continue
                 marked = several or (one.draw == "queue" and queues > 1)
                 _draw(axes, one, room, number, max(1, len(looks)), several=several, marked=marked)
@@ -348,30 +358,21 @@ def over_time_figure(
             *(one.quantity for panel in panels for one in panel.curves),
         }
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
+        entries = _joined_timeouts(entries)
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines = {one.label for panel in panels for one in panel.curves if one.draw in _LINES}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
     return figure
 
 
-def _handovers(axes: Axes, run: WatchedRun, room: Room, row: tuple[int, int]) -> dict[str, Any]:
-    """Draw the handovers of the recording of the link in use as ticks at the lower edge of a row of
-    the band; return their entry of the legend, if there are some and they can be told apart.
-    """
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
-    start, end = room.window
-    shown = [at for at in run.handovers if start <= at < end]
-    if not 0 < len(shown) <= _MOST_TICKS_PER_IN * room.width_in:
-        return {}
-    number, of = row
-    low = 1 - (number + 1) / of
-    ticks = [[(at, low), (at, low + 0.45 / of)] for at in shown]
-    how: Any = {"colors": "0.1", "linewidths": 0.8}
-    axes.add_collection(LineCollection(ticks, zorder=3, **how), autolim=False)
-    tick: Any = {"ls": "none", "marker": "|", "ms": 6, "mec": "0.1", "mew": 0.8}
-    return {"handover in the recording": Line2D([], [], **tick)}
+def _joined_timeouts(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries of a legend with one for both kinds of timeouts, if there are both."""
+    timeout, spurious = (EVENTS[one].label for one in ("timeout", "spurious"))
+    if not {timeout, spurious} <= entries.keys():
+        return dict(entries)
+    joined = f"{timeout} (hollow: spurious)"
+    kept = {name: one for name, one in entries.items() if name != spurious}
+    return {joined if name == timeout else name: one for name, one in kept.items()}
 
 
 def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
@@ -437,11 +438,13 @@ def _draw_gaps(
         axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
 
 
-def _head(panel: Panel, others: Sequence[str], room: Room, *, is_log: bool) -> str:
-    """The text above a panel: the meaning of its values, and the lines of this and other panels
-    without values.
+def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -> str:
+    """The text above a panel: the meaning of its values, what is above the axis, and the lines of
+    this and other panels without values.
     """
-    own = "; ".join(filter(None, (*panel.lacks, panel.detail, "" if is_log else off_scale(panel))))
+    above = "" if least_of(panel, yscale) is not None else off_scale(panel)
+    words = (*panel.lacks, panel.detail, peak_words(panel, yscale), above)
+    own = "; ".join(filter(None, words))
     lines = [captioned(one) for one in (*others, own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
@@ -593,6 +596,8 @@ def _above(rows: Mapping[int, float]) -> float:
 
 def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
+    if not len(one.time_s):
+        return
     if one.draw == "stalled":
         _draw_stalls(axes, one, rows)
         return
@@ -611,6 +616,32 @@ def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     )
     if is_first:
         axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
+
+
+def _seen_stalls(one: Curve, panel: Panel, room: Room) -> Curve:
+    """Stalls whose lines can be seen, as they are not behind the marks of timeouts; other marks."""
+    if one.draw != "stalled" or one.label != STALL or one.low is None or one.high is None:
+        return one
+    point = (room.window[1] - room.window[0]) / (room.width_in * 72)
+    mine = (one.flow, one.scheme)
+    half = EVENTS["timeout"].size * point / 2 + 0.5 * point
+    at = [
+        time
+        for other in panel.curves
+        if other.draw in ("timeout", "spurious") and (other.flow, other.scheme) == mine
+        for time in other.time_s
+    ]
+
+    def is_seen(low: float, high: float) -> bool:
+        low, high = max(low, room.window[0]), min(high, room.window[1])
+        covered = [end for time in sorted(at) for end in (time - half, time + half)]
+        edges = [low, *np.clip(covered, low, high).tolist(), high]
+        free = (b - a for a, b in zip(edges[::2], edges[1::2], strict=True))
+        return float(max(free)) >= _LEAST_STALL_PT * point
+
+    seen = [is_seen(*ends) for ends in zip(one.low, one.high, strict=True)]
+    low, high = one.low[seen], one.high[seen]
+    return replace(one, time_s=one.time_s[seen], value=one.value[seen], low=low, high=high)
 
 
 def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
@@ -664,78 +695,3 @@ def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
             axes.axvspan(max(a, start), min(b, end), zorder=0, **NO_LINK)
         elif number and a > start:
             axes.axvline(a, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)
-
-
-def _fill(stretches: Sequence[Stretch], link: str) -> Mapping[str, Any]:
-    """How a link is filled in the band; neighbours differ. Its frame tells it from an area."""
-    if not link:
-        return NO_LINK
-    names = list(dict.fromkeys(one.link for one in stretches if one.link))
-    colour = _LINK_FILLS[names.index(link) % len(_LINK_FILLS)]
-    return {"facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
-
-
-def _seen(one: Stretch, room: Room) -> tuple[float, float]:
-    """From when to when a stretch is shown, in seconds; not at all if that is no time."""
-    start, end = room.window
-    return max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
-
-
-def _fits(one: Stretch, room: Room) -> bool:
-    """Whether the band has room for the name of a stretch."""
-    begins, ends = _seen(one, room)
-    point = room.width_in * 72 / (room.window[1] - room.window[0])
-    return text_width(labelled(one.link or "no link"), SMALL_PT) + 4 <= (ends - begins) * point
-
-
-def _unnamed(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, Any]]:
-    """Yield entries of the legend for what has no room for its name anywhere in the band."""
-    from matplotlib.patches import Patch
-
-    shown = [one for one in stretches if _seen(one, room)[1] > _seen(one, room)[0]]
-    for link in dict.fromkeys(one.link for one in shown):
-        if not any(one.link == link and _fits(one, room) for one in shown):
-            name = f"in the band: {link}" if link else "no link"
-            yield name, Patch(**_fill(stretches, link))
-
-
-def _band(
-    axes: Axes,
-    stretches: Sequence[Stretch],
-    room: Room,
-    row: tuple[int, int],
-    look: Look | None,
-) -> None:
-    """The links in use, one after the other, with their names where there is room: in a row of so
-    many, with the marker of the line whose links they are, if it has a `look`.
-    """
-    number, of = row
-    axes.set_ylim(0, 1)
-    bottom = 1 - (number + 1) / of
-    height = (1 if of == 1 else 0.86) / of
-    centred: Any = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "parse_math": False}
-    for one in stretches:
-        begins, ends = _seen(one, room)
-        if ends <= begins:
-            continue
-        axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **_fill(stretches, one.link))
-        if _fits(one, room):
-            middle = (begins + ends) / 2, bottom + 0.44 * height
-            axes.text(*middle, labelled(one.link or "no link"), **centred)
-    if look is not None:
-        axes.plot(
-            [-0.012],
-            [bottom + height / 2],
-            transform=axes.transAxes,
-            clip_on=False,
-            marker=look.marker,
-            ms=look.size,
-            mfc=look.colour if look.filled else "white",
-            mec=look.colour,
-            mew=0.8,
-        )
-    axes.set_yticks([])
-    axes.tick_params(axis="x", length=0, labelbottom=False, which="both")
-    axes.grid(False)
-    for side in axes.spines.values():
-        side.set_visible(False)

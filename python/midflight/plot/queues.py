@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from midflight.plot.bins import bin_edges, cut_words, places_in, stepped
+from midflight.plot.bins import bin_edges, places_in, stepped
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
@@ -132,7 +132,7 @@ def queue_panel(
     if not is_given and len(runs) == 1:
         # The sawtooth of one queue can be seen, those of several cover each other.
         interval = min(interval, nice(max(interval, (window[1] - window[0]) / INTERVALS) / _FINER))
-    curves, binned = [], []
+    curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
     # Links are no flows: their looks are the last ones.
     taken = {look for run in runs for look in run.looks}
@@ -149,8 +149,7 @@ def queue_panel(
             if not len(known.time_s):
                 continue
             levels = known.means(edges)
-            if len(known.time_s) >= len(edges):
-                binned.append(edges)
+            is_binned |= len(known.time_s) >= len(edges)
             name = f"queue of {link}{run.way}" if one_run else run.scheme
             # The queue of several flows is that of none.
             is_apart = one_run or (len(run.flows) > 1 and len(free) >= len(runs))
@@ -178,7 +177,7 @@ def queue_panel(
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, alone=alone)
-    detail = f"means of {cut_words(interval, binned)}, band from least to most" if binned else ""
+    detail = f"means of {interval:g} s, band from least to most" if is_binned else ""
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from midflight.plot.bins import cut_words, places_in, stepped
+from midflight.plot.bins import places_in, stepped
 from midflight.plot.curves import Curve, Values
 
 __all__ = ["MOST_DOTS", "Times", "lines_of", "unit_of"]
 
 #: A line with more values, or beside another line, is drawn as quantiles.
 MOST_DOTS = 4000
+#: The share of the times that decides on their unit.
+_USUAL = 0.98
 
 
 class Times(NamedTuple):
@@ -28,8 +30,9 @@ class Times(NamedTuple):
 
 
 def unit_of(found: Sequence[Times]) -> tuple[str, float]:
-    """Return the unit in which times are drawn, and its factor."""
-    top = max((float(one.took_s.max()) for one in found if len(one.took_s)), default=0.0)
+    """Return the unit in which times are drawn, and its factor; a few long ones do not count."""
+    tops = (float(np.quantile(one.took_s, _USUAL)) for one in found if len(one.took_s))
+    top = max(tops, default=0.0)
     return ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
 
 
@@ -40,17 +43,17 @@ def lines_of(
     values, otherwise medians of intervals with a band and a maximum.
     """
     several = sum(len(one.time_s) > 0 for one in found) > 1
-    curves, each = [], []
+    curves, has_medians = [], False
     for how, edges, time, took in found:
         if len(edges) > 1 and (several or len(time) > MOST_DOTS):
-            each.append(edges)
+            has_medians = True
             starts, quantiles = _quantiles(edges, time, took * scale)
             low, median, high, most = quantiles
             ends: dict[str, Any] = {"low": low, "high": high, "most": most}
             curves.append(Curve(draw="steps", time_s=starts, value=median, **ends, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
-    detail = f"medians of {cut_words(interval, each)}, band from 5 to 95 %" if each else ""
+    detail = f"medians of {interval:g} s, band from 5 to 95 %" if has_medians else ""
     return curves, detail
 
 

@@ -18,9 +18,11 @@ import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
 from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
-from midflight.plot.bins import bin_edges, cut_words
+from midflight.plot.bins import bin_edges
+from midflight.plot.crowded import APART, apart
 from midflight.plot.curves import (
     Curve,
+    Draw,
     Panel,
     Stretch,
     Values,
@@ -103,8 +105,10 @@ _MOST_FIT = 0.9
 _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
-#: More losses on the radio than this are not marked one by one, unless losses are asked for.
-_MOST_OF_CHANCE = 100
+#: More losses on the radio than this are not marked one by one, unless losses are asked for; nor
+#: are those of several lines if one of them has more marks that can be told apart.
+_MOST_OF_CHANCE, _MOST_BESIDE = 100, 30
+_MANY: Mapping[Draw, str] = {"radio": "lost on the radio", "full": "lost to a full queue"}
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
 #: Slopes that differ by less than this share are the same.
@@ -314,7 +318,8 @@ def panels_of(
         panel = _KINDS[kind](runs, window, interval, **given)
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
         if marked is None:
-            curves, panel = _without_chance(curves, panel)
+            point_s = (window[1] - window[0]) / (72 * width_in)
+            curves, panel = _without_many(curves, panel, point_s)
         if not any(one.draw != "area" for one in curves):
             curves = []
         found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
@@ -330,17 +335,26 @@ def panels_of(
     return found
 
 
-def _without_chance(curves: list[Curve], panel: Panel) -> tuple[list[Curve], Panel]:
-    """Leave out losses on the radio if they are so many that they only make bands; their number is
-    in the panel's text.
+def _without_many(curves: list[Curve], panel: Panel, point_s: float) -> tuple[list[Curve], Panel]:
+    """Leave out losses of rows that are so many that they only make bands: those on the radio and,
+    of several lines, those to a full queue. Their number is in the panel's text. A point of the
+    axis is so many seconds.
     """
-    lost = [one for one in curves if one.draw == "radio" and one.in_row]
-    if max((len(one.time_s) for one in lost), default=0) <= _MOST_OF_CHANCE:
-        return curves, panel
-    count = sum(len(one.time_s) for one in lost)
-    words = f"{count} packets lost on the radio without marks"
-    kept = [one for one in curves if not any(one is other for other in lost)]
-    return kept, replace(panel, detail="; ".join(filter(None, (panel.detail, words))))
+    words = []
+    for draw, lost in _MANY.items():
+        marks = [one for one in curves if one.draw == draw and one.in_row]
+        least = APART * EVENTS[draw].size * point_s
+        is_many = any(
+            len(one.time_s) > _MOST_OF_CHANCE
+            if draw == "radio"
+            else one.look is not None and len(apart(one.time_s, least)) > _MOST_BESIDE
+            for one in marks
+        )
+        if is_many:
+            count = sum(len(one.time_s) for one in marks)
+            words.append(f"{count:,} packets {lost}, not marked")
+            curves = [one for one in curves if not any(one is other for other in marks)]
+    return curves, replace(panel, detail="; ".join(filter(None, (panel.detail, *words))))
 
 
 def check_interval(interval_s: float | None, window: tuple[float, float], end_s: float) -> None:
@@ -487,7 +501,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     # Its first mean is over a whole interval, as those of the lines are.
     begin = min([window[0], *edges[:1].tolist()])
     rate = _averaged(rate_in_use(longest_run, (begin, window[1])), edges)
-    curves, each = [rate], []
+    curves = [rate]
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -496,7 +510,6 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         shown = _opened(flow, window, interval), window[1]
         edges = bin_edges(shown, interval, flow.end_ns / NS_PER_S, run.cuts)
         if len(edges) > 1:
-            each.append(edges)
             sums, _ = np.histogram(at, bins=edges, weights=bits)
             means = sums / np.diff(edges) / 1e6
             # The last one holds to the end of its interval.
@@ -507,8 +520,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             stalls = _stalls(at, line, marks, _least_stall_s(run, flow), look)
             curves += [line, *stalls, *marks]
     drawn = [one for one in curves if len(one.time_s)]
-    detail = f"means of {cut_words(interval, each)}"
-    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
+    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, f"means of {interval:g} s")
 
 
 def _averaged(rate: Curve, edges: Values) -> Curve:

@@ -1,0 +1,126 @@
+"""The band of links above panels over time: the links in use, and the handovers of recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.curves import Stretch, WatchedRun
+from midflight.plot.figure import SMALL_PT
+from midflight.plot.history import NS_PER_S
+from midflight.plot.room import NO_LINK, Room
+from midflight.plot.style import Look, labelled, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_band", "draw_handovers", "has_changes", "unnamed_entries"]
+
+#: More handovers in an inch of the band could not be told apart.
+_MOST_TICKS_PER_IN = 25
+#: Fills of links in the band; neighbours differ.
+_LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
+
+
+def has_changes(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:
+    """Whether there is anything to tell in the band: a single link in use all the time has no need
+    of its name.
+    """
+    links = {one.link for run in runs for one in run.stretches}
+    start, end = window
+    return len(links) > 1 or any(start <= at < end for run in runs for at in run.handovers)
+
+
+def draw_handovers(axes: Axes, run: WatchedRun, room: Room, row: tuple[int, int]) -> dict[str, Any]:
+    """Draw the handovers of the recording of the link in use as ticks at the lower edge of a row of
+    the band; return their entry of the legend, if there are some and they can be told apart.
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    start, end = room.window
+    shown = [at for at in run.handovers if start <= at < end]
+    if not 0 < len(shown) <= _MOST_TICKS_PER_IN * room.width_in:
+        return {}
+    number, of = row
+    low = 1 - (number + 1) / of
+    ticks = [[(at, low), (at, low + 0.45 / of)] for at in shown]
+    how: Any = {"colors": "0.1", "linewidths": 0.8}
+    axes.add_collection(LineCollection(ticks, zorder=3, **how), autolim=False)
+    tick: Any = {"ls": "none", "marker": "|", "ms": 6, "mec": "0.1", "mew": 0.8}
+    return {"handover in the recording": Line2D([], [], **tick)}
+
+
+def _fill(stretches: Sequence[Stretch], link: str) -> Mapping[str, Any]:
+    """How a link is filled in the band; neighbours differ. Its frame tells it from an area."""
+    if not link:
+        return NO_LINK
+    names = list(dict.fromkeys(one.link for one in stretches if one.link))
+    colour = _LINK_FILLS[names.index(link) % len(_LINK_FILLS)]
+    return {"facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
+
+
+def _seen(one: Stretch, room: Room) -> tuple[float, float]:
+    """From when to when a stretch is shown, in seconds; not at all if that is no time."""
+    start, end = room.window
+    return max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
+
+
+def _fits(one: Stretch, room: Room) -> bool:
+    """Whether the band has room for the name of a stretch."""
+    begins, ends = _seen(one, room)
+    point = room.width_in * 72 / (room.window[1] - room.window[0])
+    return text_width(labelled(one.link or "no link"), SMALL_PT) + 4 <= (ends - begins) * point
+
+
+def unnamed_entries(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, Any]]:
+    """Yield entries of the legend for what has no room for its name anywhere in the band."""
+    from matplotlib.patches import Patch
+
+    shown = [one for one in stretches if _seen(one, room)[1] > _seen(one, room)[0]]
+    for link in dict.fromkeys(one.link for one in shown):
+        if not any(one.link == link and _fits(one, room) for one in shown):
+            name = f"in the band: {link}" if link else "no link"
+            yield name, Patch(**_fill(stretches, link))
+
+
+def draw_band(
+    axes: Axes,
+    stretches: Sequence[Stretch],
+    room: Room,
+    row: tuple[int, int],
+    look: Look | None,
+) -> None:
+    """The links in use, one after the other, with their names where there is room: in a row of so
+    many, with the marker of the line whose links they are, if it has a `look`.
+    """
+    number, of = row
+    axes.set_ylim(0, 1)
+    bottom = 1 - (number + 1) / of
+    height = (1 if of == 1 else 0.86) / of
+    centred: Any = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "parse_math": False}
+    for one in stretches:
+        begins, ends = _seen(one, room)
+        if ends <= begins:
+            continue
+        axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **_fill(stretches, one.link))
+        if _fits(one, room):
+            middle = (begins + ends) / 2, bottom + 0.44 * height
+            axes.text(*middle, labelled(one.link or "no link"), **centred)
+    if look is not None:
+        axes.plot(
+            [-0.012],
+            [bottom + height / 2],
+            transform=axes.transAxes,
+            clip_on=False,
+            marker=look.marker,
+            ms=look.size,
+            mfc=look.colour if look.filled else "white",
+            mec=look.colour,
+            mew=0.8,
+        )
+    axes.set_yticks([])
+    axes.tick_params(axis="x", length=0, labelbottom=False, which="both")
+    axes.grid(False)
+    for side in axes.spines.values():
+        side.set_visible(False)

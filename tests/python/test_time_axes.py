@@ -1,0 +1,183 @@
+"""What figures over time leave out so that they can be read at a glance, and how they say it."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.plot import figure_of, plot_over_time
+from midflight.plot.curves import Curve, Panel
+from midflight.plot.marks import EVENTS, STALL
+from midflight.plot.panels import _seen_stalls, over_time_figure, shown_panels
+from midflight.plot.room import Room
+from midflight.plot.watched import watch
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def words_of(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
+    """The axis is that of usual delays, and the text above it has the longest one."""
+    outage = {"time_s": [0, 10, 22, 60], "rate_mbps": [20, 0, 20, 20]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
+        flows={"download": Flow(direction="down")},
+        end="60 s",
+    )
+    for schemes in ([], ["sack", "cubic"], ["sack", "cubic", "vho", "bbr-linux"]):
+        runs = watch(scenario, kinds=["delay"], schemes=schemes)
+        window, panels = shown_panels(runs, ["delay"])
+        axes = over_time_figure(runs, panels, window).axes[-1]
+        medians = np.concatenate([one.value for one in panels[0].curves])
+        longest = max(panels[0].curves, key=lambda one: np.nanmax(one.most))
+        most = float(np.nanmax(longest.most)) / 1000
+        assert most > 11
+        said = axes.get_title("right")
+        assert said.split("; ")[-1].startswith(f"most: {most:.3g} s")
+        # With several lines it says of which.
+        assert said.endswith("s" if not schemes else longest.label.replace("sack", "sack (CUBIC)"))
+        assert axes.get_yscale() == "linear"
+        assert axes.get_ylabel() == "One-way delay\n(ms)"
+        assert np.nanquantile(medians, 0.95) < axes.get_ylim()[1] < 1000
+    # All of it is drawn on demand, and in the table.
+    for scale in ("linear", "log"):
+        axes = over_time_figure(runs, panels, window, yscale=scale).axes[-1]
+        assert axes.get_yscale() == scale
+    table = tmp_path / "delays.csv"
+    plot_over_time(scenario, tmp_path / "a.svg", "delay", yscale="linear", csv=table)
+    assert max(float(row["most"]) for row in rows_of(table)) > 11_000
+    axes = figure_of(plot_over_time, scenario, "delay", yscale="linear").axes[-1]
+    assert axes.get_ylim()[1] > 11_000
+    steady = watch("bufferbloat")
+    window, panels = shown_panels(steady, ["delay"])
+    axes = over_time_figure(steady, panels, window).axes[-1]
+    assert axes.get_yscale() == "linear"
+    assert "most:" not in axes.get_title("right")
+
+
+def test_delays_that_are_long_for_a_good_part_of_the_time_have_a_logarithmic_axis() -> None:
+    scenario = Scenario(
+        links={
+            "fast": Link(rate="100 Mbit/s", delay="5 ms", queue="20 packets"),
+            "slow": Link(rate="1 Mbit/s", delay="60 ms", queue="60 packets"),
+        },
+        flows={"download": Flow()},
+        handoffs=[Handoff(at="15 s", to="slow")],
+        end="20 s",
+    )
+    runs = watch(scenario, kinds=["delay"], schemes=["sack", "cubic"])
+    window, panels = shown_panels(runs, ["delay"])
+    axes = over_time_figure(runs, panels, window).axes[-1]
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "One-way delay\n(ms, log)"
+    low, high = axes.get_ylim()
+    values = np.concatenate([one.value for one in panels[0].curves])
+    assert low < np.nanmin(values) < np.nanmax(values) < high
+
+
+def test_a_single_link_has_no_band() -> None:
+    link = Link(rate="10 Mbit/s", delay="20 ms")
+    one = Scenario(links={"cell": link}, flows={"a": Flow(size="1 MB")}, end="5 s")
+    assert len(figure_of(plot_over_time, one, ["throughput", "queue"]).axes) == 2
+    two = Scenario(
+        links={"cell": link, "lte": Link(preset="lte")},
+        flows={"a": Flow()},
+        handoffs=[Handoff(at="1 s", to="lte")],
+        end="3 s",
+    )
+    band, _ = figure_of(plot_over_time, two, ["throughput"]).axes
+    assert [text.get_text() for text in band.texts] == ["cell", "lte"]
+    # Its handovers are seen there.
+    dish = Link(trace={"model": "starlink"})
+    sky = Scenario(links={"dish": dish}, flows={"a": Flow()}, end="20 s")
+    assert len(figure_of(plot_over_time, sky, ["throughput"]).axes) == 2
+    assert len(figure_of(plot_over_time, sky, ["throughput"], until_s=5.0).axes) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "ends", "is_seen"),
+    [
+        ([10.0], (9.5, 11.0), False),
+        ([10.0], (9.5, 20.0), True),
+        # Side by side timeouts cover all of it.
+        ([10.0, 13.0, 16.0, 19.0], (9.5, 20.0), False),
+        ([], (9.5, 20.0), True),
+        # Beyond the time that is shown.
+        ([], (99.0, 140.0), False),
+    ],
+)
+def test_a_stall_behind_its_timeouts_is_not_in_the_legend(
+    at: list[float], ends: tuple[float, float], is_seen: bool
+) -> None:
+    """A point is a second here, and a mark as wide as 3.4."""
+    assert EVENTS["timeout"].size == pytest.approx(3.4)
+    low, high = np.array([ends[0]]), np.array([ends[1]])
+    how: Any = {"flow": "a", "scheme": "sack", "in_row": True}
+    stall = Curve(STALL, "stalled", low, np.zeros(1), low=low, high=high, **how)
+    marks = Curve("timeout", "timeout", np.array(at), np.zeros(len(at)), **how)
+    panel = Panel("throughput", "Throughput", "Mbit/s", [stall, marks])
+    assert len(_seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_seen
+    # Those of another line do not hide it.
+    marks = Curve("timeout", "timeout", np.array(at), np.zeros(len(at)), flow="b", in_row=True)
+    panel = Panel("throughput", "Throughput", "Mbit/s", [stall, marks])
+    is_long = min(ends[1], 100.0) - ends[0] > 4
+    assert len(_seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_long
+
+
+def test_the_legend_has_the_stalls_that_are_seen(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], csv=table)
+    assert STALL in words_of(figure)
+    short = {"time_s": [0, 30, 32.5, 600], "rate_mbps": [5, 0, 5, 5]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="50 packets", trace=short)},
+        flows={"a": Flow()},
+        end="600 s",
+    )
+    figure = figure_of(plot_over_time, scenario, ["throughput"], csv=table)
+    drawn = {row["line"] for row in rows_of(table)}
+    assert STALL in drawn
+    assert any("timeout" in word for word in words_of(figure))
+    assert STALL not in words_of(figure)
+
+
+def test_both_kinds_of_timeouts_are_one_entry() -> None:
+    runs = watch("train", kinds=["throughput"], schemes=["sack", "bbr-linux"])
+    window, panels = shown_panels(runs, ["throughput"])
+    drawn = {one.draw for one in panels[0].curves}
+    words = words_of(over_time_figure(runs, panels, window))
+    if {"timeout", "spurious"} <= drawn:
+        assert "timeout (hollow: spurious)" in words
+        assert not {"timeout", "spurious timeout"} & {*words}
+    else:
+        pytest.fail("no run with both")
+
+
+def test_losses_that_would_be_a_band_beside_other_lines_are_a_number() -> None:
+    link = Link(rate="20 Mbit/s", delay="5 ms", queue="20 packets")
+    scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s")
+
+    def panel_of(**how: Any) -> Panel:
+        schemes = how.pop("schemes")
+        runs = watch(scenario, kinds=["queue"], schemes=schemes)
+        return shown_panels(runs, ["queue"], **how)[1][0]
+
+    several = ["sack", "cubic"]
+    asked = panel_of(schemes=several, marks=["losses"])
+    lost = sum(len(one.time_s) for one in asked.curves if one.draw == "full")
+    usual = panel_of(schemes=several)
+    assert "full" not in {one.draw for one in usual.curves}
+    assert usual.detail.split("; ")[-1] == f"{lost:,} packets lost to a full queue, not marked"
+    # A single line has room for them.
+    assert "full" in {one.draw for one in panel_of(schemes=[]).curves}
