@@ -118,7 +118,7 @@ def value_cells(found: Recording, uplink: Recording | None = None) -> list[list[
 
 
 def event_lines(found: Recording, uplink: Recording | None = None) -> Iterator[str]:
-    """Yield sentences on pauses, outages and handovers."""
+    """Yield sentences on outages and handovers."""
     for name, (way, _) in ways(found, uplink).items():
         if way["opportunities_ns"]:
             yield _pause(name, way["opportunities_ns"])
@@ -150,7 +150,7 @@ def _pause(name: str, opportunities_ns: Sequence[int]) -> str:
     last = opportunities_ns[-1]
     long = pauses(opportunities_ns)
     took = sum(until - start for start, until in long) / NS_PER_S
-    number = f"; {len(long)} pauses take {took:.4g} s in all" if len(long) > 1 else ""
+    number = f"; {len(long)} outages take {took:.4g} s in all" if len(long) > 1 else ""
     starts = [0, *opportunities_ns[:-1]]
     distances = [at - before for before, at in zip(starts, opportunities_ns, strict=True)]
     longest = max(distances)

@@ -365,11 +365,9 @@ def test_a_picture_of_opportunities_has_means_of_an_interval(tmp_path: Path) -> 
     assert rates[2] == pytest.approx(12e6)
     assert rates[35] == 0
     assert pauses(found["down"]["opportunities_ns"]) == [(3_000_000_000, 4_001_000_000)]
-    figure = recording_figure(
-        found, rows, pauses(found["down"]["opportunities_ns"]), shaded="pause"
-    )
+    figure = recording_figure(found, rows, pauses(found["down"]["opportunities_ns"]))
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    extent = dict(zip(labels, handles, strict=True))["pause"].get_window_extent()
+    extent = dict(zip(labels, handles, strict=True))["outage"].get_window_extent()
     ends = figure.axes[0].transData.inverted().transform([(extent.x0, 0), (extent.x1, 0)])[:, 0]
     assert list(ends) == [pytest.approx(3), pytest.approx(4.001)]
 

@@ -285,7 +285,6 @@ def _draw(
             outages(found) or long,
             title=title,
             size=dress["--size"],
-            shaded="pause" if long else "outage",
             holes=found["holes"] + (uplink["holes"] if uplink else []),
             begins_s=part_begins_s(part),
         )

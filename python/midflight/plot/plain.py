@@ -45,7 +45,11 @@ def plain_control(scenario: Mapping[str, Any]) -> str:
 
 
 def control_of_question(question: object) -> str:
-    """Return the same of the runs of a question; "" of a paper's figure."""
+    """Return the same of the runs of a question, or of a scenario with midflight's senders in the
+    lab; "" of a paper's figure.
+    """
+    if getattr(question, "stack", "") == "midflight":
+        return plain_control(getattr(question, "scenario", {}))
     keywords = getattr(question, "keywords", {})
     if _CONTROL in keywords.get("knobs", {}):
         return ""
@@ -70,14 +74,17 @@ def plain_of_flows(flows: Iterable[_Flow]) -> Mapping[str, str]:
 
 
 def plain_of_folder(source: object) -> Mapping[str, str]:
-    """Return the label of the plain scheme in the results of the folder of a sweep, if no axis
-    changes its congestion control; that of other tables is unknown.
+    """Return the label of the plain scheme in the results of the folder of a sweep, or in a table
+    there, if no axis changes its congestion control; that of other tables is unknown.
     """
-    if not isinstance(source, str | Path) or not (Path(source) / "sweep.json").is_file():
+    if not isinstance(source, str | Path):
+        return {}
+    folder = Path(source).parent if Path(source).is_file() else Path(source)
+    if not (folder / "sweep.json").is_file():
         return {}
     from midflight.sweep import read_definition
 
-    asked = read_definition(Path(source))
+    asked = read_definition(folder)
     for key in asked["axes"]:
         parts = key.split(".")
         # The values of an axis may be whole flows.

@@ -9,7 +9,7 @@ import numpy as np
 
 from midflight.plot.figure import finish_panels
 from midflight.plot.followed import Followed, Hole, time_title
-from midflight.plot.room import Room, draw_holes, shade_spans
+from midflight.plot.room import OUTAGE, Room, draw_holes, shade_spans
 from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
 
 if TYPE_CHECKING:
@@ -41,14 +41,13 @@ def recording_figure(
     *,
     title: str | None = None,
     size: Size | None = None,
-    shaded: str = "outage",
     holes: Sequence[tuple[int, int]] = (),
     begins_s: float = 0.0,
 ) -> Figure:
-    """Return panels over time: steps of each direction, outages `shaded` under that name, handovers
-    as lines, times without rows (`holes`) hatched. The steps have gaps where nothing is known: in
-    holes, and those of delays and losses also in outages. A part of a recording begins in it after
-    `begins_s` seconds.
+    """Return panels over time: steps of each direction, outages shaded, handovers as lines, times
+    without rows (`holes`) hatched. The steps have gaps where nothing is known: in holes, and those
+    of delays and losses also in outages. A part of a recording begins in it after `begins_s`
+    seconds.
 
     `title` may have mathematics, `size` is that of figures of runs. `rows` are what `found` has of
     each direction; what both directions have alike is drawn once.
@@ -87,7 +86,7 @@ def recording_figure(
             axes.set_ylim(0, 1.08 * top or 1.0)
             axes.set_ylabel(label)
             spans = [(start / NS_PER_S, until / NS_PER_S) for start, until in outages]
-            shade_spans(axes, spans, shaded, length=span)
+            shade_spans(axes, spans, OUTAGE, length=span)
             draw_holes(axes, missing, room)
             if len(found["handovers"]) <= MOST_HANDOVERS:
                 for at, _ in found["handovers"]:
