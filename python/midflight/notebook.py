@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from midflight._core import Setup
     from midflight.scenario import Outcome, Scenario
     from midflight.sweep import Sweep
+    from midflight.sweep_summary import Summary
 
 __all__ = ["outcome_html", "run_html", "scenario_html", "sweep_html"]
 
@@ -131,19 +132,35 @@ def _results(sweep: Sweep, folder: Path | None) -> str:
         # Such as a policy that `Sweep.read` was not given.
         return _text(str(error))
     words, unit = METRICS[summary.metric]
-    parts = [_text(f"Quartiles and 95th percentile of {words}{summary.over()}")]
-    parts.append(_table(summary.quartile_cells(unit)))
-    if summary.compared:
-        parts += [_text(summary.comparison_head()), _table(summary.comparison_lines(unit))]
-    return "".join([*parts, *_first_figure(sweep, folder, summary.metric)])
+    cells = summary.quartile_cells(unit)
+    compared = summary.comparison_lines(unit) if summary.compared else []
+    head = summary.comparison_head() if compared else ""
+    figures = []
+    try:
+        from midflight.plot.plain import plain_of_folder
+        from midflight.plot.style import labelled, usually
+    except ImportError:
+        pass
+    else:
+        # Names are those of the figure.
+        with usually(plain_of_folder(folder)):
+            cells, compared = (
+                [[*map(labelled, line)] for line in one] for one in (cells, compared)
+            )
+            head = labelled(head)
+            figures = _first_figure(sweep, folder, summary)
+    parts = [_text(f"Quartiles and 95th percentile of {words}{summary.over()}"), _table(cells)]
+    if compared:
+        parts += [_text(head), _table(compared)]
+    return "".join([*parts, *figures])
 
 
-def _first_figure(sweep: Sweep, folder: Path, metric: str) -> list[str]:
+def _first_figure(sweep: Sweep, folder: Path, summary: Summary) -> list[str]:
     """Return the first figure of a sweep's report; nothing without matplotlib."""
     try:
         from midflight.sweep_report import sweep_figures
 
-        figure = next(sweep_figures(sweep, folder, metric))
+        figure = next(sweep_figures(sweep, folder, summary))
     except ImportError:
         return []
     caption = html.escape(figure["caption"])

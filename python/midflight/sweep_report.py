@@ -114,7 +114,7 @@ def sweep_report_html(
                 comparison=_headed(summary.comparison_lines(unit)) if summary.compared else [],
                 comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
                 comparison_foot=[_joined(one) for one in summary.comparison_foot()],
-                figures=list(sweep_figures(asked, folder, summary.metric)),
+                figures=list(sweep_figures(asked, folder, summary)),
                 links=link_cells(scenario["links"]),
                 flows=flow_settings(scenario["flows"]),
                 events=event_cells(scenario),
@@ -152,19 +152,22 @@ def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
     return [["axis", "number", "values", ""], *lines]
 
 
-def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str, str]]:
+def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict[str, str]]:
     """Yield what shows a sweep best, each as an image and a caption.
 
-    The metric over the axis with the most values, with a line for each value that is compared; the
-    shares of runs; the comparison; and maps over the two axes with the most values.
+    The comparison, if it has intervals; the metric over the axis with the most values, with a line
+    for each value that is compared; the shares of runs; and maps over the two axes with the most
+    values.
     """
     from midflight.plot.axis import axis_data, axis_figure
     from midflight.plot.names import column_name
+    from midflight.plot.paired import paired_shown
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
-    from midflight.plot.style import SERIES, figure_bytes
+    from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
     from midflight.plot.usual import free_axes, usual_by
 
+    metric, compared_in_pairs = summary.metric, summary.comparison_columns()
     columns = _measured(read_columns(folder, metric), metric)
     free = free_axes(asked.axes, asked.compare)
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
@@ -183,6 +186,12 @@ def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str,
     def image(figure: Any) -> str:
         return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 
+    if (paired := paired_shown(compared_in_pairs)) is not None:
+        how: Any = {"value": paired.value, "x": paired.x, "by": paired.by}
+        change = spread_of(compared_in_pairs, "interval", **how)
+        baseline = labelled(str(compared_in_pairs["baseline"][0]))
+        caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
+        yield {"image": image(spread_figure(change)), "caption": caption}
     lines = [one for one in by if one != x]
     if x not in ("flow",):
         data = axis_data(columns, x=x, y=metric, by=lines)

@@ -98,6 +98,13 @@ class Summary:
             compared = str(self.asked.compare)
             yield csv_row((one.flow, *one.values, self.metric, compared, *cells))
 
+    def comparison_columns(self) -> dict[str, list[Any]]:
+        """Return the file of comparisons as columns by their names; none without a comparison."""
+        if not self.compared:
+            return {}
+        head, *rows = self.comparison_rows()
+        return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+
     def comparison_text(self) -> str:
         """Return the file of comparisons, as CSV."""
         text = io.StringIO()

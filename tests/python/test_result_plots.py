@@ -17,8 +17,9 @@ import midflight
 from midflight.cli import main
 from midflight.plot.axis import axis_data, axis_figure, kept_values, plot_axis, pooled_axes
 from midflight.plot.figure import figure_of
+from midflight.plot.maps import decimals
 from midflight.plot.names import column_name
-from midflight.plot.spread import _decimals, plot_spread, spread_figure, spread_of, spread_rows
+from midflight.plot.spread import plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.style import SERIES, looks_of, wrapped
 from midflight.plot.tables import read_columns
 from midflight.results import mean_ci, quantile
@@ -636,7 +637,7 @@ def test_mistakes_with_reports(
 
 
 @pytest.mark.parametrize(
-    ("cells", "decimals"),
+    ("cells", "digits"),
     [
         ([4.731, 12.3, 5.0], 2),
         ([0.123, 120.0], 1),
@@ -646,8 +647,8 @@ def test_mistakes_with_reports(
         ([-0.0512, 0.25], 4),
     ],
 )
-def test_the_numbers_of_a_map_have_as_many_decimals(cells: list[float], decimals: int) -> None:
-    assert _decimals(np.array(cells)) == decimals
+def test_the_numbers_of_a_map_have_as_many_decimals(cells: list[float], digits: int) -> None:
+    assert decimals(np.array(cells)) == digits
 
 
 def test_a_map_of_single_runs_has_no_medians() -> None:

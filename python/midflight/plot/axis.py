@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
+from midflight.plot.line_looks import line_looks
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
@@ -39,7 +40,6 @@ from midflight.plot.style import (
     Size,
     check_format,
     labelled,
-    looks_of,
     size_in,
     style,
     text_width,
@@ -108,6 +108,8 @@ class Line:
     """The quartiles of one series, in the order of the axis."""
 
     label: str
+    #: Its values of the columns that tell lines apart.
+    key: Sequence[str] = ()
     x: list[float] = field(default_factory=list)
     points: list[Quartiles] = field(default_factory=list)
     #: Runs at each point, and those of them that have no value.
@@ -130,6 +132,8 @@ class AxisData:
     measure: tuple[str, str] = ("", "")
     #: The axes that are pooled, in words.
     pooled: str = ""
+    #: The columns that tell lines apart.
+    by: Sequence[str] = ()
 
 
 @names_arguments
@@ -224,7 +228,7 @@ def axis_data(
     is_time, lines = y.endswith("_ns"), []
     for key in filter(grouped.__contains__, product(*orders)):
         found = grouped[key]
-        line = Line(", ".join(key) if by else one_line_name(columns, rows, x, kept))
+        line = Line(", ".join(key) if by else one_line_name(columns, rows, x, kept), key)
         for text in sorted(found, key=lambda text: places[text]):
             known = [one for one in found[text] if not math.isnan(one)]
             if not known and not is_time:
@@ -243,6 +247,7 @@ def axis_data(
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
         pooled=pooled_words(columns, y, {x, *by}, kept),
+        by=by,
     )
 
 
@@ -525,7 +530,8 @@ def axis_figure(
         bands = not has_names and values >= _LEAST_FOR_BANDS
         lines = max(1, len(data.lines))
         step = min(0.17, 0.6 / lines) if has_names else dodge(places, lines, width, is_log=log_x)
-        looks = [SERIES[one] for one in looks_of([line.label for line in data.lines])]
+        keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
+        looks = [look for look, _ in line_looks(data.by, keys, labels)]
         for number, (line, look) in enumerate(zip(data.lines, looks, strict=True)):
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
             at = np.array(line.x)

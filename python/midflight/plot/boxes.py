@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from midflight.plot.style import SERIES, Look, lighter
+from midflight.plot.style import Look, lighter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,8 +24,10 @@ def draw_boxes(
     x: NDArray[Any],
     points: NDArray[Any],
     width: float,
+    style: int,
 ) -> None:
-    """Draw the boxes of a group at `x`; the legend has their fill.
+    """Draw the boxes of a group at `x` with the hatch of a `style`, the place of a line style in
+    `SERIES`; the legend has their fill.
 
     A row of `points` has 5, 25, 50, 75 and 95 % of the values: the end of a whisker, the box with
     its median, and the end of the other whisker. A row of nan has no box.
@@ -33,7 +35,7 @@ def draw_boxes(
     fill: dict[str, Any] = {
         "facecolor": lighter(look.colour, 0.3),
         "edgecolor": look.colour,
-        "hatch": _HATCHES[SERIES.index(look)],
+        "hatch": _HATCHES[style],
         "linewidth": 0.8,
         "zorder": 4,
     }

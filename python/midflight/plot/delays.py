@@ -88,7 +88,7 @@ def delay_spread(
         )
     unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
     groups = [
-        Group(label, [0.0], [""], [np.asarray(scale * delay).tolist()])
+        Group(label, (), [0.0], [""], [np.asarray(scale * delay).tolist()])
         for label, delay in lines
         if len(delay)
     ]

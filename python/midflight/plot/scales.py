@@ -36,6 +36,8 @@ _MOST_FACTORS = 1.3
 #: The places on an axis are logarithmic if the largest is larger by this factor, and linear places
 #: would be crowded.
 _WIDE_PLACES = 100
+#: A linear axis that would begin so near to 0, in shares of its largest place, begins at 0.
+_NEAR_0 = 0.2
 #: With more places the ticks of a geometric series are at round numbers.
 _MOST_TICKS = 9
 
@@ -145,7 +147,8 @@ def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tup
     """Return the ends of an axis of places with a margin, a share of their extent or, with a single
     one, of itself.
 
-    An axis of values that are not below 0 does not begin below 0.
+    An axis of values that are not below 0 does not begin below 0, and begins there if it begins
+    near it.
     """
     values = [*places] or [0.0, 1.0]
     low, high = min(values), max(values)
@@ -153,6 +156,9 @@ def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tup
         factor = (high / low) ** margin if high > low else 2.0
         return low / factor, high * factor
     room = margin * ((high - low) or abs(high) or 1.0)
+    if 0 <= low - room <= _NEAR_0 * high and high > low:
+        # The tick at 0 says that it begins there.
+        return 0.0, high + room
     return (max(0.0, low - room) if low >= 0 else low - room), high + room
 
 

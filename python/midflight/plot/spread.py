@@ -35,8 +35,11 @@ from midflight.plot.axis import (
 )
 from midflight.plot.boxes import draw_boxes
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
+from midflight.plot.line_looks import line_looks
+from midflight.plot.maps import draw_map
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.options import as_names, check_scale
+from midflight.plot.paired import paired_of
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -57,8 +60,6 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
-    labelled,
-    looks_of,
     size_in,
     style,
     usually,
@@ -79,8 +80,6 @@ __all__ = ["SPREADS", "Spread", "plot_spread", "spread_figure", "spread_of", "sp
 SPREADS = ("cdf", "box", "interval", "heatmap")
 
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
-#: With more cells there is no room for their values.
-_MOST_WRITTEN = 150
 #: A line of a CDF has so many steps at the most.
 _MOST_STEPS = 4000
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -109,6 +108,8 @@ class Group:
     """The values of one line at each place of its axis, in the unit that is shown."""
 
     label: str
+    #: Its values of the columns that tell lines apart.
+    key: Sequence[str] = ()
     x: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     #: Of intervals: one value, a mean, for each independent sample.
@@ -148,6 +149,8 @@ class Spread:
     remark: str = ""
     #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
     is_wide: bool = False
+    #: The columns that tell lines apart.
+    by: Sequence[str] = ()
     #: The kind of the figure, if it has another name than its distribution.
     name: str = ""
 
@@ -186,7 +189,9 @@ def plot_spread(
     check_format(Path(path))
     asked = Shown(x, y, value, as_names(by or ()))
     source = results_of(source)
-    shown = usual_shown(source, kind, asked, has_by=by is not None, where=where)
+    has: Any = {"has_by": by is not None}
+    paired = paired_of(source, asked, where or (), **has) if kind == "interval" else None
+    source, shown = paired or (source, usual_shown(source, kind, asked, where=where, **has))
     if shown.value is None:
         raise missing_argument("value")
     columns = columns_of(source, shown.value)
@@ -282,7 +287,7 @@ def _lines(
     groups, is_time, misses = [], value.endswith("_ns"), False
     for key in filter(keys.__contains__, product(*orders)):
         alone = one_line_name(columns, rows, x or "", kept)
-        group = Group(", ".join(key) if by else alone)
+        group = Group(", ".join(key) if by else alone, key)
         found: dict[str, list[int]] = {}
         for row in keys[key]:
             found.setdefault(text_of(columns[x][row]) if x else "", []).append(row)
@@ -324,7 +329,7 @@ def _lines(
     shares = kind == "cdf"
     return Spread(
         kind,
-        title if shares else with_unit(column_name(str(x)), x_unit),
+        title if shares else with_unit(lines_name([str(x)], columns), x_unit),
         "Share of runs" if shares else title,
         groups,
         categories,
@@ -335,6 +340,7 @@ def _lines(
         is_wide=shares and is_wide([group.values[0] for group in groups if group.values]),
         detail=detail,
         over=over,
+        by=by,
         counted="pairs" if is_compared else "values" if kind == "interval" else "runs",
     )
 
@@ -379,11 +385,11 @@ def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, s
     metrics = {str(columns["metric"][row]) for row in rows}
     baselines = {str(columns["baseline"][row]) for row in rows}
     metric, baseline = (next(iter(one)) if len(one) == 1 else "" for one in (metrics, baselines))
-    words = f"{column_name(metric) if metric else column_name(value)} against {baseline}"
+    named = column_name(metric) if metric else column_name(value)
     if value == "ratio":
-        return with_unit(words, "%"), "%", 100.0
+        return with_unit(f"{named}: change against {baseline}", "%"), "%", 100.0
     unit, scale = unit_of(metric)
-    return with_unit(words, unit), unit, scale
+    return with_unit(f"{named}: difference from {baseline}", unit), unit, scale
 
 
 def _heatmap(
@@ -612,7 +618,12 @@ def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
 
 
 def _looks(data: Spread) -> list[Look]:
-    return [SERIES[one] for one in looks_of([group.label for group in data.groups])]
+    return [look for look, _ in _styled(data)]
+
+
+def _styled(data: Spread) -> list[tuple[Look, int]]:
+    keys, labels = [one.key for one in data.groups], [one.label for one in data.groups]
+    return line_looks(data.by, keys, labels)
 
 
 def _line_style(look: Look) -> dict[str, Any]:
@@ -650,11 +661,11 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
     over = beyond(low, top, is_log=logs.y)
-    for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
+    for place, (group, (look, number)) in enumerate(zip(data.groups, _styled(data), strict=True)):
         x = _dodged(data, group, place, step)
         points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, over)
-        draw_boxes(axes, group.label, look, x, shown, width)
+        draw_boxes(axes, group.label, look, x, shown, width, number)
         mark_endless(axes, x, points[:, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
@@ -682,7 +693,8 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
         mean, low, high = points.T
         sure = np.isfinite(low) & np.isfinite(high)
         # An interval of what cannot be negative may reach below 0.
-        has_negative |= bool((mean < 0).any() or (group.ends and (low < 0).any()))
+        # That of a comparison has the baseline at 0.
+        has_negative |= bool((mean < 0).any() or group.ends)
         ends += points[np.isfinite(points)].tolist()
         bars = axes.errorbar(
             x[sure],
@@ -712,83 +724,11 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
         axes.set_xlim(*limits)
 
 
-def _decimals(values: NDArray[np.float64]) -> int:
-    """The decimals of all numbers of a map: three digits of the least, or four of the greatest."""
-    sizes = np.abs(values[values != 0])
-    if not sizes.size:
-        return 0
-    least, most = (math.floor(math.log10(one)) for one in (sizes.min(), sizes.max()))
-    if least >= 2 or bool((values == np.round(values)).all()):
-        return 0
-    return max(0, min(2 - least, 3 - most))
-
-
 def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
-    """Cells with lighter colours for larger values; their numbers are written if they fit."""
-    from matplotlib.colors import Normalize, TwoSlopeNorm
-
-    across = len(data.categories or ())
-    cells = np.full((len(data.groups), across), np.nan)
+    """Draw the medians of the cells."""
+    cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
     for line, group in enumerate(data.groups):
         for x, values in zip(group.x, group.values, strict=True):
             cells[line, int(x)] = _quantiles(data, values)[2]
-    finite = cells[np.isfinite(cells)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if data.limits is not None:
-        low, high = data.limits
-    high = high if high > low else low + 1.0
-    both = low < 0 < high
-    norm: Any = TwoSlopeNorm(0.0, low, high) if both else Normalize(low, high)
-    colours = "PuOr_r" if both else "cividis"
-    image = axes.imshow(
-        np.where(np.isfinite(cells), cells, np.nan),
-        cmap=colours,
-        norm=norm,
-        aspect="auto",
-        origin="lower",
-        interpolation="nearest",
-    )
-    axes.grid(False)
-    down = len(data.groups)
-    if across * down <= _MOST_WRITTEN:
-        # Equal neighbours are two cells.
-        for place in range(1, across):
-            axes.axvline(place - 0.5, color="white", linewidth=0.8)
-        for place in range(1, down):
-            axes.axhline(place - 0.5, color="white", linewidth=0.8)
-    if down > 1 and axis_places(list(data.rows), "")[1] is not None:
-        # Names are read from the top.
-        axes.invert_yaxis()
-    for side, names in ((axes.xaxis, data.categories or ()), (axes.yaxis, data.rows)):
-        # As many names as there is room for.
-        every = max(1, math.ceil(len(names) / 14))
-        shown = [labelled(name) for name in list(names)[::every]]
-        side.set_ticks(range(0, len(names), every), shown, parse_math=False)
-    axes.tick_params(length=0)
-    if any(len(one) > 5 for one in data.categories or ()) and across > 4:
-        axes.tick_params(axis="x", rotation=30)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    # Runs that never end have no colour.
-    if len(finite):
-        bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, use_gridspec=False)
-        bar.outline.set_visible(False)
-        bar.set_label(data.value_title, parse_math=False)
-    if cells.size > _MOST_WRITTEN or across > 16:
-        return
-    decimals = _decimals(finite)
-    for (line, column), value in np.ndenumerate(cells):
-        if math.isnan(value):
-            continue
-        red, green, blue, _ = image.cmap(norm(value)) if math.isfinite(value) else (1, 1, 1, 1)
-        is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-        text = f"{value:.{decimals}f}" if math.isfinite(value) else "never"
-        axes.text(
-            column,
-            line,
-            text,
-            ha="center",
-            va="center",
-            fontsize=5.5 if across > 9 else 6.5,
-            color="white" if is_dark else "black",
-        )
+    names = data.categories or (), data.rows
+    draw_map(figure, axes, cells, names, data.value_title, data.limits)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from midflight import MidflightError
     from midflight.plot.tables import TableSource
 
-__all__ = ["Shown", "free_axes", "missing_argument", "usual_by", "usual_shown"]
+__all__ = ["Shown", "free_axes", "missing_argument", "places_of", "usual_by", "usual_shown"]
 
 #: Settings have lines up to this number.
 _MOST_LINES = 6
@@ -84,11 +84,20 @@ def free_axes(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[st
     """Return the axes with several values over which a measurement is drawn, the best one first:
     settings before samples, numbers before names, and then the longest.
     """
-    from midflight.sweep_results import SEED, is_sample
+    from midflight.sweep_results import SEED
 
-    free = [key for key, values in axes.items() if len(values) > 1]
-    free = [key for key in free if key not in (compare, SEED)]
-    return sorted(free, key=lambda key: (is_sample(key), _has_names(axes[key]), -len(axes[key])))
+    free = {key: values for key, values in axes.items() if len(values) > 1}
+    return places_of(free, compare, SEED)
+
+
+def places_of(axes: Mapping[str, Sequence[str]], *but: str | None) -> list[str]:
+    """Return axes `but` some, the best one for a figure first."""
+    from midflight.sweep_results import is_sample
+
+    def rank(key: str) -> tuple[bool, bool, int]:
+        return is_sample(key), _has_names(axes[key]), -len(axes[key])
+
+    return sorted((key for key in axes if key not in but), key=rank)
 
 
 def usual_by(

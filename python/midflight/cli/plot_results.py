@@ -1,0 +1,165 @@
+"""Figures of results for `midflight plot`."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from midflight.cli.output import UserError, note, open_result
+from midflight.cli.result_files import destination
+from midflight.run_tables import csv_cell
+
+if TYPE_CHECKING:
+    from midflight.plot.usual import Shown
+
+__all__ = ["plot_results", "write_rows"]
+
+
+def plot_results(
+    source: str,
+    out: str,
+    *,
+    kind: str | None,
+    x: str | None,
+    y: str | None,
+    value: str | None,
+    by: Sequence[str] | None,
+    where: Sequence[str],
+    csv_to: str | None,
+    texts: Mapping[str, Any],
+) -> None:
+    """Write the figure of a folder of results, without a kind the usual one; `texts` are its words,
+    size and scales.
+    """
+    from midflight.plot.axis import axis_data, axis_figure, axis_rows, kept_values, pooled_axes
+    from midflight.plot.paired import paired_of
+    from midflight.plot.spread import spread_figure, spread_of, spread_rows
+    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.tables import read_columns
+    from midflight.plot.usual import Shown, usual_shown
+
+    measured = value
+    if kind != "heatmap":
+        if y is not None and value is not None:
+            raise UserError("--y and --value name the same, the measurement; give one of them")
+        measured = value if y is None else y
+    if kind == "cdf" and x is not None:
+        raise UserError("the axis of a CDF is the measurement: give --value, and --by for lines")
+    if kind == "heatmap" and by:
+        raise UserError("a heat map has no lines, and --by is for lines; use --where")
+    kept: dict[str, list[str]] = {}
+    for word in where:
+        key, equals, text = word.partition("=")
+        if not (equals and key):
+            raise UserError(f'--where "{word}" is not column=value; write for example run=0')
+        kept.setdefault(key, []).append(text)
+    asked = Shown(x, y if kind == "heatmap" else None, measured, by or ())
+    paired = None
+    if kind in (None, "interval"):
+        paired = paired_of(source, asked, kept, has_by=bool(by))
+    if paired is not None:
+        kind, source, shown = "interval", str(paired[0]), paired[1]
+    else:
+        kind = kind or "median"
+        shown = usual_shown(source, kind, asked, has_by=bool(by), where=kept)
+    needs_x = kind != "cdf"
+    if (
+        shown.value is None
+        or (needs_x and shown.x is None)
+        or (kind == "heatmap" and shown.y is None)
+    ):
+        examples = {
+            "cdf": "--value, the measurement, such as --value duration_ns",
+            "heatmap": "--x and --y, the axes, and --value, the measurement, such as "
+            "--x links.lte.rate --y handoffs.0.gap --value duration_ns",
+        }
+        usual = "--x, the axis, and --y, the measurement, such as --x handoffs.0.at --y duration_ns"
+        raise UserError(f'"{source}" holds results: give {examples.get(kind, usual)}')
+    x, measured, by = shown.x, shown.value, shown.by
+    if kind == "heatmap":
+        y = shown.y
+    try:
+        columns = read_columns(source, measured)
+    except OSError as error:
+        raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
+    kept = kept_values(columns, kept)
+    flows = measured_flows(columns, measured, kept)
+    kept_apart = {"flow", "scheme"} & {*by, *kept}
+    if (by or kind == "heatmap") and len(flows) > 1 and not kept_apart:
+        note(
+            f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
+            "apart"
+        )
+    if paired is None:
+        note_unmet(columns, measured, {*by, *kept, x, y})
+    rows: Iterable[Sequence[object]]
+    if kind == "median":
+        data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
+        figure, rows = axis_figure(data, **texts), axis_rows(data)
+    else:
+        spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, where=kept)
+        figure, rows = spread_figure(spread, **texts), spread_rows(spread)
+    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
+        file.write(figure_bytes(figure, check_format(Path(out))))
+        head, *rest = rows
+        write_rows(table, [str(one) for one in head], rest)
+    # A map says itself what it pools.
+    pooled = [] if kind == "heatmap" else pooled_axes(columns, measured, {x, *by}, kept)
+    if pooled:
+        each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
+        note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
+    if paired is not None:
+        note(
+            "the figure shows the change of each pair, which the spread over all runs would hide: "
+            f"{source} --kind interval {chosen_words(shown, kind)}; --kind median shows the values"
+        )
+    elif shown != asked:
+        note(f"the figure shows {chosen_words(shown, kind)}")
+    note(f"written to {out}")
+
+
+def chosen_words(shown: Shown, kind: str) -> str:
+    """Return the options that choose what a figure of results shows."""
+    value = "--value" if kind in ("cdf", "heatmap") else "--y"
+    pairs = [("--x", shown.x), ("--y", shown.y), (value, shown.value)]
+    words = [f"{option} {name}" for option, name in pairs if name is not None]
+    return " ".join([*words, *(f"--by {name}" for name in shown.by)])
+
+
+def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) -> None:
+    """Print a note if some flows of a sweep were done before the handoff."""
+    from midflight.unmet import MET
+
+    met = columns.get(MET, ())
+    if MET not in named and measured in columns and "0" in met:
+        early = sum(one == "0" for one in met)
+        note(
+            f"{early} of {len(met)} rows are of flows that were done before the handoff, and say "
+            f"nothing about it; --where {MET}=1 leaves them out, as a comparison does"
+        )
+
+
+def measured_flows(
+    columns: Mapping[str, Sequence[Any]], measured: str, kept: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the flows whose measurement a figure of results shows."""
+    from midflight.plot.axis import kept_rows, measured_rows
+
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    rows = measured_rows(columns, rows, measured)
+    return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
+
+
+def write_rows(
+    table: IO[str] | None, head: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+    """Write the drawn data as CSV, if requested."""
+    if table is None:
+        return
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(map(csv_cell, row) for row in rows)

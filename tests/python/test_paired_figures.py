@@ -1,0 +1,208 @@
+"""Figures of sweeps whose values are compared in pairs, and how their lines are told apart."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_hex
+
+import midflight
+from midflight import Sweep
+from midflight.cli import main
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.line_looks import line_looks
+from midflight.plot.paired import paired_of
+from midflight.plot.plain import control_of_question
+from midflight.plot.scales import place_limits
+from midflight.plot.style import SERIES, looks_of
+from midflight.plot.usual import Shown
+
+SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
+NOTHING = Shown(None, None, None, [])
+
+
+def swept(folder: Path, *axes: str, compare: str | None = SCHEME, **sets: str) -> Path:
+    words = ["sweep", "wifi-to-lte", "--out", str(folder)]
+    words += [word for axis in axes for word in ("--axis", axis)]
+    words += [word for key, one in sets.items() for word in ("--set", f"{key}={one}")]
+    assert main([*words, *(() if compare is None else ("--compare", compare))]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three schemes at the same gaps, instants and seeds."""
+    folder = tmp_path_factory.mktemp("paired") / "out"
+    axes = [f"{SCHEME}=sack,freeze,enhanced", f"{GAP}=0.5s,2s", f"{AT}=0.2s,0.4s", "seed=1,2,3"]
+    return swept(folder, *axes, **{"links.lte.loss": "uniform 0.5%"})
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def test_a_compared_sweep_shows_the_change_of_each_pair(
+    paired: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, table = tmp_path / "x.svg", tmp_path / "x.csv"
+    words = ["plot", str(paired), "--out", str(out), "--csv", str(table)]
+    known = rows_of(paired / "comparison.csv")
+    for kind in ([], ["--kind", "interval"], [*("--x", GAP)]):
+        capsys.readouterr()
+        assert main([*words, *kind]) == 0
+        said = capsys.readouterr().err
+        assert "the figure shows the change of each pair" in said
+        options = f"--kind interval --x {GAP} --y ratio --by value"
+        assert f"{paired}/comparison.csv {options}; --kind median shows the values" in said
+        rows = rows_of(table)
+        assert len(rows) == len(known) == 4
+        found = {(row["line"], float(row[GAP])): row for row in rows}
+        for row in known:
+            drawn = found[row["value"], float(row[GAP].removesuffix("s"))]
+            for name, column in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")):
+                assert float(drawn[name]) == pytest.approx(100 * float(row[column]), rel=1e-5)
+    # The options of the note draw the same.
+    again = tmp_path / "again.svg"
+    comparison = str(paired / "comparison.csv")
+    assert main(["plot", comparison, *options.split(), "--out", str(again)]) == 0
+    assert again.read_bytes() == out.read_bytes()
+    texts = " ".join(re.findall(r">([^<>]+)</text>", out.read_text()))
+    assert "Transfer time: change against sack (CUBIC) (%)" in texts
+    # What is asked for is shown.
+    for asked in (["--kind", "median"], ["--y", "duration_ns"], ["--by", SCHEME]):
+        assert main([*words, *asked]) == 0
+        assert {row["line"] for row in rows_of(table)} == {"sack", "freeze", "enhanced"}
+
+
+def test_the_baseline_of_a_comparison_is_a_line_at_0(paired: Path) -> None:
+    (axes,) = figure_of(plot_spread, paired, "interval").axes
+    low, high = axes.get_ylim()
+    assert low <= 0 <= high
+    zero = [line for line in axes.lines if {*map(float, line.get_ydata())} == {0.0}]
+    assert len(zero) == 1
+
+
+def test_samples_alone_leave_the_compared_values_as_the_axis(tmp_path: Path) -> None:
+    axes = [f"{SCHEME}=sack,freeze,enhanced", f"{AT}=0.2s,0.3s,0.4s"]
+    folder = swept(tmp_path / "out", *axes)
+    (axes_of,) = figure_of(plot_spread, folder, "interval").axes
+    assert [text.get_text() for text in axes_of.get_xticklabels()] == ["freeze", "enhanced"]
+    assert axes_of.get_xlabel() == "Scheme of download"
+
+
+def test_without_intervals_the_values_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A single pair of each value says no more than the values do."""
+    folder = swept(tmp_path / "one", f"{SCHEME}=sack,freeze", f"{GAP}=0.5s,2s")
+    assert paired_of(folder, NOTHING, has_by=False) is None
+    plain = swept(tmp_path / "plain", f"{SCHEME}=sack,freeze", f"{AT}=0.2s,0.4s", compare=None)
+    assert paired_of(plain, NOTHING, has_by=False) is None
+    for one in (folder, plain):
+        assert main(["plot", str(one), "--out", str(tmp_path / "x.png")]) == 0
+        said = capsys.readouterr().err
+        assert "--y duration_ns" in said
+        assert "each pair" not in said
+
+
+def test_a_comparison_lacks_samples_and_what_it_is_not_kept_by(paired: Path) -> None:
+    file, shown = paired_of(paired, NOTHING, has_by=False) or (None, None)
+    assert file == paired / "comparison.csv"
+    assert shown == Shown(GAP, None, "ratio", ["value"])
+    assert paired_of(paired, NOTHING._replace(x=AT), has_by=False) is None
+    assert paired_of(paired, NOTHING, {SCHEME}, has_by=False) is None
+    assert paired_of(paired, NOTHING, {GAP}, has_by=False) is not None
+    assert paired_of(paired, NOTHING, has_by=True) is None
+
+
+def test_reports_and_notebooks_begin_with_the_comparison(paired: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert main(["report", str(paired), "--out", str(out)]) == 0
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", out.read_text())
+    assert captions[0] == "Transfer time: change against sack (CUBIC), pair by pair."
+    assert captions[1] == "Transfer time: medians and quartiles."
+    text = Sweep.read(paired)._repr_html_()
+    assert re.findall(r"<figcaption>(.*?)</figcaption>", text) == captions[:1]
+    assert "<p>Against sack (CUBIC), pair by pair" in text
+    assert "<td>sack (CUBIC)</td>" in text
+
+
+def test_a_value_has_one_colour_and_a_flow_one_style() -> None:
+    by = ["flow", "scheme"]
+    keys = [(flow, scheme) for flow in ("a", "b") for scheme in ("sack", "freeze", "vho")]
+    labels = [", ".join(key) for key in keys]
+    found = line_looks(by, keys, labels)
+    colours = {(scheme, look.colour) for (_, scheme), (look, _) in zip(keys, found, strict=True)}
+    assert colours == {
+        (scheme, SERIES[look].colour)
+        for scheme, look in zip(
+            ("sack", "freeze", "vho"), looks_of(["sack", "freeze", "vho"]), strict=True
+        )
+    }
+    styles = {
+        (flow, look.line, look.marker) for (flow, _), (look, _) in zip(keys, found, strict=True)
+    }
+    assert len(styles) == 2
+    assert len({(look.colour, look.line) for look, _ in found}) == len(keys)
+    # One column, or more than line styles can tell apart: each line has its own.
+    for some, columns in ((keys[:3], by), ([(str(n), "sack") for n in range(6)], by)):
+        names = [", ".join(key) for key in some]
+        assert [place for _, place in line_looks(columns, some, names)] == looks_of(names)
+    many = [(str(flow), scheme) for flow in range(5) for scheme in ("sack", "vho")]
+    names = [", ".join(key) for key in many]
+    assert [place for _, place in line_looks(by, many, names)] == looks_of(names)
+
+
+@pytest.mark.parametrize("kind", ["median", "interval", "box", "cdf"])
+def test_figures_of_two_settings_have_a_colour_for_each_value(kind: str) -> None:
+    schemes, gaps = ("sack", "freeze"), ("1 s", "2 s")
+    keys = [(flow, scheme, x) for flow in "ab" for scheme in schemes for x in gaps for _ in "12"]
+    columns: dict[str, list[Any]] = {
+        "flow": [flow for flow, _, _ in keys],
+        SCHEME: [scheme for _, scheme, _ in keys],
+        GAP: [x for _, _, x in keys],
+        "duration_ns": [1e9 * (1 + number) for number in range(len(keys))],
+    }
+    how: Any = {"by": ["flow", SCHEME]} | ({} if kind == "cdf" else {"x": GAP})
+    if kind == "median":
+        figure = figure_of(plot_axis, columns, y="duration_ns", **how)
+    else:
+        figure = figure_of(plot_spread, columns, kind, value="duration_ns", **how)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    colours: dict[str, set[str]] = {}
+    for handle, label in zip(handles, labels, strict=True):
+        is_box = kind == "box"
+        colour = handle.patches[0].get_edgecolor() if is_box else handle.get_color()
+        colours.setdefault(label.split(", ")[1], set()).add(to_hex(colour))
+    assert colours == {"sack": {SERIES[0].colour}, "freeze": {SERIES[2].colour}}
+
+
+@pytest.mark.parametrize(
+    ("places", "low"),
+    [([0.5, 1, 2, 4], 0.0), ([0.2, 0.5, 4], 0.0), ([2, 3, 4], 1.9), ([0, 1, 2], 0.0)],
+)
+def test_a_linear_axis_that_begins_near_0_begins_there(places: list[float], low: float) -> None:
+    assert place_limits(places, 0.05, is_log=False)[0] == pytest.approx(low)
+    columns = {"a.x": [f"{one}" for one in places], "sent": places}
+    how: Any = {"x": "a.x", "y": "sent", "xscale": "linear"}
+    (axes,) = figure_of(plot_axis, columns, **how).axes
+    start, end = axes.get_xlim()
+    ticks = [one for one in axes.get_xticks() if start <= one <= end]
+    assert (ticks[0] == 0) == (low == 0)
+
+
+def test_midflights_sender_in_the_lab_has_the_name_of_the_simulators() -> None:
+    scenario = midflight.Scenario.read("wifi-to-lte").plan().canonical
+
+    class Runs:
+        def __init__(self, stack: str) -> None:
+            self.stack, self.scenario = stack, json.loads(scenario)
+
+    assert control_of_question(Runs("midflight")) == "CUBIC"
+    assert control_of_question(Runs("linux")) == ""
