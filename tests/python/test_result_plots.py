@@ -594,7 +594,8 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     assert main(["report", str(swept), "--out", str(out)]) == 0
     text = out.read_text()
     assert "12 cells" in text
-    assert text.count("data:image/svg+xml") == 2
+    # The comparison, the values, and the shares of runs.
+    assert text.count("data:image/svg+xml") == 3
     # The output of the sweep: the medians of each group, and the comparison.
     for row in rows_of(swept / "comparison.csv"):
         assert f"{float(row['difference']) / 1e9:.4g}" in text
