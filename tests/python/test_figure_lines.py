@@ -176,7 +176,7 @@ def test_many_losses_on_the_radio_are_a_number() -> None:
     (said,) = (one for one in panel.detail.split("; ") if "radio" in one)
     (marked,) = shown_panels(runs, ["queue"], marks=["losses"])[1]
     (lost,) = (one for one in marked.curves if one.draw == "radio")
-    assert said == f"{len(lost.time_s)} packets lost on the radio, not marked"
+    assert said == f"not marked: {len(lost.time_s)} lost on the radio"
 
 
 def test_marks_that_cover_each_other_are_thinned_with_their_number() -> None:

@@ -74,8 +74,8 @@ def test_schemes_replace_those_of_every_named_flow(tmp_path: Path) -> None:
 def test_losses_and_timeouts_of_each_line_have_a_row() -> None:
     runs = watch("wifi-to-lte", schemes=["sack", "enhanced", "vho"], kinds=["queue", "cwnd"])
     window, panels = shown_panels(runs, ["queue", "cwnd"])
-    figure = over_time_figure(runs, panels, window)
-    for axes, panel, what in zip(figure.axes[1:], panels, ("full", "timeout"), strict=True):
+    for panel, what in zip(panels, ("full", "timeout"), strict=True):
+        axes = over_time_figure(runs, [panel], window).axes[1]
         looks = {one.look for one in panel.curves if one.draw == what}
         assert looks == {*(one.looks[0] for one in runs)}
         colours = {SERIES[look].colour for look in looks if look is not None}

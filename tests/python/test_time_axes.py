@@ -178,6 +178,55 @@ def test_losses_that_would_be_a_band_beside_other_lines_are_a_number() -> None:
     lost = sum(len(one.time_s) for one in asked.curves if one.draw == "full")
     usual = panel_of(schemes=several)
     assert "full" not in {one.draw for one in usual.curves}
-    assert usual.detail.split("; ")[-1] == f"{lost:,} packets lost to a full queue, not marked"
+    assert usual.detail.split("; ")[-1] == f"not marked: {lost:,} lost to a full queue"
     # A single line has room for them.
     assert "full" in {one.draw for one in panel_of(schemes=[]).curves}
+
+
+def test_several_lines_have_their_timeouts_in_one_panel(tmp_path: Path) -> None:
+    kinds, table = ["throughput", "queue", "cwnd"], tmp_path / "a.csv"
+    for schemes, expected in (([], 3), (["sack", "freeze"], 1)):
+        figure = figure_of(plot_over_time, "wifi-to-lte", kinds, schemes=schemes, csv=table)
+        panels = [axes for axes in figure.axes if axes.get_ylabel()]
+        marked = [
+            any(line.get_marker() == "v" and len(line.get_xdata()) > 0 for line in axes.lines)
+            for axes in panels
+        ]
+        assert marked == [True] * expected + [False] * (len(kinds) - expected)
+        # The table has all.
+        assert {row["kind"] for row in rows_of(table) if row["line"] == "timeout"} == {*kinds}
+
+
+def test_windows_that_change_all_the_time_are_means_beside_others() -> None:
+    link = Link(rate="20 Mbit/s", delay="5 ms", queue="20 packets")
+    scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s")
+    kinds = ["cwnd", "pipe"]
+    several = watch(scenario, kinds=kinds, schemes=["sack", "bbr-linux"])
+    panels = shown_panels(several, kinds, interval_s=1.0)[1]
+    assert [panel.detail for panel in panels] == ["means of 1 s"] * 2
+    line = next(one for one in panels[0].curves if one.label == "sack")
+    steps = several[0].flows[0].steps("cwnd")
+    time = np.append(steps.time_ns / 1e9, 60.0)
+    begin, end = 20.0, 21.0
+    held = np.clip(np.minimum(time[1:], end) - np.maximum(time[:-1], begin), 0, None)
+    mean = line.value[np.searchsorted(line.time_s, 20.5, side="right") - 1]
+    assert mean == pytest.approx((held * steps.value).sum(), rel=1e-6)
+    # A single one is as it was, and so are few changes.
+    (alone, _) = shown_panels(watch(scenario, kinds=kinds), kinds)[1]
+    assert alone.detail == ""
+    few = watch("wifi-to-lte", kinds=kinds, schemes=["sack", "freeze"])
+    assert [panel.detail for panel in shown_panels(few, kinds)[1]] == ["", ""]
+
+
+def test_marks_of_a_sequence_do_not_hide_several_lines() -> None:
+    link = Link(rate="20 Mbit/s", delay="5 ms", queue="20 packets")
+    scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s")
+    (panel,) = shown_panels(
+        watch(scenario, kinds=["sequence"], schemes=["sack", "cubic"]), ["sequence"]
+    )[1]
+    assert {one.draw for one in panel.curves} == {"steps"}
+    lost, again = panel.detail.removeprefix("not marked: ").split(", ")
+    assert lost.endswith(" lost to a full queue")
+    assert again.endswith(" sent again")
+    (alone,) = shown_panels(watch(scenario, kinds=["sequence"]), ["sequence"])[1]
+    assert {"retransmissions", "full"} <= {one.draw for one in alone.curves}

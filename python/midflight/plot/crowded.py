@@ -7,17 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from midflight.plot.curves import Draw, Panel, Values
+from midflight.plot.curves import Curve, Draw, Panel, Values
 from midflight.plot.marks import EVENTS
 from midflight.plot.room import Room
 
-__all__ = ["APART", "apart", "with_room", "without_overlaps"]
+__all__ = ["with_room", "without_many", "without_overlaps"]
 
 #: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large.
-APART = 1.2
+_APART = 1.2
 _APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 3.0
+#: More losses on the radio than this are not marked one by one, unless losses are asked for; nor
+#: are those of several lines if one of them has more marks that can be told apart.
+_MOST_OF_CHANCE, _MOST_BESIDE = 100, 30
+_MANY: Mapping[Draw, str] = {
+    "radio": "lost on the radio",
+    "full": "lost to a full queue",
+    "retransmissions": "sent again",
+}
 
 
 def _point_s(room: Room) -> float:
@@ -34,8 +42,8 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
     for one in panel.curves:
         if one.in_row and one.draw in EVENTS:
             event = EVENTS[one.draw]
-            least = _APART_OF.get(one.draw, APART) * event.size * _point_s(room)
-            kept = apart(one.time_s, least)
+            least = _APART_OF.get(one.draw, _APART) * event.size * _point_s(room)
+            kept = _apart(one.time_s, least)
             if one.draw not in _APART_OF:
                 drawn, of = drawn + len(kept), of + len(one.time_s)
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
@@ -44,13 +52,37 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
     return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, words))))
 
 
-def apart(time_s: Values, least: float) -> list[int]:
+def _apart(time_s: Values, least: float) -> list[int]:
     """The places of ascending times, each so far from the one before."""
     found, place = [], 0
     while place < len(time_s):
         found.append(place)
         place = max(place + 1, int(np.searchsorted(time_s, time_s[place] + least)))
     return found
+
+
+def without_many(curves: list[Curve], panel: Panel, point_s: float) -> tuple[list[Curve], Panel]:
+    """Leave out marks that are so many that they only make bands, or hide lines: losses on the
+    radio and, of several lines, those to a full queue and retransmissions. Their number is in the
+    panel's text. A point of the axis is so many seconds.
+    """
+    words, several = [], len({one.look for one in curves if one.draw == "steps"}) > 1
+    for draw, lost in _MANY.items():
+        marks = [one for one in curves if one.draw == draw]
+        marks = [one for one in marks if one.in_row or (several and panel.kind == "sequence")]
+        least = _APART * EVENTS[draw].size * point_s
+        is_many = any(
+            len(one.time_s) > _MOST_OF_CHANCE
+            if draw == "radio" and one.in_row
+            else one.look is not None and len(_apart(one.time_s, least)) > _MOST_BESIDE
+            for one in marks
+        )
+        if is_many:
+            count = sum(len(one.time_s) for one in marks)
+            words.append(f"{count:,} {lost}")
+            curves = [one for one in curves if not any(one is other for other in marks)]
+    said = f"not marked: {', '.join(words)}" if words else ""
+    return curves, replace(panel, detail="; ".join(filter(None, (panel.detail, said))))
 
 
 def with_room(time_s: Values, value: Values, room: Room) -> Values:

@@ -209,6 +209,19 @@ def _has_bands(panel: Panel, asked: bool | None) -> bool:
     return sum(one.low is not None and one.draw in _LINES[:-1] for one in panel.curves) <= 1
 
 
+def _without_repeats(panels: Sequence[Panel]) -> list[Panel]:
+    """Panels of several lines, of which the first one that has timeouts shows them: a row for each
+    line in all panels would take the room of the lines.
+    """
+    of_timeouts = {EVENTS["timeout"].label, EVENTS["spurious"].label, STALL}
+    found, is_shown = [], False
+    for panel in panels:
+        kept = [one for one in panel.curves if one.label not in of_timeouts]
+        found.append(replace(panel, curves=kept) if is_shown else panel)
+        is_shown |= len(kept) < len(panel.curves)
+    return found
+
+
 def _without_bands(panel: Panel) -> Panel:
     """A panel whose lines have no ranges around them and no maxima."""
     curves = [
@@ -290,7 +303,8 @@ def _figure(
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [panel for panel in panels if panel.curves]
-    panels = [with_peak(panel) for panel in panels]
+    several = sum(len(one.flows) for one in runs) > 1
+    panels = [with_peak(panel) for panel in (_without_repeats(panels) if several else panels)]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 
     def _scale(panel: Panel) -> str | None:
@@ -305,7 +319,6 @@ def _figure(
     written = sum(len(one.splitlines()) for one in heads)
     usual = band_in + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
-    several = sum(len(one.flows) for one in runs) > 1
     with style():
         from matplotlib.figure import Figure
 

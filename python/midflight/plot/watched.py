@@ -19,10 +19,9 @@ import numpy as np
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
 from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
 from midflight.plot.bins import bin_edges
-from midflight.plot.crowded import APART, apart
+from midflight.plot.crowded import without_many
 from midflight.plot.curves import (
     Curve,
-    Draw,
     Panel,
     Stretch,
     Values,
@@ -105,10 +104,8 @@ _MOST_FIT = 0.9
 _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
-#: More losses on the radio than this are not marked one by one, unless losses are asked for; nor
-#: are those of several lines if one of them has more marks that can be told apart.
-_MOST_OF_CHANCE, _MOST_BESIDE = 100, 30
-_MANY: Mapping[Draw, str] = {"radio": "lost on the radio", "full": "lost to a full queue"}
+#: Of several lines none goes up and down over the whole of its values more often than this.
+_MOST_SWINGS = 60
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
 #: Slopes that differ by less than this share are the same.
@@ -319,7 +316,7 @@ def panels_of(
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
         if marked is None:
             point_s = (window[1] - window[0]) / (72 * width_in)
-            curves, panel = _without_many(curves, panel, point_s)
+            curves, panel = without_many(curves, panel, point_s)
         if not any(one.draw != "area" for one in curves):
             curves = []
         found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
@@ -333,28 +330,6 @@ def panels_of(
             accepted=", ".join(one for one in OVER_TIME if one not in names),
         )
     return found
-
-
-def _without_many(curves: list[Curve], panel: Panel, point_s: float) -> tuple[list[Curve], Panel]:
-    """Leave out losses of rows that are so many that they only make bands: those on the radio and,
-    of several lines, those to a full queue. Their number is in the panel's text. A point of the
-    axis is so many seconds.
-    """
-    words = []
-    for draw, lost in _MANY.items():
-        marks = [one for one in curves if one.draw == draw and one.in_row]
-        least = APART * EVENTS[draw].size * point_s
-        is_many = any(
-            len(one.time_s) > _MOST_OF_CHANCE
-            if draw == "radio"
-            else one.look is not None and len(apart(one.time_s, least)) > _MOST_BESIDE
-            for one in marks
-        )
-        if is_many:
-            count = sum(len(one.time_s) for one in marks)
-            words.append(f"{count:,} packets {lost}, not marked")
-            curves = [one for one in curves if not any(one is other for other in marks)]
-    return curves, replace(panel, detail="; ".join(filter(None, (panel.detail, *words))))
 
 
 def check_interval(interval_s: float | None, window: tuple[float, float], end_s: float) -> None:
@@ -719,7 +694,6 @@ def _of_segments(runs: Sequence[WatchedRun]) -> str:
 
 
 def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    del interval
     curves, behind = [], []
     alone = _is_alone(runs)
     for _, flow, how in each_line(runs):
@@ -738,18 +712,47 @@ def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: flo
         steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
         behind += timeouts(flow, curves[-1], alone=alone)
+    curves, said = _calmed(runs, curves, window, interval)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
-    return Panel("cwnd", "cwnd (segments)", "segments", shown, _of_segments(runs))
+    detail = "; ".join(filter(None, (_of_segments(runs), said)))
+    return Panel("cwnd", "cwnd (segments)", "segments", shown, detail)
+
+
+def _calmed(
+    runs: Sequence[WatchedRun],
+    lines: Sequence[Curve],
+    window: tuple[float, float],
+    interval: float,
+) -> tuple[list[Curve], str]:
+    """Lines of steps, or, if several of them go up and down so often that they would hide each
+    other, their means of intervals, and what to say of them.
+    """
+    swings = [
+        np.abs(np.diff(one.value)).sum() / span
+        for one in lines
+        if len(one.value) and (span := float(np.ptp(one.value))) > 0
+    ]
+    if len(lines) < 2 or max(swings, default=0.0) <= _MOST_SWINGS:
+        return list(lines), ""
+    found = []
+    for (run, flow, _), line in zip(each_line(runs), lines, strict=True):
+        if len(line.time_s):
+            edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+            edges = np.unique(np.clip(edges, line.time_s[0], line.time_s[-1]))
+            line = _averaged(line, edges)
+        found.append(line)
+    return found, f"means of {interval:g} s"
 
 
 def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    del interval
-    curves = []
+    curves, marks = [], []
     for _, flow, how in each_line(runs):
         steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        curves += timeouts(flow, curves[-1], alone=_is_alone(runs))
-    return Panel("pipe", "Pipe (segments)", "segments", curves, _of_segments(runs))
+        marks += timeouts(flow, curves[-1], alone=_is_alone(runs))
+    curves, said = _calmed(runs, curves, window, interval)
+    detail = "; ".join(filter(None, (_of_segments(runs), said)))
+    return Panel("pipe", "Pipe (segments)", "segments", [*curves, *marks], detail)
 
 
 def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
