@@ -21,8 +21,18 @@ class ScenarioWarning(UserWarning):
 
 
 def remarks_of(plan: Plan, axes: Collection[str] = ()) -> list[str]:
-    """Return the notes on a scenario, of which `axes` have other values than its own."""
-    return [*plan.remarks, *_short_applications(json.loads(plan.canonical), axes)]
+    """Return the notes on a scenario, of which `axes` have other values than its own; one that is
+    true of several links or flows is one note.
+    """
+    every = [*plan.remarks, *_short_applications(json.loads(plan.canonical), axes)]
+    keys: dict[str, list[str]] = {}
+    for one in every:
+        key, colon, said = one.partition(": ")
+        is_of_part = bool(colon) and key.startswith(("links.", "flows."))
+        keys.setdefault(said if is_of_part else one, []).append(key if is_of_part else "")
+    return [
+        f"{', '.join(dict.fromkeys(of))}: {said}" if of[0] else said for said, of in keys.items()
+    ]
 
 
 def _short_applications(scenario: Mapping[str, Any], axes: Collection[str]) -> Iterator[str]:

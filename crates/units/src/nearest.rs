@@ -23,11 +23,11 @@ pub fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
     near.into_iter().map(|(_, k)| k.to_string()).collect()
 }
 
-/// The number of mistakes; an omission after a hyphen of the name counts as one.
+/// The number of mistakes; an omission after a hyphen of the name counts as none.
 fn mistakes(name: &str, known: &str) -> usize {
     let rest = known.strip_prefix(name).filter(|_| !name.is_empty());
     if rest.is_some_and(|rest| rest.starts_with('-')) {
-        1
+        0
     } else {
         distance(name, known)
     }
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(nearest("A", ["a", "b"].into_iter()), Some("a".into()));
         assert_eq!(nearest("ab", ["a"].into_iter()), Some("a".into()));
         assert_eq!(
-            nearest("5G", ["lte", "5g-nsa"].into_iter()),
+            nearest("5G", ["3g", "5g-nsa", "lte"].into_iter()),
             Some("5g-nsa".into())
         );
         assert_eq!(

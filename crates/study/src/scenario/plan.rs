@@ -169,8 +169,17 @@ pub(super) fn find<'a>(
     if let Some(place) = known.clone().position(|k| k == name) {
         return Ok(place);
     }
-    let near = nearest(name, known.clone()).map(|n| format!(" (did you mean \"{n}\"?)"));
+    let near = nearest(name, known.clone()).map(|n| format!("\"{n}\""));
     let known: Vec<&str> = known.collect();
+    // "5G" is the beginning of several names.
+    let longer = format!("{}-", name.to_lowercase());
+    let longer = known.iter().filter(|one| one.starts_with(&longer));
+    let longer: Vec<String> = longer.map(|one| format!("\"{one}\"")).collect();
+    let near = match &longer[..] {
+        [first @ .., last] if !first.is_empty() => Some(format!("{} or {last}", first.join(", "))),
+        _ => near,
+    };
+    let near = near.map(|near| format!(" (did you mean {near}?)"));
     let near = near.unwrap_or_default();
     let known = known.join(", ");
     problem(
@@ -253,17 +262,19 @@ fn wired_remark(key: &str, traced: &Traced, wired: Duration) -> Option<String> {
     })
 }
 
-/// What is to be said of a trace that is shorter than its run, or of a file that is longer.
-fn length_remark(key: &str, traced: &Traced, end: Duration) -> Option<String> {
+/// What is to be said of a trace that is shorter than its run, or of a file that is longer than a run whose end does
+/// not go with it. A step of the recording more or less is not said.
+fn length_remark(key: &str, traced: &Traced, end: Duration, has_own_end: bool) -> Option<String> {
     let ends = traced.ends?;
     let [lasts, run] = [ends, end].map(Duration::as_secs_f64);
-    if ends < end {
+    if ends < end && end.saturating_sub(ends) > traced.step {
         return Some(format!(
             "{key}.trace: the trace ends at {lasts} s and its last values stay; the run may last until {run} s"
         ));
     }
     let is_recorded = traced.files[0].is_some();
-    (is_recorded && ends > end).then(|| {
+    let is_longer = ends.saturating_sub(end) > traced.step;
+    (is_recorded && is_longer && !has_own_end).then(|| {
         format!(
             "{key}.trace: the recording lasts {lasts} s, and the run at most {run} s; end = \"{lasts} s\" allows for all of it"
         )
@@ -271,7 +282,7 @@ fn length_remark(key: &str, traced: &Traced, end: Duration) -> Option<String> {
 }
 
 impl Plan {
-    /// Checks a scenario and fills in defaults.
+    /// Checks a scenario and fills in defaults; `has_own_end`: its end was written for these traces.
     ///
     /// # Errors
     /// The first [`Problem`].
@@ -279,6 +290,7 @@ impl Plan {
         mut file: ScenarioFile,
         policies: &[Arc<dyn ForeignPolicy>],
         files: &dyn Files,
+        has_own_end: bool,
     ) -> Result<Self, Problem> {
         let end = file.end.value;
         if end == Duration::ZERO {
@@ -322,7 +334,7 @@ impl Plan {
                 let remark = |said: &String| format!("{key}.trace: {said}");
                 trace_remarks.extend(traced.remarks.iter().map(remark));
                 trace_remarks.extend(wired_remark(&key, &traced, wired.delay.value));
-                trace_remarks.extend(length_remark(&key, &traced, end));
+                trace_remarks.extend(length_remark(&key, &traced, end, has_own_end));
             }
             let name = name.clone();
             access.push(Access { name, settings });

@@ -144,7 +144,11 @@ impl Document {
             }
             complain(Problem { key, why }, &tree, &made)
         })?;
-        Plan::new(file, policies, files).map_err(|mut problem| {
+        let is_set = |is: &dyn Fn(&str) -> bool| made.iter().any(|one| is(&one.path));
+        let has_new_trace = is_set(&|path| path.starts_with("links.") && path.contains(".trace"));
+        let has_own_end =
+            is_set(&|path| path == "end") || (self.tree.get("end").is_some() && !has_new_trace);
+        Plan::new(file, policies, files, has_own_end).map_err(|mut problem| {
             if let Some(there) = self.missing_entry(&problem.key) {
                 problem.why = format!("{}; {there}", problem.why);
             }

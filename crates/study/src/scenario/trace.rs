@@ -327,6 +327,8 @@ pub(super) struct Traced {
     pub(super) remarks: Vec<String>,
     /// The time from which the last values hold, if they do.
     pub(super) ends: Option<Duration>,
+    /// The usual time between its values.
+    pub(super) step: Duration,
     /// Its delays are halves of measured round trips.
     pub(super) has_round_trips: bool,
 }
@@ -631,6 +633,7 @@ impl TraceFile {
             hash: None,
             remarks,
             ends: (!cut.repeats).then_some(held),
+            step: recording.step(),
             has_round_trips: recording.has_round_trips,
         })
     }
