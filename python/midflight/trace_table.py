@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -82,15 +83,41 @@ def _columns_of(of: Any, what: str, accepted: str) -> dict[str, list[float | Non
         raise _not_accepted(what, of, accepted) from None
     index = getattr(of, "index", None)
     is_clock = getattr(getattr(index, "dtype", None), "kind", "") == "M"
-    if is_clock and not any(name.lower() in ("time", "timestamp", "datetime") for name in each):
+    if is_clock and not any(name.lower() in _TIMES for name in each):
         # The index of a DataFrame or a Series has the times.
         each = {"time": index, **each}
+    each = _with_dates(each)
     return {name: _numbers(name, one) for name, one in each.items()}
+
+
+#: Names of columns of times.
+_TIMES = ("time", "timestamp", "datetime", "date")
+#: Texts that stand for no value, as in a file.
+_MISSING = frozenset("- -- n/a na #n/a #na <na> nan -nan nat null none nil".split()) | {""}
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value stands for none, as pandas and spreadsheets have it."""
+    return value is None or str(value).strip().lower() in _MISSING
+
+
+def _with_dates(each: dict[str, Any]) -> dict[str, Any]:
+    """Return columns in which times of day, `time`, have the dates of the column `date`."""
+    names = {name.lower(): name for name in each}
+    if not {"date", "time"} <= names.keys():
+        return each
+    clocks = [str(one).strip() for one in each[names["time"]]]
+    if not all(":" in one and len(one.split()) == 1 and "T" not in one for one in clocks):
+        return each
+    days = [str(one).strip().split()[0] for one in each[names["date"]]]
+    joined = [f"{day} {clock}" for day, clock in zip(days, clocks, strict=False)]
+    others = {name: one for name, one in each.items() if name != names["date"]}
+    return {**others, names["time"]: joined}
 
 
 def _numbers(name: str, values: Any) -> list[float | None]:
     """Return a column as numbers, None where there is none; times of a clock in seconds, also in
-    ISO 8601.
+    ISO 8601, and durations. A column of nothing but text has no numbers, like an operator's name.
     """
     import math
 
@@ -102,6 +129,8 @@ def _numbers(name: str, values: Any) -> list[float | None]:
         values = getattr(values, "dt", values).tz_localize(None)
     if kind == "M":
         values = values.astype("datetime64[ns]").astype("int64") / 1e9
+    elif kind == "m":
+        values = values.astype("timedelta64[ns]").astype("int64") / 1e9
     accepted = "numbers, times of a clock (datetime, or text in ISO 8601), or None"
 
     def refused(what: str, value: Any) -> Exception:
@@ -109,21 +138,40 @@ def _numbers(name: str, values: Any) -> list[float | None]:
         return refusal(text, name=name, value=value, accepted=accepted)
 
     numbers = []
+    texts = []
     try:
         for one in values:
             try:
-                numbers.append(math.nan if one is None else _seconds(one))
+                numbers.append(math.nan if _is_missing(one) else _seconds(one))
             except (TypeError, ValueError):
-                raise refused(f"has {one!r}", one) from None
+                numbers.append(math.nan)
+                texts.append(one)
     except TypeError:
         raise refused(f"is of the type {type(values).__name__}", values) from None
+    is_text = all(isinstance(one, str) for one in texts) and not any(map(math.isfinite, numbers))
+    if texts and not (is_text and _is_other(name)):
+        raise refused(f"has {texts[0]!r}", texts[0])
     return [one if math.isfinite(one) else None for one in numbers]
 
 
-def _seconds(value: Any) -> float:
-    """A number, or a time of a clock in seconds; without a time zone it is that of UTC."""
-    from datetime import UTC, datetime
+#: Beginnings of words in the names of columns that have numbers or times.
+_NUMBERS = re.compile(
+    r"(^|[^a-z])(time|date|rate|band|bw|bit|through|good|capac|delay|laten|owd|rtt|ping|loss|plr"
+    r"|down|up|dl|ul|sec|elapsed|t$)"
+)
 
+
+def _is_other(name: str) -> bool:
+    """Whether a column is none of numbers or times by its name."""
+    return _NUMBERS.search(name.lower()) is None
+
+
+def _seconds(value: Any) -> float:
+    """A number, or a duration or a time of a clock in seconds; without a time zone it is of UTC."""
+    from datetime import UTC, datetime, timedelta
+
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -162,7 +162,8 @@ def test_what_is_not_csv_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     for content, said in (
         (b"PK\x03\x04\0\0", "it is a ZIP archive, as spreadsheets are"),
         (b'{"time_s": [0]}', "it begins as JSON does; expected CSV"),
-        (b"time_s rate_mbps\n0 1\n", 'with ",", ";" or tabs between the cells'),
+        (b"PAR1\0\0", 'as pandas.read_parquet("OLD").to_csv("NEW") writes it'),
+        (b"time_s rate_mbps\n0 1 2\n", 'with ",", ";" or tabs between the cells'),
     ):
         (tmp_path / "drive").write_bytes(content)
         assert said in refused(capsys, tmp_path / "drive")

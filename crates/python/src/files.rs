@@ -110,16 +110,13 @@ impl Files for Disk {
         let is_wide = matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
         if !is_wide && bytes.iter().take(FIRST).any(|byte| *byte == 0) {
             let what = if bytes.starts_with(b"PAR1") {
-                "a Parquet file"
+                "a Parquet file; expected CSV, as pandas.read_parquet(\"OLD\").to_csv(\"NEW\") writes it"
             } else if bytes.starts_with(b"PK\x03\x04") {
-                "a ZIP archive, as spreadsheets are"
+                "a ZIP archive, as spreadsheets are; expected CSV, as a spreadsheet saves it"
             } else {
-                "not text"
+                "not text; expected text such as CSV"
             };
-            return Err(unreadable(
-                path,
-                format!("it is {what}; expected text such as CSV"),
-            ));
+            return Err(unreadable(path, format!("it is {what}")));
         }
         String::from_utf8(bytes).map_err(|wrong| {
             // A text of another encoding begins with its mark, or is of one byte for each letter.

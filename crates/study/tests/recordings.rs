@@ -212,7 +212,7 @@ fn names_near_to_what_is_expected_are_told() {
     assert!(!with("weather").contains("did you mean"));
     for name in ["download", "Downlink", "speed"] {
         let said = refusal(&format!("time_s,{name}\n0,1\n"));
-        let unit = format!("column \"{name}\" has no unit; expected one in its name");
+        let unit = format!("column \"{name}\" has no unit; expected bps, kbps");
         assert!(said.contains(&unit), "{said}");
     }
 }
@@ -421,6 +421,122 @@ fn values_that_are_hardly_meant_are_noted() {
     assert_eq!(noted("time,loss\n0,1\n1,1\n2,0\n"), "");
 }
 
+/// Hundreds of Mbit/s read as Gbit/s are doubted, by half of the rates; what a wire or a user in Gbit/s has is not.
+#[test]
+fn rates_in_another_unit_are_doubted_by_their_median() {
+    let of = |unit: &str, rates: &[&str]| {
+        let rows = rates
+            .iter()
+            .enumerate()
+            .map(|(at, rate)| format!("{at},{rate}\n"));
+        read(&format!("time,rate_{unit}\n{}", rows.collect::<String>())).remarks
+    };
+    let drive = ["5400", "9100", "0", "6200", "7700"];
+    assert_eq!(
+        of("mbps", &drive),
+        ["half of its rates of the downlink are 7.7 Gbit/s or more, which few cellular, Wi-Fi or satellite links have: check the unit of \"rate_mbps\"; columns.rate = \"rate_mbps kbit/s\" (trace check: --columns rate=\"rate_mbps kbit/s\") reads it in kbit/s"]
+    );
+    assert!(of("kbps", &drive).is_empty());
+    // Millimetre waves have peaks, and a wire has one rate.
+    for rates in [&["1900", "300", "4100", "1200"], &["10000"; 4]] {
+        assert!(of("mbps", rates).is_empty(), "{rates:?}");
+    }
+    assert!(of("gbps", &["5.4", "9.1", "6.2"]).is_empty());
+    let pensieve = read("0 5400\n1 9100\n2 6200\n").remarks.concat();
+    assert!(pensieve.contains("check the unit; scale = 0.001 takes its numbers for kbit/s"));
+    // And the other way round.
+    assert_eq!(
+        of("bps", &["20", "42.5"]),
+        ["its highest rate of the downlink is 42.5 bit/s, under 10 kbit/s: check the unit of \"rate_bps\"; columns.rate = \"rate_bps Mbit/s\" (trace check: --columns rate=\"rate_bps Mbit/s\") reads it in Mbit/s"]
+    );
+    assert!(of("kbps", &["20", "42.5"]).is_empty());
+    assert!(of("mbps", &["0.001"])[0].contains("columns.rate = \"rate_mbps Gbit/s\""));
+}
+
+/// What stands for no value is none, and a column without any is named.
+#[test]
+fn words_for_no_value_are_none() {
+    for none in [
+        "", "-", "--", "n/a", "N/A", "NA", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None",
+    ] {
+        let found = read(&format!(
+            "time_s,rate_mbps,delay_ms\n0,3,{none}\n1,{none},{none}\n"
+        ));
+        assert_eq!(found.down.rate, [(ms(0), 3e6)], "{none}");
+        let said = "1 of 2 rows has no value in \"rate_mbps\": the one before goes on; write 0 for a rate where nothing can be sent";
+        assert_eq!(found.row_remarks(HoleKind::Hold), [said], "{none}");
+        assert_eq!(
+            found.remarks,
+            ["no row has a value in \"delay_ms\""],
+            "{none}"
+        );
+    }
+    assert!(refusal("time_s,rate_mbps\n0,none of it\n").contains("\"none of it\""));
+    let percent = read("time_s,loss\n0,1.5%\n1,0.25\n");
+    assert_eq!(percent.down.loss, [(ms(0), 0.015), (ms(1000), 0.25)]);
+}
+
+/// How times were read that the header does not say is said, and doubted where it is doubtful.
+#[test]
+fn what_was_taken_for_times_is_said() {
+    let of = |text: &str| (read(text).details, read(text).remarks);
+    let unix = of("timestamp,rate_mbps\n1709290000000,42\n1709290001000,8\n");
+    assert_eq!(
+        unix,
+        (vec!["\"timestamp\" has ms since 1970".to_owned()], vec![])
+    );
+    let words = of("Measured at,rate_mbps\n2024-02-28 09:00:00,42\n2024-02-28 09:00:01,8\n");
+    assert_eq!(words.0, ["the times are those of \"Measured at\""]);
+    let back = of("time,rate_mbps\n3,1\n2,2\n1,3\n");
+    assert_eq!(
+        back.0,
+        ["its rows are newest first, and are read in the order of time"]
+    );
+    let mut rows: Vec<u64> = (0..20).collect();
+    rows.swap(7, 8);
+    let text = |rows: &[u64]| {
+        let rows = rows.iter().map(|at| format!("{at},{}\n", at + 1));
+        format!("time_s,rate_mbps\n{}", rows.collect::<String>())
+    };
+    let late = of(&text(&rows));
+    assert_eq!(
+        late.0,
+        ["1 row is later than the next, and all are read in the order of time"]
+    );
+    assert_eq!(
+        read(&text(&rows)).down,
+        read(&text(&(0..20).collect::<Vec<_>>())).down
+    );
+    // Ten seconds late is not a logger's.
+    rows.rotate_right(10);
+    assert!(refusal(&text(&rows)).contains("is before that of the row above"));
+    // Dates beside times in seconds, or beside dates with times, are not used.
+    for date in ["2024-02-28", "2024-02-28 09:00:00"] {
+        let both = of(&format!("time_s,date,rate_mbps\n0,{date},42\n1,{date},8\n"));
+        assert_eq!(both.0, ["not used: date"]);
+    }
+    // A column that a user names is the only one of times.
+    let columns = BTreeMap::from([("time".to_owned(), "time".to_owned())]);
+    let text = "date,time,rate_mbps\n2024-02-28,09:00:00,42\n2024-02-29,09:00:01,8\n";
+    let named = Recording::read(text, None, &columns, None).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        (named.span, named.details),
+        (ms(2000), vec!["not used: date".to_owned()])
+    );
+    assert_eq!(read(text).span, ms(2 * 86_401_000));
+    let rows = |name: &str, step: u64| {
+        let rows: Vec<String> = (0..5).map(|at| format!("{},8\n", at * step)).collect();
+        let rows = rows.concat();
+        read(&format!("{name},rate_mbps\n{rows}")).remarks.concat()
+    };
+    let said = "\"t\" has no unit and is read in seconds, so that its rows are 100 s apart; columns.time = \"t ms\"";
+    assert!(rows("t", 100).starts_with(said));
+    assert_eq!(
+        (rows("t", 60), rows("t_s", 100)),
+        (String::new(), String::new())
+    );
+}
+
 #[test]
 fn the_same_rows_are_read_however_they_are_written() {
     for text in [
@@ -439,6 +555,19 @@ fn the_same_rows_are_read_however_they_are_written() {
         "Date-Time,rate_mbps\n2024-02-28T23:59:59Z,42.5\n2024-02-29T00:00:00Z,8\n",
         "Time;rate_mbps\n28.02.2024 23:59:59;42,5\n29.02.2024 00:00:00;8\n",
         "timestamp (ms),rate_mbps\n1709290000000,42.5\n1709290001000,8\n",
+        "timestamp,rate_mbps\n1709290000000,42.5\n1709290001000,8\n",
+        "epoch,rate_mbps\n1709290000000000,42.5\n1709290001000000,8\n",
+        "unix_time,rate_mbps\n1709290000000000000,42.5\n1709290001000000000,8\n",
+        "date,rate_mbps\n2024-02-28T23:59:59+01:00,42.5\n2024-02-29T00:00:00+01:00,8\n",
+        "Date;rate_mbps\n28.02.2024 23:59:59;42,5\n29.02.2024 00:00:00;8\n",
+        "sep=;\ndate;time;rate_mbps\n28/02/2024;23:59:59;42,5\n29/02/2024;00:00:00;8\n;;\n",
+        "time,date,rate_mbps\n23:59:59.5,2024-02-28,42.5\n00:00:00.5,2024-02-29,8\n",
+        "Datum;Uhrzeit;rate_mbps\n28.02.2024;23:59:59;42,5\n29.02.2024;00:00:00;8\n",
+        "Measured at,rate_mbps\n2/28/2024 11:59:59 PM,42.5\n2/29/2024 12:00:00 AM,8\n",
+        "time_s,rate_mbps\n1,8\n0,42.5\n0,1\n",
+        "time_s  rate_mbps\n0  42.5\n1  8\n",
+        ",time,rate_mbps\n0,5,42.5\n1,6,8\n",
+        ",rate_mbps\n2024-02-28 09:00:00,42.5\n2024-02-28 09:00:01,8\n",
     ] {
         let found = read(text);
         assert_eq!(
@@ -474,23 +603,32 @@ fn unreadable_lines_are_reported_with_their_number() {
         ("", "it is empty"),
         ("hello\n", "line 1, \"hello\", is not of a known format; expected a header"),
         ("{\"time_s\": [0, 1]}\n", "it begins as JSON does; expected CSV"),
-        ("time_s rate_mbps\n0 1\n", "with \",\", \";\" or tabs between the cells"),
+        ("time_s rate_mbps\n0 1 2\n", "with \",\", \";\" or tabs between the cells"),
+        ("Connecting to host 10.0.0.1, port 5201\n[ ID] Interval Transfer Bitrate\n", "it is what iperf prints; expected CSV"),
+        ("time_s,rate_mbps\n0,1\n1,1\n2,1\n0,1\n1,1\n2,1\n", "line 5: the time 0 is before"),
         ("time_s,rate_mbps,delay_ms\n0,1,2\n1,2\n", "line 3 has 2 cells, and the header 3: \"delay_ms\" is missing"),
-        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps, gbps or MB/s, as in \"rate (Mbit/s)\""),
-        ("time_s,rate,delay\n0,1,2\n", "as in \"rate (Mbit/s)\", or beside it where you name it: \"rate Mbit/s\"; column \"delay\" has no unit; expected one in its name, us, ms or s, as in \"delay (ms)\""),
+        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected bps, kbps, mbps, gbps or MB/s, such as columns.rate = \"rate Mbit/s\" (trace check: --columns rate=\"rate Mbit/s\")"),
+        ("time_s,rate,delay\n0,1,2\n", "--columns rate=\"rate Mbit/s\"); column \"delay\" has no unit; expected us, ms or s, such as columns.delay = \"delay ms\""),
         ("time_s;rate_mbps\n0;1,5,2\n", "line 2: \"1,5,2\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing"),
         ("time_s,rate_mbps\n0,1,5\n", "line 2 has 3 cells, and the header 2; expected at most as many; a decimal comma needs \";\" between the cells"),
         ("time_s;rate_mbps\n0;1;5\n", "line 2 has 3 cells, and the header 2; expected at most as many"),
         ("time_s,rate_mbps\n0,1e30\n", "line 2: \"1e30\" in column \"rate_mbps\" is not accepted; expected a number from 0 to 1e9, or nothing"),
-        ("time,rate_mbps\n1709290000000,1\n", "line 2: \"1709290000000\" in column \"time\" is too large for seconds; expected the unit in the column's name, as in \"time (ms)\""),
+        ("time_s,rate_mbps\n1709290000000,1\n", "line 2: \"1709290000000\" in column \"time_s\" is too large for seconds; columns.time = \"time_s ms\" (trace check: --columns time=\"time_s ms\") reads it in ms"),
+        ("time,rate_mbps\n0,1\n1709290000000,1\n", "line 3: \"1709290000000\" in column \"time\" is too large for seconds"),
         ("time,rate_mbps\n07:27:03,1\n07:27:02,1\n", "line 3: the time 07:27:02 is before that of the row above"),
         ("0,42\n1,38\n", "its first line, \"0,42\", has numbers; expected the names of columns"),
         ("time_s,rate_furlongs\n0,1\n", "no column has a rate, a delay or a loss"),
-        ("rate_mbps,delay_ms\n1,2\n", "no column has times"),
+        ("rate_mbps,delay_ms\n1,2\n", "no column has times: rate_mbps, delay_ms; name the one that does: --columns time=\"NAME UNIT\", or columns.time in a scenario"),
+        ("day,rate_mbps\n2024-01-31,2\n", "no column has times: day, rate_mbps"),
+        ("date,rate_mbps\n2024-01-31,2\n", "line 2: \"2024-01-31\" in column \"date\" is not a time"),
+        ("time_s,rate_mbps\n0,1\nn/a,1\n", "line 3: column \"time_s\" has no value; expected a time in each row"),
         ("time_s,rate_mbps\n0,1\n1,fast\n", "line 3: \"fast\" in column \"rate_mbps\" is not accepted"),
         ("time_s,rate_mbps\n0,1\n1,-1\n", "line 3: \"-1\" in column \"rate_mbps\" is not accepted"),
         ("time_s,loss_%\n0,101\n", "line 2: \"101\" in column \"loss_%\" is not accepted; expected a number from 0 to all packets"),
-        ("time_s,rate_mbps\n1,1\n0,1\n", "line 3: the time 0 is before that of the row above"),
+        ("time_s,rate_mbps\n1,1\n0,1\n", "line 3: the time 0 is before that of the row above; expected times in ascending order: sort the rows by time, or keep those of one measurement"),
+        ("time_s,rate_mbps\n3,1\n\n2,1\n1,1\n4,1\n", "line 4: the time 2 is before that of the row above"),
+        ("time_s,rate_mbps\n0,-3.5\n", "line 2: \"-3.5\" in column \"rate_mbps\" is not accepted; expected a number from 0 up, or nothing, such as n/a, where there is no value"),
+        ("time_s,loss\n0,120%\n", "line 2: \"120\" in column \"loss\" is not accepted"),
         ("time_s,rate_mbps\nnow,1\n", "line 2: \"now\" in column \"time_s\" is not a time"),
         ("time_s,rate_mbps\n", "it has no rows"),
         ("time_s,rate_mbps,bw_kbps\n0,1,1\n", "columns \"rate_mbps\" and \"bw_kbps\" have the same quantity"),

@@ -9,7 +9,7 @@ use midflight_units::{nearest, Duration};
 use super::quantity::{
     is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED,
 };
-use super::time::{self, from_first, holes, span, Dates};
+use super::time::{self, from_first, holes, is_newest_first, late_rows, span, Dates};
 use super::{did_you_mean, goodput_remark, short, Blanks, Format, Named, Recording, Series};
 
 /// A column in use: its index, its meaning, and the factor of its numbers.
@@ -21,6 +21,31 @@ struct Column {
     has_unit: bool,
 }
 
+impl Column {
+    /// Takes times without a unit that are too large for seconds for those of another one, which it returns in words.
+    fn since_1970(&mut self, first: Option<f64>) -> Option<String> {
+        let (factor, unit) = time::unit_since_1970(first.filter(|_| !self.has_unit)?)?;
+        self.factor = factor;
+        Some(format!("\"{}\" has {unit} since 1970", self.name))
+    }
+
+    /// A remark on numbers without a unit that are taken for seconds, if most of them are far apart.
+    fn long_steps(&self, times: &[i128]) -> Option<String> {
+        let first = *times.first()?;
+        let mut steps: Vec<i128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        steps.sort_unstable();
+        let step = *steps.get(steps.len() / 2)? / 1_000_000_000;
+        (!self.has_unit && step >= LONG_STEP_S && first < SINCE_1970).then(|| {
+            let name = &self.name;
+            format!("\"{name}\" has no unit and is read in seconds, so that its rows are {step} s apart; columns.time = \"{name} ms\" (trace check: --columns time=\"{name} ms\") reads it in ms")
+        })
+    }
+}
+
+/// Rows so many seconds apart are often so many milliseconds apart.
+const LONG_STEP_S: i128 = 100;
+/// Earlier times, in ns, are hardly since 1970.
+const SINCE_1970: i128 = 100_000_000 * 1_000_000_000;
 /// The latest time in seconds, in ns: seconds since 1970 in the year 5138. Times in ms are later.
 const LATEST: i128 = 100_000_000_000 * 1_000_000_000;
 /// Accepted column names, for messages.
@@ -33,6 +58,62 @@ struct Header<'a> {
     units: &'a [String],
     /// Whether the names are those of a file, whose columns a user can name.
     is_of_file: bool,
+    times: TimeColumns,
+}
+
+/// The columns of times as the cells of the first row show them.
+#[derive(Clone, Copy, Default)]
+struct TimeColumns {
+    /// Dates, which belong to the times of day of another column.
+    dates: Option<usize>,
+    /// Dates with times of day, or times of day, by another name.
+    unnamed: Option<usize>,
+}
+
+impl TimeColumns {
+    fn of(header: &[String], first: &StringRecord, named: &BTreeMap<String, String>) -> Self {
+        if named.contains_key("time") {
+            return Self::default();
+        }
+        let all_of = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            let cells = first.iter().take(header.len()).enumerate();
+            let found = cells.filter(|(_, cell)| is(cell));
+            found.map(|(place, _)| place).collect()
+        };
+        let the_only = |is: &dyn Fn(&str) -> bool| match all_of(is)[..] {
+            [place] => Some(place),
+            _ => None,
+        };
+        let dates = all_of(&time::is_date);
+        let named_date = dates.iter().find(|place| is_date(&header[**place]));
+        let dates = named_date.copied().or_else(|| the_only(&time::is_date));
+        let of_day = the_only(&time::is_time_of_day);
+        if let Some(place) = header.iter().position(|name| is_time(name)) {
+            let has_times_of_day = first.get(place).is_some_and(time::is_time_of_day);
+            return Self {
+                dates: dates.filter(|_| has_times_of_day),
+                unnamed: None,
+            };
+        }
+        if header.iter().any(|name| is_date(name)) && (dates.is_none() || of_day.is_none()) {
+            return Self::default();
+        }
+        let unnamed = the_only(&time::is_clock).or(of_day);
+        Self {
+            dates: dates.filter(|_| unnamed == of_day),
+            unnamed,
+        }
+    }
+}
+
+/// Whether a name is that of times, and not of dates alone.
+fn is_time(name: &str) -> bool {
+    meaning(name).is_some_and(|(of, plain, _)| of.of == Quantity::Time && plain != "date")
+}
+
+/// Whether a name is that of dates.
+fn is_date(name: &str) -> bool {
+    with_unit(name).0 == "date"
 }
 
 impl Header<'_> {
@@ -66,17 +147,13 @@ fn factor_of(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String
         Some(unit) => of.factor(unit),
         None => of.usual(),
     };
-    found.ok_or_else(|| match unit {
-        Some(unit) => format!(
-            "column \"{name}\" has the unit \"{unit}\"; expected {}",
-            of.units()
-        ),
-        None => format!(
-            "column \"{name}\" has no unit; expected one in its name, {}, as in \"{name} ({})\", or beside it where you name it: \"{name} {}\"",
-            of.units(),
-            of.example(),
-            of.example()
-        ),
+    found.ok_or_else(|| {
+        let units = of.units();
+        if let Some(unit) = unit {
+            return format!("column \"{name}\" has the unit \"{unit}\"; expected {units}");
+        }
+        let (example, key) = (of.example(), key_like(name).unwrap_or("rate"));
+        format!("column \"{name}\" has no unit; expected {units}, such as columns.{key} = \"{name} {example}\" (trace check: --columns {key}=\"{name} {example}\")")
     })
 }
 
@@ -143,6 +220,34 @@ fn columns(
                 one.meaning != *of && !(is_delay && one.meaning.of == Quantity::RoundTrip)
             })
         };
+        if of.times.dates == Some(place) {
+            continue;
+        }
+        if of.times.unnamed == Some(place) {
+            let said = match name.as_str() {
+                "" => format!(
+                    "the times are those of column {}, which has no name",
+                    place + 1
+                ),
+                name => format!("the times are those of \"{name}\""),
+            };
+            found.details.push(said);
+            columns.push(Column {
+                place,
+                name: name.clone(),
+                meaning: Meaning {
+                    up: false,
+                    of: Quantity::Time,
+                },
+                factor: 1e9,
+                has_unit: false,
+            });
+            continue;
+        }
+        if is_date(name) && header.iter().any(|name| is_time(name)) {
+            unused.push(name.as_str());
+            continue;
+        }
         match meaning(name) {
             Some((meaning, plain, unit)) if is_new(&meaning) => {
                 let unit = unit.or_else(|| of.unit(place));
@@ -182,7 +287,8 @@ fn columns(
     let said = round_trip.zip(hint.as_ref());
     let said = said.map(|(name, hint)| format!("not used: {name}; {hint}"));
     found.remarks.extend(said);
-    unused.retain(|name| round_trip != Some(*name));
+    // The index that pandas writes has no name.
+    unused.retain(|name| round_trip != Some(*name) && !name.is_empty());
     if !unused.is_empty() {
         let unused = format!("not used: {}", unused.join(", "));
         if has(Quantity::Rate) {
@@ -199,7 +305,7 @@ fn columns(
     }
     if !has(Quantity::Time) {
         return Err(format!(
-            "no column has times: {}; expected {ACCEPTED}; or name it: --columns time=\"NAME\", or columns.time in a scenario",
+            "no column has times: {}; name the one that does: --columns time=\"NAME UNIT\", or columns.time in a scenario",
             header.join(", ")
         ));
     }
@@ -213,10 +319,11 @@ fn columns(
         let without = header.iter().filter(|name| lacks_unit(name));
         let without = without.filter_map(|name| factor_of(name, Quantity::Rate, None).err());
         let hints: Vec<String> = without.chain(hint).collect();
-        let naming = "or name one: --columns rate=\"NAME UNIT\", or columns.rate in a scenario";
+        let naming =
+            "name one that does: --columns rate=\"NAME UNIT\", or columns.rate in a scenario";
         return Err(match &hints[..] {
             [] => format!(
-                "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}; {naming}",
+                "no column has a rate, a delay or a loss: {}; {naming}",
                 header.join(", ")
             ),
             hints => format!(
@@ -304,32 +411,37 @@ pub(super) fn read(
             has_record = reader.read_record(&mut record).map_err(|e| e.to_string())?;
         }
     }
+    let mut found = Recording::new(format);
+    let mut named = Cow::Borrowed(named);
+    if format == Format::GNetTrack {
+        found
+            .remarks
+            .push(goodput_remark(&["the bit rate of G-NetTrack".into()]));
+        named = Cow::Owned(of_g_net_track(&named));
+    }
     let of = Header {
         names: &header,
         units: &units,
         is_of_file: true,
+        times: TimeColumns::of(&header, &record, &named),
     };
-    let mut found = Recording::new(format);
-    let columns = if format == Format::GNetTrack {
-        found
-            .remarks
-            .push(goodput_remark(&["the bit rate of G-NetTrack".into()]));
-        columns(&of, &of_g_net_track(named), &mut found)?
-    } else {
-        columns(&of, named, &mut found)?
-    };
-    let time = columns
-        .iter()
-        .find(|column| column.meaning.of == Quantity::Time);
-    let Some(time) = time else {
+    let mut columns = columns(&of, &named, &mut found)?;
+    let is_time = |column: &Column| column.meaning.of == Quantity::Time;
+    let Some(clock) = columns.iter().position(is_time) else {
         return Err("no column has times".into());
     };
     let mut times = Vec::new();
     let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
     let mut cells: Vec<String> = Vec::new();
     let mut has_commas = false;
+    let (mut goes_back, mut is_number) = (None, false);
     while has_record {
         let line = || line_at(text, record.position().map_or(0, csv::Position::byte));
+        // What a spreadsheet leaves below its rows.
+        if record.iter().all(str::is_empty) {
+            has_record = reader.read_record(&mut record).map_err(|e| e.to_string())?;
+            continue;
+        }
         if record
             .iter()
             .skip(header.len())
@@ -364,7 +476,24 @@ pub(super) fn read(
             }
             None => Cow::Borrowed(text),
         };
+        if times.is_empty() {
+            let number = field(&columns[clock]).parse().ok();
+            found.details.extend(columns[clock].since_1970(number));
+            is_number = number.is_some();
+        }
+        let time = &columns[clock];
         let written = number(field(time));
+        let written = match of.times.dates.and_then(|place| record.get(place)) {
+            Some(date) => Cow::Owned(format!("{date} {written}")),
+            None => written,
+        };
+        if is_missing(&written) {
+            return Err(format!(
+                "line {}: column \"{}\" has no value; expected a time in each row",
+                line(),
+                time.name
+            ));
+        }
         let Some(at) = time::read(&written, time.factor, dates, times.last().copied()) else {
             let (name, found) = (&time.name, short(&written));
             let line = line();
@@ -373,14 +502,16 @@ pub(super) fn read(
             }
             return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02 or 31.01.2024 07:27:02, or a time of day such as 07:27:02"));
         };
-        if time.factor == 1e9 && at > LATEST && time::is_number(&written) {
+        if at > LATEST && written.parse::<f64>().is_ok() {
             let (name, found) = (&time.name, short(&written));
             let line = line();
-            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is too large for seconds; expected the unit in the column's name, as in \"{name} (ms)\", or columns = {{ time = \"{name} ms\" }}"));
+            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is too large for seconds; columns.time = \"{name} ms\" (trace check: --columns time=\"{name} ms\") reads it in ms"));
         }
-        if times.last().is_some_and(|last| at < *last) {
-            let line = line();
-            return Err(format!("line {line}: the time {} is before that of the row above; expected times in ascending order", short(&written)));
+        if goes_back.is_none() && times.last().is_some_and(|last| at < *last) {
+            goes_back = Some((
+                record.position().map_or(0, csv::Position::byte),
+                short(&written),
+            ));
         }
         times.push(at);
         for (column, values) in columns.iter().zip(&mut values) {
@@ -400,8 +531,22 @@ pub(super) fn read(
             .details
             .push("the commas in its numbers are read as decimal points".into());
     }
-    finish(found, &times, &columns, &values, &cells)
+    let is_mixed = |_: &(u64, String)| !is_newest_first(&times) && late_rows(&times).is_none();
+    if let Some((byte, written)) = goes_back.filter(is_mixed) {
+        let line = line_at(text, byte);
+        return Err(format!(
+            "line {line}: the time {written} is before that of the row above; {ASCENDING}"
+        ));
+    }
+    if is_number {
+        found.remarks.extend(columns[clock].long_steps(&times));
+    }
+    finish(found, times, &columns, values, cells)
 }
+
+/// What is said of rows that are not in order.
+const ASCENDING: &str =
+    "expected times in ascending order: sort the rows by time, or keep those of one measurement";
 
 /// The number of the line of a record. Its position is that of the end of the row before, whose line ending and empty
 /// lines may follow it.
@@ -447,12 +592,16 @@ fn with_point(text: &str, delimiter: Option<u8>) -> Option<String> {
 
 /// The value of a field; none if it is empty.
 fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, String> {
-    if matches!(text, "" | "-" | "nan" | "NaN" | "NA" | "null") {
+    if is_missing(text) {
         return Ok(None);
     }
+    let (text, factor) = match text.strip_suffix('%').filter(|_| of == Quantity::Loss) {
+        Some(percent) => (percent.trim_end(), 0.01),
+        None => (text, column.factor),
+    };
     let most = if of == Quantity::Loss { 1.0 } else { 1e15 };
     let number: Option<f64> = text.parse().ok();
-    let number = number.map(|number| number * column.factor);
+    let number = number.map(|number| number * factor);
     match number.filter(|number| (0.0..=most).contains(number)) {
         Some(number) => Ok(Some(number)),
         None => Err(format!(
@@ -463,11 +612,21 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
                 " to all packets, or nothing".into()
             } else if number.is_some_and(|number| number > most) {
                 format!(" to {:e}, or nothing", most / column.factor)
+            } else if number.is_some_and(|number| number < 0.0) {
+                " up, or nothing, such as n/a, where there is no value".into()
             } else {
                 " up, or nothing".into()
             },
         )),
     }
+}
+
+/// Whether a cell has no value, as spreadsheets, loggers and pandas write it.
+fn is_missing(text: &str) -> bool {
+    let none = [
+        "", "-", "--", "n/a", "na", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil",
+    ];
+    none.contains(&text.to_ascii_lowercase().as_str())
 }
 
 pub(super) fn of_numbers(
@@ -480,8 +639,9 @@ pub(super) fn of_numbers(
         names: &header,
         units: &[],
         is_of_file: false,
+        times: TimeColumns::default(),
     };
-    let columns = columns(&of, named, &mut found)?;
+    let mut columns = columns(&of, named, &mut found)?;
     let lengths: Vec<usize> = given.values().map(Vec::len).collect();
     if let Some([a, b]) = lengths.windows(2).find(|pair| pair[0] != pair[1]) {
         return Err(format!(
@@ -491,14 +651,18 @@ pub(super) fn of_numbers(
     let all: Vec<&Vec<f64>> = given.values().collect();
     let mut times = Vec::new();
     let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
-    for (column, values) in columns.iter().zip(&mut values) {
+    for (column, values) in columns.iter_mut().zip(&mut values) {
+        if column.meaning.of == Quantity::Time {
+            let first = all[column.place].first().copied();
+            found.details.extend(column.since_1970(first));
+        }
         for (row, number) in all[column.place].iter().enumerate() {
             let at = |why: String| format!("row {row}: {why}");
             match column.meaning.of {
                 Quantity::Time => {
-                    if !(number.is_finite() && number.abs() < 1e10) {
+                    if !(number.is_finite() && (number * column.factor).abs() < LATEST as f64) {
                         return Err(at(format!(
-                            "{number} in column \"{}\" is not a time",
+                            "{number} in column \"{}\" is not a time; expected a number, or a date with a time of day",
                             column.name
                         )));
                     }
@@ -510,7 +674,11 @@ pub(super) fn of_numbers(
             }
         }
     }
-    finish(found, &times, &columns, &values, &[])
+    let clock = columns.iter().find(|one| one.meaning.of == Quantity::Time);
+    found
+        .remarks
+        .extend(clock.and_then(|clock| clock.long_steps(&times)));
+    finish(found, times, &columns, values, Vec::new())
 }
 
 /// Adds the rows in which a column has no value.
@@ -535,37 +703,76 @@ fn note_blanks(all: &mut Vec<Blanks>, column: &Column, values: &[Option<f64>]) {
 
 /// A column of rates or delays, by the key that names it.
 fn named_column(column: &Column) -> Option<Named> {
-    let (key, _) = KEYS.iter().find(|known| known.1 == column.meaning)?;
+    let has_unit = matches!(
+        column.meaning.of,
+        Quantity::Rate | Quantity::Delay | Quantity::RoundTrip
+    );
+    let known = KEYS.iter().filter(|_| has_unit);
+    let (key, _) = known.into_iter().find(|known| known.1 == column.meaning)?;
     Some(Named {
         key,
         name: column.name.clone(),
-        smaller: column.meaning.of.smaller_unit(column.factor)?,
+        of: column.meaning.of,
+        factor: column.factor,
     })
 }
 
 /// Converts rows to series that start at the first one.
 fn finish(
     mut found: Recording,
-    times: &[i128],
+    mut times: Vec<i128>,
     columns: &[Column],
-    values: &[Vec<Option<f64>>],
-    cells: &[String],
+    mut values: Vec<Vec<Option<f64>>>,
+    mut cells: Vec<String>,
 ) -> Result<Recording, String> {
-    let times = from_first(times).map_err(|row| {
-        format!("row {row} is before the one above it; expected times in ascending order")
-    })?;
+    if is_newest_first(&times) {
+        times.reverse();
+        cells.reverse();
+        for of in &mut values {
+            of.reverse();
+        }
+        found
+            .details
+            .push("its rows are newest first, and are read in the order of time".into());
+    }
+    if let Some(late) = late_rows(&times) {
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|row| times[*row]);
+        // Columns without numbers, such as those of times, have no values.
+        for of in values.iter_mut().filter(|of| !of.is_empty()) {
+            *of = order.iter().map(|row| of[*row]).collect();
+        }
+        if !cells.is_empty() {
+            cells = order.iter().map(|row| cells[*row].clone()).collect();
+        }
+        times.sort_unstable();
+        let rows = if late == 1 {
+            "1 row is".into()
+        } else {
+            format!("{late} rows are")
+        };
+        found.details.push(format!(
+            "{rows} later than the next, and all are read in the order of time"
+        ));
+    }
+    let times = from_first(&times)
+        .map_err(|row| format!("row {row} is before the one above it; {ASCENDING}"))?;
     if times.is_empty() {
         return Err("it has no rows; expected at least one".into());
     }
     found.span = span(&times);
     found.holes = holes(&times);
-    for (column, values) in columns.iter().zip(values) {
+    for (column, values) in columns.iter().zip(&values) {
         let way = if column.meaning.up {
             &mut found.up
         } else {
             &mut found.down
         };
         let series = series(&times, values);
+        if !values.is_empty() && values.iter().all(Option::is_none) {
+            let said = format!("no row has a value in \"{}\"", column.name);
+            found.remarks.push(said);
+        }
         note_blanks(&mut found.blanks, column, values);
         found.named.extend(named_column(column));
         match column.meaning.of {

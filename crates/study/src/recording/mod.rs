@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::model::{Model, Refused, MODELS};
+use self::quantity::Quantity;
 pub use self::schedule::{Between, Cut, Followed, HoleKind, OutageKind, Own};
 pub use self::time::{Dates, Gap};
 
@@ -123,8 +124,19 @@ pub struct Blanks {
 pub struct Named {
     key: &'static str,
     name: String,
-    /// A smaller unit, in which its numbers may be.
-    smaller: &'static str,
+    of: Quantity,
+    /// The factor of its numbers.
+    factor: f64,
+}
+
+impl Named {
+    /// Its name, and how to read its numbers in another unit.
+    fn in_unit(&self, unit: &str) -> String {
+        let (key, name) = (self.key, &self.name);
+        format!(
+            "\"{name}\"; columns.{key} = \"{name} {unit}\" (trace check: --columns {key}=\"{name} {unit}\") reads it in {unit}"
+        )
+    }
 }
 
 impl Blanks {
@@ -188,7 +200,8 @@ impl Recording {
         columns: &BTreeMap<String, String>,
         dates: Option<Dates>,
     ) -> Result<Self, String> {
-        let text = &without_comments(text.trim_start_matches('\u{feff}'));
+        let text = without_comments(text.trim_start_matches('\u{feff}'));
+        let text = &with_tabs(text);
         let is_guess = format.is_none();
         let format = match format {
             Some(format) => format,
@@ -260,6 +273,14 @@ impl Recording {
         time::gaps(&self.rows)
     }
 
+    /// The mean time between its rows, or between opportunities.
+    pub fn step(&self) -> Duration {
+        let values = [self.rows.len(), self.down.opportunities.len()];
+        let values = values.into_iter().chain([self.down.delay.len()]);
+        let count = values.max().unwrap_or_default().max(1) as u64;
+        Duration::from_nanos(self.span.as_nanos() / count)
+    }
+
     /// A remark on times without rows, if there are any and they are taken for this.
     fn holes_remark(&self, kind: HoleKind) -> Option<String> {
         let longest = self.holes.iter().max_by_key(|hole| {
@@ -282,20 +303,19 @@ impl Recording {
     fn with_doubts_noted(mut self) -> Self {
         for (way, name) in [(&self.down, "downlink"), (&self.up, "uplink")] {
             let most = |of: &Series| of.iter().map(|point| point.1).fold(0.0, f64::max);
-            let (rate, delay) = (most(&way.rate), most(&way.delay));
+            let delay = most(&way.delay);
             let is_up = name == "uplink";
-            if rate > MOST_USUAL_BPS {
-                let unit = self.other_unit(if is_up { "up_rate" } else { "rate" });
-                let unit =
-                    unit.unwrap_or_else(|| "; scale = 0.001 takes its numbers for kbit/s".into());
-                let gbps = rate / 1e9;
-                self.remarks.push(format!(
-                    "its highest rate of the {name} is {gbps} Gbit/s, over 10 Gbit/s: check the unit{unit}"
-                ));
-            }
+            let key = if is_up { "up_rate" } else { "rate" };
+            self.remarks
+                .extend(self.doubt_on_rates(&way.rate, name, key));
             if delay > MOST_USUAL_S {
-                let unit = self.other_unit(if is_up { "up_delay" } else { "delay" });
-                let unit = unit.or_else(|| self.other_unit("rtt")).unwrap_or_default();
+                let named = self.column(if is_up { "up_delay" } else { "delay" });
+                let named = named.or_else(|| self.column("rtt"));
+                let unit = named.and_then(|one| {
+                    let unit = one.of.smaller_unit(one.factor)?;
+                    Some(format!(" of {}", one.in_unit(unit)))
+                });
+                let unit = unit.unwrap_or_default();
                 self.remarks.push(format!(
                     "its longest delay of the {name} is {delay} s, over 10 s: check the unit{unit}"
                 ));
@@ -309,13 +329,48 @@ impl Recording {
         self
     }
 
-    /// How to read the numbers of a column in a smaller unit, if a column has this quantity.
-    fn other_unit(&self, key: &str) -> Option<String> {
-        let of = self.named.iter().find(|one| one.key == key)?;
-        let (name, smaller) = (&of.name, of.smaller);
-        Some(format!(
-            " of \"{name}\"; columns.{key} = \"{name} {smaller}\" (trace check: --columns {key}=\"{name} {smaller}\") reads it in {smaller}"
-        ))
+    /// A remark on rates of a direction that probably have another unit, and how to read them in it.
+    fn doubt_on_rates(&self, rates: &Series, name: &str, key: &str) -> Option<String> {
+        let mut rates: Vec<f64> = rates.iter().map(|point| point.1).collect();
+        rates.retain(|rate| *rate > 0.0);
+        rates.sort_unstable_by(f64::total_cmp);
+        let (least, most) = (*rates.first()?, *rates.last()?);
+        let half = rates[rates.len() / 2];
+        let named = self.column(key);
+        let smaller = || match named {
+            None => Some("; scale = 0.001 takes its numbers for kbit/s".to_owned()),
+            Some(one) => {
+                let unit = one.of.smaller_unit(one.factor)?;
+                Some(format!(" of {}", one.in_unit(unit)))
+            }
+        };
+        if most > MOST_USUAL_BPS {
+            let (gbps, unit) = (most / 1e9, smaller().unwrap_or_default());
+            return Some(format!(
+                "its highest rate of the {name} is {gbps} Gbit/s, over 10 Gbit/s: check the unit{unit}"
+            ));
+        }
+        // Whoever writes Gbit/s means it, and a wire has one rate.
+        let may_be_kbps = named.is_none_or(|one| (1e6..1e9).contains(&one.factor));
+        if half >= MOST_OF_RADIO_BPS && may_be_kbps && least < most {
+            let (gbps, unit) = (half / 1e9, smaller()?);
+            return Some(format!(
+                "half of its rates of the {name} are {gbps} Gbit/s or more, which few cellular, Wi-Fi or satellite links have: check the unit{unit}"
+            ));
+        }
+        (most < LEAST_USUAL_BPS).then(|| {
+            let unit = named.and_then(|one| {
+                let unit = one.of.larger_unit(one.factor)?;
+                Some(format!(" of {}", one.in_unit(unit)))
+            });
+            let unit = unit.unwrap_or_default();
+            format!("its highest rate of the {name} is {most} bit/s, under 10 kbit/s: check the unit{unit}")
+        })
+    }
+
+    /// The column that has what a key names.
+    fn column(&self, key: &str) -> Option<&Named> {
+        self.named.iter().find(|one| one.key == key)
     }
 
     /// Whether any quantity was recorded.
@@ -333,11 +388,18 @@ impl Recording {
 /// Values above these are accepted with a remark: hardly any link has them, and often a unit is wrong.
 const MOST_USUAL_BPS: f64 = 10e9;
 const MOST_USUAL_S: f64 = 10.0;
+/// Half of the rates of a radio link are hardly above this.
+const MOST_OF_RADIO_BPS: f64 = 2e9;
+/// Links below this rate are hardly recorded.
+const LEAST_USUAL_BPS: f64 = 10e3;
 
 /// The text without the lines at its beginning that are comments, `# ...`; lines keep their numbers. If numbers in
 /// columns follow, the last comment is their header, as `numpy.savetxt` writes it.
 fn without_comments(text: &str) -> Cow<'_, str> {
-    let is_skipped = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    // "sep=;" is for a spreadsheet.
+    let is_skipped = |line: &&str| {
+        line.trim().is_empty() || line.trim_start().starts_with('#') || line.starts_with("sep=")
+    };
     let comments: Vec<&str> = text.split_inclusive('\n').take_while(is_skipped).collect();
     let Some(last) = comments.iter().rposition(|line| !line.trim().is_empty()) else {
         return Cow::Borrowed(text);
@@ -358,6 +420,23 @@ fn without_comments(text: &str) -> Cow<'_, str> {
     Cow::Owned(found)
 }
 
+/// The text with tabs between its cells, if these have spaces between them: a header, and as many numbers below it.
+fn with_tabs(text: Cow<'_, str>) -> Cow<'_, str> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let header = lines.next().unwrap_or_default();
+    let count = header.split_whitespace().count();
+    let has_others = header.contains([',', ';', '\t', '$']);
+    let is_row = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.clone().count() == count && words.all(|word| word.parse::<f64>().is_ok())
+    };
+    if count < 2 || has_others || is_row(header) || !lines.next().is_some_and(is_row) {
+        return text;
+    }
+    let joined = |line: &str| line.split_whitespace().collect::<Vec<_>>().join("\t");
+    Cow::Owned(text.lines().map(|line| joined(line) + "\n").collect())
+}
+
 /// Detects the format from the first lines.
 fn detect(text: &str) -> Result<Format, String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -368,6 +447,13 @@ fn detect(text: &str) -> Result<Format, String> {
     let words: Vec<&str> = first.split_whitespace().collect();
     if first.trim_start().starts_with(['{', '[']) {
         return Err("it begins as JSON does; expected CSV with a header such as \"time_s,rate_mbps,delay_ms\"; in Python a trace may be a mapping of columns".into());
+    }
+    if text
+        .lines()
+        .take(10)
+        .any(|line| line.contains("Interval") && line.contains("Transfer"))
+    {
+        return Err("it is what iperf prints; expected CSV with a header such as \"time_s,rate_mbps\", and the seconds and the Mbits/sec of each line".into());
     }
     if first.contains('$') {
         return Ok(Format::LeoEm);

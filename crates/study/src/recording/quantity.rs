@@ -21,7 +21,7 @@ pub(super) struct Meaning {
     pub(super) of: Quantity,
 }
 
-pub(super) const NAMES: [(&str, Quantity); 28] = [
+pub(super) const NAMES: [(&str, Quantity); 34] = [
     ("time", Quantity::Time),
     ("datetime", Quantity::Time),
     ("date_time", Quantity::Time),
@@ -29,6 +29,12 @@ pub(super) const NAMES: [(&str, Quantity); 28] = [
     ("t", Quantity::Time),
     ("timestamp", Quantity::Time),
     ("elapsed", Quantity::Time),
+    ("date", Quantity::Time),
+    ("time_stamp", Quantity::Time),
+    ("ts", Quantity::Time),
+    ("epoch", Quantity::Time),
+    ("unix", Quantity::Time),
+    ("unix_time", Quantity::Time),
     ("rate", Quantity::Rate),
     ("bandwidth", Quantity::Rate),
     ("bw", Quantity::Rate),
@@ -182,6 +188,15 @@ impl Quantity {
             Self::Rate => below(&[(1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")]),
             Self::Delay | Self::RoundTrip => below(&[(1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]),
             Self::Time | Self::Loss | Self::Cell => None,
+        }
+    }
+
+    /// The unit of rates above that of this factor.
+    pub(super) fn larger_unit(self, factor: f64) -> Option<&'static str> {
+        match self {
+            Self::Rate if factor < 1e6 => Some("Mbit/s"),
+            Self::Rate if factor < 1e9 => Some("Gbit/s"),
+            _ => None,
         }
     }
 

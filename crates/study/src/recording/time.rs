@@ -46,16 +46,50 @@ fn without_offset(text: &str) -> Option<(&str, i128)> {
     Some((local.trim_end(), sign * (60 * hours + minutes)))
 }
 
+/// Splits ` AM` or ` PM` from a time, true for the second half of the day.
+fn without_half(text: &str) -> (&str, Option<bool>) {
+    let text = text.trim();
+    let Some((clock, half)) = text
+        .len()
+        .checked_sub(2)
+        .and_then(|place| text.split_at_checked(place))
+    else {
+        return (text, None);
+    };
+    match half.to_ascii_lowercase().as_str() {
+        "am" => (clock.trim_end(), Some(false)),
+        "pm" => (clock.trim_end(), Some(true)),
+        _ => (text, None),
+    }
+}
+
+/// The hour from 0 to 23 of an hour from 1 to 12 in a half of the day; that of 24 hours as it is.
+fn hour_of(hour: i128, half: Option<bool>) -> Option<i128> {
+    match half {
+        None => Some(hour),
+        Some(is_pm) => (1..=12)
+            .contains(&hour)
+            .then_some(hour % 12 + if is_pm { 12 } else { 0 }),
+    }
+}
+
 /// Nanoseconds since a fixed day, from `2019.11.28_07.27.02`, `2024-01-31T07:27:02.5+01:00`, `31.01.2024 07:27:02`,
-/// `31/01/2024 07:27:02` and similar formats. With slashes, `03/04/2024`, day and month are not known without `dates`.
+/// `31/01/2024 07:27:02`, `1/31/2024 7:27 AM` and similar formats, also without seconds and with a decimal comma. With
+/// slashes, `03/04/2024`, day and month are not known without `dates`.
 fn of_clock(text: &str, dates: Option<Dates>) -> Option<i128> {
     let mut numbers = Vec::new();
-    let (text, offset) = without_offset(text)?;
+    let (text, half) = without_half(text);
+    let text = text.replace(',', ".");
+    let (text, offset) = without_offset(&text)?;
     for part in text.split(['.', '-', '_', ':', ' ', 'T', '/']) {
         let is_number = !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
         numbers.push(part.parse::<i128>().ok().filter(|_| is_number)?);
     }
+    if numbers.len() == 5 {
+        numbers.push(0);
+    }
     let (&[first, month, third, hour, minute, second], fraction) = numbers.split_first_chunk()?;
+    let hour = hour_of(hour, half)?;
     let date = text.split([' ', 'T', '_']).next()?;
     let (year, month, day) = match (third >= 1900, date.contains('.'), date.contains('/')) {
         (true, true, _) => (third, month, first),
@@ -115,7 +149,9 @@ const DAY: i128 = 86_400_000_000_000;
 /// A time of day, `07:27:02.5`, in nanoseconds. If it is more than half a day before the time of the row above, it is
 /// of the next day.
 fn of_day(text: &str, before: Option<i128>) -> Option<i128> {
-    let [hour, minute, second] = text.trim().split(':').collect::<Vec<_>>()[..] else {
+    let (text, half) = without_half(text);
+    let text = text.replace(',', ".");
+    let [hour, minute, second] = text.split(':').collect::<Vec<_>>()[..] else {
         return None;
     };
     let below = |text: &str, most: i128| {
@@ -124,7 +160,7 @@ fn of_day(text: &str, before: Option<i128>) -> Option<i128> {
     };
     let whole = second.split_once('.').map_or(second, |parts| parts.0);
     below(whole, 61)?;
-    let minutes = 60 * below(hour, 24)? + below(minute, 60)?;
+    let minutes = 60 * hour_of(below(hour, 24)?, half)? + below(minute, 60)?;
     let at = minutes * 60_000_000_000 + of_number(second, 1e9)?;
     let Some(before) = before else {
         return Some(at);
@@ -145,14 +181,61 @@ pub(super) fn read(
         .or_else(|| of_day(text, before))
 }
 
+/// Whether a text is a date with a time of day, whatever the order of day and month.
+pub(super) fn is_clock(text: &str) -> bool {
+    let orders = [None, Some(Dates::DayFirst), Some(Dates::MonthFirst)];
+    orders.iter().any(|dates| of_clock(text, *dates).is_some())
+}
+
+/// Whether a text is a date without a time of day.
+pub(super) fn is_date(text: &str) -> bool {
+    !text.contains(':') && is_clock(&format!("{text} 00:00:00"))
+}
+
+/// Whether a text is a time of day.
+pub(super) fn is_time_of_day(text: &str) -> bool {
+    of_day(text, None).is_some()
+}
+
+/// The nanoseconds of a unit in which numbers without one are times since 1970, and its name: those too large for
+/// seconds, which would be after the year 5138.
+pub(super) fn unit_since_1970(number: f64) -> Option<(f64, &'static str)> {
+    match number {
+        n if !(1e11..1e20).contains(&n) => None,
+        n if n < 1e14 => Some((1e6, "ms")),
+        n if n < 1e17 => Some((1e3, "us")),
+        _ => Some((1.0, "ns")),
+    }
+}
+
 /// Whether a text is a date whose day and month are not known.
 pub(super) fn is_ambiguous(text: &str) -> bool {
     of_clock(text, None).is_none() && of_clock(text, Some(Dates::DayFirst)).is_some()
 }
 
-/// Whether a time is a number.
-pub(super) fn is_number(text: &str) -> bool {
-    text.trim().parse::<f64>().is_ok()
+/// Whether rows come in descending order, the newest first.
+pub(super) fn is_newest_first(times: &[i128]) -> bool {
+    times.len() > 2
+        && times.first() > times.last()
+        && times.windows(2).all(|pair| pair[1] <= pair[0])
+}
+
+/// Usual steps by which a row may be late in a log that is otherwise in order.
+const LATE: i128 = 5;
+
+/// How many rows are before the row above them, if these are a few that a logger wrote late: by a few usual steps.
+pub(super) fn late_rows(times: &[i128]) -> Option<usize> {
+    let mut steps: Vec<i128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let late = steps.iter().filter(|step| **step < 0).count();
+    steps.retain(|step| *step > 0);
+    steps.sort_unstable();
+    let usual = *steps.get(steps.len() / 2)?;
+    let mut latest = *times.first()?;
+    let is_near = times.iter().all(|time| {
+        latest = latest.max(*time);
+        latest - time <= LATE * usual
+    });
+    (late > 0 && is_near && 10 * late <= times.len()).then_some(late)
 }
 
 /// Times relative to the first one; the index of the first one that decreases as error.
@@ -279,6 +362,27 @@ mod tests {
             let text = format!("2026-03-14T10:12:03{offset}");
             assert_eq!(of_clock(&text, None), None, "{text}");
         }
+        for text in [
+            "3/14/2026 9:12:03 AM",
+            "14.03.2026 09:12:03,0",
+            "2026-03-14 9:12:03am",
+        ] {
+            assert_eq!(at(text), at("2026-03-14T09:12:03"), "{text}");
+        }
+        assert_eq!(at("3/14/2026 9:12 PM"), at("2026-03-14T21:12:00"));
+        assert_eq!(at("3/14/2026 12:05 AM"), at("2026-03-14T00:05:00"));
+        assert_eq!(at("2026-03-14 09:12"), at("2026-03-14T09:12:00"));
+        for text in [
+            "3/14/2026 13:12 PM",
+            "3/14/2026 0:12 AM",
+            "2026-03-14 09",
+            "am",
+        ] {
+            assert_eq!(of_clock(text, None), None, "{text}");
+        }
+        assert!(is_date("2026-03-14") && is_date("03/04/2026") && is_date("14.03.2026"));
+        assert!(!is_date("2026-03-14 09:12") && !is_date("3.5") && !is_date("09:12:03"));
+        assert!(is_time_of_day("9:12:03 pm") && !is_time_of_day("13:12:03 pm"));
         assert_eq!(of_clock("2024-13-01T00:00:00", None), None);
         assert_eq!(of_clock("1,5", None), None);
         assert_eq!(read("0.1", 1e9, None, None), Some(100_000_000));
