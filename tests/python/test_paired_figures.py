@@ -206,3 +206,23 @@ def test_midflights_sender_in_the_lab_has_the_name_of_the_simulators() -> None:
 
     assert control_of_question(Runs("midflight")) == "CUBIC"
     assert control_of_question(Runs("linux")) == ""
+
+
+def test_flows_of_a_sweep_are_not_pooled_unless_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line for each flow and value, while there are few."""
+    more = {"flows.backup": '{ size = "500 kB" }'}
+    scheme = "flows.*.scheme"
+    folder = swept(
+        tmp_path / "out", f"{scheme}=sack,freeze", f"{GAP}=0.5s,2s", compare=None, **more
+    )
+    table = tmp_path / "x.csv"
+    words = ["plot", str(folder), "--out", str(tmp_path / "x.png"), "--csv", str(table)]
+    assert main(words) == 0
+    assert f"--by flow --by {scheme}\n" in capsys.readouterr().err
+    expected = {f"{flow}, {one}" for flow in ("download", "backup") for one in ("sack", "freeze")}
+    assert {row["line"] for row in rows_of(table)} == expected
+    for asked in (["--where", "flow=backup"], ["--by", scheme]):
+        assert main([*words, *asked]) == 0
+        assert {row["line"] for row in rows_of(table)} == {"sack", "freeze"}

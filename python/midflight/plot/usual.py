@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,7 +70,24 @@ def usual_shown(
         y = y or next((key for key in places if key != x), None)
     elif not has_by:
         by = usual_by(axes, compare, {x})
+        flows = _flows_of(Path(source), value, fixed)
+        lines = prod(len(axes[key]) for key in by)
+        if 1 < len(flows) * lines <= _MOST_LINES and len(flows) > 1 and x != "flow":
+            # What they measure differs, as their sizes and their links do.
+            by = ["flow", *by]
     return Shown(x, y, value, by)
+
+
+def _flows_of(folder: Path, value: str, fixed: Collection[str]) -> list[str]:
+    """Return the flows of a sweep that have a measurement; none if one of them is asked for."""
+    from midflight.plot.axis import measured_rows
+    from midflight.plot.tables import read_columns
+
+    columns = read_columns(folder, value)
+    if "flow" in fixed or not {"flow", value} <= {*columns}:
+        return []
+    rows = measured_rows(columns, range(len(columns[value])), value)
+    return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
 
 
 def missing_argument(name: str) -> MidflightError:
