@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from midflight._core import MidflightError
 
 if TYPE_CHECKING:
-    from midflight._core import Setup
+    from midflight._core import Plan, Setup
     from midflight.scenario import Outcome, Scenario
     from midflight.sweep import Sweep
     from midflight.sweep_summary import Summary
@@ -40,20 +41,23 @@ def _text(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
-def _figure(setup: Setup) -> str:
-    """Return throughput and queue of a run as a drawing; nothing without matplotlib."""
+def _figure(setup: Setup, plan: Plan | None = None) -> str:
+    """Return throughput and queue of a run, of a scenario if it is known, as a drawing; nothing
+    without matplotlib.
+    """
     from midflight.plot.applications import OF_APPLICATIONS
+    from midflight.plot.followed import followed_of
     from midflight.plot.history import History, Moments
     from midflight.plot.watched import WatchedRun, panels_of
 
     try:
-        from midflight.plot.panels import over_time_figure
+        from midflight.plot.panels import has_bands, over_time_figure
         from midflight.plot.style import figure_bytes
     except ImportError:
         return ""
     names = [one["name"] for one in setup.flows][:_MOST_FLOWS]
     schemes = {one["name"]: one["scheme"] for one in setup.flows}
-    one = WatchedRun("", setup, [])
+    one = WatchedRun("", setup, [], recorded={} if plan is None else followed_of(plan))
     for name in names:
         trace, moments = setup.trace(flow=name), Moments(setup)
         one.flows.append(History(schemes[name], trace, moments, flow=name))
@@ -63,7 +67,11 @@ def _figure(setup: Setup) -> str:
     window = (0.0, 1.01 * one.end_ns / 1e9)
     kinds = (*OF_APPLICATIONS, "throughput", "queue")
     panels = panels_of([one], kinds, window, may_lack=True)
-    panels = [panel for panel in panels if any(len(curve.time_s) for curve in panel.curves)]
+    panels = [
+        replace(panel, has_bands=has_bands(panel))
+        for panel in panels
+        if any(len(curve.time_s) for curve in panel.curves)
+    ]
     if not panels:
         return ""
     try:
@@ -100,7 +108,7 @@ def outcome_html(outcome: Outcome) -> str:
     if phases is not None:
         parts += [_text(summary.phase_text(scenario["packets"])), _table(phases)]
     if outcome.plan.stack != "linux":
-        parts.append(_figure(outcome.plan.setup(0)))
+        parts.append(_figure(outcome.plan.setup(0), outcome.plan))
     return "".join(parts)
 
 

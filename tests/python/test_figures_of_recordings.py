@@ -122,3 +122,8 @@ def test_runs_over_different_parts_hatch_nothing_and_say_so(drive: Path) -> None
         plot_over_time, following(file=str(drive)), ["throughput"], schemes=["sack", "vho"]
     )
     assert hatched(same.axes[-1]) == [(20, 30), (45, 46)]
+
+
+def test_notebooks_show_times_without_rows(drive: Path) -> None:
+    text = following(file=str(drive)).run()._repr_html_()
+    assert f">{NO_ROWS}</text>" in text

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEAD",
+    "has_bands",
     "over_time_figure",
     "panel_rows",
     "path_rows",
@@ -199,10 +200,10 @@ def shown_panels(
         one.show(window)
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
-    return window, [replace(one, has_bands=_has_bands(one, bands)) for one in panels]
+    return window, [replace(one, has_bands=has_bands(one, bands)) for one in panels]
 
 
-def _has_bands(panel: Panel, asked: bool | None) -> bool:
+def has_bands(panel: Panel, asked: bool | None = None) -> bool:
     """Whether the lines of a panel have bands: those of several lines cover each other."""
     if asked is not None:
         return asked
