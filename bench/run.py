@@ -33,6 +33,7 @@ import workload
 OUT = workload.ROOT / "out" / "bench.json"
 CRITERION = workload.TARGET / "criterion"
 FLOWS_TCL = workload.ROOT / "bench" / "flows.tcl"
+BULK = workload.ROOT / "crates" / "bench" / "src" / "bulk.toml"
 CELL = workload.ROOT / "crates" / "bench" / "src" / "cell.toml"
 
 # The parameters of ns-2 for a workload: scenario, flows, seconds, and the number of runs.
@@ -289,6 +290,20 @@ def handoff_row() -> Row:
     return Row("a handoff from Python", "µs", samples, 20)
 
 
+def run_row() -> Row:
+    """Compare the command for a long bulk flow under `linux` and `ns2`, in processor time."""
+    command = [sys.executable, "-m", "midflight", "run", str(BULK), "--profile"]
+
+    def took(profile: str) -> float:
+        before = os.times()
+        subprocess.run([*command, profile], capture_output=True, check=True)
+        after = os.times()
+        return after.children_user + after.children_system - sum(before[2:4])
+
+    pairs = [took("linux") / took("ns2") for _ in range(5)]
+    return Row("midflight run, a bulk flow of 600 s, linux over ns2", "", pairs, 1.3)
+
+
 def cell_row() -> Row:
     """Measure a cell of a sweep over scenarios: from its values to its rows as text."""
     from midflight import Scenario
@@ -473,6 +488,7 @@ def main() -> None:
         machine_row(),
         *memory_rows(),
         handoff_row(),
+        run_row(),
         cell_row(),
         *quic_rows(),
         *import_rows(),
