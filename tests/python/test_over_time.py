@@ -770,3 +770,16 @@ def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:
     for runs, size, expected in ((one, "double", 1), (one, "single", 2), (two, "single", 10)):
         (panel,) = shown_panels(runs, ["throughput"], size=size)[1]
         assert panel.detail == f"means of {expected} s"
+
+
+def test_a_run_over_a_recording_is_drawn_over_time(tmp_path: Path) -> None:
+    """Without `--kind`, by both commands; segments are drawn if they are asked for."""
+    usual, asked, of_run, segments = (tmp_path / f"{n}.svg" for n in range(4))
+    run = ["train", "--set", "end=12 s"]
+    assert main(["plot", *run, "--out", str(usual)]) == 0
+    assert main(["plot", *run, "--kind", "throughput,queue,delay", "--out", str(asked)]) == 0
+    assert main(["run", *run, "--plot", str(of_run)]) == 0
+    assert main(["plot", *run, "--segments", "1:50", "--out", str(segments)]) == 0
+    assert usual.read_bytes() == asked.read_bytes() == of_run.read_bytes()
+    assert "Throughput" in usual.read_text(encoding="utf-8")
+    assert "Segment number" in segments.read_text(encoding="utf-8")

@@ -94,7 +94,8 @@ def plot(
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
             "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads buffer, "
             "frames, objects. For results: median, cdf, box, interval or heatmap.  "
-            "[default: both, or median]",
+            "[default: both; of a link that follows a recording throughput,queue,delay; of results "
+            "median]",
         ),
     ] = None,
     schemes: Annotated[
@@ -347,6 +348,7 @@ def plot(
     from midflight.plot.plain import plain_of_folder
     from midflight.plot.spread import SPREADS
     from midflight.plot.style import check_format, chosen_style, usually
+    from midflight.plot.usual import usual_kinds
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
@@ -414,7 +416,12 @@ def plot(
         of_pages = ("--label", "--interval", "--yscale")
         others = {option: one for option, one in of_figures.items() if option not in of_pages}
         refuse(others, "a page shows everything", "is for figures")
-    flows, kinds = flow or [], kinds_of(asked_kinds or ["both"])
+    flows = flow or []
+    if asked_kinds:
+        kinds_of(asked_kinds)
+    all_sets = with_shorthands(sets, profile)
+    shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
+    kinds = kinds_of(asked_kinds or ([*usual_kinds(shown_run)] if segments is None else ["both"]))
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
@@ -432,8 +439,6 @@ def plot(
             "time"
         )
     first_flow = next(iter(flows), None)
-    all_sets = with_shorthands(sets, profile)
-    shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
     titled = shown_run
     if axes:
         asked = (source, policies, (study, figure, job))

@@ -197,11 +197,10 @@ class RunFiles:
                     write_table(table, file)
             tell("samples", folder, list(tables))
         if (file := places["--plot"]) is not None:
-            from midflight.plot.history import histories
-            from midflight.plot.run import run_figure
             from midflight.plot.style import check_format, figure_bytes
+            from midflight.plot.usual import usual_figure
 
-            drawn = run_figure(histories(source, flow=self.flow, run=self.run))
+            drawn = usual_figure(source, flow=self.flow, run=self.run)
             file.write(figure_bytes(drawn, check_format(Path(str(self.plot)))))
 
 

@@ -1,7 +1,10 @@
-"""What the figure of a sweep shows unless a user says it: its measurement, axis and lines."""
+"""What a figure shows unless a user says it: of a sweep its measurement, axis and lines, of a run
+its panels.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -10,10 +13,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from midflight import MidflightError
+    from midflight.plot.history import RunSource
     from midflight.plot.tables import TableSource
 
-__all__ = ["Shown", "free_axes", "missing_argument", "places_of", "usual_by", "usual_shown"]
+__all__ = [
+    "Shown",
+    "free_axes",
+    "missing_argument",
+    "places_of",
+    "usual_by",
+    "usual_figure",
+    "usual_kinds",
+    "usual_shown",
+]
+
+#: The panels of a run whose links follow recordings.
+_OF_RECORDINGS = ("throughput", "queue", "delay")
 
 #: Settings have lines up to this number.
 _MOST_LINES = 6
@@ -88,6 +106,32 @@ def _flows_of(folder: Path, value: str, fixed: Collection[str]) -> list[str]:
         return []
     rows = measured_rows(columns, range(len(columns[value])), value)
     return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
+
+
+def usual_kinds(source: object) -> Sequence[str]:
+    """Return the kinds of the figure of a run, or of several by their names: panels over time if a
+    link follows a recording, which is too long for a figure of segments.
+    """
+    sources = source.values() if isinstance(source, Mapping) else [source]
+    texts = [getattr(one, "canonical", "{}") for one in sources]
+    links = (link for text in texts for link in json.loads(text).get("links", {}).values())
+    return _OF_RECORDINGS if any("trace" in link for link in links) else ("both",)
+
+
+def usual_figure(source: RunSource, *, flow: str | None, run: int) -> Figure:
+    """Draw a flow of a run as `midflight plot` does without options."""
+    kinds = usual_kinds(source)
+    if kinds == ("both",):
+        from midflight.plot.history import histories
+        from midflight.plot.run import run_figure
+
+        return run_figure(histories(source, flow=flow, run=run))
+    from midflight.plot.panels import over_time_figure, shown_panels
+    from midflight.plot.watched import watch
+
+    runs = watch(source, kinds=kinds, flows=[flow] if flow else [], run=run)
+    window, panels = shown_panels(runs, kinds)
+    return over_time_figure(runs, panels, window)
 
 
 def missing_argument(name: str) -> MidflightError:
