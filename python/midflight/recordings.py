@@ -243,7 +243,7 @@ def check_is_no_recording(place: Path) -> None:
     accepted = "a scenario, whose links.NAME.trace may be the recording"
     raise refusal(
         f'"{place}" is a recording of a path; midflight trace check {place} --out FILE draws it, '
-        "and --set links.NAME.trace=FILE makes a link of a scenario follow it",
+        f"and midflight run drive-test --set links.lte.trace={place} runs a download over it",
         name="file",
         value=str(place),
         accepted=accepted,

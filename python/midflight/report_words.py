@@ -71,7 +71,9 @@ def _call(found: Means) -> str:
         if usual is None or longest is None
         else f"; half of them took up to {time_cell(usual)} s, the longest {time_cell(longest)} s"
     )
-    share = f"{(late or 0) / made:.1%}"
+    if not late:
+        return f"none of {count_cell(made)} frames was late{gone}{delays}"
+    share = f"{late / made:.1%}"
     return f"{count_cell(late)} of {count_cell(made)} frames ({share}) were late{gone}{delays}"
 
 

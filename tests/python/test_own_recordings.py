@@ -183,3 +183,14 @@ def test_the_beginning_of_several_presets_leads_to_them() -> None:
     near = r'no preset "5G" \(did you mean "5g-nsa", "5g-nsa-mmwave" or "5g-sa"\?\)'
     with pytest.raises(MidflightError, match=near):
         Scenario(links={"cell": Link(preset="5G")}, flows={"download": Flow()}).plan()
+
+
+def test_a_recording_given_as_a_scenario_leads_to_a_command_that_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "drive.csv"
+    file.write_text("time_s,rate_mbps\n0,8\n1,4\n2,8\n")
+    assert main(["run", str(file)]) == 2
+    (command,) = re.findall(r"midflight (run .*) runs a download", capsys.readouterr().err)
+    assert main([*command.split(), "--set", "end=2 s"]) == 0
+    assert "download" in capsys.readouterr().out

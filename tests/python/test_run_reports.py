@@ -135,6 +135,7 @@ def test_a_report_says_in_short_what_became_of_a_flow(tmp_path: Path) -> None:
         ),
         ("video-tunnel", {"handoffs.0.gap": "100 ms"}, " s and never stood still"),
         ("wifi-to-lte", {}, "3 MB took {duration_ns} s, "),
+        ("call-handoff", {"handoffs.0.gap": "0 s"}, "In short: none of 500 frames was late; half"),
         ("drive-test", {"end": "20 s"}, "Mbit/s on average until the run ended (20 s)"),
         (
             "call-handoff",
