@@ -27,7 +27,7 @@ from midflight.plot.style import SERIES, looks_of
 from midflight.run_report import report_run
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
-OF_PATHS = ("band", "bars", "gaps", "moments", "outages", "ticks")
+OF_PATHS = ("band", "bars", "gaps", "holes", "moments", "outages", "ticks")
 SCHEMES = ("sack", "enhanced", "freeze")
 #: What a page calls the first of them.
 PLAIN = "sack (CUBIC)"
@@ -731,6 +731,22 @@ def test_the_heading_names_the_scenario_and_what_was_set(tmp_path: Path) -> None
     assert "<h1>mine.toml</h1>" in out.read_text()
     plot_page(Scenario.read(file), out)
     assert "<h1>Scenario without a title</h1>" in out.read_text()
+
+
+def test_times_without_rows_are_hatched(browser: Browser, tmp_path: Path) -> None:
+    times = [*range(9), *range(16, 25)]
+    columns = {"time_s": times, "rate_mbps": [4.0] * len(times)}
+    trace = {"columns": columns, "from": "5 s"}
+    one = Scenario(
+        links={"cell": Link(delay="20 ms", trace=trace)},
+        flows={"download": Flow()},
+        end="19 s",
+    )
+    path = plot_page(one, tmp_path / "holes.html")
+    page = Page(browser, path)
+    assert page.drawn()["holes"] == [[4_000_000_000, 11_000_000_000, False]]
+    assert "no rows in the recording" in legend(page)[0]
+    assert data_of(path.read_text())["time"] == "Time after 5 s of the recording (s)"
 
 
 def test_outages_of_a_recording_are_shaded(browser: Browser, tmp_path: Path) -> None:

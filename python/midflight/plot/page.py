@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.plot.followed import time_title
 from midflight.plot.history import (
     NS_PER_S,
     History,
@@ -210,6 +211,7 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
         | {"stalled": [STALL, EVENTS["timeout"].row]},
         "unit": unit_ns,
+        "time": time_title((one.recorded, one.end_ns) for one in runs),
         "interval": None if interval_s is None else unit_ns,
         "paths": [path_data(one, rate_in_use(one, whole)) for one in runs],
         "queues": queues_data(runs, queues.curves),

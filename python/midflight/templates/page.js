@@ -211,7 +211,7 @@ function timeAxis() {
     g.fillText(value.toFixed(digits(step)), x, area.y2 + area.h2 + 5);
   }
   g.stroke();
-  g.fillText("time (s)", area.left + area.w / 2, area.y2 + area.h2 + 20);
+  g.fillText(data.time.toLowerCase(), area.left + area.w / 2, area.y2 + area.h2 + 20);
 }
 
 /** Calls for each dot of a run that is seen, of those that cover each other once. */

@@ -203,6 +203,7 @@ function sample(mark, icon, shape) {
   if (mark === "band") return swatch(ink, "", .25);
   if (mark === "near") return line("", 3, "var(--soft)");
   if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
+  if (mark === "lacking") return swatch("none", "var(--soft)");
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
   if (mark === "link") return swatch(ink, "", .2);
@@ -223,6 +224,7 @@ function legend(runs, kind, { icon, shape, of, own, differ, alone, words }) {
     ["tick", "handover in the recording", some(run => run.path.handovers.length)],
     ["made", "link in use from here", moment("make")], ["unlinked", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
     ["outage", "outage: the recording has a rate of 0", !differ && some(run => run.outages.length)],
+    ["lacking", "no rows in the recording", Path.holes(runs).length > 0],
     ["lacks", "no link, or an outage, of the line of this colour", differ], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
     ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];

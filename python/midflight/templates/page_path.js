@@ -43,6 +43,12 @@ const panels = ({ area }) => [[area.top, area.h1], [area.y2, area.h2]];
 const seen = ({ view }, spans) => spans.filter(([from, to]) => to > view.t0 && from < view.t1);
 const ends = ({ X, area }, [from, to]) => [Math.max(X(from), area.left), Math.min(X(to), area.left + area.w)];
 
+/** The times without rows in the recordings, if they are those of all runs. */
+function holes(runs) {
+  const each = new Set(runs.map(run => JSON.stringify(run.path.holes)));
+  return each.size === 1 ? runs[0].path.holes : [];
+}
+
 /** Shades the times without a link or in an outage, and hatches the latter: of all runs. */
 function shade(at, gaps, outages) {
   const { g, css } = at;
@@ -52,6 +58,15 @@ function shade(at, gaps, outages) {
       const [a, b] = ends(at, span);
       for (const [y, h] of b > a ? panels(at) : []) { g.fillRect(a, y, b - a, h); if (hatched) Shapes.hatch(g, a, y, b - a, h); }
     }
+  }
+}
+/** Hatches the times for which a recording has no rows; those that lack only a few where that is wide enough to be seen. */
+function lacking(at, holes) {
+  const { g, css } = at;
+  g.strokeStyle = css.soft; g.lineWidth = .5; g.setLineDash([]);
+  for (const [from, until, isShort] of holes) {
+    const [a, b] = ends(at, [from, until]);
+    if (b - a >= (isShort ? 3 : 0)) for (const [y, h] of panels(at)) Shapes.hatch(g, a, y, b - a, h);
   }
 }
 /** Draws them, if they differ, as bars at the upper edge of both panels, in a row and in the colour of each run. */
@@ -87,13 +102,14 @@ function many({ g, X, area, css, drawn }, makes, above) {
 /** Draws all of it behind the panels. */
 function draw(at, runs, end) {
   const { g, X, area, view, css, drawn } = at, isOwn = differ(runs), spans = new Map();
-  Object.assign(drawn, { gaps: [], outages: [], moments: [] });
+  Object.assign(drawn, { gaps: [], outages: [], moments: [], holes: seen(at, holes(runs)) });
   for (const path of new Set(runs.map(run => run.path))) {
     drawn.gaps.push(...gaps(path, end));
     for (const span of path.outages) spans.set(span.join(), span);
   }
   drawn.outages = seen(at, [...spans.values()]);
   if (!isOwn) shade(at, drawn.gaps, drawn.outages);
+  lacking(at, drawn.holes);
   const found = moments(runs).filter(m => m.time >= view.t0 && m.time <= view.t1), makes = found.filter(m => m.kind === "make");
   const above = area.top - Band.height(runs), levels = [[], []];
   if (makes.length > MOST_MARKS) return many(at, makes, above);
@@ -139,5 +155,5 @@ function word(runs) {
   return runs.some(run => run.outages.length) ? "outage" : runs.some(run => run.path.handovers.length) ? "handover" : "handoff";
 }
 
-return { differ, moments, draw, bars, heightOfBars, next, forget, word };
+return { differ, moments, holes, draw, bars, heightOfBars, next, forget, word };
 })();
