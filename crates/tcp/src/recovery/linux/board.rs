@@ -512,7 +512,7 @@ mod tests {
         Sacked(u64),
         Resend(u64),
         Forget,
-        Join(u64),
+        Join(u64, u64),
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -524,7 +524,7 @@ mod tests {
             4 => (0_u64..20).prop_map(Step::Sacked),
             4 => (0_u64..20).prop_map(Step::Resend),
             1 => Just(Step::Forget),
-            1 => (0_u64..20).prop_map(Step::Join),
+            1 => (0_u64..20, 1_u64..5).prop_map(|(above, others)| Step::Join(above, others)),
         ]
     }
 
@@ -582,16 +582,18 @@ mod tests {
                         }
                     }
                     Step::Forget => b.unmark_lost(),
-                    Step::Join(above) => {
+                    Step::Join(above, others) => {
                         let (first, nxt) = (seq(above), b.nxt());
-                        let next_is = |is: fn(&Entry) -> bool| b.get(first + 1).is_some_and(is);
-                        if next_is(|entry| !entry.is_sacked()) {
+                        let mut all = first + 1..=first + others;
+                        if all.all(|other| b.get(other).is_some_and(|entry| !entry.is_sacked())) {
                             let (una, out) = (b.una, b.packets_out());
                             let before = order(&b);
-                            let joined = Joined { seq: first, others: 1 };
+                            let was_resent = (first..=first + others).any(|s| b.get(s).is_some_and(Entry::was_ever_resent));
+                            let joined = Joined { seq: first, others };
                             b.join(joined);
-                            prop_assert_eq!((b.una, b.packets_out(), b.nxt()), (una + 1, out - 1, nxt));
-                            let kept = before.iter().filter(|s| **s != first + 1);
+                            prop_assert_eq!((b.una, b.packets_out(), b.nxt()), (una + others, out - others, nxt));
+                            prop_assert_eq!(b.get(first + others).map(Entry::was_ever_resent), Some(was_resent));
+                            let kept = before.iter().filter(|s| !(first + 1..=first + others).contains(*s));
                             let renumbered: Vec<_> = kept.map(|&s| joined.number(s)).collect();
                             prop_assert_eq!(order(&b), renumbered);
                         }

@@ -631,4 +631,39 @@ mod tests {
         let pushed: Vec<Seq> = (1..5).filter(|&seq| queue.pushes(seq, false)).collect();
         assert_eq!(pushed, [4]);
     }
+    /// A burst of six and one of four; what is joined ends parts within it, and moves the borders before it.
+    #[test]
+    fn parts_have_the_numbers_of_joined_segments() {
+        let two = || {
+            let mut queue = Queue::default();
+            queue.leaves((1, 6000), (1, 7));
+            queue.leaves((6001, 4000), (7, 11));
+            queue
+        };
+        let ends = |queue: &Queue| queue.parts.iter().map(|part| part.end).collect::<Vec<_>>();
+        let mut queue = two();
+        assert_eq!(ends(&queue), [7, 11]);
+        // Within the first part: it ends where it did, and begins later.
+        queue.renumber(Joined { seq: 2, others: 3 });
+        assert_eq!((ends(&queue), queue.freed), (vec![7, 11], 4));
+        // Within the second part: the first has other numbers.
+        let mut queue = two();
+        queue.renumber(Joined { seq: 8, others: 2 });
+        assert_eq!(
+            (ends(&queue), queue.freed, queue.begins),
+            (vec![9, 11], 3, 9)
+        );
+        // Over the border: the first part ends before the joined segment.
+        let mut queue = two();
+        queue.cut(4);
+        assert_eq!(ends(&queue), [4, 7, 11]);
+        queue.renumber(Joined { seq: 4, others: 4 });
+        assert_eq!((ends(&queue), queue.freed), (vec![8, 9, 11], 5));
+        // All of a part: nothing of it is left.
+        let mut queue = two();
+        queue.cut(4);
+        queue.cut(6);
+        queue.renumber(Joined { seq: 3, others: 5 });
+        assert_eq!((ends(&queue), queue.freed), (vec![9, 11], 6));
+    }
 }

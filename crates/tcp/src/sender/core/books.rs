@@ -203,3 +203,40 @@ impl Books {
         self.nxt = seq.min(self.max);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_segments_have_the_number_of_the_last() {
+        let at = Instant::from_nanos;
+        let mut books = Books::default();
+        for seq in 0..6 {
+            books.sent_new(seq, at(seq), false);
+        }
+        books.acknowledge(1);
+        books.sent_again(2, at(9));
+        books.join(Joined { seq: 2, others: 2 });
+        let left: Vec<_> = books.outstanding().map(Outstanding::sent).collect();
+        assert_eq!(left, [at(1), at(9), at(5)]);
+        let again: Vec<_> = books
+            .outstanding()
+            .map(Outstanding::retransmitted)
+            .collect();
+        assert_eq!(again, [false, true, false]);
+        assert_eq!((books.una(), books.nxt(), books.max()), (3, 6, 6));
+        assert_eq!(books.flight_size(), 3);
+        // The joined segment and the one before it are acknowledged.
+        assert_eq!(books.acknowledge(5), 2);
+        assert_eq!(books.first().map(Outstanding::sent), Some(at(5)));
+        // SND.NXT is renumbered where it has fallen back.
+        let mut books = Books::default();
+        for seq in 0..4 {
+            books.sent_new(seq, at(seq), false);
+        }
+        books.go_back();
+        books.join(Joined { seq: 0, others: 1 });
+        assert_eq!((books.una(), books.nxt(), books.max()), (1, 1, 4));
+    }
+}
