@@ -428,7 +428,12 @@ impl Runner<'_> {
             "SO_OOBINLINE" => set.urgent_inline = value != 0,
             "SO_ZEROCOPY" => set.zero_copy = value != 0,
             "TCP_INQ" => set.reports_queue = value != 0,
-            "SO_RCVLOWAT" => set.least_read = value.max(1),
+            "SO_RCVLOWAT" => {
+                set.least_read = value.max(1);
+                if let Some(connection) = connection.filter(|_| is_connection) {
+                    connection.tcp.expect(value);
+                }
+            }
             // TCP_MIN_MSS, MAX_TCP_WINDOW.
             "TCP_MAXSEG" if value != 0 && !(88..=32_767).contains(&value) => {
                 match kept {

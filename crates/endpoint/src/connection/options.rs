@@ -62,6 +62,11 @@ impl Connection {
         self.sender.set_thin_linear(is_linear);
     }
 
+    /// The application waits until this many bytes are there (SO_RCVLOWAT): with a receive buffer of Linux.
+    pub fn expect(&mut self, bytes: u64) {
+        self.receiver.expect(bytes);
+    }
+
     /// The application turns Nagle's algorithm on or off.
     pub fn set_nagle<L: Log>(&mut self, now: Instant, nagle: bool, log: &mut L) {
         self.stream.nagle = nagle;

@@ -4,7 +4,7 @@
 use midflight_units::{Duration, Instant, Seq};
 
 use super::gro::Packet;
-use super::linux::{truesize, Data, Held, Place, ReceiveSpace, Syn};
+use super::linux::{of_tun, Data, Held, Place, ReceiveSpace, Syn};
 use super::memory::Merged;
 use super::usual::{Usual, NOT_PREDICTED};
 use super::{Linux, Receiver};
@@ -431,7 +431,7 @@ impl Receiver {
     /// A packet of an endpoint whose application reads when it wants to.
     pub(super) fn as_from_tun(&self, len: u64) -> Option<Merged> {
         let has_store = self.linux.as_deref()?.acks.has_store();
-        has_store.then(|| Merged::alone(len, truesize(len)))
+        has_store.then(|| of_tun(len))
     }
 
     /// The application reads when it wants to ([`Self::on_read_to`]), from a buffer of this size. Only Linux receivers have
@@ -439,6 +439,13 @@ impl Receiver {
     pub fn set_space(&mut self, space: ReceiveSpace) {
         if let Some(linux) = self.linux.as_deref_mut() {
             linux.acks.set_space(space);
+        }
+    }
+
+    /// The application waits until this many bytes are there (SO_RCVLOWAT), of a receiver with [`Self::set_space`].
+    pub fn expect(&mut self, bytes: u64) {
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.acks.expect(bytes);
         }
     }
 

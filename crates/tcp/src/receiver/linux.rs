@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
-pub(super) use self::store::truesize;
+pub(super) use self::store::of_tun;
 pub use self::store::ReceiveSpace;
 use self::store::Store;
 use super::memory::{self, Kept, Merged, Unread, Waiting};
@@ -553,11 +553,7 @@ impl LinuxAcks {
                 self.unread.size = earlier + data.size();
                 // What it releases above it is not counted yet: tcp_event_data_recv() comes before tcp_ofo_queue().
                 self.on_data(now, data, data.block.right);
-                let released = self.waiting.release(data, held.next, self.dsack);
-                (self.unread, self.dsack) = released;
-                if self.store.is_some() {
-                    self.unread.size = self.store(data, held.next, self.unread.size);
-                }
+                (self.unread, self.dsack) = self.store(data, held.next);
                 self.unread.size += earlier;
                 self.must |= ends_gaps;
                 self.forget_blocks(held);

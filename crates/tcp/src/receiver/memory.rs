@@ -33,8 +33,9 @@ pub(super) fn truesize(len: u64) -> u64 {
 pub(super) struct Merged {
     /// Bytes of data in its segments, the last of which may be shorter (gso_size).
     segment: u64,
-    /// Bytes in use.
+    /// Bytes in use, and how many more bytes of data could be copied in.
     size: u64,
+    room: u64,
     /// Fragments of the last packet in the list, and whether there is one besides the first.
     pieces: u32,
     has_list: bool,
@@ -46,14 +47,16 @@ impl Merged {
         Self {
             segment,
             size,
+            room: 0,
             pieces: 0,
             has_list: false,
         }
     }
 
-    /// The same of one into which others are not merged.
-    pub(super) fn alone(segment: u64, size: u64) -> Self {
+    /// The same of one into which others are not merged, but copied as long as there is room.
+    pub(super) fn alone(segment: u64, size: u64, room: u64) -> Self {
         Self {
+            room,
             has_list: true,
             ..Self::of(segment, size)
         }
@@ -82,19 +85,20 @@ impl Merged {
     }
 }
 
+/// A packet that waits above a gap.
 #[derive(Clone, Copy, Debug)]
-struct Packet {
-    first: Seq,
-    end: Seq,
+pub(super) struct Packet {
+    pub(super) first: Seq,
+    pub(super) end: Seq,
     /// Bytes in use, and how many more bytes of data could be copied in.
-    size: u64,
-    room: u64,
-    len: u64,
+    pub(super) size: u64,
+    pub(super) room: u64,
+    pub(super) len: u64,
     pieces: u32,
 }
 
 impl Packet {
-    fn new(first: Seq, end: Seq, len: u64, merged: Option<Merged>) -> Self {
+    pub(super) fn new(first: Seq, end: Seq, len: u64, merged: Option<Merged>) -> Self {
         if let Some(merged) = merged {
             // Packets in a list are not merged with others, which as many fragments prevent.
             let pieces = if merged.has_list {
@@ -106,7 +110,7 @@ impl Packet {
                 first,
                 end,
                 size: merged.size,
-                room: 0,
+                room: merged.room,
                 len,
                 pieces,
             };
@@ -127,9 +131,11 @@ impl Packet {
         if self.end != next.first {
             return false;
         }
-        if self.pieces == 0 && next.len <= self.room {
+        if next.len <= self.room {
             self.room -= next.len;
         } else if self.pieces + next.pieces < MOST_PIECES {
+            // A packet with fragments has no room (skb_tailroom()).
+            self.room = 0;
             self.pieces += 1 + next.pieces;
             self.size += next.size - HEAD;
         } else {
@@ -257,12 +263,14 @@ impl Waiting {
     }
 
     /// An in-order segment fills a gap: the packets that follow it up to `next` go to the application with
-    /// it (tcp_ofo_queue()). Also returns what of them is in the segment, together with what of it was `known`.
+    /// it (tcp_ofo_queue()), one by one to `queue`. Also returns what of them is in the segment, together with what of it
+    /// was `known`.
     pub(super) fn release(
         &mut self,
         data: &Data,
         next: Seq,
         known: Option<SackBlock>,
+        mut queue: impl FnMut(&Packet),
     ) -> (Unread, Option<SackBlock>) {
         let (seq, end) = (data.block.left, data.block.right);
         if self.is_empty() {
@@ -286,6 +294,7 @@ impl Waiting {
                 continue;
             }
             reached = packet.end;
+            queue(&packet);
             if !last.takes(&packet) {
                 first = first.or(Some(last.end));
                 size += last.size;
@@ -373,10 +382,10 @@ mod tests {
             assert_eq!(keep(&mut waiting, segment), QUEUED);
         }
         assert_eq!(keep(&mut waiting, 11), (Kept::Merged, None));
-        let (unread, again) = waiting.release(&data(7 * MSS, 8 * MSS), 9 * MSS, None);
+        let (unread, again) = waiting.release(&data(7 * MSS, 8 * MSS), 9 * MSS, None, |_| {});
         assert_eq!((unread.first, again), (9 * MSS, None));
         // The copy is dropped.
-        let (unread, again) = waiting.release(&data(9 * MSS, 10 * MSS), 12 * MSS, None);
+        let (unread, again) = waiting.release(&data(9 * MSS, 10 * MSS), 12 * MSS, None, |_| {});
         assert!(waiting.is_empty() && again.is_none());
         assert_eq!((waiting.size(), unread.first), (0, 12 * MSS));
     }

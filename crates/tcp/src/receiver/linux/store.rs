@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use midflight_units::{Instant, Seq};
 
+use super::super::memory::{Merged, Packet, Unread};
 use super::{Data, Held, LinuxAcks};
+use crate::segment::SackBlock;
 
 /// Bytes of struct sk_buff and of struct skb_shared_info, and those before the data: NET_SKB_PAD, headers.
 const HEAD: u64 = 256;
@@ -34,14 +36,6 @@ pub struct ReceiveSpace {
     pub segment: u64,
 }
 
-/// A packet that waits: one past its last byte, its memory, and how many more bytes its memory takes.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    end: Seq,
-    size: u64,
-    room: u64,
-}
-
 /// What waits for the application.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
@@ -51,6 +45,8 @@ pub(super) struct Store {
     /// The application has read up to this byte.
     read: Seq,
     is_locked: bool,
+    /// The application waits for this many bytes (SO_RCVLOWAT).
+    least: u64,
     /// A segment found no memory: the next ACK has a window of zero (ICSK_ACK_NOMEM).
     pub(super) is_out: bool,
 }
@@ -67,27 +63,37 @@ fn head(len: u64) -> u64 {
     }
 }
 
+/// How many bytes can be copied into the memory behind the data (skb_tailroom()): none into further pages.
+fn room(len: u64) -> u64 {
+    if len + BEFORE_DATA + SHARED > PAGE {
+        return 0;
+    }
+    head(len) - SHARED - BEFORE_DATA - len
+}
+
+/// A packet with this many bytes of data that a tun device has allocated.
+pub(in crate::receiver) fn of_tun(len: u64) -> Merged {
+    Merged::alone(len, truesize(len), room(len))
+}
+
 /// The memory that the kernel counts for such a packet (skb->truesize).
-pub(in crate::receiver) fn truesize(len: u64) -> u64 {
+fn truesize(len: u64) -> u64 {
     HEAD + head(len)
 }
 
 impl Store {
-    /// tcp_queue_rcv(), tcp_try_coalesce(): returns the memory that the packet takes.
-    fn queue(&mut self, end: Seq, len: u64) -> u64 {
-        if let Some(last) = self.packets.back_mut().filter(|last| len <= last.room) {
-            last.end = end;
-            last.room -= len;
+    /// tcp_queue_rcv(), tcp_try_coalesce(): returns the memory that the packet takes. It is copied into the last one if it
+    /// continues that and there is room.
+    fn queue(&mut self, packet: Packet) -> u64 {
+        let last = self.packets.back_mut();
+        let fits = |last: &&mut Packet| last.end == packet.first && packet.len <= last.room;
+        if let Some(last) = last.filter(fits) {
+            last.end = packet.end;
+            last.room -= packet.len;
             return 0;
         }
-        let size = truesize(len);
-        let room = if len + BEFORE_DATA + SHARED > PAGE {
-            0
-        } else {
-            head(len) - SHARED - BEFORE_DATA - len
-        };
-        self.packets.push_back(Packet { end, size, room });
-        size
+        self.packets.push_back(packet);
+        packet.size
     }
 
     /// tcp_collapse() of all packets: returns the memory that they take then.
@@ -100,11 +106,9 @@ impl Store {
             from += len;
             let memory = HEAD + (len + SHARED).next_power_of_two();
             size += memory;
-            self.packets.push_back(Packet {
-                end: from,
-                size: memory,
-                room: 0,
-            });
+            let merged = Some(Merged::alone(len, memory, 0));
+            let packet = Packet::new(from - len, from, len, merged);
+            self.packets.push_back(packet);
         }
         size
     }
@@ -131,8 +135,32 @@ impl LinuxAcks {
             segment: space.segment,
             read: 1,
             is_locked,
+            least: 1,
             is_out: false,
         }));
+    }
+
+    /// The application waits for this many bytes, for which the buffer must have room (tcp_set_rcvlowat()).
+    pub(in crate::receiver) fn expect(&mut self, bytes: u64) {
+        let (buffer, most) = (self.buffer, self.most_buffer);
+        let Some(store) = self.store.as_deref_mut() else {
+            return;
+        };
+        let is_locked = store.is_locked;
+        let least = bytes.min(if is_locked { buffer } else { most } / 2);
+        store.least = least.max(1);
+        let space = self.to_space(least);
+        if !is_locked && space > buffer {
+            self.buffer = space;
+            self.clamp = least;
+        }
+    }
+
+    /// Whether less than that is there (__tcp_ack_snd_check()).
+    #[cold]
+    pub(super) fn lacks(&self, next: Seq) -> bool {
+        let store = self.store.as_deref();
+        store.is_some_and(|store| next - store.read < store.least)
     }
 
     pub(in crate::receiver) fn connect(&mut self, now: Instant, opened: Instant) {
@@ -193,21 +221,23 @@ impl LinuxAcks {
         is_there || !may_drop
     }
 
-    /// An in-order segment is queued, up to `next` with what waited above it; returns the memory that it adds.
-    pub(super) fn store(&mut self, data: &Data, next: Seq, released: u64) -> u64 {
-        let Some(store) = self.store.as_deref_mut() else {
-            return released;
+    /// An in-order segment is queued, and what waited above it up to `next`; returns the memory that they add, and what of
+    /// the segment has arrived before.
+    pub(super) fn store(&mut self, data: &Data, next: Seq) -> (Unread, Option<SackBlock>) {
+        let Self {
+            waiting,
+            store,
+            dsack,
+            ..
+        } = self;
+        let Some(store) = store.as_deref_mut() else {
+            return waiting.release(data, next, *dsack, |_| {});
         };
-        let own = store.queue(data.block.right.min(next), data.len);
-        let others = released.saturating_sub(data.size());
-        if next > data.block.right {
-            store.packets.push_back(Packet {
-                end: next,
-                size: others,
-                room: 0,
-            });
-        }
-        own + others
+        let SackBlock { left, right } = data.block;
+        let mut size = store.queue(Packet::new(left, right, data.len, data.merged));
+        let queue = |packet: &Packet| size += store.queue(*packet);
+        let (unread, again) = waiting.release(data, next, *dsack, queue);
+        (Unread { size, ..unread }, again)
     }
 
     /// tcp_measure_rcv_mss(), tcp_set_window_clamp(): the clamp has been `before`.
@@ -277,11 +307,20 @@ mod tests {
             segment: 0,
             read: 1,
             is_locked: true,
+            least: 1,
             is_out: false,
         };
-        assert_eq!((store.queue(1001, 1000), store.queue(1501, 500)), (2304, 0));
-        assert_eq!(store.queue(2501, 1000), 2304);
+        let packet = |left, right| {
+            let len = right - left;
+            Packet::new(left, right, len, Some(of_tun(len)))
+        };
+        assert_eq!(store.queue(packet(1, 1001)), 2304);
+        assert_eq!(store.queue(packet(1001, 1501)), 0);
+        assert_eq!(store.queue(packet(1501, 2501)), 2304);
         assert_eq!(store.packets.len(), 2);
+        // One that begins before the end of the last is not copied.
+        assert_eq!(store.clone().queue(packet(2501, 2601)), 0);
+        assert_eq!(store.clone().queue(packet(2401, 2601)), 960);
         // 2500 bytes fit into one page.
         assert_eq!(store.collapse(2501), HEAD + PAGE);
         assert_eq!(store.packets.len(), 1);

@@ -9,8 +9,10 @@ impl LinuxAcks {
     #[inline(always)]
     pub(in crate::receiver) fn decide(&mut self, now: Instant, tick: u64, held: Held) -> bool {
         let unacked = held.next.saturating_sub(self.acked);
-        let is_due =
-            unacked > self.mss && (self.unread.size == 0 || self.choose_window() >= self.window);
+        let is_due = unacked > self.mss
+            && (self.unread.size == 0
+                || self.choose_window() >= self.window
+                || self.lacks(held.next));
         if is_due || self.quick > 0 && !self.pingpong || self.must {
             return true;
         }
