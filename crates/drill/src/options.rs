@@ -203,6 +203,12 @@ const BOUNDS: &[(&str, i64, i64)] = &[
     ("SO_ZEROCOPY", 0, 1),
 ];
 
+/// The length of an option's value is below zero (do_sock_setsockopt(), sk_getsockopt(), do_tcp_getsockopt()).
+fn has_negative_length(call: &Call) -> bool {
+    let length = argument(call, 4).trim_matches(['[', ']']);
+    length.parse::<i64>().is_ok_and(|length| length < 0)
+}
+
 impl Runner<'_> {
     /// Checks that an option is used with its own level.
     fn level_fits(&self, line: u32, call: &Call) -> Result<(), DrillError> {
@@ -243,6 +249,9 @@ impl Runner<'_> {
 
     pub(super) fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
+        if has_negative_length(call) {
+            return Ok(Err("EINVAL"));
+        }
         let option = argument(call, 2);
         if let Some(&(_, error)) = REPAIR_OPTIONS.iter().find(|(name, _)| *name == option) {
             return Ok(Err(error));
@@ -580,6 +589,9 @@ impl Runner<'_> {
     /// script's.
     pub(super) fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
+        if has_negative_length(call) {
+            return Ok(Err("EINVAL"));
+        }
         let option = argument(call, 2);
         if option
             .parse::<u32>()
