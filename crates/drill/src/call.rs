@@ -489,6 +489,10 @@ impl Runner<'_> {
             }
         }
         self.wake();
+        for watch in self.sockets.epolls.values_mut().flatten() {
+            // inet_shutdown().
+            watch.wake_anyway();
+        }
         Ok(Ok(0))
     }
 

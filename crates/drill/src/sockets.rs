@@ -302,6 +302,11 @@ impl EpollEntry {
         self.woken |= !self.spent && !by.of(self.asked).is_none();
     }
 
+    /// The state of the socket changes, which concerns every watch (`sk_state_change()`).
+    pub(super) fn wake_anyway(&mut self) {
+        self.woken |= !self.spent;
+    }
+
     /// The events that it reports now (`ep_send_events()`).
     pub(super) fn tell(&mut self, ready: Ready) -> Ready {
         if !self.woken || self.spent {
