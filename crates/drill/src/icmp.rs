@@ -1,7 +1,9 @@
 //! ICMP messages that arrive, in response to a segment of ours (RFC 792, RFC 1191, RFC 4443), and what Linux 6.12 does:
 //! tcp_v4_err(). Notation: packetdrill's `icmp unreachable frag_needed mtu 1200 [1:1001(1000)]`.
 
+use super::environment::Environment;
 use super::runner::{Outcome, Runner};
+use super::tested::Tested;
 use super::DrillError;
 
 /// The smallest MTU of a path that a message may ask for (net.ipv4.route.min_pmtu).
@@ -141,6 +143,17 @@ impl Icmp {
     }
 }
 
+/// Bytes of the option of timestamps in a segment.
+const TIMESTAMPS: u64 = 12;
+
+/// Whether no segment is larger than a path with this MTU takes (tcp_v6_mtu_reduced()).
+fn takes(connection: &Tested, environment: &Environment, mtu: u64) -> bool {
+    let tcp = &connection.tcp;
+    let options = if tcp.has_timestamps() { TIMESTAMPS } else { 0 };
+    let size = environment.largest(mtu).saturating_sub(options);
+    environment.is_linux() && tcp.is_established() && size >= tcp.stream().mss()
+}
+
 impl Runner<'_> {
     /// A message arrives.
     pub(super) fn icmp(&mut self, line: u32, message: &Icmp) -> Result<Outcome, DrillError> {
@@ -172,6 +185,13 @@ impl Runner<'_> {
             // __ip6_rt_update_pmtu().
             Effect::TooBig if self.environment.is_ipv6() && message.mtu.unwrap_or(0) < IPV6_MTU => {
                 let text = "this message has no effect: a path of IPv6 takes 1280 bytes";
+                self.environment.note(line, text);
+            }
+            Effect::TooBig
+                if self.environment.is_ipv6()
+                    && takes(connection, &self.environment, message.mtu.unwrap_or(0)) =>
+            {
+                let text = "this message has no effect: no segment is larger";
                 self.environment.note(line, text);
             }
             Effect::TooBig => {
