@@ -36,6 +36,7 @@ impl Connection {
     /// 9293 section 3.10.4 and RFC 1122 section 4.2.2.13).
     pub fn set_deaf(&mut self) {
         self.deaf = true;
+        self.sender.set_zero_window(false);
     }
 
     /// The application has shut down reading: after our FIN, arriving data resets the connection (RCV_SHUTDOWN,

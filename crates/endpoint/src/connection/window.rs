@@ -41,7 +41,8 @@ impl Connection {
     /// The edge of the window has moved: what lies beyond it is not sent again (__tcp_retransmit_skb()).
     pub(super) fn follow_edge(&mut self) {
         let has_room = self.edge >= self.stream.end();
-        self.sender.set_zero_window(self.window == 0);
+        // The timeouts of a connection that nobody uses count (SOCK_DEAD in tcp_retransmit_timer()).
+        self.sender.set_zero_window(self.window == 0 && !self.deaf);
         self.sender.resend_below(if has_room {
             Seq::MAX
         } else {
