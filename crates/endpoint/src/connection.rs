@@ -271,6 +271,9 @@ impl Connection {
         // Repeats the application's calls so far.
         let fin = u64::from(before.is_closed());
         self.stream.write(before.end() - 1 - fin - arrived, 1);
+        if arrived < self.early_bytes() && self.is_of_linux() {
+            self.stream.hide_short(1 + self.early_bytes());
+        }
         if before.is_closed() {
             self.stream.close(1);
         }
@@ -536,6 +539,9 @@ impl Connection {
             (self.congestion.echoes, reduced, reports)
         };
         let again = segment.retransmission || self.was_sent(from, to);
+        if again && !segment.retransmission && segment.has_data() {
+            self.repeat_early_data(segment.seq, from);
+        }
         let departure = Departure {
             syn,
             fin,
@@ -743,6 +749,10 @@ impl Connection {
         }
         if self.uncork_at.take_if(|due| *due <= now).is_some() {
             self.stream.release();
+            if self.is_of_linux() {
+                // tcp_write_wakeup().
+                self.stream.hide_short(self.stream.end());
+            }
         }
         let of_receiver = self.receiver.on_timer(now);
         self.acks.extend(of_receiver);

@@ -31,6 +31,9 @@ pub struct Stream {
     released: Seq,
     /// Segments below this one were sent when full ones had another size.
     resized: Seq,
+    /// A short segment below this one does not keep another one back: it was sent by a timer, or with a SYN, which
+    /// tcp_minshall_update() does not see.
+    unseen: Seq,
 }
 
 /// How many acknowledged segments are remembered, for reports of duplicates.
@@ -56,6 +59,7 @@ impl Stream {
             records: VecDeque::new(),
             released: 0,
             resized: 0,
+            unseen: 0,
         }
     }
 
@@ -239,6 +243,11 @@ impl Stream {
         self.seal();
     }
 
+    /// Short segments before this byte do not count for Nagle's algorithm.
+    pub(crate) fn hide_short(&mut self, before: u64) {
+        self.unseen = self.covering(before);
+    }
+
     /// The next data begins a segment.
     pub(crate) fn seal(&mut self) {
         self.sealed = self.segments_end();
@@ -300,6 +309,7 @@ impl Stream {
         renumber(&mut self.sealed);
         renumber(&mut self.released);
         renumber(&mut self.resized);
+        renumber(&mut self.unseen);
         let others = segment + 1..=last;
         self.fin = self
             .fin
@@ -356,7 +366,7 @@ impl Stream {
     /// (tcp_nagle_check()).
     pub(crate) fn may_end_with_part(&self, una: Seq, next: Seq, last: Seq) -> bool {
         let is_held = self.corked || self.more || self.sealed == last;
-        let by_nagle = self.nagle && (una..next).any(|s| self.is_short(s));
+        let by_nagle = self.nagle && (una.max(self.unseen)..next).any(|s| self.is_short(s));
         !(is_held || by_nagle)
     }
 
@@ -367,7 +377,7 @@ impl Stream {
         let end = end.min(last + 1);
         let is_short = |s: Seq| self.is_short(s);
         let may_wait = self.fin.is_none() && last >= 1 && is_short(last) && !is_urgent;
-        let by_nagle = self.nagle && (una.max(1)..last).any(is_short);
+        let by_nagle = self.nagle && (una.max(1).max(self.unseen)..last).any(is_short);
         let by_cork = (self.corked || self.more) && last >= self.released;
         if may_wait && (by_cork || by_nagle) {
             end.min(last)

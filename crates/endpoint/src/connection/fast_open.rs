@@ -6,7 +6,7 @@
 //! ([`Arrival::fast_open`]).
 
 use midflight_tcp::Log;
-use midflight_units::{Duration, Instant};
+use midflight_units::{Duration, Instant, Seq};
 
 use super::{Connection, Over};
 use crate::segment::{Arrival, Departure, FastOpenOption};
@@ -124,6 +124,13 @@ impl Connection {
         let end = 1 + self.early_data.bytes;
         if ack < end && self.is_of_linux() {
             self.sender.lose_otherwise(self.stream.covering(end), log);
+        }
+    }
+
+    /// A new segment that begins with this byte has data that our SYN has carried in vain (tcp_rcv_fastopen_synack()).
+    pub(super) fn repeat_early_data(&mut self, segment: Seq, from: u64) {
+        if from < 1 + self.early_data.bytes {
+            self.sender.count_as_lost(segment);
         }
     }
 

@@ -67,6 +67,8 @@ pub(crate) trait LossRecovery {
     }
     /// All segments below `high` are lost for another reason than congestion; the timeouts are those of `before`.
     fn begin_other_loss(&mut self, _high: Seq, _before: Tally) {}
+    /// The new segment, which was sent last, has been sent before in another form, and is lost in that one.
+    fn count_as_lost(&mut self, _seq: Seq) {}
     /// The handshake ends after data was sent.
     fn on_early_end(&mut self, core: &mut Core) {
         core.restart_timer();
@@ -358,6 +360,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.begin_other_loss(high, before),)+
                     Self::$other(r) => r.begin_other_loss(high, before),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn count_as_lost(&mut self, seq: Seq) {
+                match self {
+                    $(Self::$variant(r) => r.count_as_lost(seq),)+
+                    Self::$other(r) => r.count_as_lost(seq),
                 }
             }
 

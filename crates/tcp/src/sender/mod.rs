@@ -125,6 +125,12 @@ impl Sender {
         }
     }
 
+    /// The new segment, which was sent last, repeats data that was sent in another form and is lost
+    /// ([`Self::lose_otherwise`]): it counts as lost and sent again. Only for the recovery of Linux.
+    pub fn count_as_lost(&mut self, seq: Seq) {
+        self.recovery.count_as_lost(seq);
+    }
+
     /// The next new segment is larger than the others and probes whether the path takes its size: it takes the room of two
     /// (tcp_mtu_probe()). Only the recovery of Linux tells what becomes of it ([`Self::size_probe`]).
     pub fn begin_size_probe<L: Log>(&mut self, now: Instant, log: &mut L) {

@@ -35,7 +35,7 @@ use midflight_control::WindowedMin;
 use midflight_units::{Instant, Seq};
 
 use self::ack::News;
-use self::board::Board;
+use self::board::{Board, Entry};
 use self::prr::Prr;
 use self::queue::Queue;
 use self::rack::{Rack, Wait};
@@ -320,6 +320,20 @@ impl LossRecovery for Linux {
         self.high = high;
         self.timeouts = before.timeouts;
         self.undo.first_resent = before.first_resent;
+    }
+
+    /// tcp_mark_skb_lost(), tcp_retransmit_skb().
+    fn count_as_lost(&mut self, seq: Seq) {
+        let entry = self.board.get(seq).filter(|entry| !entry.is_lost());
+        let Some(&Entry {
+            sent, delivered, ..
+        }) = entry
+        else {
+            return;
+        };
+        self.board.mark_lost(seq);
+        self.board.resend(seq, sent, delivered, false);
+        self.undo.first_resent.get_or_insert(sent);
     }
 
     fn leave_tails(&mut self) {
