@@ -504,8 +504,12 @@ impl Linux {
             let may_grow = news.advanced || counts_sacked && news.sacked;
             if news.before == 0 {
                 core.grow_for_syn(ack.delivered, log);
-            } else if may_grow && self.is_window_limited(core) {
-                core.grow_at_once(ack.delivered, log);
+            } else if may_grow {
+                if self.is_window_limited(core) {
+                    core.grow_at_once(ack.delivered, log);
+                }
+                // tcp_cong_avoid(), whether the window grows or not.
+                self.stamp_window(core);
             }
         }
         core.update_pacing_rate(self.board.packets_out());
