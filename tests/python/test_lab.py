@@ -489,6 +489,16 @@ def test_what_the_lab_cannot_run_is_refused_without_a_kernel(
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_workloads_are_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs of a guest send bulk data, which is another run."""
+    from midflight import cli
+
+    assert cli.main(["lab", command, "call-handoff"]) != 0
+    said = 'the lab cannot run flow "call" with a workload; expected bulk transfers'
+    assert said in capsys.readouterr().err
+
+
 def test_hosts_get_the_bursts_and_the_merging_of_their_flows() -> None:
     from midflight.scenario import read_plan
 

@@ -138,6 +138,12 @@ fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabEr
             _ => check_flow(flow)?,
         }
     }
+    // The programs of a guest send bulk data.
+    let mut connections = setup.apps.iter().flat_map(|app| &app.connections);
+    if let Some(flow) = connections.find_map(|one| setup.flows.get(one.data as usize)) {
+        let what = format!("flow \"{}\" with a workload", flow.name);
+        return Err(refused(what, "bulk transfers"));
+    }
     if !network.hooks.is_empty() {
         let what = "nodes that read segments, such as routers for Quick-Start";
         return Err(refused(what, "a scheme without them"));
