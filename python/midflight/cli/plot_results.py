@@ -34,7 +34,7 @@ def plot_results(
     size and scales.
     """
     from midflight.plot.axis import axis_data, axis_figure, axis_rows, kept_values, pooled_axes
-    from midflight.plot.paired import paired_of
+    from midflight.plot.paired import paired_of, samples_of
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import check_format, figure_bytes
     from midflight.plot.tables import read_columns
@@ -99,7 +99,8 @@ def plot_results(
         data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
         figure, rows = axis_figure(data, **texts), axis_rows(data)
     else:
-        spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, where=kept)
+        of_sweep: Any = {"where": kept, "samples": samples_of(source, columns)}
+        spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, **of_sweep)
         figure, rows = spread_figure(spread, **texts), spread_rows(spread)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, check_format(Path(out))))

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.axis import axis_places
-from midflight.plot.style import labelled
+from midflight.plot.style import labelled, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["decimals", "draw_map"]
+__all__ = ["decimals", "draw_map", "number_words"]
 
 #: With more cells there is no room for their values.
 _MOST_WRITTEN = 150
@@ -33,6 +33,14 @@ def decimals(values: NDArray[np.float64]) -> int:
     return max(0, min(2 - least, 3 - most))
 
 
+def number_words(value: float, digits: int, *, signed: bool) -> str:
+    """A number with so many decimals as a cell shows it: with a minus sign, not a hyphen, and with
+    a plus sign if the others may be below 0; 0 has no sign.
+    """
+    text = f"{value:{'+' if signed else ''}.{digits}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
 def draw_map(
     figure: Figure,
     axes: Axes,
@@ -40,13 +48,18 @@ def draw_map(
     names: tuple[Sequence[str], Sequence[str]],
     title: str,
     limits: tuple[float, float] | None,
+    *,
+    signed: bool = False,
 ) -> None:
     """Draw cells with lighter colours for larger values; their numbers are written if they fit.
 
     `names` are those of the columns and of the rows, `title` is what the colours mean, `limits` are
-    the least and the greatest value that has a colour, by default those that there are.
+    the least and the greatest value that has a colour, by default those that there are. Values on
+    both sides of 0, or those that are `signed`, have colours that are white at 0, and signs; where
+    there is no room for numbers, cells below 0 are hatched.
     """
-    from matplotlib.colors import Normalize, TwoSlopeNorm
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
 
     columns, rows = names
     across = len(columns)
@@ -55,16 +68,19 @@ def draw_map(
     if limits is not None:
         low, high = limits
     high = high if high > low else low + 1.0
-    both = low < 0 < high
-    norm: Any = TwoSlopeNorm(0.0, low, high) if both else Normalize(low, high)
-    colours = "PuOr_r" if both else "cividis"
-    image = axes.imshow(
-        np.where(np.isfinite(cells), cells, np.nan),
-        cmap=colours,
+    is_signed = signed or low < 0 < high
+    if is_signed:
+        # As far above 0 as below it, so that equal colours are equal sizes.
+        high = max(abs(low), abs(high))
+        low = -high
+    norm = Normalize(low, high)
+    # Cells as areas: PGF has no images.
+    image = axes.pcolormesh(
+        np.arange(across + 1) - 0.5,
+        np.arange(len(cells) + 1) - 0.5,
+        np.ma.masked_invalid(cells),
+        cmap="PuOr_r" if is_signed else "cividis",
         norm=norm,
-        aspect="auto",
-        origin="lower",
-        interpolation="nearest",
     )
     axes.grid(False)
     down = len(cells)
@@ -87,12 +103,23 @@ def draw_map(
         axes.tick_params(axis="x", rotation=30)
     for spine in axes.spines.values():
         spine.set_visible(False)
+    is_written = cells.size <= _MOST_WRITTEN and across <= 16
     # Runs that never end have no colour.
     if len(finite):
         bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, use_gridspec=False)
         bar.outline.set_visible(False)
-        bar.set_label(title, parse_math=False)
-    if cells.size > _MOST_WRITTEN or across > 16:
+        # No seams between the areas of the bar.
+        if bar.solids is not None:
+            bar.solids.set_edgecolor("face")
+        height = (figure.get_size_inches()[1] - 0.6) * 72
+        bar.set_label(wrapped(labelled(title), 7.5, height), parse_math=False)
+    if is_signed and not is_written:
+        hatched: Any = {"fill": False, "hatch": "////", "edgecolor": "0.25", "linewidth": 0}
+        for line, column in np.argwhere(np.isfinite(cells) & (cells < 0)):
+            axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **hatched))
+        if len(finite):
+            bar.ax.add_patch(Rectangle((0, 0), 1, 0.5, transform=bar.ax.transAxes, **hatched))
+    if not is_written:
         return
     digits = decimals(finite)
     for (line, column), value in np.ndenumerate(cells):
@@ -100,7 +127,7 @@ def draw_map(
             continue
         red, green, blue, _ = image.cmap(norm(value)) if math.isfinite(value) else (1, 1, 1, 1)
         is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-        text = f"{value:.{digits}f}" if math.isfinite(value) else "never"
+        text = number_words(value, digits, signed=is_signed) if math.isfinite(value) else "never"
         axes.text(
             column,
             line,

@@ -82,6 +82,7 @@ _VALUES: Mapping[str, str] = {
     "notice.says_delay": "Delay told",
     "on": "Link",
     "reorder": "Reordering",
+    "trace.offset": "Start in the recording",
     "cross": "Cross traffic",
     "up.rate": "Uplink rate",
     "up.delay": "One-way uplink delay",

@@ -5,7 +5,7 @@ in a figure of the values.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from midflight.plot.style import SERIES
 from midflight.plot.tables import Columns, TableSource, read_columns
 from midflight.plot.usual import Shown, places_of
 
-__all__ = ["paired_of", "paired_shown"]
+__all__ = ["paired_of", "paired_shown", "samples_of"]
 
 #: The measurement, and the column with the values that are compared.
 _RATIO, _VALUE = "ratio", "value"
@@ -40,6 +40,22 @@ def paired_of(
     if shown is None or not {*where} <= {*columns}:
         return None
     return file, shown
+
+
+def samples_of(source: TableSource, columns: Columns) -> Sequence[str]:
+    """Return the axes of a sweep over whose values the intervals of its comparison are, if `source`
+    is the file of one.
+    """
+    if "over" not in columns or not isinstance(source, str | Path):
+        return ()
+    folder = Path(source).parent
+    if not Path(source).is_file() or not (folder / "sweep.json").is_file():
+        return ()
+    from midflight.sweep import read_definition
+
+    asked = read_definition(folder)
+    kept = {*columns, asked.get("compare")}
+    return [key for key, values in asked["axes"].items() if len(values) > 1 and key not in kept]
 
 
 def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:

@@ -6,7 +6,7 @@ numbers, the values of each run are averaged first, as its instants share its ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.axis import axes_of, text_of
@@ -15,6 +15,10 @@ from midflight.plot.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
 __all__ = ["Sampling", "interval_words", "sampling"]
+
+
+#: What several values of a key of a scenario's tables are called.
+_PLURALS: Mapping[str, str] = {"at": "instants", "trace.offset": "starts in the recording"}
 
 
 @dataclass(frozen=True)
@@ -58,26 +62,33 @@ def sampling(
     return Sampling("axes", key, varied)
 
 
-def interval_words(
-    what: str, over: str, counts: Sequence[int], axes: Sequence[str] | None = ()
-) -> str:
+def interval_words(what: str, over: str, counts: Sequence[int], axes: Sequence[str] = ()) -> str:
     """Return what the marks of intervals are.
 
-    `what` are "means" or the like, `counts` the numbers of samples at the points, and `axes` those
-    whose values are the samples; None if they are not known.
+    `what` is "mean" or the like, `counts` are the numbers of samples at the points, and `axes`
+    those whose values are the samples, as far as they are known.
     """
     some = [count for count in counts if count > 0]
-    one = {"runs": "run", "values": "value"}.get(over, "sample")
     if not some:
         return what
     least, most = min(some), max(some)
+    one = {"runs": "run", "values": "value"}.get(over, "sample")
     if most == 1:
-        return f"{what}; no confidence intervals, as each is of one {one}"
+        return f"{what}; no interval, as each is of one {one}"
     number = f"{most}" if least == most else f"{least} to {most}"
-    of = {"runs": "runs", "values": "values"}.get(over)
-    if of is None:
-        names = [column_name(name) for name in axes or ()]
-        named = ", ".join(one[:1].lower() + one[1:] for one in names)
-        of = f"values of {named or 'the other axes'}, not over chance"
     alone = f"; none where there is only one {one}" if least == 1 else ""
-    return f"{what} and their 95 % confidence intervals over {number} {of}{alone}"
+    if over == "axes":
+        return f"{what} and 95 % interval over {number} {_values_of(axes)}{alone}"
+    return f"{what} and 95 % interval over {number} {one}s{alone}"
+
+
+def _values_of(axes: Sequence[str]) -> str:
+    """What values of these axes are called."""
+    if len(axes) == 1:
+        plural = _PLURALS.get(".".join(axes[0].split(".")[2:]))
+        if plural is not None:
+            _, of, entry = column_name(axes[0]).partition(" of ")
+            return f"{plural}{of}{entry}"
+    names = [column_name(name) for name in axes]
+    named = " and ".join(one[:1].lower() + one[1:] for one in names)
+    return f"values of {named or 'the axes that are not shown'}"

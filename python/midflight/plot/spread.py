@@ -31,15 +31,24 @@ from midflight.plot.axis import (
     pooled_words,
     shown_number,
     text_of,
-    unit_of,
 )
 from midflight.plot.boxes import draw_boxes
+from midflight.plot.compared import (
+    MEANS,
+    check_is_one,
+    counts_of,
+    ends_of,
+    has_ends,
+    is_compared,
+    measured_of,
+    over_of,
+)
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import line_looks
 from midflight.plot.maps import draw_map
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.options import as_names, check_scale
-from midflight.plot.paired import paired_of
+from midflight.plot.paired import paired_of, samples_of
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -92,14 +101,6 @@ _NAMED: Mapping[str, str] = {
 #: What the marks of boxes are.
 _BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
 
-#: Columns of a comparison that are an interval already: those of its ends, or of half its width.
-_ENDS: Mapping[str, Sequence[str]] = {
-    "ratio": ("ratio_low", "ratio_high"),
-    "difference": ("half_width",),
-}
-#: What they are, above the figure.
-_COMPARED: Mapping[str, str] = {"ratio": "ratios of means", "difference": "mean differences"}
-
 Row: TypeAlias = Sequence[object]
 
 
@@ -135,6 +136,8 @@ class Spread:
     rows: Sequence[str] = ()
     #: The least and the greatest value that has a colour; without them those that there are.
     limits: tuple[float, float] | None = None
+    #: Whether the values are changes, which are below 0 or above it.
+    is_signed: bool = False
     #: Missing values are times of runs that did not finish, longer than every other.
     is_time: bool = False
     #: The name of the counted objects, in a table.
@@ -196,6 +199,7 @@ def plot_spread(
         raise missing_argument("value")
     columns = columns_of(source, shown.value)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
+    how["samples"] = samples_of(source, columns)
     data = spread_of(columns, kind, value=shown.value, **how)
 
     def draw() -> Figure:
@@ -214,8 +218,11 @@ def spread_of(
     y: str | None = None,
     by: Sequence[str] = (),
     where: Mapping[str, str | Sequence[str]] | None = None,
+    samples: Sequence[str] = (),
 ) -> Spread:
-    """Return what `plot_spread` draws."""
+    """Return what `plot_spread` draws; `samples` are the axes that the intervals of a comparison
+    are over, if they are known.
+    """
     if kind not in SPREADS:
         accepted = ", ".join(SPREADS)
         raise refusal(
@@ -247,7 +254,7 @@ def spread_of(
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
-    return _lines(columns, rows, kept, kind, x, value, by)
+    return _lines(columns, rows, kept, kind, x, value, by, samples)
 
 
 def _lines(
@@ -258,6 +265,7 @@ def _lines(
     x: str | None,
     value: str,
     by: Sequence[str],
+    samples: Sequence[str],
 ) -> Spread:
     orders = [ordered(columns, rows, name, kept) for name in by]
     keys: dict[tuple[str, ...], list[int]] = {}
@@ -271,7 +279,8 @@ def _lines(
             value=by,
             accepted=f"up to {len(SERIES)} lines",
         )
-    title, unit, scale = _measured(columns, rows, value)
+    # What the lines or the axis do not name is named with the measurement.
+    title, unit, scale = measured_of(columns, rows, value, [*by, str(x)])
     places, categories, x_unit = {"": 0.0}, None, ""
     if x is not None:
         places, categories, x_unit = axis_places(ordered(columns, rows, x, kept), x)
@@ -280,9 +289,9 @@ def _lines(
             texts = sorted(places, key=places.__getitem__)
             categories = list(dict.fromkeys(f"{places[one]:g}" for one in texts))
             places = {one: float(categories.index(f"{places[one]:g}")) for one in texts}
-    is_compared = kind == "interval" and {*_ENDS.get(value, ("",))} <= {*columns}
+    has_intervals = kind == "interval" and has_ends(columns, value)
     sampled = None
-    if kind == "interval" and not is_compared:
+    if kind == "interval" and not has_intervals:
         sampled = sampling(columns, rows, value, [*by, str(x)])
     groups, is_time, misses = [], value.endswith("_ns"), False
     for key in filter(keys.__contains__, product(*orders)):
@@ -302,7 +311,7 @@ def _lines(
                 known = [one for one in keyed if not math.isnan(one[1])]
                 each = unit_means(known).tolist()
                 group.counts.append((len(each), len(known)))
-            elif is_compared:
+            elif has_intervals:
                 if len(mine) > 1:
                     raise refusal(
                         f"{len(mine)} comparisons are at the same place of {x}; tell them apart "
@@ -311,20 +320,23 @@ def _lines(
                         value=by,
                         accepted="columns that tell the comparisons apart",
                     )
-                group.ends.append(_ends(columns, mine[0], value, scale))
-                group.counts.append(_counts(columns, mine[0]))
+                group.ends.append(ends_of(columns, mine[0], value, scale))
+                group.counts.append(counts_of(columns, mine[0]))
             group.values.append(each)
         groups.append(group)
     over, detail = "", _BOXES if kind == "box" else ""
+    taken: Sequence[str] = ()
     if kind == "interval":
-        counts = [samples for group in groups for samples, _ in group.counts]
-        over = _over(columns, rows) if sampled is None else sampled.over
-        axes = None if sampled is None else sampled.axes
-        detail = interval_words(_COMPARED[value] if is_compared else "means", over, counts, axes)
+        counts = [number for group in groups for number, _ in group.counts]
+        over = over_of(columns, rows) if sampled is None else sampled.over
+        taken = samples if sampled is None else sampled.axes
+        what = MEANS[value] if has_intervals else "mean"
+        detail = interval_words(what, over, counts, taken)
         detail += "; without runs that did not finish" * misses
     if kind == "box" and misses:
         detail += "; arrows where more than 5 % of the runs did not finish"
-    pooled = pooled_words(columns, value, {x, *by}, kept)
+    # The values of these are the samples that are counted.
+    pooled = pooled_words(columns, value, {x, *by, *taken}, kept)
     detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
     return Spread(
@@ -341,29 +353,8 @@ def _lines(
         detail=detail,
         over=over,
         by=by,
-        counted="pairs" if is_compared else "values" if kind == "interval" else "runs",
+        counted="pairs" if has_intervals else "values" if kind == "interval" else "runs",
     )
-
-
-def _ends(columns: Columns, row: int, value: str, scale: float) -> tuple[float, float]:
-    """The ends of the interval of a comparison."""
-    first, *others = (scale * shown_number(columns[one][row], one) for one in _ENDS[value])
-    if others:
-        return first, others[0]
-    middle = scale * shown_number(columns[value][row], value)
-    return middle - first, middle + first
-
-
-def _counts(columns: Columns, row: int) -> tuple[int, int]:
-    """The samples and the pairs of a comparison; 0 where the table does not have them."""
-    samples, pairs = (columns[one][row] if one in columns else 0 for one in ("samples", "pairs"))
-    return int(samples), int(pairs)
-
-
-def _over(columns: Columns, rows: Sequence[int]) -> str:
-    """What the samples of comparisons are; "" if it is not known or not the same for all."""
-    kinds = {text_of(columns["over"][row]) for row in rows} if "over" in columns else {""}
-    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:
@@ -372,24 +363,6 @@ def is_wide(lines: Sequence[Sequence[float]]) -> bool:
     if not known or min(map(min, known)) <= 0:
         return False
     return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
-
-
-def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, str, float]:
-    """The name of a measurement with its unit, the unit, and its size in units of the column.
-
-    The differences of a comparison have the unit of the metric that is compared.
-    """
-    if value not in _ENDS or not {"metric", "baseline"} <= set(columns) or not rows:
-        unit = unit_of(value)[0]
-        return with_unit(column_name(value), unit), unit, 1.0
-    metrics = {str(columns["metric"][row]) for row in rows}
-    baselines = {str(columns["baseline"][row]) for row in rows}
-    metric, baseline = (next(iter(one)) if len(one) == 1 else "" for one in (metrics, baselines))
-    named = column_name(metric) if metric else column_name(value)
-    if value == "ratio":
-        return with_unit(f"{named}: change against {baseline}", "%"), "%", 100.0
-    unit, scale = unit_of(metric)
-    return with_unit(f"{named}: difference from {baseline}", unit), unit, scale
 
 
 def _heatmap(
@@ -411,21 +384,18 @@ def _heatmap(
     (across, x_names, x_axis), (up, y_names, y_axis) = sides
     x_title, y_title = (with_unit(column_name(name), unit) for name, unit in (x_axis, y_axis))
     groups = []
+    title, unit, scale = measured_of(columns, rows, value, [x, y])
     for text, named in zip(up, y_names, strict=True):
         group = Group(named)
         mine = [row for row in rows if text_of(columns[y][row]) == text]
         for place, one in enumerate(across):
-            cell = [
-                shown_number(columns[value][row], value)
-                for row in mine
-                if text_of(columns[x][row]) == one
-            ]
-            if cell:
+            found = [row for row in mine if text_of(columns[x][row]) == one]
+            check_is_one(columns, found, value)
+            if cell := [scale * shown_number(columns[value][row], value) for row in found]:
                 group.x.append(float(place))
                 group.names.append(x_names[place])
                 group.values.append(cell)
         groups.append(group)
-    title = with_unit(column_name(value), unit_of(value)[0])
     # A cell of one run has its value.
     if any(len(cell) > 1 for group in groups for cell in group.values):
         title += ", medians"
@@ -439,7 +409,8 @@ def _heatmap(
         rows=y_names,
         is_time=value.endswith("_ns"),
         axes=[x_axis, y_axis],
-        measure=(value, unit_of(value)[0]),
+        measure=(value, unit),
+        is_signed=is_compared(columns, value),
         remark=kept_words(columns, value, {x, y}, kept),
     )
 
@@ -731,4 +702,4 @@ def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
         for x, values in zip(group.x, group.values, strict=True):
             cells[line, int(x)] = _quantiles(data, values)[2]
     names = data.categories or (), data.rows
-    draw_map(figure, axes, cells, names, data.value_title, data.limits)
+    draw_map(figure, axes, cells, names, data.value_title, data.limits, signed=data.is_signed)

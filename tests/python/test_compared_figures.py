@@ -1,0 +1,184 @@
+"""What figures of comparisons name, and their heat maps."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+
+from midflight import MidflightError
+from midflight.cli import main
+from midflight.plot import figure_of, plot_spread
+from midflight.plot.maps import number_words
+from midflight.plot.samples import interval_words
+
+SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
+RATE = "links.lte.rate"
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One scheme against the plain one at the same gaps, rates and instants, without chance."""
+    folder = tmp_path_factory.mktemp("paired") / "out"
+    axes = [f"{SCHEME}=sack,freeze", f"{GAP}=0.5s,2s", f"{AT}=0.2s,0.3s,0.4s"]
+    axes.append(f"{RATE}=5 Mbit/s,10 Mbit/s")
+    words = [word for axis in axes for word in ("--axis", axis)]
+    assert main(["sweep", "wifi-to-lte", "--out", str(folder), *words, "--compare", SCHEME]) == 0
+    return folder
+
+
+def ratios(folder: Path) -> dict[tuple[str, str], float]:
+    with (folder / "comparison.csv").open(newline="") as text:
+        return {(row[RATE], row[GAP]): 100 * float(row["ratio"]) for row in csv.DictReader(text)}
+
+
+def texts_of(figure: Path) -> str:
+    return " ".join(re.findall(r">([^<>]+)</text>", figure.read_text()))
+
+
+def of_map(columns: Any, **how: Any) -> tuple[Axes, Axes]:
+    cells, bar = figure_of(plot_spread, columns, "heatmap", **how).axes
+    return cells, bar
+
+
+def test_the_only_compared_value_is_named(paired: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.svg"
+    for labels, name in (([], "freeze"), (["--label", "freeze=Frozen"], "Frozen")):
+        assert main(["plot", str(paired), "--out", str(out), *labels]) == 0
+        said = texts_of(out)
+        assert f"Transfer time: change with {name} against sack (CUBIC) (%)" in said
+        assert "mean and 95 % interval over 3 instants of the handoff" in said
+        assert said.count("instant") == 1
+    # Where the axis or the legend has it, once is enough.
+    for option in ("--x", "--by"):
+        other = ["--x", GAP] if option == "--by" else []
+        kept = ["--where", f"{RATE}=5 Mbit/s"] + (["--where", f"{GAP}=2s"] if not other else [])
+        file = str(paired / "comparison.csv")
+        asked = ["--kind", "interval", "--y", "ratio", option, "value", *other, *kept]
+        assert main(["plot", file, "--out", str(out), *asked]) == 0
+        assert "Transfer time: change against sack (CUBIC) (%)" in texts_of(out)
+
+
+def test_a_map_of_a_comparison_has_signed_percentages(paired: Path) -> None:
+    how: Any = {"x": GAP, "y": RATE, "value": "ratio"}
+    cells, bar = of_map(paired / "comparison.csv", **how)
+    words = " ".join(bar.get_ylabel().split())
+    assert words == "Transfer time: change with freeze against sack (CUBIC) (%)"
+    written = [text.get_text() for text in cells.texts]
+    known = ratios(paired)
+    assert len(written) == len(known) == 4
+    found = [float(one.replace("\N{MINUS SIGN}", "-")) for one in written]
+    assert sorted(found) == pytest.approx(sorted(known.values()), abs=0.06)
+    assert all(one[0] in "+\N{MINUS SIGN}" for one in written)
+    low, high = bar.get_ylim()
+    assert low == -high
+    assert high == pytest.approx(max(map(abs, known.values())))
+
+
+def test_the_colours_below_0_mirror_those_above_it_and_have_a_hatch() -> None:
+    places = range(20)
+    columns = {
+        "a.x": [str(x) for x in places for _ in places],
+        "b.y": [str(y) for _ in places for y in places],
+        "change": [float(x - 4) for x in places for _ in places],
+    }
+    cells, bar = of_map(columns, x="a.x", y="b.y", value="change")
+    assert bar.get_ylim() == (-15, 15)
+    assert not cells.texts
+    hatched = [one for one in cells.patches if one.get_hatch()]
+    assert {one.get_x() + 0.5 for one in hatched} == {0, 1, 2, 3}  # type: ignore[attr-defined]
+    assert len(hatched) == 4 * 20
+    assert [one.get_hatch() for one in bar.patches if one.get_hatch()]
+    # Values on one side of 0 need none of it.
+    above = columns | {"change": [one + 5 for one in columns["change"]]}
+    cells, bar = of_map(above, x="a.x", y="b.y", value="change")
+    assert bar.get_ylim() == (1, 20)
+    assert not [one for one in cells.patches if one.get_hatch()]
+
+
+def test_comparisons_of_several_values_are_no_cell() -> None:
+    columns = {
+        **{"g": ["1", "2"] * 2, "h": ["1"] * 4, "metric": ["duration_ns"] * 4},
+        **{"value": ["a", "a", "b", "b"], "baseline": ["sack"] * 4, "ratio": [0.1, -0.2, 0.3, 0.4]},
+    }
+    how: Any = {"x": "g", "y": "h", "value": "ratio"}
+    with pytest.raises(MidflightError, match="comparisons of a, b \\(value\\)"):
+        of_map(columns, **how)
+    cells, _ = of_map(columns, where={"value": "a"}, **how)
+    assert [text.get_text() for text in cells.texts] == ["+10", "\N{MINUS SIGN}20"]
+
+
+@pytest.mark.parametrize("more", [[], ["--style", "paper"]])
+def test_maps_are_areas_in_a_pgf(paired: Path, tmp_path: Path, more: list[str]) -> None:
+    out = tmp_path / "map.pgf"
+    words = ["plot", str(paired), "--kind", "heatmap", "--x", GAP, "--y", RATE]
+    assert main([*words, "--out", str(out), *more]) == 0
+    code = out.read_text()
+    assert "\\pgfimage" not in code
+    assert "\\includegraphics" not in code
+    cells, _ = of_map(paired, x=GAP, y=RATE)
+    (mesh,) = cells.collections
+    mesh.update_scalarmappable()
+    for colour in np.unique(mesh.get_facecolor(), axis=0):  # type: ignore[call-overload]
+        red, green, blue, _ = colour
+        assert f"{{{red:f},{green:f},{blue:f}}}" in code.replace(" ", ""), to_hex(colour)
+
+
+def test_numbers_of_a_map_have_a_minus_sign() -> None:
+    minus = "\N{MINUS SIGN}"
+    assert number_words(-0.663, 2, signed=True) == f"{minus}0.66"
+    assert number_words(0.663, 2, signed=True) == "+0.66"
+    assert number_words(0.663, 2, signed=False) == "0.66"
+    assert number_words(-3, 0, signed=False) == f"{minus}3"
+    assert number_words(-0.001, 2, signed=True) == number_words(0.0, 2, signed=True) == "0.00"
+
+
+def test_captions_of_intervals_are_plain() -> None:
+    at = [AT, "links.cell.trace.offset"]
+    assert interval_words("mean", "axes", [30], at[:1]) == (
+        "mean and 95 % interval over 30 instants of the handoff"
+    )
+    assert interval_words("mean", "axes", [30], at[1:]).endswith(
+        "over 30 starts in the recording of cell"
+    )
+    assert interval_words("mean", "axes", [90, 30], at).endswith(
+        "over 30 to 90 values of instant of the handoff and start in the recording of cell"
+    )
+    assert interval_words("mean", "runs", [1, 3]).endswith(
+        "over 1 to 3 runs; none where there is only one run"
+    )
+
+
+def test_a_caption_names_a_sampled_axis_once(paired: Path) -> None:
+    figure = figure_of(plot_spread, paired, "interval", value="duration_ns", x=GAP, by=[SCHEME])
+    (said,) = [one.get_text() for one in figure.axes[0].texts]
+    said = " ".join(said.split())
+    assert said.endswith("over 6 values of rate of lte and instant of the handoff")
+    assert "together" not in said
+
+
+def test_nothing_in_a_box_but_the_median_is_horizontal() -> None:
+    from midflight.plot.boxes import _HATCHES
+    from midflight.plot.style import SERIES
+
+    assert len({*_HATCHES}) == len(SERIES)
+    assert not [one for one in _HATCHES if {*one} & {"-", "+"}]
+    schemes = ["sack", "bbr-linux"]
+    columns = {"scheme": schemes * 20, "x.y": ["1"] * 40, "sent": list(range(40))}
+    (axes,) = figure_of(plot_spread, columns, "box", value="sent", x="x.y", by=["scheme"]).axes
+    medians = [one for one in axes.lines if one.get_color() == "black" and one.get_zorder() == 5]
+    around = [one for one in axes.lines if one.get_color() == "white"]
+    assert len(medians) == len(around) == 2
+    for median, white in zip(medians, around, strict=True):
+        assert list(median.get_ydata()) == list(white.get_ydata())
+        assert median.get_linewidth() < white.get_linewidth()
+    boxes = [one for one in axes.patches if one.get_hatch() is not None or one.get_width() > 0]  # type: ignore[attr-defined]
+    assert all(
+        median.get_linewidth() >= 2 * box.get_linewidth() for median in medians for box in boxes
+    )
