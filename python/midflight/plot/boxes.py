@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_boxes"]
 
-#: The hatches of the looks of `SERIES`, which tell boxes apart in greyscale.
-_HATCHES = ("", "////", "....", "xxxx", "----", "\\\\\\\\", "++++", "||||", "oooo")
+#: The hatches of the looks of `SERIES`, which tell boxes apart in greyscale. None has horizontal
+#: lines, which could be taken for medians.
+_HATCHES = ("", "////", "....", "xxxx", "||||", "\\\\\\\\", "oooo", "//", "\\\\..")
+#: The widths in points of the line of a median and of the white around it, so that it stands out
+#: from every fill, in greyscale too.
+_MEDIAN_PT, _AROUND_PT = 1.8, 3.6
 
 
 def draw_boxes(
@@ -49,4 +53,12 @@ def draw_boxes(
             axes.plot([at - width / 4, at + width / 4], [end, end], **thin)
         axes.bar(at, q3 - q1, width, q1, label=label, **fill)
         sides = [at - width / 2, at + width / 2]
-        axes.plot(sides, [median, median], color=look.colour, linewidth=1.4, zorder=5)
+        for colour, thick in (("white", _AROUND_PT), ("black", _MEDIAN_PT)):
+            axes.plot(
+                sides,
+                [median, median],
+                color=colour,
+                linewidth=thick,
+                solid_capstyle="butt",
+                zorder=5,
+            )
