@@ -6,6 +6,7 @@ The file holds everything it shows (figures as SVG data) and loads nothing from 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,11 @@ __all__ = ["MOST_FIGURES", "outcomes_of", "report_html", "report_run"]
 
 #: Flows that are drawn.
 MOST_FIGURES = 4
+
+#: Times in which playback stood still that a report explains, the longest first.
+MOST_STALLS = 3
+
+_LONG_TIME = re.compile(r"(?<![\w.`])(\d+\.\d{4,}) s\b")
 
 Cells = Sequence[Sequence[str]]
 
@@ -471,18 +477,55 @@ def recording_tables(plan: Plan) -> list[dict[str, Any]]:
 
 
 def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
-    """The longest stall of each flow in the first run, and why it was so long, if that is known."""
+    """What stood still in the first run, and why, as far as that is known: the longest times of
+    playback of a video, and the longest stall of each flow that an application waited for.
+    """
     from midflight.explain import explain_stall
+    from midflight.explain.playback import playback_stalls
 
     if outcome.plan.stack == "linux":
         # The events of a kernel's run are those of its own programs.
         return []
     lines = []
+    setup = outcome.plan.setup(0)
+    own = {row["flow"]: row for row in rows(outcome.flows) if row["run"] == 0}
     for name in names:
+        if name == f"{own[name]['entry']}-requests":
+            continue
+        is_video = own[name].get("workload") == "video"
+        playback = playback_stalls(setup, name) if is_video else []
+        longest = sorted(playback, key=lambda one: one.begin_ns - one.end_ns)[:MOST_STALLS]
+        for one in longest:
+            span = f"from {seconds(one.begin_ns)} to {seconds(one.end_ns)}"
+            length = seconds(one.end_ns - one.begin_ns)
+            what = f"the video stood still for {length}, {span}"
+            why = f"{one.why[0].upper()}{one.why[1:]}." if one.why else ""
+            lines.append({"flow": name, "what": what, "why": why, "event": "stalled"})
         found = explain_stall(outcome.plan, flow=name)
-        if found is not None and found.in_short:
-            lines.append({"flow": name, "what": found.why_chosen, "why": found.in_short})
+        if found is None or not found.in_short:
+            continue
+        begin_ns, length_ns = own[name]["stalled_at_ns"], own[name]["stall_ns"]
+        if is_video and not any(
+            one.since_ns < begin_ns + length_ns and begin_ns < one.end_ns for one in longest
+        ):
+            # The buffer had enough for it.
+            continue
+        said = found.in_short.removeprefix("In short: ")
+        why = rounded(said[0].upper() + said[1:])
+        lines.append(
+            {"flow": name, "what": rounded(found.why_chosen), "why": why, "event": "stall"}
+        )
     return lines
+
+
+def seconds(time_ns: float) -> str:
+    """A time in a sentence: at most three decimals."""
+    return f"{time_ns / 1e9:.3f}".rstrip("0").rstrip(".") + " s"
+
+
+def rounded(text: str) -> str:
+    """A sentence whose times in seconds have at most three decimals."""
+    return _LONG_TIME.sub(lambda found: seconds(float(found[1]) * 1e9), text)
 
 
 def trace_words(trace: Mapping[str, Any]) -> str:

@@ -415,6 +415,17 @@ def test_a_long_run_opens_at_its_longest_stall(browser: Browser, tmp_path: Path)
         page = Page(browser, plot_page(scenario, tmp_path / "c.html", **more))
         assert note() == ""
         assert page.view()["t0"] <= 0
+    video = Scenario(
+        links={"cell": Link(rate="0.5 Mbit/s", delay="20 ms")},
+        flows={"movie": Flow(workload="video", set={"video_length": "60 s"})},
+        end="300 s",
+        handoffs=[Handoff(at="200 s", to="cell", gap="6 s")],
+    )
+    page = Page(browser, plot_page(video, tmp_path / "d.html"))
+    stood = [one for run in page.run("midflight.runs.map(run => run.stalls)") for one in run]
+    begin, until = max(stood, key=lambda one: one[1] - one[0])
+    assert page.view()["t0"] < begin < until < page.view()["t1"]
+    assert "opens at the longest stall of playback" in note()
     assert browser.complaints == []
 
 

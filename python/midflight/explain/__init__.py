@@ -26,6 +26,7 @@ from midflight.explain.events import (
     setup_of,
     widening,
 )
+from midflight.explain.playback import playback_stalls
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
 from midflight.explain.waits import full_window, in_short, pauses
 from midflight.explain.words import clock, number, outage_text, row_text, when
@@ -221,9 +222,8 @@ def explain(
             found = chosen
         row, why = found
         if row.event in APPLICATION:
-            return replace(
-                explained(history, row, why, waiting_steps(history, row)), ended_ns=ended_ns
-            )
+            found_steps = explained(history, row, why, waiting_steps(history, row))
+            return replace(found_steps, ended_ns=ended_ns, in_short=playback_in_short(history, row))
         steps = chain(history, row.index)
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
@@ -240,6 +240,15 @@ def explain(
         return replace(explanation, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
+
+
+def playback_in_short(history: History, row: Row) -> str:
+    """Return why the playback of a video stopped in a sentence; "" for other events."""
+    if row.event != "stalled":
+        return ""
+    stalls = playback_stalls(history.setup, history.flow)
+    why = next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
+    return f"In short: {why}." if why else ""
 
 
 def waiting_steps(history: History, row: Row) -> list[Step]:

@@ -8,9 +8,9 @@ const AROUND = 1.5, LEAST = 5e9;
 /** A part that is larger than this share of a run is no help. */
 const MOST = .5;
 
-/** The longest time in which nothing arrives of some runs, with the run. */
-function stall(runs) {
-  const all = runs.flatMap(run => run.silent.map(([from, until]) => ({ run, from, until })));
+/** The longest of some spans of runs, with the run. */
+function longest(runs, spans) {
+  const all = runs.flatMap(run => spans(run).map(([from, until]) => ({ run, from, until })));
   return all.reduce((a, b) => a && a.until - a.from >= b.until - b.from ? a : b, null);
 }
 
@@ -18,9 +18,11 @@ const seconds = time => `${+(time / 1e9).toFixed(2)} s`;
 /** The first view of runs that end at `end`, and what it is; null is all of it. */
 function find(runs, end) {
   if (end <= LONG) return null;
-  const flow = runs[0].flow, found = stall(runs.filter(run => run.flow === flow));
+  const flow = runs[0].flow, same = runs.filter(run => run.flow === flow);
+  // What a viewer sees comes before what the buffer had enough for.
+  const played = longest(same, run => run.stalls), found = played || longest(same, run => run.silent);
   const first = Path.moments(runs).find(one => one.kind !== "notice"), outage = runs.flatMap(run => run.outages).sort((a, b) => a[0] - b[0])[0];
-  const [from, until, what] = found ? [found.from, found.until, `the longest stall${runs.length > 1 ? ` of ${found.run.label}` : ""}, of ${seconds(found.until - found.from)}`]
+  const [from, until, what] = found ? [found.from, found.until, `the longest stall${played ? " of playback" : ""}${runs.length > 1 ? ` of ${found.run.label}` : ""}, of ${seconds(found.until - found.from)}`]
     : first ? [first.time, first.time, `the first handoff or change, ${first.label},`] : outage ? [...outage, "the first outage"] : [];
   if (from === undefined) return null;
   const around = Math.max(LEAST, AROUND * (until - from)), t0 = Math.max(-.01 * end, from - around), t1 = Math.min(1.01 * end, until + around);

@@ -1,0 +1,90 @@
+"""The link in use over a run, as sampled: its rate, its queue, and what it could carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from midflight._core import Setup
+
+__all__ = ["PathSamples"]
+
+NS_PER_S = 1e9
+
+Values = NDArray[np.float64]
+
+
+class PathSamples:
+    """The access link in use of flows in one direction, at equal intervals of a run.
+
+    `time_ns`, `rate_bps` (0 without a link), `packets` (mean of its queue) and `wait_ns` (what its
+    queue takes at its rate; nan without a rate) have one value for each sample. Without a known
+    link `rate_bps` is nan.
+    """
+
+    def __init__(self, setup: Setup, *, is_up: bool = False) -> None:
+        links, self.senders = setup.samples()
+        of_link: dict[int, dict[str, Values]] = {}
+        numbers = links.numpy("number")
+        names = ("time_ns", "rate_bps", "mean", "bytes", "up")
+        columns = {name: np.asarray(links.numpy(name), np.float64) for name in names}
+        for number in np.unique(numbers):
+            mine = numbers == number
+            of_link[int(number)] = {name: one[mine] for name, one in columns.items()}
+        self.setup = setup
+        self.time_ns = next(iter(of_link.values()))["time_ns"] if of_link else np.empty(0)
+        every = setup.access_links
+        self._numbers = {one["name"]: one["up" if is_up else "down"] for one in every}
+        access = {one[way] for one in every for way in ("down", "up")}
+        #: The lowest rate of the links that are not at a base station.
+        self.wired_bps = min(
+            (float(one["rate_bps"].min()) for n, one in of_link.items() if n not in access),
+            default=np.inf,
+        )
+        self.rate_bps = np.full(len(self.time_ns), np.nan)
+        self.packets, self.wait_ns = self.rate_bps.copy(), self.rate_bps.copy()
+        self.used: list[tuple[int, int, str]] = list(self._stretches())
+        for begin, end, name in self.used:
+            here = (self.time_ns >= begin) & (self.time_ns < end)
+            found: Any = of_link.get(self._numbers.get(name, -1))
+            if not name:
+                self.rate_bps[here] = 0.0
+                self.packets[here] = 0.0
+            elif found is not None:
+                rate = np.where(found["up"] > 0, found["rate_bps"], 0.0)[here]
+                self.rate_bps[here], self.packets[here] = rate, found["mean"][here]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    wait = 8 * NS_PER_S * found["bytes"][here] / rate
+                self.wait_ns[here] = np.where(rate > 0, wait, np.nan)
+
+    def _stretches(self) -> Any:
+        """Yield from when to when the flows are on which link; "" is none."""
+        changes = self.setup.path_changes
+        known = [*self._numbers]
+        if not changes and len(known) != 1:
+            return
+        since, link = 0, changes[0]["from_link"] if changes else known[0]
+        for one in changes:
+            begins, ends = one["at_ns"], one["make_ns"]
+            yield since, begins if one["breaks"] else ends, link
+            if one["breaks"]:
+                yield begins, ends, ""
+            since, link = ends, one["to_link"]
+        yield since, max(since, self.setup.end_ns) + 1, link
+
+    def links(self, begin_ns: int, end_ns: int) -> list[str]:
+        """The links that are in use between two instants, each once."""
+        found = [name for b, e, name in self.used if name and b < end_ns and e > begin_ns]
+        return list(dict.fromkeys(found))
+
+    def bits(self, begin_ns: int, end_ns: int) -> float:
+        """What the link in use could carry between two instants; nan if that is not known."""
+        if not len(self.time_ns) or end_ns <= begin_ns:
+            return float("nan")
+        ends = np.append(self.time_ns[1:], max(float(end_ns), self.time_ns[-1]))
+        length = np.minimum(ends, end_ns) - np.maximum(self.time_ns, begin_ns)
+        within = length > 0
+        return float(np.sum(length[within] * self.rate_bps[within]) / NS_PER_S)
