@@ -15,6 +15,7 @@ from midflight._core import QUIC_STACKS
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
+from midflight.report_reasons import reason_lines
 from midflight.report_words import happened
 from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
 
@@ -203,6 +204,11 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             for key, one in several.items()
             for line in stall_lines(one, shown[:MOST_FIGURES])
         ]
+        reasons, recoveries = reason_lines(
+            {names[key] if len(several) > 1 else "": one for key, one in several.items()},
+            shown[:MOST_FIGURES],
+        )
+        limits = [{"scheme": one, "flow": flow, "what": what} for one, flow, what in reasons]
     return (
         environment()
         .get_template("run_report.html.j2")
@@ -225,6 +231,8 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             late=late,
             became=became,
             stalls=stalls,
+            limits=limits,
+            recoveries=recoveries,
             phases=headed(phases),
             paths=path_cells(outcome, scenario, shown[:MOST_FIGURES]),
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),

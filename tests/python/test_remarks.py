@@ -139,7 +139,7 @@ def test_a_report_has_what_was_recorded_and_why_the_flow_stalled(tmp_path: Path)
     html = report_html(Outcome.of(plan))
     assert "Recording of link cell" in html
     (line,) = re.findall("<p>(The longest time without progress.*)</p>", html)
-    assert "In short: <code>cell</code> had no rate from 10\xa0s to 13\xa0s" in line
+    assert "<code>cell</code> had no rate from 10\xa0s to 13\xa0s" in line
     # Lost packets are those of a link that loses them.
     lost = read_plan(file, sets={"links.cell.trace.outage": "drop"}).recordings()["cell"][0]
     assert "are lost" in next(event_lines(lost))

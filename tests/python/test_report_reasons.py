@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from midflight import Flow, Link, Scenario
+from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain import explain
 from midflight.explain.playback import playback_stalls
+from midflight.report_reasons import reason_lines
 from midflight.run_report import rounded, stall_lines
+from midflight.run_tables import rows
+
+#: Six handoffs.
+TO = ("lte", "wifi") * 3
 
 #: A video over a link that is too slow for it.
 SLOW = Scenario(
@@ -71,3 +78,86 @@ def test_a_stall_that_the_buffer_covers_is_not_explained() -> None:
 )
 def test_times_in_sentences_have_three_decimals(text: str, said: str) -> None:
     assert rounded(text) == said
+
+
+def limit_in(scenario: Scenario, name: str = "a") -> str:
+    """What limited a flow."""
+    found, _ = reason_lines({"": scenario.run()}, [name])
+    return "".join(what for _, flow, what in found if flow == name)
+
+
+def test_a_full_link_is_the_limit_with_its_queue() -> None:
+    links = {"lte": Link(rate="10 Mbit/s", delay="20 ms", queue="100 packets")}
+    scenario = Scenario(links=links, flows={"a": Flow()}, end="20 s")
+    outcome = scenario.run()
+    said = limit_in(scenario)
+    lost = outcome.flows.column("drops_queue")[0]
+    assert f"; {lost} packets were lost at queues" in said
+    share = int(said.split("the link was the limit: ")[1].split("%")[0])
+    # Headers are a few percent.
+    assert outcome.flows.column("goodput_bps")[0] / 1e5 < share <= 100
+    packets, wait = re.findall(r"had ([0-9.]+) packets on average, ([0-9.]+) ms", said)[0]
+    assert 20 < float(packets) <= 100
+    assert float(wait) == pytest.approx(float(packets) * 1500 * 8 / 10e6 * 1e3, rel=0.1)
+    both = Scenario(links=links, flows={"a": Flow(), "b": Flow()}, end="20 s")
+    assert "% that of all flows together" in limit_in(both)
+
+
+def test_losses_of_the_radio_are_the_limit_in_numbers() -> None:
+    links = {"lte": Link(rate="50 Mbit/s", delay="20 ms", loss="uniform 2%")}
+    scenario = Scenario(links=links, flows={"a": Flow()}, end="20 s")
+    outcome = scenario.run()
+    said = limit_in(scenario)
+    lost, sent = (outcome.flows.column(one)[0] for one in ("drops_radio", "sent"))
+    assert f"probably the limit: {lost} of {sent} packets ({lost / sent:.1%}) were lost" in said
+    rate = float(said.split(" ms is ")[1].split()[0])
+    assert rate == pytest.approx(outcome.flows.column("goodput_bps")[0] / 1e6, rel=0.25)
+    assert "where the link had 50 Mbit/s of `lte`" in said
+    # With cross traffic the link may be full of that.
+    crossed = Link(rate="50 Mbit/s", delay="20 ms", loss="uniform 2%", cross="cbr 10 Mbit/s")
+    assert limit_in(Scenario(links={"lte": crossed}, flows={"a": Flow()}, end="20 s")) == ""
+
+
+def test_a_short_flow_is_limited_by_its_slow_start() -> None:
+    scenario = Scenario(links={"lte": Link(preset="lte")}, flows={"a": Flow(size="100 kB")})
+    assert "the slow start was the limit: it lasted until the end" in limit_in(scenario)
+
+
+def test_a_small_receive_window_is_probably_the_limit() -> None:
+    links = {"lte": Link(rate="50 Mbit/s", delay="80 ms")}
+    how = {"links": links, "flows": {"a": Flow()}, "end": "10 s", "profile": "rfc"}
+    small = Scenario(**how, set={"receiver_window": 40})
+    said = limit_in(small)
+    assert "probably the receiver's: never more than 40 segments were in flight" in said
+    assert "receiver" not in limit_in(Scenario(**how))
+
+
+def test_handoffs_and_outages_are_told_each() -> None:
+    scenario = Scenario(
+        links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
+        flows={"a": Flow(), "b": Flow(scheme="bbr3")},
+        handoffs=[Handoff(at=f"{2 * n + 2} s", to=to, gap="500 ms") for n, to in enumerate(TO)],
+        end="16 s",
+    )
+    outcome = scenario.run()
+    _, lines = reason_lines({"": outcome}, ["a", "b"])
+    assert len(lines) == 6
+    assert lines[-1] == "1 more is not told here"
+    first = {
+        row["flow"]: row["first_new_ns"]
+        for row in rows(outcome.phases)
+        if row["from_ns"] == 2_000_000_000
+    }
+    assert lines[0].startswith("Handoff from `wifi` to `lte` at 2 s, with 0.5 s without a link: ")
+    for name, took in first.items():
+        text = f"{took / 1e9:.3f}".rstrip("0").rstrip(".")
+        assert f"packet of `{name}` was acknowledged after {text} s" in lines[0]
+    fast = min(first, key=lambda name: first[name])
+    assert f"`{fast}` was first, by " in lines[0]
+    # One flow has no name, and counts its timeouts up to then.
+    alone = Scenario.read("wifi-to-lte")
+    (line,) = reason_lines({"": alone.run()}, ["download"])[1]
+    trace = alone.plan().setup(0).trace(flow="download", only=["rto"])
+    took = alone.run().phases.column("first_new_ns")[-1]
+    count = sum(3e8 <= at <= 3e8 + took for at in trace.column("time_ns"))
+    assert f" with {count} timeouts and " in line
