@@ -1313,6 +1313,8 @@ class Recording(TypedDict):
     holes: list[tuple[int, int]]
     short_holes: list[tuple[int, int, int]]
     drops: bool
+    repeats: bool
+    interpolation: str
     opportunity_bytes: float
     remarks: list[str]
 
@@ -1332,9 +1334,10 @@ def read_recording(
     a scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
     instant in nanoseconds and what changed, `outages` and `holes` (times without rows) as pairs of
     instants, `short_holes` as such a pair and the number of rows that are missing between, `drops`,
-    whether outages lose packets, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`,
-    each a pair of lists, of instants in nanoseconds and of values from then on, and
-    `opportunities_ns`, instants at which `opportunity_bytes` may be sent. `part` has the options
+    whether outages lose packets, `repeats`, whether it starts again at its end, `interpolation`,
+    "step" or "linear", and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists, of instants in nanoseconds
+    and of values from then on, and `opportunities_ns`, instants at which `opportunity_bytes` may be
+    sent. `part` has the options
     `from`, `until`, `offset`, `repeat`, `scale`, `interpolation`, `outage` and `holes` of `trace`
     in a scenario as texts: the result is then what a link follows from its beginning on. Raises
     `MidflightError` for what cannot be read.

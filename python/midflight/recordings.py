@@ -107,7 +107,10 @@ def value_cells(found: Recording, uplink: Recording | None = None) -> list[list[
         if not times:
             continue
         scaled = [value / unit for value in values]
-        mean = _mean(times, scaled, span_ns)
+        held = scaled
+        if found["interpolation"] == "linear":
+            held = [sum(pair) / 2 for pair in itertools.pairwise([*scaled, scaled[-1]])]
+        mean = _mean(times, held, span_ns)
         way, _ = ways(found, uplink)[name]
         count = len(way["opportunities_ns"]) if what == "rate" else 0
         step = (span_ns / count if count else _usual_step(times, span_ns)) / NS_PER_S
@@ -199,7 +202,7 @@ def _rates(
 
 
 def _mean(times: Sequence[int], values: Sequence[float], end: int) -> float:
-    """Return the mean over time of steps."""
+    """Return the mean over time of values, each of which holds until the next."""
     spans = [after - at for at, after in itertools.pairwise([*times, end])]
     total = sum(spans)
     if total == 0:
@@ -210,7 +213,10 @@ def _mean(times: Sequence[int], values: Sequence[float], end: int) -> float:
 def outages(found: Recording) -> list[tuple[int, int]]:
     """Return from when to when nothing can be sent down: no path, or a rate of zero."""
     times, values = found["down"]["rate_bps"]
-    steps = zip(itertools.pairwise([*times, found["span_ns"]]), values, strict=True)
+    most = values
+    if found["interpolation"] == "linear":
+        most = [max(pair) for pair in itertools.pairwise([*values, *values[-1:]])]
+    steps = zip(itertools.pairwise([*times, found["span_ns"]]), most, strict=True)
     zeros = [step for step, value in steps if value <= 0]
     joined: list[tuple[int, int]] = []
     for at, until in sorted([*found["outages"], *zeros]):

@@ -477,6 +477,7 @@ def recording_tables(plan: Plan) -> list[dict[str, Any]]:
             "link": name,
             "part": part_words("the recording", links[name]["trace"], found["span_ns"]),
             "span": f"{found['span_ns'] / 1e9:g} s",
+            "is_linear": found["interpolation"] == "linear",
             "cells": value_cells(found, uplink),
             "lines": [" ".join(one.split()) for one in event_lines(found, uplink)],
         }

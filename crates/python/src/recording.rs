@@ -47,9 +47,10 @@ fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
 /// a scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
 /// instant in nanoseconds and what changed, `outages` and `holes` (times without rows) as pairs of
 /// instants, `short_holes` as such a pair and the number of rows that are missing between, `drops`,
-/// whether outages lose packets, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`,
-/// each a pair of lists, of instants in nanoseconds and of values from then on, and
-/// `opportunities_ns`, instants at which `opportunity_bytes` may be sent. `part` has the options
+/// whether outages lose packets, `repeats`, whether it starts again at its end, `interpolation`,
+/// "step" or "linear", and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists, of instants in nanoseconds
+/// and of values from then on, and `opportunities_ns`, instants at which `opportunity_bytes` may be
+/// sent. `part` has the options
 /// `from`, `until`, `offset`, `repeat`, `scale`, `interpolation`, `outage` and `holes` of `trace`
 /// in a scenario as texts: the result is then what a link follows from its beginning on. Raises
 /// `MidflightError` for what cannot be read.
@@ -214,6 +215,9 @@ pub(crate) fn as_dict<'py>(
     let gaps = gaps.map(|one| (one.from.as_nanos(), one.until.as_nanos(), one.rows));
     dict.set_item("short_holes", gaps.collect::<Vec<_>>())?;
     dict.set_item("drops", found.drops)?;
+    dict.set_item("repeats", cut.repeats)?;
+    let is_linear = cut.between == Between::Linear;
+    dict.set_item("interpolation", if is_linear { "linear" } else { "step" })?;
     dict.set_item("remarks", [found.remarks, found.details].concat())?;
     Ok(dict)
 }

@@ -125,6 +125,27 @@ impl Header<'_> {
             .cloned()
     }
 
+    /// How to use columns that only by their units may be rates.
+    fn rates_hint(&self) -> Option<String> {
+        let is_rate = |name: &&String| {
+            let unit = with_unit(name).1;
+            unit.is_some_and(|unit| Quantity::Rate.factor(&unit).is_some())
+        };
+        let names: Vec<&String> = self.names.iter().filter(is_rate).collect();
+        let first = names.first()?;
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let columns = if self.is_of_file {
+            format!("columns = {{ rate = \"{first}\" }} in a scenario, or --columns rate=\"{first}\" of trace check")
+        } else {
+            format!("trace = {{\"file\": columns, \"columns\": {{\"rate\": \"{first}\"}}}}")
+        };
+        let have = if names.len() == 1 { "has" } else { "have" };
+        Some(format!(
+            "{} {have} the unit of a rate: {columns} makes \"{first}\" the rate",
+            quoted.join(", ")
+        ))
+    }
+
     /// How to use the round trips of a column that is not used.
     fn hint(&self, name: &str) -> String {
         let unit = if with_unit(name).1.is_some() {
@@ -294,7 +315,8 @@ fn columns(
         if has(Quantity::Rate) {
             found.details.push(unused);
         } else {
-            found.remarks.push(format!("{unused}; if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario"));
+            let naming = of.rates_hint().unwrap_or_else(|| "if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario".into());
+            found.remarks.push(format!("{unused}; {naming}"));
         }
     }
     if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
@@ -318,7 +340,7 @@ fn columns(
     if !usable.into_iter().any(has) {
         let without = header.iter().filter(|name| lacks_unit(name));
         let without = without.filter_map(|name| factor_of(name, Quantity::Rate, None).err());
-        let hints: Vec<String> = without.chain(hint).collect();
+        let hints: Vec<String> = without.chain(of.rates_hint()).chain(hint).collect();
         let naming =
             "name one that does: --columns rate=\"NAME UNIT\", or columns.rate in a scenario";
         return Err(match &hints[..] {

@@ -281,8 +281,13 @@ impl Recording {
         Duration::from_nanos(self.span.as_nanos() / count)
     }
 
-    /// A remark on times without rows, if there are any and they are taken for this.
+    /// A remark on times without rows, if there are any and they are taken for this, or if there are none that could be
+    /// taken for outages.
     fn holes_remark(&self, kind: HoleKind) -> Option<String> {
+        if self.holes.is_empty() && kind == HoleKind::Outage {
+            let why = "no two of its rows are more than five usual steps apart";
+            return Some(format!("{why}: holes = \"outage\" changes nothing"));
+        }
         let longest = self.holes.iter().max_by_key(|hole| {
             let (from, until) = **hole;
             (until.saturating_sub(from), std::cmp::Reverse(from))

@@ -249,9 +249,11 @@ pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
 }
 
 /// From when to when rows are missing: times of more than [`HOLE`] usual steps between two rows, from a usual step after
-/// the first of them. None unless nine of ten rows come after about the same step, and there are ten.
+/// the first of them. The usual step is the median if nine of ten are at most twice that, or else the one that nine of ten
+/// do not exceed. None if there are fewer than ten rows.
 pub(super) fn holes(times: &[Duration]) -> Vec<(Duration, Duration)> {
-    let Some(usual) = usual_step(times, |step, usual| step <= 2.0 * usual) else {
+    let regular = usual_step(times, |step, usual| step <= 2.0 * usual);
+    let Some(usual) = regular.or_else(|| most_steps(times)) else {
         return Vec::new();
     };
     let pairs = times.windows(2).filter(|pair| step(pair) > HOLE * usual);
@@ -299,11 +301,24 @@ fn after(at: Duration, usual: f64) -> Duration {
     Duration::from_nanos(at.as_nanos() + usual as u64)
 }
 
-/// The median time between rows in nanoseconds, if nine of ten are usual beside it, and there are ten rows.
-fn usual_step(times: &[Duration], is_usual: impl Fn(f64, f64) -> bool) -> Option<f64> {
+/// The times between rows in nanoseconds, in order of length, without those of rows at the same instant.
+fn steps_of(times: &[Duration]) -> Vec<f64> {
     let mut steps: Vec<f64> = times.windows(2).map(step).collect();
     steps.retain(|step| *step != 0.0);
     steps.sort_unstable_by(f64::total_cmp);
+    steps
+}
+
+/// The time between rows in nanoseconds that nine of ten do not exceed, if there are ten rows.
+fn most_steps(times: &[Duration]) -> Option<f64> {
+    let steps = steps_of(times);
+    let place = (9 * steps.len()).div_ceil(10).checked_sub(1)?;
+    (times.len() >= 10).then_some(steps[place])
+}
+
+/// The median time between rows in nanoseconds, if nine of ten are usual beside it, and there are ten rows.
+fn usual_step(times: &[Duration], is_usual: impl Fn(f64, f64) -> bool) -> Option<f64> {
+    let steps = steps_of(times);
     let usual = *steps.get(steps.len() / 2)?;
     let regular = steps.iter().filter(|step| is_usual(**step, usual)).count();
     (times.len() >= 10 && 10 * regular >= 9 * steps.len()).then_some(usual)
@@ -402,6 +417,13 @@ mod tests {
         assert_eq!(holes(&seconds(vec![0, 10, 12, 100])), []);
         let changes = (0..20).map(|k| k * k).collect();
         assert_eq!(holes(&seconds(changes)), []);
+        // Steps of 1, 2 and 10 s up to 120 s, of which nine of ten do not exceed 10 s.
+        let irregular = (0..30).map(|k| k / 3 * 13 + [0, 1, 3][k as usize % 3]);
+        let at: Vec<u64> = irregular
+            .clone()
+            .chain(irregular.map(|t| t + 200))
+            .collect();
+        assert_eq!(holes(&seconds(at)), [(s(130), s(200))]);
     }
 
     #[test]
