@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from midflight._core import parse_duration
 from midflight.run_tables import count_cell, counted, rate_cell, time_cell
 
 if TYPE_CHECKING:
     from midflight.run_tables import Means
 
-__all__ = ["happened"]
+__all__ = ["compared", "happened", "unfinished"]
 
 
 def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
@@ -23,6 +24,8 @@ def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
     took, rate = found["duration_ns"], rate_cell(found["goodput_bps"].value or 0.0)
     if took.value is not None:
         said = f"{flow['size']} took {time_cell(took.value)} s, {rate} Mbit/s"
+    elif left := unfinished(found, flow, end):
+        said = f"it was not done: {left} after {_open_s(found, end):.12g} s, {rate} Mbit/s"
     else:
         open_ones = "" if took.some is None else f"{took.some} runs were done in time; "
         said = f"{open_ones}{rate} Mbit/s on average until it was done or the run ended ({end})"
@@ -31,6 +34,66 @@ def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
     resent = _some(found, "rexmits", "segment was sent again", "segments were sent again")
     timeouts = _some(found, "timeouts", "timeout", "timeouts")
     return "; ".join([said, *(one for one in (resent, timeouts) if one)])
+
+
+def unfinished(found: Means, flow: Mapping[str, Any], end: str) -> str:
+    """Return how much of its size a flow of bulk data had moved when the runs ended, as a mean of
+    them, such as "12.9 of 20 MB"; "" if it has no size, or if a run was done.
+    """
+    size = str(flow.get("size") or "")
+    number, _, unit = size.partition(" ")
+    if (
+        found["duration_ns"].there
+        or unit not in _BYTES
+        or (flow.get("workload") or "bulk") != "bulk"
+    ):
+        return ""
+    moved = (found["goodput_bps"].value or 0.0) * _open_s(found, end) / 8
+    return f"{moved / _BYTES[unit]:.3g} of {number} {unit}"
+
+
+def _open_s(found: Means, end: str) -> float:
+    """How long a flow was open that was not done, in seconds."""
+    return float(parse_duration(end) - found.first["opened_ns"]) / 1e9
+
+
+def compared(flows: Mapping[str, Means], *, is_one_run: bool) -> str:
+    """Return a sentence on several flows by their names, in one run or each in its own: which was
+    done first, or what share each had; "" if they cannot be compared so.
+    """
+    if len(flows) < 2:
+        return ""
+    kinds = {found.first.get("workload") or "bulk" for found in flows.values()}
+    if kinds not in ({"bulk"}, {"web"}):
+        return ""
+    key = "load_ns" if kinds == {"web"} else "duration_ns"
+    took = {name: found[key].value for name, found in flows.items()}
+    times = sorted((time, name) for name, time in took.items() if time is not None)
+    if len(times) == len(flows):
+        first, fastest = times[0]
+        more = [f"{name} took {time_cell(time - first)} s longer" for time, name in times[1:]]
+        return f"{fastest} was done first, after {time_cell(first)} s; {'; '.join(more)}"
+    opened = {found.first["opened_ns"] for found in flows.values()}
+    rates = {name: found["goodput_bps"].value or 0.0 for name, found in flows.items()}
+    if (
+        any(found[key].there for found in flows.values())
+        or len(opened) > 1
+        or not all(rates.values())
+    ):
+        return ""
+    ranked = sorted(rates, key=lambda name: -rates[name])
+    if is_one_run:
+        total = sum(rates.values())
+        shares = " and ".join(f"{name} had {rates[name] / total:.0%}" for name in ranked)
+        who = "both" if len(flows) == 2 else "all"
+        return f"of the {rate_cell(total)} Mbit/s of {who}, {shares}"
+    best = ranked[0]
+    more = [f"{rates[best] / rates[name]:.3g} times that of {name}" for name in ranked[1:]]
+    return f"{best} had {rate_cell(rates[best])} Mbit/s, {' and '.join(more)}"
+
+
+#: Units of the sizes of flows.
+_BYTES = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def _web(found: Means) -> str:

@@ -16,7 +16,8 @@ from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
 from midflight.report_reasons import reason_lines
-from midflight.report_words import happened
+from midflight.report_words import compared as compared_words
+from midflight.report_words import happened, unfinished
 from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
@@ -172,7 +173,13 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             return side_by_side(by_label, keys, head if is_named and len(several) > 1 else "")
 
         results = {
-            key: [[name, labelled(scheme), *rest] for name, scheme, *rest in one.flow_cells()]
+            key: with_unfinished(
+                [[name, labelled(scheme), *rest] for name, scheme, *rest in one.flow_cells()],
+                {
+                    name: unfinished(one.flows[name], scenario["flows"][entry], scenario["end"])
+                    for name, entry in entries.items()
+                },
+            )
             for key, one in summaries.items()
         }
         # The only flow has the scheme in its own column.
@@ -197,6 +204,9 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                 what := happened(one.flows[name], scenario["flows"][entries[name]], scenario["end"])
             )
         ]
+        versus = comparison(
+            {names[key]: one for key, one in summaries.items()}, shown[:MOST_FIGURES]
+        )
         late = late_lines(outcome, runs)
         phases = table({key: one.phase_cells() or [] for key, one in summaries.items()}, 3)
         stalls = [
@@ -230,6 +240,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             measures={name: measure_words(name) for name in workloads},
             late=late,
             became=became,
+            versus=versus,
             stalls=stalls,
             limits=limits,
             recoveries=recoveries,
@@ -266,6 +277,35 @@ def side_by_side(tables: Mapping[str, Cells], keys: int, head: str) -> Cells:
             found.setdefault(tuple(row[:keys]), []).append([*row[:keys], *of, *row[keys:]])
     top = [*columns[:keys], *([head] if head else []), *columns[keys:]]
     return [top, *(line for lines in found.values() for line in lines)]
+
+
+def with_unfinished(cells: Cells, moved: Mapping[str, str]) -> Cells:
+    """Results with what flows moved in place of the time that they did not take."""
+    place = cells[0].index("seconds")
+    return [
+        cells[0],
+        *(
+            [*line[:place], moved.get(line[0]) or line[place], *line[place + 1 :]]
+            for line in cells[1:]
+        ),
+    ]
+
+
+def comparison(summaries: Mapping[str, RunSummary], shown: Sequence[str]) -> str:
+    """How the schemes compare: of one flow in several runs by their names, or of the shown flows of
+    one that have several; "" without several.
+    """
+    if len(summaries) > 1:
+        flows = {name: one.flows[shown[0]] for name, one in summaries.items()} if shown else {}
+        return compared_words(flows, is_one_run=False)
+    (summary,) = summaries.values()
+    found = {f"`{name}`": summary.flows[name] for name in shown}
+    schemes, directions = (
+        {one.first[key] for one in found.values()} for key in ("scheme", "direction")
+    )
+    if len(schemes) < 2 or len(directions) > 1:
+        return ""
+    return compared_words(found, is_one_run=True)
 
 
 def headed(cells: Cells) -> Cells:

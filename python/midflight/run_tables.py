@@ -372,7 +372,10 @@ class RunSummary:
         head = "at link flow first all acked timeouts spurious rexmits queue down radio"
         managed = self._managed(self.phases.values())
         cells = [[*head.split(), *managed.values()]]
-        for (_, name), found in sorted(self.phases.items(), key=lambda one: one[0]):
+        place = {name: number for number, name in enumerate(self.flows)}
+        for (_, name), found in sorted(
+            self.phases.items(), key=lambda one: (one[0][0], place[one[0][1]])
+        ):
             times = found["first_new_ns"], found["all_new_ns"]
             cells.append(
                 [

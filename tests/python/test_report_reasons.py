@@ -11,8 +11,8 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain import explain
 from midflight.explain.playback import playback_stalls
 from midflight.report_reasons import reason_lines
-from midflight.run_report import rounded, stall_lines
-from midflight.run_tables import rows
+from midflight.run_report import comparison, outcomes_of, report_html, rounded, stall_lines
+from midflight.run_tables import RunSummary, rows
 
 #: Six handoffs.
 TO = ("lte", "wifi") * 3
@@ -161,3 +161,52 @@ def test_handoffs_and_outages_are_told_each() -> None:
     took = alone.run().phases.column("first_new_ns")[-1]
     count = sum(3e8 <= at <= 3e8 + took for at in trace.column("time_ns"))
     assert f" with {count} timeouts and " in line
+
+
+def test_an_unfinished_transfer_is_called_so() -> None:
+    links = {"lte": Link(rate="10 Mbit/s", delay="20 ms")}
+    flows = {"a": Flow(size="20 MB", start="1 s")}
+    outcome = Scenario(links=links, flows=flows, end="9 s").run()
+    # Without the SYN, and with payloads of 1448 bytes.
+    moved = outcome.flows.column("acked")[0] * 1448 / 1e6
+    html = report_html(outcome)
+    assert f"In short: it was not done: {moved:.3g} of 20 MB after 8\u00a0s, " in html
+    assert f"<td>{moved:.3g} of 20 MB</td>" in html
+    assert "was not done" not in report_html(Scenario(links=links, flows=flows, end="60 s").run())
+
+
+def test_schemes_are_compared_in_a_sentence() -> None:
+    links = {"lte": Link(rate="10 Mbit/s", delay="20 ms")}
+    flows = {"z": Flow(), "b": Flow(scheme="bbr3")}
+    outcome = Scenario(links=links, flows=flows, end="20 s").run()
+    rates = dict(zip("zb", outcome.flows.column("goodput_bps"), strict=True))
+    fast, slow = sorted(rates, key=lambda name: -rates[name])
+    total = sum(rates.values())
+    said = comparison({"": RunSummary.of(outcome)}, ["z", "b"])
+    assert said == (
+        f"of the {total / 1e6:.3f} Mbit/s of both, `{fast}` had {rates[fast] / total:.0%} and "
+        f"`{slow}` had {rates[slow] / total:.0%}"
+    )
+    assert comparison({"": RunSummary.of(outcome)}, ["z"]) == ""
+    plan = Scenario.read("wifi-to-lte").plan()
+    found = outcomes_of(plan, ["sack", "enhanced"])
+    took = {name: one.flows.column("duration_ns")[0] / 1e9 for name, one in found.items()}
+    fast, slow = sorted(took, key=lambda name: took[name])
+    said = comparison({name: RunSummary.of(one) for name, one in found.items()}, ["download"])
+    assert said.startswith(f"{fast} was done first, after {took[fast]:.3f} s; {slow} took ")
+    assert float(said.split()[-3]) == pytest.approx(took[slow] - took[fast], abs=0.001)
+
+
+def test_flows_have_the_same_order_in_all_tables() -> None:
+    scenario = Scenario.read("wifi-to-lte", sets={"flows.download.count": 12})
+    summary = RunSummary.of(scenario.run())
+    cells = summary.phase_cells()
+    assert cells is not None
+    named = [line[2] for line in cells[1:13]]
+    assert named == [line[0] for line in summary.flow_cells()[1:]]
+    assert named != sorted(named)
+
+
+def test_there_is_one_summary_of_several_flows() -> None:
+    html = report_html(Scenario.read("wifi-to-lte", sets={"flows.download.count": 2}).run())
+    assert html.count("In short") == 1

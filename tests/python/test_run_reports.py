@@ -91,7 +91,7 @@ def test_several_schemes_are_side_by_side(tmp_path: Path) -> None:
         alone[scheme] = flows.column("duration_ns")[0] / 1e9
         label = "sack (CUBIC)" if scheme == "sack" else scheme
         assert f"download {label} {alone[scheme]:.3f} " in text
-        assert f"flow download with {label} : 3 MB took {alone[scheme]:.3f} s" in text
+        assert f"Flow download with {label} : 3 MB took {alone[scheme]:.3f} s" in text
         assert f"0.3 s lte download {label} " in text
         assert flows.column("digest")[0] in text
     assert alone["sack"] > alone["enhanced"]
