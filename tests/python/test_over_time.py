@@ -239,7 +239,7 @@ def test_the_largest_delays_of_an_interval_are_shown() -> None:
     assert 10.0 < ended[0] < 10.2
     assert not np.isnan(line.value[line.time_s == 13.0][-1])
     assert not ((line.time_s > ended[0]) & (line.time_s < 13)).any()
-    most = max(float(row[-1]) for row in panel_rows(panels))
+    most = max(float(row[-1] or 0) for row in panel_rows(panels))
     assert most == pytest.approx(delay.max())
 
 

@@ -11,8 +11,10 @@ import pytest
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
+from midflight.plot.bins import without_gaps
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.marks import EVENTS, STALL
+from midflight.plot.panel_scales import CUT, mark_cut_lines, peak_words, scale_of, with_peaks
 from midflight.plot.panels import _seen_stalls, over_time_figure, shown_panels
 from midflight.plot.room import Room
 from midflight.plot.watched import watch
@@ -46,7 +48,8 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         said = axes.get_title("right")
         assert said.split("; ")[-1].startswith(f"most: {most:.3g} s")
         # With several lines it says of which.
-        assert said.endswith("s" if not schemes else longest.label.replace("sack", "sack (CUBIC)"))
+        label = longest.label.replace("sack", "sack (CUBIC)")
+        assert f"s, {label}" in said if schemes else said.endswith(" s")
         assert axes.get_yscale() == "linear"
         assert axes.get_ylabel() == "One-way delay\n(ms)"
         assert np.nanquantile(medians, 0.95) < axes.get_ylim()[1] < 1000
@@ -56,7 +59,7 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         assert axes.get_yscale() == scale
     table = tmp_path / "delays.csv"
     plot_over_time(scenario, tmp_path / "a.svg", "delay", yscale="linear", csv=table)
-    assert max(float(row["most"]) for row in rows_of(table)) > 11_000
+    assert max(float(row["most"] or 0) for row in rows_of(table)) > 11_000
     axes = figure_of(plot_over_time, scenario, "delay", yscale="linear").axes[-1]
     assert axes.get_ylim()[1] > 11_000
     steady = watch("bufferbloat")
@@ -230,3 +233,108 @@ def test_marks_of_a_sequence_do_not_hide_several_lines() -> None:
     assert again.endswith(" sent again")
     (alone,) = shown_panels(watch(scenario, kinds=["sequence"]), ["sequence"])[1]
     assert {"retransmissions", "full"} <= {one.draw for one in alone.curves}
+
+
+def _delays(value: list[float], *, most: list[float] | None = None, label: str = "a") -> Curve:
+    time = np.arange(float(len(value)))
+    ends: Any = {} if most is None else {"most": np.array(most), "high": np.array(value)}
+    return Curve(label, "steps", time, np.array(value), look=0, **ends)
+
+
+def _panel(*curves: Curve) -> Panel:
+    return with_peaks(Panel("delay", "One-way delay\n(ms)", "ms", curves))
+
+
+def test_an_axis_of_delays_has_all_medians_but_single_ones_far_above_it() -> None:
+    from matplotlib.figure import Figure
+
+    def top(panel: Panel) -> float:
+        axes = Figure().add_subplot()
+        scale_of(axes, panel, None, 0.0)
+        assert axes.get_yscale() == "linear"
+        return axes.get_ylim()[1]
+
+    usual, most = [100.0] * 98, [100.0] * 97 + [13000.0] * 3
+    # One that is less than twice as high as the axis, two in succession, and one far above it.
+    near = _panel(_delays([*usual[:50], 240.0, *usual[50:], 100.0], most=most))
+    assert 240 < top(near) < 300
+    two = _panel(_delays([*usual[:50], 700.0, 600.0, *usual[50:]], most=most))
+    assert 700 < top(two) < 800
+    alone = _panel(_delays([*usual[:50], 700.0, *usual[50:], 100.0], most=most))
+    assert 100 < top(alone) < 200
+
+
+def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
+    from matplotlib.figure import Figure
+
+    usual = [100.0] * 100
+    first = _delays([*usual[:50], 9000.0, *usual[51:]], label="a")
+    second = _delays([*usual[:20], 4000.0, *usual[21:]], label="b")
+    third = _delays(usual, label="c")
+    panel = _panel(second, first, third)
+    assert peak_words(panel, None) == "most: 9 s, a and 4 s, b"
+    axes = Figure().add_subplot()
+    axes.set_xlim(0, 100)
+    scale_of(axes, panel, None, 0.0)
+    mark_cut_lines(axes, panel)
+    heads = [line for line in axes.lines if line.get_gid() == CUT]
+    assert [[*map(float, line.get_xdata())] for line in heads] == [[50.0], [20.0]]
+    # What the axis has needs none.
+    axes = Figure().add_subplot()
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 10_000)
+    mark_cut_lines(axes, panel)
+    assert not axes.lines
+
+
+def test_without_captions_arrowheads_tell_of_what_is_above_the_axis() -> None:
+    outage = {"time_s": [0, 10, 22, 60], "rate_mbps": [20, 0, 20, 20]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
+        flows={"download": Flow(direction="down")},
+        end="60 s",
+    )
+    how: Any = {"schemes": ["sack", "bbr-linux"], "captions": False}
+    axes = figure_of(plot_over_time, scenario, "delay", **how).axes[-1]
+    assert not axes.get_title("right")
+    heads = [line for line in axes.lines if line.get_gid() == CUT]
+    assert heads
+    assert all(21 < float(at) < 25 for line in heads for at in line.get_xdata())
+
+
+def test_a_line_of_delays_ends_at_an_outage_shorter_than_its_interval(tmp_path: Path) -> None:
+    outage = {"time_s": [0, 41, 48, 100], "rate_mbps": [5, 0, 5, 5]}
+    scenario = Scenario(
+        links={"cell": Link(delay="30 ms", queue="100 packets", trace=outage)},
+        flows={"download": Flow(direction="down")},
+        end="100 s",
+    )
+    table = tmp_path / "delays.csv"
+    how: Any = {"interval_s": 10, "schemes": ["sack", "cubic"], "csv": table}
+    for kind in ("delay", "rtt"):
+        figure = figure_of(plot_over_time, scenario, kind, **how)
+        for scheme in ("sack", "cubic"):
+            of = [row for row in rows_of(table) if (row["kind"], row["scheme"]) == (kind, scheme)]
+            times = [float(row["time_s"]) for row in of if row["line"] == scheme]
+            values = [row["value"] for row in of if row["line"] == scheme]
+            (ends,) = [place for place, value in enumerate(values) if not value]
+            assert 41 <= times[ends] < 42
+            assert times[ends] == times[ends - 1] < times[ends + 1] == 48
+        lines = [line for line in figure.axes[-1].lines if len(line.get_xdata()) > 5]
+        for line in lines:
+            missing = np.isnan(np.asarray(line.get_ydata(), dtype=float))
+            assert [41 <= float(at) < 42 for at in np.asarray(line.get_xdata())[missing]] == [True]
+
+
+def test_steps_end_where_nothing_can_arrive() -> None:
+    time, values = np.array([0.0, 10.0, 20.0]), [np.array([1.0, 2.0, 2.0])]
+    found, (value,) = without_gaps(time, values, np.array([1.0, 3.0, 12.0]), [(2.0, 5.0)])
+    assert found == pytest.approx([0, 3, 3, 5, 10, 20])
+    assert value == pytest.approx([1, 1, np.nan, 1, 2, 2], nan_ok=True)
+    # Over an edge, before the first value, and where the line has ended.
+    found, (value,) = without_gaps(time, values, np.array([1.0, 12.0]), [(8.0, 11.0)])
+    assert found == pytest.approx([0, 8, 8, 11, 20])
+    assert value == pytest.approx([1, 1, np.nan, 2, 2], nan_ok=True)
+    for gap in ((-3.0, -1.0), (20.0, 30.0)):
+        found, _ = without_gaps(time, values, np.array([1.0, 12.0]), [gap])
+        assert found == pytest.approx(time)

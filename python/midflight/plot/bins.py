@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.curves import Values
 
-__all__ = ["bin_edges", "places_in", "stepped"]
+__all__ = ["bin_edges", "places_in", "stepped", "without_gaps"]
 
 Places = NDArray[np.int64]
 
@@ -101,3 +101,32 @@ def stepped(
     is_missing[-1] = False
     found = [np.where(is_missing, np.nan, column[again]) for column in columns]
     return time, found
+
+
+def without_gaps(
+    time: Values,
+    columns: Sequence[Values],
+    arrived: Values,
+    gaps: Sequence[tuple[float, float]],
+) -> tuple[Values, list[Values]]:
+    """Return steps that end where nothing can arrive: from the last of the ascending instants
+    `arrived` in a gap, or its beginning, to its end there is a missing value.
+    """
+    for begin, end in gaps:
+        first, last = np.searchsorted(arrived, [begin, end], side="left")
+        stop = float(np.nextafter(arrived[last - 1], np.inf)) if last > first else begin
+        before, until = np.searchsorted(time, [stop, end], side="right")
+        if before == 0 or before == len(time):
+            # The line begins later, or is over.
+            continue
+        if np.isnan(columns[0][until - 1]):
+            # It has ended.
+            continue
+        resumes = until < len(time)
+        at = [stop, stop, *([end] if resumes else [])]
+        pieces = []
+        for column in columns:
+            between = [column[before - 1], np.nan, *([column[until - 1]] if resumes else [])]
+            pieces.append(np.concatenate([column[:before], between, column[until:]]))
+        time, columns = np.concatenate([time[:before], at, time[until:]]), pieces
+    return time, [*columns]

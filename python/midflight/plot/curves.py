@@ -20,6 +20,7 @@ __all__ = [
     "Curve",
     "Draw",
     "Panel",
+    "Peak",
     "Stretch",
     "Values",
     "WatchedRun",
@@ -87,6 +88,15 @@ class Curve:
     link: str = ""
 
 
+class Peak(NamedTuple):
+    """The longest time of a line, when it is, and the index of the line's look."""
+
+    value: float
+    label: str
+    time_s: float
+    look: int | None
+
+
 @dataclass(frozen=True)
 class Panel:
     """Curves over time with one axis; `what` is its title with the unit.
@@ -103,8 +113,8 @@ class Panel:
     lacks: Sequence[str] = ()
     #: Whether ranges and maxima are drawn around lines that have some.
     has_bands: bool = True
-    #: Of times that packets take: the longest one of all, and its line.
-    peak: tuple[float, str] | None = None
+    #: Of times that packets take: the longest one of each line, the longest one of all first.
+    peaks: Sequence[Peak] = ()
 
 
 class Stretch(NamedTuple):

@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Panel, Values
+from midflight.plot.curves import Curve, Panel, Peak, Values
 from midflight.plot.room import plain_log
-from midflight.plot.style import labelled
+from midflight.plot.style import SERIES, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "CUT",
     "SCALED",
     "SPANS",
     "least_of",
+    "mark_cut_lines",
     "off_scale",
     "peak_words",
     "scale_of",
-    "with_peak",
+    "with_peaks",
     "within_scale",
 ]
 
@@ -43,6 +45,12 @@ _MAY_BE_LOG = ("throughput", "delay", "rtt", "frames")
 _OF_TIMES = ("delay", "rtt")
 _USUAL, _USUAL_MOST, _ABOVE, _RARE = 0.97, 0.94, 1.25, 1.6
 _INTERVALS = 90
+#: A median that is so many times the end of the axis is left out if it is alone.
+_ALONE = 2.0
+#: How far above the largest value that counts the axis ends.
+_MARGIN = 1.08
+#: The group of the arrowheads at lines that leave the axis.
+CUT = "above the axis"
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -74,7 +82,7 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
         axes.set_ylim(least, most * (1.3 * most / least) ** (above / (1 - above)) * 1.3)
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
-    axes.set_ylim(0, 1.08 * most / (1 - above) or 1.0)
+    axes.set_ylim(0, _MARGIN * most / (1 - above) or 1.0)
 
 
 def least_of(panel: Panel, yscale: str | None) -> float | None:
@@ -120,38 +128,98 @@ def _tops(panel: Panel) -> tuple[float, float]:
     return top(lines), top([one for one in panel.curves if one.draw == "area"])
 
 
-def with_peak(panel: Panel) -> Panel:
-    """Return a panel of times with the longest one of all, also if its lines are drawn without
-    their maxima.
+def with_peaks(panel: Panel) -> Panel:
+    """Return a panel of times with the longest one of each line, also if its lines are drawn
+    without their maxima.
     """
-    ends = [
-        (float(np.nanmax(one.value if one.most is None else one.most)), one.label)
-        for one in panel.curves
-        if not one.in_row and len(one.value) and not np.isnan(one.value).all()
-    ]
-    return replace(panel, peak=max(ends, default=None)) if panel.kind in _OF_TIMES else panel
+    if panel.kind not in _OF_TIMES:
+        return panel
+    peaks = []
+    for one in panel.curves:
+        values = one.value if one.most is None else one.most
+        if not one.in_row and len(values) and not np.isnan(values).all():
+            at = int(np.nanargmax(values))
+            peaks.append(Peak(float(values[at]), one.label, float(one.time_s[at]), one.look))
+    return replace(panel, peaks=sorted(peaks, key=lambda one: -one.value))
 
 
 def peak_words(panel: Panel, yscale: str | None) -> str:
-    """What to say of the longest time, if it is above the axis."""
+    """What to say of the longest time of all, and of those of other lines that are drawn above the
+    axis, if there are some.
+    """
     top, _ = _tops(panel)
     if least_of(panel, yscale) is None:
         top = _cut_at(panel, yscale) or top
-    if panel.peak is None or panel.peak[0] <= 1.08 * top:
+    if not panel.peaks or panel.peaks[0].value <= _MARGIN * top:
         return ""
-    value, label = panel.peak
-    is_long = panel.unit == "ms" and value >= 1000
-    words = f"most: {value / 1000 if is_long else value:.3g} {'s' if is_long else panel.unit}"
+    cut = {one.label for one in panel.curves if not one.in_row and _top(one) > _MARGIN * top}
+    named = [one for place, one in enumerate(panel.peaks) if place == 0 or one.label in cut]
     lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots")}
-    return f"{words}, {labelled(label)}" if len(lines) > 1 else words
+    words = []
+    for value, label, _, _ in named:
+        is_long = panel.unit == "ms" and value >= 1000
+        text = f"{value / 1000 if is_long else value:.3g} {'s' if is_long else panel.unit}"
+        words.append(f"{text}, {labelled(label)}" if len(lines) > 1 else text)
+    return f"most: {' and '.join(words)}"
+
+
+def mark_cut_lines(axes: Axes, panel: Panel) -> None:
+    """Put arrowheads at the upper edge, in the colours of the lines, where the longest time of all
+    is above it, and where lines are, with their longest times.
+    """
+    from matplotlib.transforms import offset_copy
+
+    top, (first, last) = axes.get_ylim()[1], axes.get_xlim()
+    for place, peak in enumerate(panel.peaks):
+        mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
+        at: list[float] = []
+        if peak.value > top and (place == 0 or max(map(_top, mine)) > top):
+            at.append(peak.time_s)
+        for one in (one for one in mine if one.draw == "steps"):
+            begins = np.append(True, one.value[1:] != one.value[:-1])
+            at += one.time_s[begins & (one.value > top)].tolist()
+        shown = sorted({time for time in at if first <= time <= last})
+        if shown:
+            colour = SERIES[4 if peak.look is None else peak.look].colour
+            how: Any = {"ls": "none", "marker": "^", "ms": 3.6, "mew": 0, "color": colour}
+            # Those of lines that leave the axis at the same instant stand side by side.
+            edge = axes.get_xaxis_transform()
+            edge = offset_copy(edge, axes.get_figure(root=True), x=3.8 * place, units="points")
+            how |= {"transform": edge, "clip_on": False, "zorder": 7, "gid": CUT}
+            axes.plot(shown, [1.0] * len(shown), **how)
+
+
+def _top(one: Curve) -> float:
+    """The largest value of a line, its band and its maxima, as far as it has them."""
+    each = (one.value, one.high, one.most)
+    known = [float(np.nanmax(v)) for v in each if v is not None and not np.isnan(v).all()]
+    return max(known, default=0.0)
 
 
 def _cut_at(panel: Panel, yscale: str | None) -> float | None:
-    """Where a linear axis of times ends that leaves out the longest ones; None if it shows all."""
-    if panel.peak is None or yscale is not None:
+    """Where a linear axis of times ends that leaves out the longest ones; None if it shows all.
+
+    Of medians it leaves out only one interval alone that is far above its neighbours.
+    """
+    if not panel.peaks or yscale is not None:
         return None
     usual = _usual_time(panel)
-    return _ABOVE * usual if panel.peak[0] > _RARE * usual > 0 else None
+    most = panel.peaks[0].value
+    if not most > _RARE * usual > 0:
+        return None
+    cut = _ABOVE * usual
+    lines = (one for one in panel.curves if one.draw == "steps" and not one.in_row)
+    cut = max([cut, *(_top_of_medians(one, cut) for one in lines)])
+    return cut if cut < most else None
+
+
+def _top_of_medians(line: Curve, cut: float) -> float:
+    """The largest median but for those far above a cut whose neighbours are below it."""
+    known = line.value[~np.isnan(line.value)]
+    values = known[np.append(True, known[1:] != known[:-1])] if len(known) else known
+    above = np.pad(values > cut, 1)
+    is_alone = (values > _ALONE * cut) & ~above[:-2] & ~above[2:]
+    return float(values[~is_alone].max(initial=0.0))
 
 
 def _usual_time(panel: Panel) -> float:

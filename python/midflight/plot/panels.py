@@ -30,10 +30,11 @@ from midflight.plot.panel_scales import (
     SCALED,
     SPANS,
     least_of,
+    mark_cut_lines,
     off_scale,
     peak_words,
     scale_of,
-    with_peak,
+    with_peaks,
     within_scale,
 )
 from midflight.plot.plain import plain_of_flows
@@ -242,7 +243,12 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
             ends = (one.low, one.high, one.most)
             columns = (none if end is None else end.tolist() for end in ends)
             each = zip(one.time_s.tolist(), one.value.tolist(), *columns, strict=True)
-            yield from ((*words, *row) for row in each if row[1] == row[1])
+            for row in each:
+                if row[1] == row[1]:
+                    yield (*words, *row)
+                elif one.draw == "steps":
+                    # There the line ends.
+                    yield (*words, row[0], "", "", "", "")
 
 
 def path_rows(
@@ -305,7 +311,7 @@ def _figure(
         lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [panel for panel in panels if panel.curves]
     several = sum(len(one.flows) for one in runs) > 1
-    panels = [with_peak(panel) for panel in (_without_repeats(panels) if several else panels)]
+    panels = [with_peaks(panel) for panel in (_without_repeats(panels) if several else panels)]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 
     def _scale(panel: Panel) -> str | None:
@@ -376,6 +382,8 @@ def _figure(
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines = {one.label for panel in panels for one in panel.curves if one.draw in _LINES}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
+        for (_, axes), panel in zip(named, panels, strict=True):
+            mark_cut_lines(axes, panel)
     return figure
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from midflight.plot.bins import places_in, stepped
+from midflight.plot.bins import places_in, stepped, without_gaps
 from midflight.plot.curves import Curve, Values
 
 __all__ = ["MOST_DOTS", "Times", "lines_of", "unit_of"]
@@ -16,17 +16,21 @@ __all__ = ["MOST_DOTS", "Times", "lines_of", "unit_of"]
 MOST_DOTS = 4000
 #: The share of the times that decides on their unit.
 _USUAL = 0.98
+#: Gaps that are shorter than this share of an interval are not seen.
+_LEAST_GAP = 0.1
 
 
 class Times(NamedTuple):
     """The times that the packets or frames of a line take, in seconds, and when, with the edges of
-    the intervals of its quantiles; `how` are the fields of its curve.
+    the intervals of its quantiles; `how` are the fields of its curve. In the `gaps` nothing can
+    arrive.
     """
 
     how: dict[str, Any]
     edges: Values
     time_s: Values
     took_s: Values
+    gaps: Sequence[tuple[float, float]] = ()
 
 
 def unit_of(found: Sequence[Times]) -> tuple[str, float]:
@@ -44,10 +48,12 @@ def lines_of(
     """
     several = sum(len(one.time_s) > 0 for one in found) > 1
     curves, has_medians = [], False
-    for how, edges, time, took in found:
+    for how, edges, time, took, gaps in found:
         if len(edges) > 1 and (several or len(time) > MOST_DOTS):
             has_medians = True
             starts, quantiles = _quantiles(edges, time, took * scale)
+            seen = [one for one in gaps if one[1] - one[0] >= _LEAST_GAP * interval]
+            starts, quantiles = without_gaps(starts, quantiles, time, seen)
             low, median, high, most = quantiles
             ends: dict[str, Any] = {"low": low, "high": high, "most": most}
             curves.append(Curve(draw="steps", time_s=starts, value=median, **ends, **how))

@@ -583,7 +583,7 @@ def _timed(
         time, value = of(flow)
         seen = inside(time, window)
         edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
-        found.append(Times(how, edges, time[seen], value[seen]))
+        found.append(Times(how, edges, time[seen], value[seen], run.gaps))
     unit, scale = unit_of(found)
     curves, detail = lines_of(found, interval, scale)
     return Panel(kind, f"{title}\n({unit})", unit, curves, detail)
