@@ -85,6 +85,13 @@ def test_a_recording_that_repeats_lacks_the_same_rows_again(drive: Path) -> None
     assert hatched(figure.axes[-1]) == [(10, 20), (40, 50)]
 
 
+def test_a_run_after_the_end_of_a_recording_is_hatched(drive: Path) -> None:
+    figure = figure_of(plot_over_time, following(file=str(drive), until="18 s"), ["throughput"])
+    ((begin, end),) = hatched(figure.axes[-1])
+    assert begin == 18
+    assert end > 40
+
+
 def test_the_axis_of_time_says_which_part_of_a_recording_is_followed(drive: Path) -> None:
     def title(plot: Any = plot_over_time, *kinds: str, **trace: Any) -> str:
         figure = figure_of(plot, following(file=str(drive), **trace), *kinds)
@@ -97,7 +104,8 @@ def test_the_axis_of_time_says_which_part_of_a_recording_is_followed(drive: Path
     both = {"from": "5 s", "offset": "2 s"}
     assert title(**both) == "Time after 7 s of the recording (s)"
     # Where it starts again in the run no second of it is that of the axis.
-    assert title(**part, until="30 s", repeat=True) == TITLE
+    again = "Time (s), with 5 s to 30 s of the recording repeated"
+    assert title(**part, until="30 s", repeat=True) == again
     sources = {name: following(file=str(drive), **{"from": name}) for name in ("5 s", "9 s")}
     assert figure_of(plot_over_time, sources, ["throughput"]).axes[-1].get_xlabel() == TITLE
     figure = figure_of(plot_run, sources)

@@ -14,6 +14,7 @@ import pytest
 from midflight import Flow, Link, MidflightError, Scenario
 from midflight._core import read_recording
 from midflight.cli import main
+from midflight.recordings import outages, value_cells
 
 BEGIN = datetime(2026, 3, 14, 9, 12, 3)
 TIMES = [BEGIN + timedelta(seconds=k) for k in range(20)]
@@ -194,3 +195,32 @@ def test_a_recording_given_as_a_scenario_leads_to_a_command_that_runs(
     (command,) = re.findall(r"midflight (run .*) runs a download", capsys.readouterr().err)
     assert main([*command.split(), "--set", "end=2 s"]) == 0
     assert "download" in capsys.readouterr().out
+
+
+def test_linear_rates_are_zero_between_zeros(tmp_path: Path) -> None:
+    file = tmp_path / "fade.csv"
+    file.write_text("time_s,rate_mbps\n0,8\n10,0\n14,0\n20,4\n")
+    linear = read_recording(str(file), part={"interpolation": "linear"})
+    assert outages(linear) == [(10_000_000_000, 14_000_000_000)]
+    # 40, 0, 12 and 24 Mbit in 26 s: the last row is as long as the one before it.
+    assert float(value_cells(linear)[1][3]) == pytest.approx(76 / 26, abs=1e-3)
+    held = read_recording(str(file))
+    assert outages(held) == [(10_000_000_000, 20_000_000_000)]
+
+
+def test_columns_with_the_unit_of_a_rate_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "drive.csv"
+    file.write_text("Elapsed (s),RSRP dBm,PHY DL [Mbps],PHY UL [Mbps]\n0,-98,35,7\n1,-90,30,6\n")
+    with pytest.raises(MidflightError) as found:
+        read_recording(str(file))
+    assert '"PHY DL [Mbps]", "PHY UL [Mbps]" have the unit of a rate' in str(found.value)
+    assert '--columns rate="PHY DL [Mbps]"' in str(found.value)
+    named = read_recording(str(file), columns={"rate": "PHY DL [Mbps]"})
+    assert named["down"]["rate_bps"][1] == [35e6, 30e6]
+
+
+def test_holes_that_nothing_is_are_noted(tmp_path: Path) -> None:
+    file = tmp_path / "drive.csv"
+    file.write_text("time_s,rate_mbps\n" + "".join(f"{t},8\n" for t in range(20)))
+    found = read_recording(str(file), part={"holes": "outage"})
+    assert any('holes = "outage" changes nothing' in one for one in found["remarks"])

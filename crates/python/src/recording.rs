@@ -43,17 +43,17 @@ fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
 /// Read a recording of a path, as a link's `trace` in a scenario does.
 ///
 /// `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
-/// default what the first lines look like; `columns`, `dates` and `delay` are those of `trace` in
-/// a scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
+/// default what the first lines look like; `columns`, `dates` and `delay` are those of `trace` in a
+/// scenario. The result has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an
 /// instant in nanoseconds and what changed, `outages` and `holes` (times without rows) as pairs of
 /// instants, `short_holes` as such a pair and the number of rows that are missing between, `drops`,
 /// whether outages lose packets, `repeats`, whether it starts again at its end, `interpolation`,
-/// "step" or "linear", and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists, of instants in nanoseconds
-/// and of values from then on, and `opportunities_ns`, instants at which `opportunity_bytes` may be
-/// sent. `part` has the options
-/// `from`, `until`, `offset`, `repeat`, `scale`, `interpolation`, `outage` and `holes` of `trace`
-/// in a scenario as texts: the result is then what a link follows from its beginning on. Raises
-/// `MidflightError` for what cannot be read.
+/// "step" or "linear", and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair
+/// of lists, of instants in nanoseconds and of values from then on, and `opportunities_ns`,
+/// instants at which `opportunity_bytes` may be sent. `part` has the options `from`, `until`,
+/// `offset`, `repeat`, `scale`, `interpolation`, `outage` and `holes` of `trace` in a scenario as
+/// texts: the result is then what a link follows from its beginning on. Raises `MidflightError` for
+/// what cannot be read.
 #[pyfunction]
 #[pyo3(signature = (
     file, *, format = None, columns = None, dates = None, delay = None, part = None
