@@ -17,7 +17,7 @@ import pytest
 
 import midflight
 from browser import Browser
-from midflight import Change, Flow, Handoff, Link, Notice, Scenario
+from midflight import Change, Flow, Handoff, Link, MidflightError, Notice, Scenario
 from midflight.cli import main
 from midflight.plot import page, page_data, plot_page
 from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
@@ -731,6 +731,12 @@ def test_the_heading_names_the_scenario_and_what_was_set(tmp_path: Path) -> None
     assert "<h1>mine.toml</h1>" in out.read_text()
     plot_page(Scenario.read(file), out)
     assert "<h1>Scenario without a title</h1>" in out.read_text()
+
+
+def test_a_page_has_the_name_of_a_page(tmp_path: Path) -> None:
+    with pytest.raises(MidflightError, match=r"is not the name of a page; it ends in \.html"):
+        plot_page("wifi-to-lte", tmp_path / "run.png")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_times_without_rows_are_hatched(browser: Browser, tmp_path: Path) -> None:

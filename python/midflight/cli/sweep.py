@@ -182,6 +182,7 @@ def sweep(
         policies=own,
     )
     check_sets(asked, sets)
+    check_has_measure(metric, asked)
     kept_apart = read_by(by, asked)
     share = read_share(shard)
     how_many = read_whole("--threads", threads, 0, 1024)
@@ -223,6 +224,20 @@ def sweep(
         print()
     else:
         print(made.text(folder))
+
+
+def check_has_measure(metric: str | None, asked: Sweep) -> None:
+    """Refuse the measure of a workload that no flow has."""
+    from midflight import _core
+
+    measured = ((one["name"], of["name"]) for one in _core.workloads() for of in one["measures"])
+    having = [name for name, measure in measured if measure == metric]
+    flows = json.loads(asked.scenario)["flows"].values()
+    is_varied = any(key.endswith(".workload") or key.count(".") == 1 for key in asked.axes)
+    if having and not is_varied and not any(one.get("workload") in having for one in flows):
+        raise UserError(
+            f'--metric {metric} is of flows with workload = "{having[0]}", and no flow has that'
+        )
 
 
 def read_axes(words: Sequence[str]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from midflight.plot.watched import (
     rate_in_use,
     watched_runs,
 )
-from midflight.refusal import names_arguments
+from midflight.refusal import names_arguments, refusal
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
@@ -101,6 +101,14 @@ def plot_page(
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
+    path = Path(path)
+    if path.suffix.lower() != ".html":
+        raise refusal(
+            f'"{path}" is not the name of a page; it ends in .html',
+            name="path",
+            value=str(path),
+            accepted=".html",
+        )
     with chosen_style(labels=labels):
         html = page_html(
             source,
@@ -113,7 +121,6 @@ def plot_page(
             yscale=yscale,
             command=command,
         )
-    path = Path(path)
     path.write_text(html, encoding="utf-8")
     return path
 
