@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,7 +211,15 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
         late = late_lines(outcome, runs)
         phases = table({key: one.phase_cells() or [] for key, one in summaries.items()}, 3)
         stalls = [
-            {**line, "scheme": names[key] if len(several) > 1 else ""}
+            {
+                **line,
+                "scheme": names[key] if len(several) > 1 else "",
+                "command": explain_command(
+                    command,
+                    line,
+                    [f"--set=flows.{compared}.scheme={key}"] if len(several) > 1 else [],
+                ),
+            }
             for key, one in several.items()
             for line in stall_lines(one, shown[:MOST_FIGURES])
         ]
@@ -249,6 +258,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
             over_time=over_time(runs, kinds),
             figures=list(figures(drawn, shown[:MOST_FIGURES])),
+            digests=[(names[key], one.digests[0]) for key, one in several.items()],
             left_out=[name for name in moving if name not in shown[:MOST_FIGURES]],
             manifest={key: value for key, value in manifest.items() if key != "scenario"},
             documents=[
@@ -256,6 +266,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                 for name, one in manifests.items()
             ],
             command=command,
+            page=page_command(command),
         )
     )
 
@@ -343,7 +354,9 @@ def watched(
 
 
 def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
-    """How many frames of each call in these runs are late, and when they were made."""
+    """How many frames of each call in these runs are late, and when they were made; nothing of one
+    without such frames.
+    """
     from midflight.plot.applications import deadlines_of, frames_of, has_events
     from midflight.plot.style import labelled
 
@@ -359,21 +372,22 @@ def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
             continue
         found = frames_of(flow, deadlines.get(flow.flow))
         of = len(found.made_s) + len(found.lost_s)
-        if not of:
-            continue
         late = found.made_s[found.is_late]
         if not len(late) and not len(found.lost_s):
-            said = f"each of {of} frames was read by its deadline"
-        else:
-            said = f"{len(late)} of {of} frames ({len(late) / of:.1%}) were late"
-            if len(late):
-                said += f", made from {late[0]:.3f} s to {late[-1]:.3f} s"
-                said += f"; the longest delay is {found.took_s.max():.3f} s"
-            said += f"; {len(found.lost_s)} were not read" if len(found.lost_s) else ""
+            continue
+        said = []
+        if len(late):
+            said.append(
+                f"{len(late)} of {of} frames ({len(late) / of:.1%}) were late, made from "
+                f"{late[0]:.3f} s to {late[-1]:.3f} s; the longest delay is "
+                f"{found.took_s.max():.3f} s"
+            )
+        said += [f"{len(found.lost_s)} of {of} were not read"] if len(found.lost_s) else []
         whose = f"of flow `{flow.flow}` " if len({one.flow for one in flows}) > 1 else ""
         whose += f"with {labelled(flow.label)}, " if len(runs) > 1 else ""
         first = "in the first run, " if several else ""
-        lines.append(f"In short: {first}{whose}{said}.")
+        line = f"{first}{whose}{'; '.join(said)}."
+        lines.append(line[0].upper() + line[1:])
     return lines
 
 
@@ -407,7 +421,6 @@ def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[st
             "flow": name,
             "scheme": label,
             "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
-            "digests": [one.digest for one in runs],
         }
 
 
@@ -549,7 +562,15 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
             length = seconds(one.end_ns - one.begin_ns)
             what = f"the video stood still for {length}, {span}"
             why = f"{one.why[0].upper()}{one.why[1:]}." if one.why else ""
-            lines.append({"flow": name, "what": what, "why": why, "event": "stalled"})
+            lines.append(
+                {
+                    "flow": name,
+                    "what": what,
+                    "why": why,
+                    "event": "stalled",
+                    "at": at_text(one.begin_ns),
+                }
+            )
         found = explain_stall(outcome.plan, flow=name)
         if found is None or not found.in_short:
             continue
@@ -562,9 +583,62 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
         said = found.in_short.removeprefix("In short: ")
         why = rounded(said[0].upper() + said[1:])
         lines.append(
-            {"flow": name, "what": rounded(found.why_chosen), "why": why, "event": "stall"}
+            {
+                "flow": name,
+                "what": rounded(found.why_chosen),
+                "why": why,
+                "event": "stall",
+                "at": "",
+            }
         )
     return lines
+
+
+def at_text(time_ns: int) -> str:
+    """The first millisecond at or after an instant, for `--at`."""
+    return f"{-(-time_ns // 1_000_000) / 1e3:.12g}s"
+
+
+def asked_with(command: str) -> tuple[str, list[str], list[str], str] | None:
+    """The scenario of a command of a report, its settings and policies, its schemes, and the file
+    that it writes; None if it is no such command.
+    """
+    words = shlex.split(command)
+    if words[:2] != ["midflight", "report"] or len(words) < 3:
+        return None
+    options = iter(words[3:])
+    settings, schemes, out = [], [], ""
+    for word in options:
+        name, _, value = word.partition("=")
+        value = value or next(options, "")
+        if name == "--out":
+            out = value
+        elif name == "--scheme":
+            schemes.append(f"{name}={value}")
+        elif name in ("--set", "--policy"):
+            settings.append(f"{name}={value}")
+    return words[2], settings, schemes, out
+
+
+def explain_command(command: str, line: Mapping[str, str], of_scheme: Sequence[str]) -> str:
+    """The command that explains a stall in steps; "" without a command of the report."""
+    asked = asked_with(command)
+    if asked is None:
+        return ""
+    file, settings, _, _ = asked
+    at = ["--at", line["at"]] if line["at"] else []
+    own = [*settings, *of_scheme, "--flow", line["flow"], "--what", line["event"], *at]
+    return shlex.join(["midflight", "explain", file, *own])
+
+
+def page_command(command: str) -> str:
+    """The command that makes the interactive page of the same runs; "" as above."""
+    asked = asked_with(command)
+    if asked is None:
+        return ""
+    file, settings, schemes, out = asked
+    page = f"{Path(out or 'run').stem}-page.html"
+    return shlex.join(["midflight", "plot", file, *settings, *schemes, "--out", page])
 
 
 def seconds(time_ns: float) -> str:
@@ -581,14 +655,16 @@ def trace_words(trace: Mapping[str, Any]) -> str:
     """The recording or the model that a link follows, and how."""
     names = [Path(str(trace[key])).name for key in ("file", "up") if trace.get(key)]
     given = {k: v for k, v in trace.items() if k not in ("file", "up", "hash", "model")}
-    words = (
-        [f"model {trace['model']}"] if trace.get("model") else [" and ".join(names) or "columns"]
-    )
+    words = [f"model {trace['model']}"] if trace.get("model") else [" and ".join(names)]
     for key, value in given.items():
         inner = value.items() if isinstance(value, Mapping) else [("", value)]
+        listed = [name for name, one in inner if isinstance(one, list)]
+        if listed:
+            words.append(f"{key} of numbers: {', '.join(listed)}")
         for name, one in inner:
-            shown = "its numbers" if isinstance(one, list) else word(one)
-            words.append(f"{key} {name} = {shown}" if name else f"{key} = {shown}")
+            if name not in listed:
+                words.append(f"{key} {name} = {word(one)}" if name else f"{key} = {word(one)}")
+    words = [one for one in words if one]
     return ", ".join(words)
 
 

@@ -95,9 +95,7 @@ def test_a_report_names_the_recording_and_its_options(scenario: Path) -> None:
     assert said.startswith("drive.csv, ")
     assert {"from = 10 s", "holes = outage"} <= {*said.split(", ")}
     assert trace_words({"model": "starlink", "seed": 3}) == "model starlink, seed = 3"
-    assert (
-        trace_words({"columns": {"time_s": [0.0, 1.0]}}) == "columns, columns time_s = its numbers"
-    )
+    assert trace_words({"columns": {"time_s": [0.0, 1.0]}}) == "columns of numbers: time_s"
 
 
 def test_a_report_says_what_flows_are() -> None:

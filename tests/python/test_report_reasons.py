@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import re
+import shlex
+from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from midflight import Flow, Handoff, Link, Scenario
+from midflight.cli import main
 from midflight.explain import explain
 from midflight.explain.playback import playback_stalls
 from midflight.report_reasons import reason_lines
-from midflight.run_report import comparison, outcomes_of, report_html, rounded, stall_lines
+from midflight.run_report import (
+    at_text,
+    comparison,
+    explain_command,
+    outcomes_of,
+    page_command,
+    report_html,
+    rounded,
+    stall_lines,
+)
 from midflight.run_tables import RunSummary, rows
 
 #: Six handoffs.
@@ -210,3 +223,36 @@ def test_flows_have_the_same_order_in_all_tables() -> None:
 def test_there_is_one_summary_of_several_flows() -> None:
     html = report_html(Scenario.read("wifi-to-lte", sets={"flows.download.count": 2}).run())
     assert html.count("In short") == 1
+
+
+def test_a_report_has_the_commands_that_show_more() -> None:
+    command = "midflight report 'my file.toml' --scheme=sack --set=seed=3 --set end=5s --out r.html"
+    assert page_command(command) == (
+        "midflight plot 'my file.toml' --set=seed=3 --set=end=5s --scheme=sack --out r-page.html"
+    )
+    line = {"flow": "movie", "event": "stalled", "at": at_text(25_194_094_844)}
+    assert explain_command(command, line, ["--set=flows.movie.scheme=sack"]) == (
+        "midflight explain 'my file.toml' --set=seed=3 --set=end=5s --set=flows.movie.scheme=sack "
+        "--flow movie --what stalled --at 25.195s"
+    )
+    assert page_command("python mine.py") == explain_command("", line, []) == ""
+
+
+def test_the_commands_of_a_report_run_and_say_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r.html"
+    assert main(["report", "wifi-to-lte", "--scheme", "sack,enhanced", "--out", str(out)]) == 0
+    html = out.read_text()
+    found = [unescape(one) for one in re.findall('class="more"><code>([^<]*)', html)]
+    assert [one.split()[1] for one in found] == ["plot", "explain", "explain"]
+    capsys.readouterr()
+    assert main(shlex.split(found[2])[1:]) == 0
+    said = capsys.readouterr().out
+    length = re.findall(r"the longest time without progress: ([0-9.]+) s", said)[0]
+    assert f"with <b>enhanced</b>: the longest time without progress: {float(length):.3f}" in (
+        html.replace("\u00a0", " ").replace("With <b>", "with <b>")
+    )
+    # The digest of each run is there once, beside the manifests.
+    digests = re.findall("<code>([0-9a-f]{32})</code>", html)
+    assert len(digests) == len({*digests}) == 2

@@ -93,7 +93,7 @@ def _why(
     rate, could = bits / length_s, path.bits(since, by) / length_s
     links = " and ".join(map(link_text, path.links(since, by)))
     words = [
-        f"video segment {number} was due: from its request at {_s(since)} to {_s(by)} "
+        f"video segment {number} was due: from its request at {_s(since)} to {_s(by)}, "
         f"{bits / 1e6:.3g} Mbit arrived with headers, {_mbit(rate)}"
     ]
     if np.isfinite(could) and links:
