@@ -686,7 +686,7 @@ def test_labels_of_axes_stay_within_their_panels() -> None:
 
 def test_what_goes_the_other_way_is_said() -> None:
     (run,) = watch("household")
-    assert list(run.labels) == ["film", "page, enhanced", "backup (up)"]
+    assert list(run.labels) == ["film, sack", "page, enhanced", "backup, sack (up)"]
     _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
     assert rate.curves[0].label == "rate of the link, down"
     queues = {one.label for one in queue.curves if one.draw == "queue"}

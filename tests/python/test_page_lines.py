@@ -66,7 +66,8 @@ def test_a_page_has_all_flows_with_the_colours_of_figures(tmp_path: Path) -> Non
     data = data_of(html)
     (one,) = watch("household")
     assert [run["flow"] for run in data["runs"]] == ["film", "page", "backup"]
-    assert [run["label"] for run in data["runs"]] == list(one.labels)
+    named = [label.replace("sack", "sack (CUBIC)") for label in one.labels]
+    assert [run["label"] for run in data["runs"]] == named
     colours, dark = data["colours"]
     assert [colours[run["look"]] for run in data["runs"]] == [
         SERIES[look].colour for look in one.looks
@@ -127,15 +128,16 @@ def test_packets_are_those_of_the_chosen_flow(browser: Browser, tmp_path: Path) 
     assert page.run("[...document.getElementById('flow').options].map(o => o.value)") == [
         *("film", "page", "backup")
     ]
+    film, backup = "film, sack (CUBIC)", "backup, sack (CUBIC) (up)"
     drawn = page.drawn()
-    assert "film" in drawn
-    assert not {"page, enhanced", "backup (up)"} & set(drawn)
+    assert film in drawn
+    assert not {"page, enhanced", backup} & set(drawn)
     most = page.view()["s1"]
     choose = "(f => { f.value = 'page'; f.dispatchEvent(new Event('change')); })"
     page.run(f"{choose}(document.getElementById('flow'))")
     drawn = page.drawn()
     assert "page, enhanced" in drawn
-    assert not {"film", "backup (up)"} & set(drawn)
+    assert not {film, backup} & set(drawn)
     assert page.view()["s1"] != most
     greatest = page.run("midflight.runs[1].segment.reduce((a, b) => Math.max(a, b))")
     assert page.view()["s1"] == pytest.approx(1.03 * greatest + 1)

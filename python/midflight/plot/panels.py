@@ -58,6 +58,7 @@ from midflight.plot.style import (
     Size,
     captioned,
     check_format,
+    labelled,
     lighter,
     size_in,
     style,
@@ -465,9 +466,9 @@ def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -
     this and other panels without values.
     """
     above = "" if least_of(panel, yscale) is not None else off_scale(panel)
-    words = (*panel.lacks, panel.detail, peak_words(panel, yscale), above)
-    own = "; ".join(filter(None, words))
-    lines = [captioned(one) for one in (*others, own)]
+    lacks = map(labelled, panel.lacks)
+    own = "; ".join(filter(None, (*lacks, panel.detail, peak_words(panel, yscale), above)))
+    lines = [captioned(one) for one in (*map(labelled, others), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
 
@@ -603,7 +604,11 @@ def _rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:
     """
     marks = [one for one in panel.curves if one.in_row]
     looks = {one.look for one in marks if one.look is not None}
-    rows = sorted(looks | {run.looks[0] for run in gaps if run.gaps})
+    looks |= {run.looks[0] for run in gaps if run.gaps}
+    # In the order of the legend.
+    lines = [one.look for one in panel.curves if one.draw in _LINES]
+    order = dict.fromkeys([*lines, *(run.looks[0] for run in gaps), *sorted(looks)])
+    rows = [one for one in order if one is not None and one in looks]
     if not rows:
         drawn: Sequence[Draw] = ["timeout" if one.draw == "stalled" else one.draw for one in marks]
         rows = sorted({EVENTS[one].row for one in drawn if one in EVENTS})

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from midflight.plot.names import column_name
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -268,6 +269,8 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
     labels = dict(_CHOSEN.get().usual) | dict(_CHOSEN.get().labels)
     if not labels:
         return plain(text)
+    # A column, such as flows.download.scheme, stands there as words.
+    labels |= {column_name(one): label for one, label in labels.items() if "." in one}
     words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))
     parts = re.split(rf"(?<![\w-])({words})(?![\w-])", text)
     _CHOSEN.get().shown.update(text.split(", "))
@@ -280,7 +283,11 @@ def unused_labels() -> dict[str, set[str]]:
     for each the names that were.
     """
     chosen = _CHOSEN.get()
-    return {name: chosen.shown for name, _ in chosen.labels if name not in chosen.used}
+    return {
+        name: chosen.shown
+        for name, _ in chosen.labels
+        if not {name, column_name(name)} & chosen.used
+    }
 
 
 def style() -> AbstractContextManager[None]:
@@ -593,7 +600,7 @@ def legend(
             )
         # Bands have no values.
         panel = next(axes for axes in figure.axes if axes.get_ylabel())
-        how: Any = {"loc": _CORNERS.get(place, "best"), "title": title or None}
+        how: Any = {"loc": _CORNERS.get(place, "best"), "title": labelled(title) or None}
         if inner:
             inside = panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.95, **how)
             # Above the marks.
@@ -616,6 +623,7 @@ def legend(
         ),
         1,
     )
+    title = labelled(title)
     figure.legend(*_shown_entries(rest, columns), loc=loc, ncols=columns, title=title or None)
 
 

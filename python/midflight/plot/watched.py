@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -155,19 +154,21 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
             value=lines,
             accepted=accepted,
         )
+    # What the looks go by: a flow may have the name of a scheme.
+    senders: list[str] = []
     for one in runs:
         several = len(one.flows) > 1
-        # A sender that few flows have is named.
-        usual = Counter(history.label for history in one.flows).most_common(1)[0][0]
+        differ = len({history.label for history in one.flows}) > 1
         labels = []
         for history, way in zip(one.flows, one.directions, strict=True):
             words = [history.flow] if several else []
-            if len(runs) > 1 or not several or history.label != usual:
-                words += [history.label]
+            is_named = len(runs) > 1 or not several or differ
+            words += [history.label] * is_named
+            senders.append(history.label * is_named)
             other = f" ({way})" if way != one.directions[0] else ""
             labels.append(", ".join(words) + other)
         one.labels = labels
-    looks = iter(looks_of([label for one in runs for label in one.labels]))
+    looks = iter(looks_of(senders))
     for one in runs:
         one.looks = [next(looks) for _ in one.labels]
 

@@ -1,0 +1,85 @@
+"""What the lines, rows and legends of figures are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Link, Scenario
+from midflight.plot import figure_of, plot_over_time, plot_spread
+from midflight.plot.panels import _rows_of, shown_panels
+from midflight.plot.style import chosen_style, labelled, looks_of, unused_labels
+from midflight.plot.watched import watch
+
+
+def shared(**schemes: str) -> Scenario:
+    flows = {name: Flow(scheme=scheme) for name, scheme in schemes.items()}
+    cell = Link(rate="20 Mbit/s", delay="20 ms", queue="40 packets")
+    return Scenario(profile="linux", links={"cell": cell}, flows=flows, end="4 s")
+
+
+def test_flows_with_different_schemes_all_have_theirs() -> None:
+    (run,) = watch(shared(alice="sack", bob="bbr-linux", carol="sack"))
+    assert [*run.labels] == ["alice, sack", "bob, bbr-linux", "carol, sack"]
+    (alike,) = watch(shared(alice="sack", bob="sack"))
+    assert [*alike.labels] == ["alice", "bob"]
+
+
+def test_a_scheme_keeps_its_look_whatever_its_flow_is_called() -> None:
+    sack, bbr, cubic = (looks_of([one])[0] for one in ("sack", "bbr-linux", "cubic"))
+    (run,) = watch(shared(cubic="sack", reno="bbr-linux"))
+    assert [*run.looks] == [sack, bbr]
+    (alike,) = watch(shared(cubic="sack", bbr="sack"))
+    assert cubic not in alike.looks
+    assert [*alike.looks] == [0, 1]
+
+
+def test_what_a_panel_lacks_has_the_names_of_the_lines() -> None:
+    kinds = ["throughput", "rates"]
+    figure = figure_of(plot_over_time, shared(alice="sack", bob="bbr-linux"), kinds)
+    (said,) = [one for axes in figure.axes if "no pacing" in (one := axes.get_title("right"))]
+    assert "alice, sack (CUBIC): no pacing rate" in " ".join(said.split())
+
+
+def test_rows_of_marks_have_the_order_of_the_legend() -> None:
+    """A look that comes later in `SERIES` may be that of an earlier line."""
+    runs = watch(shared(first="bbr-linux", second="sack"), kinds=["cwnd"])
+    (panel,) = shown_panels(runs, ["cwnd"])[1]
+    looks = [*runs[0].looks]
+    assert looks == sorted(looks, reverse=True)
+    curves: Any = list(panel.curves)
+    for curve in panel.curves[:1]:
+        for look in sorted(looks):
+            how: Any = {"label": "timeout", "draw": "timeout", "in_row": True, "look": look}
+            curves.append(type(curve)(time_s=np.array([1.0]), value=np.array([1.0]), **how))
+    heights = _rows_of(type(panel)(panel.kind, panel.what, panel.unit, curves))
+    assert heights[looks[0]] > heights[looks[1]]
+    assert [*heights] == looks
+
+
+@pytest.mark.parametrize("legend", ["outside", "inside"])
+def test_a_column_has_the_chosen_label(legend: str) -> None:
+    columns: dict[str, list[Any]] = {
+        "flows.dl.scheme": ["sack", "vho"] * 6,
+        "links.cell.queue": ["100 packets"] * 6 + ["200 packets"] * 6,
+        "duration_ns": [1e9 * (1 + one) for one in range(12)],
+    }
+    how: Any = {"value": "duration_ns", "x": "links.cell.queue", "by": ["flows.dl.scheme"]}
+    labels = {"flows.dl.scheme": "Sender", "links.cell.queue": "Buffer"}
+    figure = figure_of(plot_spread, columns, "box", labels=labels, legend=legend, **how)
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "Buffer (packets)"
+    found = axes.get_legend() if legend == "inside" else figure.legends[0]
+    assert found is not None
+    words = [found.get_title().get_text(), *(one.get_text() for one in found.get_texts())]
+    assert "Sender" in {one.rstrip(":") for one in words}
+    assert not [one for one in words if "Scheme" in one]
+
+
+def test_a_label_of_a_column_counts_as_used() -> None:
+    labels = {"flows.dl.scheme": "Sender", "flows.ul.scheme": "Other"}
+    with chosen_style(labels=labels):
+        assert labelled("Scheme of dl: sack") == "Sender: sack"
+        assert [*unused_labels()] == ["flows.ul.scheme"]
