@@ -489,7 +489,9 @@ impl Runner<'_> {
             }
         }
         self.wake();
-        for watch in self.sockets.epolls.values_mut().flatten() {
+        let fd = argument(call, 0).parse();
+        let watches = self.sockets.epolls.values_mut().flatten();
+        for watch in watches.filter(|watch| fd == Ok(watch.fd)) {
             // inet_shutdown().
             watch.wake_anyway();
         }

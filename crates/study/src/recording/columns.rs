@@ -822,11 +822,14 @@ fn finish(
             Quantity::Time | Quantity::Cell => {}
         }
     }
-    let changes = cells
-        .windows(2)
-        .zip(&times[1..])
-        .filter(|(pair, _)| pair[0] != pair[1]);
-    found.handovers = changes.map(|(_, at)| (*at, "cell")).collect();
+    // Where no cell is known, the one before stays.
+    let named = cells
+        .iter()
+        .zip(&times)
+        .filter(|(cell, _)| !is_missing(cell));
+    let named: Vec<_> = named.collect();
+    let changes = named.windows(2).filter(|pair| pair[0].0 != pair[1].0);
+    found.handovers = changes.map(|pair| (*pair[1].1, "cell")).collect();
     if !found.has_any() {
         return Err("no row has a rate, a delay or a loss; expected at least one".into());
     }

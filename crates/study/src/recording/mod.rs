@@ -285,7 +285,12 @@ impl Recording {
     /// taken for outages.
     fn holes_remark(&self, kind: HoleKind) -> Option<String> {
         if self.holes.is_empty() && kind == HoleKind::Outage {
-            let why = "no two of its rows are more than five usual steps apart";
+            let why = match self.rows.len() {
+                few if few < time::LEAST_ROWS => {
+                    format!("it has {few} rows, and holes are found from ten on")
+                }
+                _ => "no two of its rows are more than five usual steps apart".into(),
+            };
             return Some(format!("{why}: holes = \"outage\" changes nothing"));
         }
         let longest = self.holes.iter().max_by_key(|hole| {
@@ -456,7 +461,7 @@ fn detect(text: &str) -> Result<Format, String> {
     if text
         .lines()
         .take(10)
-        .any(|line| line.contains("Interval") && line.contains("Transfer"))
+        .any(|line| line.contains("[ ID] Interval") && line.contains("Transfer"))
     {
         return Err("it is what iperf prints; expected CSV with a header such as \"time_s,rate_mbps\", and the seconds and the Mbits/sec of each line".into());
     }

@@ -197,15 +197,12 @@ pub(super) fn is_time_of_day(text: &str) -> bool {
     of_day(text, None).is_some()
 }
 
-/// The nanoseconds of a unit in which numbers without one are times since 1970, and its name: those too large for
-/// seconds, which would be after the year 5138.
+/// The nanoseconds of a unit in which numbers without one, too large for seconds, are times since 1970 between the years
+/// 1990 and 2100, and its name.
 pub(super) fn unit_since_1970(number: f64) -> Option<(f64, &'static str)> {
-    match number {
-        n if !(1e11..1e20).contains(&n) => None,
-        n if n < 1e14 => Some((1e6, "ms")),
-        n if n < 1e17 => Some((1e3, "us")),
-        _ => Some((1.0, "ns")),
-    }
+    let units = [(1e6, "ms"), (1e3, "us"), (1.0, "ns")];
+    let is_usual = |(factor, _): &(f64, _)| (6.3e17..4.2e18).contains(&(number * factor));
+    units.into_iter().find(is_usual)
 }
 
 /// Whether a text is a date whose day and month are not known.
@@ -223,19 +220,32 @@ pub(super) fn is_newest_first(times: &[i128]) -> bool {
 /// Usual steps by which a row may be late in a log that is otherwise in order.
 const LATE: i128 = 5;
 
-/// How many rows are before the row above them, if these are a few that a logger wrote late: by a few usual steps.
+/// How many rows are before one above them, if these are a few that a logger wrote late: by a few usual steps. A time that is
+/// there twice is that of a second measurement.
 pub(super) fn late_rows(times: &[i128]) -> Option<usize> {
     let mut steps: Vec<i128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let late = steps.iter().filter(|step| **step < 0).count();
     steps.retain(|step| *step > 0);
     steps.sort_unstable();
     let usual = *steps.get(steps.len() / 2)?;
     let mut latest = *times.first()?;
-    let is_near = times.iter().all(|time| {
-        latest = latest.max(*time);
-        latest - time <= LATE * usual
-    });
-    (late > 0 && is_near && 10 * late <= times.len()).then_some(late)
+    let mut late = Vec::new();
+    for &time in times {
+        if time < latest {
+            late.push((time, latest - time));
+        }
+        latest = latest.max(time);
+    }
+    if late.is_empty() || 10 * late.len() > times.len() {
+        return None;
+    }
+    let mut order = times.to_vec();
+    order.sort_unstable();
+    let is_alone = |time: i128| {
+        let first = order.partition_point(|one| *one < time);
+        order.get(first + 1) != Some(&time)
+    };
+    let is_late = |&(time, by): &(i128, i128)| by <= LATE * usual && is_alone(time);
+    late.iter().all(is_late).then_some(late.len())
 }
 
 /// Times relative to the first one; the index of the first one that decreases as error.
@@ -247,6 +257,9 @@ pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
     let since = |time: &i128| Duration::from_nanos(u64::try_from(time - first).unwrap_or(u64::MAX));
     Ok(times.iter().map(since).collect())
 }
+
+/// Rows from which a recording has a usual step.
+pub(super) const LEAST_ROWS: usize = 10;
 
 /// From when to when rows are missing: times of more than [`HOLE`] usual steps between two rows, from a usual step after
 /// the first of them. The usual step is the median if nine of ten are at most twice that, or else the one that nine of ten
@@ -313,7 +326,7 @@ fn steps_of(times: &[Duration]) -> Vec<f64> {
 fn most_steps(times: &[Duration]) -> Option<f64> {
     let steps = steps_of(times);
     let place = (9 * steps.len()).div_ceil(10).checked_sub(1)?;
-    (times.len() >= 10).then_some(steps[place])
+    (times.len() >= LEAST_ROWS).then_some(steps[place])
 }
 
 /// The median time between rows in nanoseconds, if nine of ten are usual beside it, and there are ten rows.
@@ -321,7 +334,7 @@ fn usual_step(times: &[Duration], is_usual: impl Fn(f64, f64) -> bool) -> Option
     let steps = steps_of(times);
     let usual = *steps.get(steps.len() / 2)?;
     let regular = steps.iter().filter(|step| is_usual(**step, usual)).count();
-    (times.len() >= 10 && 10 * regular >= 9 * steps.len()).then_some(usual)
+    (times.len() >= LEAST_ROWS && 10 * regular >= 9 * steps.len()).then_some(usual)
 }
 
 /// The length of rows at these instants: the last row is as long as the one before it.
@@ -404,6 +417,31 @@ mod tests {
         assert_eq!(read("12.000001", 1e6, None, None), Some(12_000_001));
         assert_eq!(read("1e3", 1e6, None, None), Some(1_000_000_000));
         assert_eq!(read("now", 1e9, None, None), None);
+    }
+
+    #[test]
+    fn late_rows_are_few_and_of_one_measurement() {
+        let rows = |late: &[i128]| -> Vec<i128> {
+            let mut all: Vec<i128> = (0..40).map(|k| 2 * k).collect();
+            all.extend(late);
+            all
+        };
+        assert_eq!(late_rows(&rows(&[75, 77])), Some(2));
+        // Too late, too many, and a second measurement.
+        assert_eq!(late_rows(&rows(&[60])), None);
+        assert_eq!(late_rows(&rows(&[69, 71, 73, 75, 77])), None);
+        assert_eq!(late_rows(&rows(&[74, 76])), None);
+        assert_eq!(late_rows(&rows(&[])), None);
+    }
+
+    #[test]
+    fn numbers_since_1970_are_of_our_time() {
+        assert_eq!(unit_since_1970(1.7e12), Some((1e6, "ms")));
+        assert_eq!(unit_since_1970(1.7e15), Some((1e3, "us")));
+        assert_eq!(unit_since_1970(1.7e18), Some((1.0, "ns")));
+        // A date in one number.
+        assert_eq!(unit_since_1970(20_240_131_072_702.0), None);
+        assert_eq!(unit_since_1970(1.7e9), None);
     }
 
     #[test]

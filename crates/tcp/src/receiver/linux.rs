@@ -340,6 +340,7 @@ impl LinuxAcks {
     /// (tcp_rcv_state_process(), tcp_init_buffer_space()).
     pub(super) fn establish(&mut self, now: Instant, echo_ms: u32, has_data: bool) {
         if std::mem::replace(&mut self.established, true) {
+            self.opens_with_data = false;
             return;
         }
         self.opens_with_data = has_data;
