@@ -4,7 +4,9 @@ and its interval.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from midflight.plot.axis import shown_number, text_of, unit_of
 from midflight.plot.names import column_name, with_unit
@@ -61,9 +63,15 @@ def check_is_one(columns: Columns, rows: Sequence[int], value: str) -> None:
             )
 
 
+def _end(value: Any, name: str) -> float:
+    if value not in (None, "") and math.isinf(float(value)):
+        return float(value)
+    return shown_number(value, name)
+
+
 def ends_of(columns: Columns, row: int, value: str, scale: float) -> tuple[float, float]:
-    """The ends of the interval of a comparison."""
-    first, *others = (scale * shown_number(columns[one][row], one) for one in _ENDS[value])
+    """The ends of the interval of a comparison; infinite ones of an interval without ends."""
+    first, *others = (scale * _end(columns[one][row], one) for one in _ENDS[value])
     if others:
         return first, others[0]
     middle = scale * shown_number(columns[value][row], value)

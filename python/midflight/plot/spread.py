@@ -104,6 +104,9 @@ _BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
 Row: TypeAlias = Sequence[object]
 
 
+_Values: TypeAlias = NDArray[np.float64]
+
+
 @dataclass
 class Group:
     """The values of one line at each place of its axis, in the unit that is shown."""
@@ -333,6 +336,8 @@ def _lines(
         what = MEANS[value] if has_intervals else "mean"
         detail = interval_words(what, over, counts, taken)
         detail += "; without runs that did not finish" * misses
+        endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
+        detail += "; arrows: intervals without an end" * endless
     if kind == "box" and misses:
         detail += "; arrows where more than 5 % of the runs did not finish"
     # The values of these are the samples that are counted.
@@ -645,6 +650,26 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     open_edges(axes, [*axes.lines, *axes.patches])
 
 
+def _is_endless(low: _Values, high: _Values) -> NDArray[np.bool_]:
+    """Which intervals have no end."""
+    return np.isinf(low) | np.isinf(high)
+
+
+def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Look) -> None:
+    """Draw intervals without an end to the edges of the axes, with arrows there."""
+    chosen = _is_endless(low, high)
+    if not chosen.any():
+        return
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top)
+    ends = [np.where(np.isinf(of), edge, of) for of, edge in ((low, bottom), (high, top))]
+    axes.vlines(x[chosen], ends[0][chosen], ends[1][chosen], look.colour, linewidth=0.9, zorder=3)
+    for of, edge, marker in ((low, bottom, r"$\downarrow$"), (high, top, r"$\uparrow$")):
+        at = x[np.isinf(of)]
+        how: Any = {"marker": marker, "markersize": 6, "color": look.colour, "clip_on": False}
+        axes.plot(at, np.full(len(at), edge), linestyle="none", zorder=5, **how)
+
+
 def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> None:
     has_numbers = data.categories is None
     has_negative = False
@@ -657,12 +682,14 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
     else:
         step = 0.64 * _step(data) / lines
     shifted: list[float] = []
+    endless = []
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         x = _dodged(data, group, place, step, is_log=logs.x)
         shifted += x.tolist()
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         sure = np.isfinite(low) & np.isfinite(high)
+        endless.append((x, low, high, look))
         # An interval of what cannot be negative may reach below 0.
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
@@ -688,6 +715,8 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
     else:
         axes.set_ylim(0.0, 1.05 * max(ends, default=1.0) or 1.0)
+    for each in endless:
+        _draw_endless(axes, *each)
     if has_numbers:
         limits = place_limits([*places, *shifted], 0.05, is_log=logs.x)
         if logs.x:
