@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -182,3 +183,30 @@ def test_nothing_in_a_box_but_the_median_is_horizontal() -> None:
     assert all(
         median.get_linewidth() >= 2 * box.get_linewidth() for median in medians for box in boxes
     )
+
+
+def test_an_interval_without_an_end_reaches_the_edges() -> None:
+    columns = {
+        "flow": ["a", "a"],
+        "gap": [1.0, 2.0],
+        "metric": ["duration_ns"] * 2,
+        "compared": [SCHEME] * 2,
+        "value": ["freeze"] * 2,
+        "baseline": ["sack"] * 2,
+        "pairs": [3, 3],
+        "left_out": [0, 0],
+        "done_before": [0, 0],
+        "over": ["runs"] * 2,
+        "samples": [3, 3],
+        "ratio": [-0.5, -0.2],
+        "ratio_low": [-math.inf, -0.3],
+        "ratio_high": [math.inf, -0.1],
+    }
+    figure = figure_of(plot_spread, columns, "interval", x="gap", value="ratio")
+    (axes,) = figure.axes
+    said = " ".join(axes.get_title("right").split())
+    assert "arrows: intervals without an end" in said
+    low, high = axes.get_ylim()
+    found = [part.vertices[:, 1].tolist() for one in axes.collections for part in one.get_paths()]
+    assert [low, high] in found
+    assert [-30, -10] in [[round(y) for y in one] for one in found]

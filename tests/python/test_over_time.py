@@ -579,6 +579,24 @@ def test_rates_of_a_sender_that_paces() -> None:
         shown_panels(watch(scenario.but({"set.congestion": "cubic-linux"})), ["rates"])
 
 
+def test_many_pacing_rates_are_medians_over_time() -> None:
+    # In an outage of 3 s the rate does not change, but holds.
+    rates = {"time_s": [0, 20, 23, 40], "rate_mbps": [40, 0, 40, 40]}
+    scenario = Scenario(
+        links={"cell": Link(delay="20 ms", trace={"columns": rates})},
+        flows={"a": Flow(scheme="bbr-linux")},
+        end="40 s",
+    )
+    (panel,) = shown_panels(watch(scenario), ["rates"], 10.0, 35.0, 1.0)[1]
+    (paced,) = (one for one in panel.curves if one.quantity == "pacing rate")
+    assert paced.draw == "steps"
+    assert not np.isnan(paced.value[inside(paced.time_s, 20.5, 22.5)]).any()
+
+
+def inside(time: Any, start: float, end: float) -> Any:
+    return (time >= start) & (time <= end)
+
+
 def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     runs = watch("bufferbloat", schemes=["bbr-linux", "cubic"])
     window, panels = shown_panels(runs, ["rates", "queue"], until_s=8.0)

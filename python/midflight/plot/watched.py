@@ -608,6 +608,10 @@ def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: floa
     return _timed("rtt", "RTT samples", samples, runs, window, interval)
 
 
+#: Values of steps in an interval of which medians are taken.
+_SAMPLES = 20
+
+
 def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     """The rate at which a sender paces, as steps, and each sample of its delivery rate; many of
     either are medians of intervals.
@@ -633,7 +637,14 @@ def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: fl
         if len(steps[0]):
             how["quantity"] = "pacing rate"
             line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
-            curves.append(of_intervals(run, flow, line) if len(steps[0]) > MOST_DOTS else line)
+            if len(steps[0]) > MOST_DOTS:
+                # Values hold: their medians are over time, not over changes.
+                first, last = steps[0][0], steps[0][-1]
+                count = max(2 * MOST_DOTS, round(_SAMPLES * (last - first) / interval))
+                at = np.linspace(first, last, count)
+                held = steps[1][np.searchsorted(steps[0], at, side="right") - 1]
+                line = of_intervals(run, flow, replace(line, time_s=at, value=held))
+            curves.append(line)
         time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
         seen = inside(time, window)
         if seen.stop > seen.start:
