@@ -204,7 +204,8 @@ def test_an_interval_without_an_end_reaches_the_edges() -> None:
     }
     figure = figure_of(plot_spread, columns, "interval", x="gap", value="ratio")
     (axes,) = figure.axes
-    said = " ".join(axes.get_title("right").split())
+    said = " ".join(text.get_text() for text in (*figure.texts, *axes.texts))
+    said = " ".join((said + axes.get_title("right")).split())
     assert "arrows: intervals without an end" in said
     low, high = axes.get_ylim()
     found = [part.vertices[:, 1].tolist() for one in axes.collections for part in one.get_paths()]
