@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import limit_of
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines
@@ -29,6 +30,7 @@ def reason_lines(
             # The events of a kernel's run are those of its own programs.
             continue
         setup = outcome.plan.setup(0)
+        run = RunEvents(setup)
         links = json.loads(outcome.plan.canonical)["links"].values()
         is_alone = not any(link.get("cross") for link in links)
         own = [row for row in rows(outcome.flows) if row["run"] == 0 and row["flow"] in names]
@@ -42,8 +44,8 @@ def reason_lines(
             ended = row["finished_ns"]
             span = row["opened_ns"], setup.end_ns if ended is None else ended
             how = {"stall_ns": row["stall_ns"], "is_alone": is_alone}
-            limits.append((key, name, limit_of(setup, name, span, paths[is_up], **how)))
+            limits.append((key, name, limit_of(run, name, span, paths[is_up], **how)))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
-            flows.append(Recovering(label, setup, name, span, of_flow))
+            flows.append(Recovering(label, run, name, span, of_flow))
     return [one for one in limits if one[-1]], recovery_lines(flows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import parse_duration
@@ -11,7 +11,7 @@ from midflight.run_tables import count_cell, counted, rate_cell, time_cell
 if TYPE_CHECKING:
     from midflight.run_tables import Means
 
-__all__ = ["compared", "happened", "unfinished"]
+__all__ = ["compared", "happened", "late_words", "missed_words", "unfinished"]
 
 
 def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
@@ -57,23 +57,27 @@ def _open_s(found: Means, end: str) -> float:
     return float(parse_duration(end) - found.first["opened_ns"]) / 1e9
 
 
-def compared(flows: Mapping[str, Means], *, is_one_run: bool) -> str:
-    """Return a sentence on several flows by their names, in one run or each in its own: which was
-    done first, or what share each had; "" if they cannot be compared so.
+def compared(flows: Mapping[str, Means], sizes: Sequence[str], *, is_one_run: bool) -> str:
+    """Return a sentence on several flows by their names, all of one run or each in its own, and of
+    the given sizes: which was done first, or what share each had; "" if they cannot be compared so.
     """
     if len(flows) < 2:
         return ""
     kinds = {found.first.get("workload") or "bulk" for found in flows.values()}
     if kinds not in ({"bulk"}, {"web"}):
         return ""
+    opened = {found.first["opened_ns"] for found in flows.values()}
+    if is_one_run and len(opened) > 1:
+        return ""
     key = "load_ns" if kinds == {"web"} else "duration_ns"
     took = {name: found[key].value for name, found in flows.items()}
     times = sorted((time, name) for name, time in took.items() if time is not None)
     if len(times) == len(flows):
+        if kinds == {"bulk"} and len({*sizes}) > 1:
+            return ""
         first, fastest = times[0]
         more = [f"{name} took {time_cell(time - first)} s longer" for time, name in times[1:]]
         return f"{fastest} was done first, after {time_cell(first)} s; {'; '.join(more)}"
-    opened = {found.first["opened_ns"] for found in flows.values()}
     rates = {name: found["goodput_bps"].value or 0.0 for name, found in flows.items()}
     if (
         any(found[key].there for found in flows.values())
@@ -112,7 +116,10 @@ def _video(found: Means) -> str:
         found[name].value for name in ("startup_ns", "rebuffers", "rebuffer_ns")
     )
     if begun is None:
-        return "the video did not begin in each run"
+        start = found["startup_ns"]
+        if start.some is not None:
+            return f"the video began in {start.some} runs"
+        return f"the video did not begin{' in any run' if start.missing > 1 else ''}"
     still = "never stood still"
     if stalls:
         times = "once" if stalls == 1 else f"{count_cell(stalls)} times"
@@ -128,16 +135,26 @@ def _call(found: Means) -> str:
     if not made:
         return ""
     usual, longest = (found[f"frame_delay_{name}_ns"].value for name in ("median", "max"))
-    gone = f", and {count_cell(lost)} were not read in time" if lost else ""
+    gone = f", and {missed_words(lost)}" if lost else ""
     delays = (
         ""
         if usual is None or longest is None
-        else f"; half of them took up to {time_cell(usual)} s, the longest {time_cell(longest)} s"
+        else f"; half of those that were read took up to {time_cell(usual)} s, "
+        f"the longest {time_cell(longest)} s"
     )
     if not late:
         return f"none of {count_cell(made)} frames was late{gone}{delays}"
-    share = f"{late / made:.1%}"
-    return f"{count_cell(late)} of {count_cell(made)} frames ({share}) were late{gone}{delays}"
+    return f"{late_words(late, made)}{gone}{delays}"
+
+
+def late_words(late: float, made: float) -> str:
+    """Return how many of the frames that were made were read late."""
+    return f"{count_cell(late)} of {count_cell(made)} frames ({late / made:.1%}) were late"
+
+
+def missed_words(lost: float) -> str:
+    """Return how many frames were not read, although their deadline passed."""
+    return f"{count_cell(lost)} {'was' if lost == 1 else 'were'} missed (not read)"
 
 
 _OF_WORKLOADS = {"web": _web, "video": _video, "call": _call}

@@ -18,7 +18,7 @@ from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
 from midflight.report_reasons import reason_lines
 from midflight.report_words import compared as compared_words
-from midflight.report_words import happened, unfinished
+from midflight.report_words import happened, late_words, missed_words, unfinished
 from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
@@ -206,9 +206,11 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             )
         ]
         versus = comparison(
-            {names[key]: one for key, one in summaries.items()}, shown[:MOST_FIGURES]
+            {names[key]: one for key, one in summaries.items()},
+            shown[:MOST_FIGURES],
+            {name: str(scenario["flows"][entry].get("size")) for name, entry in entries.items()},
         )
-        late = late_lines(outcome, runs)
+        late = late_lines([*several.values()], runs)
         phases = table({key: one.phase_cells() or [] for key, one in summaries.items()}, 3)
         stalls = [
             {
@@ -302,21 +304,26 @@ def with_unfinished(cells: Cells, moved: Mapping[str, str]) -> Cells:
     ]
 
 
-def comparison(summaries: Mapping[str, RunSummary], shown: Sequence[str]) -> str:
+def comparison(
+    summaries: Mapping[str, RunSummary], shown: Sequence[str], sizes: Mapping[str, str]
+) -> str:
     """How the schemes compare: of one flow in several runs by their names, or of the shown flows of
-    one that have several; "" without several.
+    one that have several; "" without several, or if moving flows are not shown. `sizes` are those
+    of flows.
     """
     if len(summaries) > 1:
         flows = {name: one.flows[shown[0]] for name, one in summaries.items()} if shown else {}
-        return compared_words(flows, is_one_run=False)
+        return compared_words(flows, [], is_one_run=False)
     (summary,) = summaries.values()
+    if any(one.first["moves"] and name not in shown for name, one in summary.flows.items()):
+        return ""
     found = {f"`{name}`": summary.flows[name] for name in shown}
     schemes, directions = (
         {one.first[key] for one in found.values()} for key in ("scheme", "direction")
     )
     if len(schemes) < 2 or len(directions) > 1:
         return ""
-    return compared_words(found, is_one_run=True)
+    return compared_words(found, [sizes[name] for name in shown], is_one_run=True)
 
 
 def headed(cells: Cells) -> Cells:
@@ -353,13 +360,14 @@ def watched(
     return watch(source, flows=names[: len(SERIES)], kinds=kinds), kinds
 
 
-def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
-    """How many frames of each call in these runs are late, and when they were made; nothing of one
-    without such frames.
+def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[str]:
+    """How many frames of each call in these runs, of an outcome each, are late, and when they were
+    made; nothing of one without such frames.
     """
     from midflight.plot.applications import deadlines_of, frames_of, has_events
     from midflight.plot.style import labelled
 
+    outcome = outcomes[0]
     calls = {row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"}
     flows = [flow for one in runs for flow in one.flows if flow.flow in calls]
     if not flows or outcome.plan.stack == "linux":
@@ -367,22 +375,28 @@ def late_lines(outcome: Outcome, runs: Sequence[WatchedRun]) -> list[str]:
     deadlines = deadlines_of(outcome.plan)
     several = json.loads(outcome.plan.canonical)["runs"] > 1
     lines = []
-    for flow in flows:
+    made = [
+        row["frames"]
+        for own, one in zip(outcomes, runs, strict=True)
+        for flow in one.flows
+        if flow.flow in calls
+        for row in rows(own.flows)
+        if row["run"] == 0 and row["flow"] == flow.flow
+    ]
+    for flow, of in zip(flows, made, strict=True):
         if not has_events(flow):
             continue
         found = frames_of(flow, deadlines.get(flow.flow))
-        of = len(found.made_s) + len(found.lost_s)
         late = found.made_s[found.is_late]
         if not len(late) and not len(found.lost_s):
             continue
         said = []
         if len(late):
             said.append(
-                f"{len(late)} of {of} frames ({len(late) / of:.1%}) were late, made from "
-                f"{late[0]:.3f} s to {late[-1]:.3f} s; the longest delay is "
-                f"{found.took_s.max():.3f} s"
+                f"{late_words(len(late), of)}, made from {late[0]:.3f} s to {late[-1]:.3f} s; "
+                f"the longest delay is {found.took_s.max():.3f} s"
             )
-        said += [f"{len(found.lost_s)} of {of} were not read"] if len(found.lost_s) else []
+        said += [missed_words(len(found.lost_s))] if len(found.lost_s) else []
         whose = f"of flow `{flow.flow}` " if len({one.flow for one in flows}) > 1 else ""
         whose += f"with {labelled(flow.label)}, " if len(runs) > 1 else ""
         first = "in the first run, " if several else ""
@@ -603,7 +617,11 @@ def asked_with(command: str) -> tuple[str, list[str], list[str], str] | None:
     """The scenario of a command of a report, its settings and policies, its schemes, and the file
     that it writes; None if it is no such command.
     """
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        # An open quote.
+        return None
     if words[:2] != ["midflight", "report"] or len(words) < 3:
         return None
     options = iter(words[3:])
@@ -627,6 +645,9 @@ def explain_command(command: str, line: Mapping[str, str], of_scheme: Sequence[s
         return ""
     file, settings, _, _ = asked
     at = ["--at", line["at"]] if line["at"] else []
+    # A setting may be given once, and the scheme that is asked for is the last one.
+    keys = {"=".join(one.split("=", 2)[:2]) for one in of_scheme}
+    settings = [one for one in settings if not any(one.startswith(f"{key}=") for key in keys)]
     own = [*settings, *of_scheme, "--flow", line["flow"], "--what", line["event"], *at]
     return shlex.join(["midflight", "explain", file, *own])
 

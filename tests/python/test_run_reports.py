@@ -13,7 +13,9 @@ from midflight.cli import main
 from midflight.plot.applications import frames_of
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
+from midflight.report_words import happened
 from midflight.run_report import late_lines, report_run, side_by_side, watched
+from midflight.run_tables import Means
 from midflight.scenario import Outcome
 
 
@@ -24,7 +26,7 @@ def text_of(file: Path) -> str:
 
 def late_of(outcome: Outcome, flows: list[str]) -> list[str]:
     """The sentences on late frames in the report of these flows."""
-    return late_lines(outcome, watched(outcome, flows)[0])
+    return late_lines([outcome], watched(outcome, flows)[0])
 
 
 def test_a_report_says_how_many_frames_were_late(tmp_path: Path) -> None:
@@ -135,7 +137,11 @@ def test_a_report_says_in_short_what_became_of_a_flow(tmp_path: Path) -> None:
         ),
         ("video-tunnel", {"handoffs.0.gap": "100 ms"}, " s and never stood still"),
         ("wifi-to-lte", {}, "3 MB took {duration_ns} s, "),
-        ("call-handoff", {"handoffs.0.gap": "0 s"}, "In short: none of 500 frames was late; half"),
+        (
+            "call-handoff",
+            {"handoffs.0.gap": "0 s"},
+            "none of 500 frames was late; half of those that were read took",
+        ),
         ("drive-test", {"end": "20 s"}, "Mbit/s on average until the run ended (20 s)"),
         (
             "call-handoff",
@@ -150,3 +156,28 @@ def test_a_report_says_in_short_what_became_of_a_flow(tmp_path: Path) -> None:
         numbers = {one: f"{ns / 1e9:.3f}" for one, ns in values.items() if ns is not None}
         text = text_of(report_run(outcome, tmp_path / "r.html"))
         assert said.format(**numbers) in text, name
+
+
+def test_late_frames_have_one_base(tmp_path: Path) -> None:
+    """The number of frames that were made, also if some are not read at the end of the run."""
+    sets = {"end": "7 s"}
+    outcome = Scenario.read("call-handoff", sets=sets).run()
+    made, late, lost = (
+        outcome.flows.column(one)[0] for one in ("frames", "frames_late", "frames_lost")
+    )
+    (flow,) = (flow for one in watch(outcome.plan) for flow in one.flows)
+    assert made > len(frames_of(flow, 0.15).made_s) + lost
+    text = text_of(report_run(outcome, tmp_path / "r.html")).replace("\u00a0", " ")
+    assert re.findall("([0-9]+) of ([0-9]+) frames", text) == [(str(late), str(made))] * 2
+
+
+def test_a_video_that_never_begins_is_said_so() -> None:
+    def said(*started: float | None) -> str:
+        found = Means({"workload": "video"}, ("startup_ns", "rebuffers", "rebuffer_ns"))
+        for one in started:
+            found.add({"startup_ns": one, "rebuffers": 0, "rebuffer_ns": 0})
+        return happened(found, {"workload": "video"}, "10 s")
+
+    assert said(None) == "the video did not begin"
+    assert said(None, None) == "the video did not begin in any run"
+    assert said(1e9, None, 2e9) == "the video began in 2 of 3 runs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from midflight.explain.path import NS_PER_S, PathSamples, Values
 from midflight.explain.words import link_text
 
 if TYPE_CHECKING:
-    from midflight._core import Setup, Table
+    from midflight.explain.arrivals import FlowEvents, RunEvents
 
 __all__ = ["limit_of"]
 
@@ -24,17 +25,25 @@ _LEAST_LOST, _MOST_LOST = 3, 0.8
 _NEAR = 0.25
 #: A window is in use if so much of it is in flight on average.
 _LEAST_FLIGHT = 0.6
-#: A stall longer than this share of the time, and so many round trips, has its own reasons.
+#: A stall longer than this share of the time, and so many round trips, has its own reasons; so have
+#: several together, and a link without a rate for so long.
 _MOST_STILL = 0.15
 _STILL_TRIPS = 3
 #: A time in a queue that is worth a word.
 _LEAST_WAIT_NS = 2e6
-#: Events of flows with several paths, whose link in use is not one.
-_PATHS = ("path_opened", "path_used")
+#: A flow that is shorter than these round trips is limited by nothing most of the time.
+_LEAST_TRIPS = 10
+#: Where packets are lost, by the causes in the events.
+_WHERE = {
+    "queue": "at queues",
+    "radio": "by the radio",
+    "break": "to links that were down",
+    "node": "at nodes",
+}
 
 
 def limit_of(
-    setup: Setup,
+    run: RunEvents,
     flow: str,
     span: tuple[int, int],
     path: PathSamples,
@@ -45,43 +54,31 @@ def limit_of(
     """Return in a sentence what limited a flow between two instants; "" if that is not known.
 
     `path` has the links in the flow's direction. A flow of an application is limited by that.
-    Unless `is_alone`, the links have cross traffic, and only a full link is told; also if the
-    longest stall, `stall_ns`, is much of the time.
+    Unless `is_alone`, the links have cross traffic, and only a full link is told; also if stalls,
+    of which `stall_ns` is the longest, or times without a rate are much of the time.
     """
-    infos = {one["name"]: one for one in setup.flows}
-    info = infos[flow]
+    info = run.flows[flow]
     if info["workload"] not in (None, "", "bulk") or not info["moves"]:
         return ""
     begin, end = span
     could = path.bits(begin, end)
-    names = ("rcv", "drop", "send", "rexmit", *_PATHS)
-    trace = setup.trace(flow=flow, only=list(names))
-    events = np.array(trace.column("event"))
-    if not np.isfinite(could) or could <= 0 or np.isin(events, _PATHS).any():
+    if not np.isfinite(could) or could <= 0:
         return ""
-    ours = _bits(trace, events, span)
-    others = sum(
-        _bits(other, np.array(other.column("event")), span)
-        for name, one in infos.items()
-        if name != flow and one["moves"] and one["direction"] == info["direction"]
-        for other in [setup.trace(flow=name, only=["rcv"])]
-    )
+    events = run.of(flow)
+    if events.has_paths:
+        return ""
+    ours = events.bits_within(begin, end)
+    others = run.bits_within(info["direction"], begin, end) - ours
     links = " and ".join(map(link_text, path.links(begin, end)))
-    packets, causes = np.array(trace.column("packet")), np.array(trace.column("cause"))
-    lost = {
-        cause: int(np.sum((packets == "data") & (causes == cause)))
-        for cause in ("queue", "radio", "break", "node")
-    }
-    at_queue = f"{lost['queue']} packets were lost at queues" if lost["queue"] else ""
+    lost, sent = events.lost, events.sent
     if ours + others >= _FULL * could:
         share = f"{ours / could:.0%}"
         said = f"the link was the limit: {share} of what {links} could carry was this flow's"
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
-        return "; ".join(one for one in (said, _queue(path, span), at_queue) if one)
+        return "; ".join(one for one in (said, _queue(path, span), _losses(lost)) if one)
     if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
         return ""
-    sent = int(np.isin(events, ("send", "rexmit")).sum())
     rows = np.array(path.senders.column("flow")) == flow
     time = path.senders.numpy("time_ns")[rows]
     within = (time >= begin) & (time <= end)
@@ -91,15 +88,19 @@ def limit_of(
     )
     if len(cwnd) < 10 or not np.isfinite(cwnd).all() or not np.isfinite(trip).any():
         return ""
-    if stall_ns > max(_MOST_STILL * (end - begin), _STILL_TRIPS * float(np.nanmax(trip))):
+    if (
+        stall_ns > max(_MOST_STILL * (end - begin), _STILL_TRIPS * float(np.nanmax(trip)))
+        or path.idle_share(begin, end) > _MOST_STILL
+        or _still_share(events, span, float(np.nanmedian(trip))) > _MOST_STILL
+    ):
         return ""
     of_link = f"{could / (end - begin) * NS_PER_S / 1e6:.3g} Mbit/s of {links}"
     plateau = float(np.max(flight))
     if np.mean((flight >= plateau - 2) & (cwnd > 1.2 * plateau)) > 0.5:
         return (
-            f"not the congestion window was the limit, but probably the receiver's: never more "
-            f"than {plateau:.0f} segments were in flight, and the congestion window was "
-            f"{np.mean(cwnd):.0f} on average"
+            f"not the congestion window was the limit, but probably the receiver's: at no "
+            f"sample were more than {plateau:.0f} segments in flight, and the congestion window "
+            f"was {np.mean(cwnd):.0f} on average"
         )
     grows = (np.diff(cwnd) >= 0).all() and int(np.argmax(cwnd)) > len(cwnd) // 2
     if (
@@ -108,6 +109,8 @@ def limit_of(
         and (cwnd < threshold).all()
         and "bbr" not in info["scheme"]
     ):
+        if end - begin < _LEAST_TRIPS * float(np.nanmean(trip)):
+            return ""
         return (
             f"the slow start was the limit: it lasted until the end, and the window grew to "
             f"{cwnd[-1]:.0f} segments; the flow used {ours / could:.0%} of what {links} could carry"
@@ -129,8 +132,10 @@ def limit_of(
         return (
             f"losses on the link were probably the limit: {lost['radio']} of {sent} packets "
             f"({lost['radio'] / sent:.1%}) were lost by the radio; the {window}"
+            + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else "")
         )
-    return "; ".join(one for one in (f"the window was the limit: the {window}", at_queue) if one)
+    said = f"the window was the limit: the {window}"
+    return "; ".join(one for one in (said, _losses(lost)) if one)
 
 
 def _window_rate(cwnd: Values, trip: Values, payload_bytes: int) -> float:
@@ -141,11 +146,21 @@ def _window_rate(cwnd: Values, trip: Values, payload_bytes: int) -> float:
     return float(8 * payload_bytes * np.mean(cwnd) / np.mean(trip[known]) * NS_PER_S)
 
 
-def _bits(trace: Table, events: np.ndarray, span: tuple[int, int]) -> float:
-    """What arrived of a flow between two instants, with headers."""
-    time = trace.numpy("time_ns")
-    sizes = np.array([float(one or 0) for one in trace.column("bytes")])
-    return 8 * float(sizes[(events == "rcv") & (time >= span[0]) & (time <= span[1])].sum())
+def _losses(lost: Mapping[str, int]) -> str:
+    """Return how many packets were lost where; "" without a cause that has more than a few."""
+    found = [f"{lost[one]} {where}" for one, where in _WHERE.items() if lost[one] >= _LEAST_LOST]
+    if not found:
+        return ""
+    count, where = found[0].split(" ", 1)
+    return " and ".join([f"{count} packets were lost {where}", *found[1:]])
+
+
+def _still_share(events: FlowEvents, span: tuple[int, int], trip_ns: float) -> float:
+    """The share of the time in which nothing arrived for several round trips."""
+    begin, end = span
+    times = events.arrived_ns
+    gaps = np.diff(np.concatenate([[begin], times[(times > begin) & (times < end)], [end]]))
+    return float(gaps[gaps > _STILL_TRIPS * trip_ns].sum()) / (end - begin)
 
 
 def _queue(path: PathSamples, span: tuple[int, int]) -> str:

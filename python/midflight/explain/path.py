@@ -80,6 +80,11 @@ class PathSamples:
         found = [name for b, e, name in self.used if name and b < end_ns and e > begin_ns]
         return list(dict.fromkeys(found))
 
+    def idle_share(self, begin_ns: int, end_ns: int) -> float:
+        """The share of the samples between two instants without a link or a rate; 0 of none."""
+        within = (self.time_ns >= begin_ns) & (self.time_ns <= end_ns)
+        return float(np.mean(self.rate_bps[within] == 0)) if within.any() else 0.0
+
     def bits(self, begin_ns: int, end_ns: int) -> float:
         """What the link in use could carry between two instants; nan if that is not known."""
         if not len(self.time_ns) or end_ns <= begin_ns:

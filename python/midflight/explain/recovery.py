@@ -11,6 +11,7 @@ from midflight.explain.words import link_text
 
 if TYPE_CHECKING:
     from midflight._core import Setup
+    from midflight.explain.arrivals import RunEvents
 
 __all__ = ["MOST_EVENTS", "Recovering", "recovery_lines"]
 
@@ -26,7 +27,7 @@ class Recovering(NamedTuple):
     """
 
     label: str
-    setup: Setup
+    run: RunEvents
     flow: str
     span: tuple[int, int]
     phases: Sequence[Mapping[str, Any]]
@@ -45,10 +46,9 @@ def recovery_lines(flows: Sequence[Recovering]) -> list[str]:
     """
     if not flows:
         return []
-    every = list(_events(flows[0].setup))
-    told = [(event, line) for event in every if (line := _line(event, flows))]
-    longest = sorted(told, key=lambda one: one[0].begin_ns - one[0].end_ns)[:MOST_EVENTS]
-    lines = [line for event, line in sorted(longest)]
+    told = [one for one in _events(flows[0].run.setup) if any(_knows(one, of) for of in flows)]
+    longest = sorted(told, key=lambda one: one.begin_ns - one.end_ns)[:MOST_EVENTS]
+    lines = [_line(event, flows) for event in sorted(longest)]
     left = len(told) - len(lines)
     if left:
         lines.append(f"{left} more {'is' if left == 1 else 'are'} not told here")
@@ -77,14 +77,22 @@ def _events(setup: Setup) -> Iterator[_Event]:
         yield _Event(begin, end, text, True)
 
 
+def _knows(event: _Event, one: Recovering) -> bool:
+    """Whether a flow was open at an event, and what became of it is known."""
+    is_open = one.span[0] < event.begin_ns < one.span[1]
+    return is_open and (event.is_recorded or len(_phases(event, one)) == 1)
+
+
+def _phases(event: _Event, one: Recovering) -> list[Mapping[str, Any]]:
+    """The rows of a flow from an event on."""
+    return [row for row in one.phases if row["from_ns"] == event.begin_ns]
+
+
 def _line(event: _Event, flows: Sequence[Recovering]) -> str:
-    """Return what an event did to flows; "" if none was open then."""
-    open_ones = [one for one in flows if one.span[0] < event.begin_ns < one.span[1]]
-    found = [(one, *_first_new(event, one)) for one in open_ones]
+    """Return what an event did to flows of which at least one knows it."""
+    found = [(one, _first_new(event, one)) for one in flows if _knows(event, one)]
     said = []
-    for one, first, known in found:
-        if not known:
-            continue
+    for one, first in found:
         whose = f" of {one.label}" if one.label else ""
         if first is None:
             what = "arrived" if event.is_recorded else "was acknowledged"
@@ -99,43 +107,39 @@ def _line(event: _Event, flows: Sequence[Recovering]) -> str:
                 f"the first new packet{whose} was acknowledged after {_s(first)}"
                 f"{_costs(event, one, first)}"
             )
-    if not said:
-        return ""
-    times = sorted((first, one.label) for one, first, known in found if known and first is not None)
+    times = sorted((first, one.label) for one, first in found if first is not None)
     if len(times) > 1 and len(times) == len(said) and times[1][0] - times[0][0] > _NEAR_NS:
         said.append(f"{times[0][1]} was first, by {_s(times[1][0] - times[0][0])}")
     return f"{event.text[0].upper()}{event.text[1:]}: {'; '.join(said)}"
 
 
-def _first_new(event: _Event, one: Recovering) -> tuple[int | None, bool]:
+def _first_new(event: _Event, one: Recovering) -> int | None:
     """Return how long from the beginning of an event until something new arrived or was
-    acknowledged, None if nothing was; and whether that is known.
+    acknowledged; None if nothing was.
     """
     if not event.is_recorded:
-        phases = [row for row in one.phases if row["from_ns"] == event.begin_ns]
-        return (phases[0]["first_new_ns"], True) if len(phases) == 1 else (None, False)
-    trace = one.setup.trace(flow=one.flow, only=["rcv"])
-    times, values = trace.numpy("time_ns"), np.asarray(trace.numpy("value"), np.float64)
+        (phase,) = _phases(event, one)
+        found: int | None = phase["first_new_ns"]
+        return found
+    events = one.run.of(one.flow)
+    times, segments = events.arrived_ns, events.segments
     before = times < event.begin_ns
-    highest = float(values[before].max()) if before.any() else -1.0
-    later = times[(times >= event.end_ns) & (values > highest)]
-    return (int(later[0]) - event.begin_ns, True) if len(later) else (None, True)
+    highest = float(segments[before].max()) if before.any() else -1.0
+    later = times[(times >= event.end_ns) & (segments > highest)]
+    return int(later[0]) - event.begin_ns if len(later) else None
 
 
 def _costs(event: _Event, one: Recovering, first: int) -> str:
     """Return the timeouts and retransmissions of a flow until then."""
-    until = event.begin_ns + first
-    trace = one.setup.trace(
-        flow=one.flow, only=["rto", "rexmit"], from_ns=event.begin_ns, until_ns=until
+    begin, until = event.begin_ns, event.begin_ns + first
+    events = one.run.of(one.flow)
+    timeouts, rexmits = (
+        int(np.sum((times >= begin) & (times <= until)))
+        for times in (events.timeouts_ns, events.rexmits_ns)
     )
-    events = [
-        name
-        for name, at in zip(trace.column("event"), trace.column("time_ns"), strict=True)
-        if at <= until
-    ]
     counts = [
-        (events.count("rto"), "timeout", "timeouts"),
-        (events.count("rexmit"), "retransmission", "retransmissions"),
+        (timeouts, "timeout", "timeouts"),
+        (rexmits, "retransmission", "retransmissions"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
     return f", with {' and '.join(said)} until then" if said else ""
