@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.followed import Followed, Hole
 from midflight.plot.history import NS_PER_S, History, Moments
+from midflight.plot.holes import Followed, Hole
 
 if TYPE_CHECKING:
     from midflight._core import Setup, Table

@@ -5,47 +5,22 @@ and which part of a recording a run begins with.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from midflight.plot.history import RunSource, SetupSource, plan_of
+from midflight.plot.holes import Followed, Hole
 from midflight.recordings import part_begins_s, part_words
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
 
-__all__ = ["Followed", "Hole", "followed_of", "time_title"]
+__all__ = ["followed_of", "time_title"]
 
 
 _RECORDING = "the recording"
 #: After any run.
 _NEVER_NS = 2**62
-
-
-class Hole(NamedTuple):
-    """A time in which a recording has no rows, in nanoseconds; a short one lacks only a few."""
-
-    from_ns: int
-    until_ns: int
-    is_short: bool = False
-
-
-class Followed(NamedTuple):
-    """What a recording has, from when the run begins, in nanoseconds."""
-
-    handovers_ns: list[int]
-    holes: list[Hole]
-    #: After what time it starts again, if it does.
-    every_ns: int | None = None
-    #: How long it lasts, and which second of it the run begins with; a model has no seconds.
-    span_ns: int = 0
-    begins_s: float | None = None
-    #: Which part of the recording is followed; "" for all of it, and for a model.
-    part: str = ""
-
-    def rounds(self, until_ns: int) -> Iterator[int]:
-        """Yield when it starts, and starts again, until an instant."""
-        yield from range(0, until_ns + 1, self.every_ns) if self.every_ns else (0,)
 
 
 def followed_of(source: RunSource, policies: Policies | None = None) -> dict[str, Followed]:

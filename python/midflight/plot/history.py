@@ -26,7 +26,7 @@ from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup, Table
-    from midflight.plot.followed import Followed, Hole
+    from midflight.plot.holes import Followed, Hole
     from midflight.policy import Policies
     from midflight.scenario import Scenario
 

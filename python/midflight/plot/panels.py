@@ -22,8 +22,9 @@ from midflight.plot.figure import (
     finish_panels,
     write_figure,
 )
-from midflight.plot.followed import Hole, time_title
+from midflight.plot.followed import time_title
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
+from midflight.plot.holes import Hole
 from midflight.plot.marks import EVENTS, STALL, Event, marker_of
 from midflight.plot.options import check_scales
 from midflight.plot.panel_scales import (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.figure import finish_panels
-from midflight.plot.followed import Followed, Hole, time_title
+from midflight.plot.followed import time_title
+from midflight.plot.holes import Followed, Hole
 from midflight.plot.room import OUTAGE, Room, draw_holes, shade_spans
 from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
 

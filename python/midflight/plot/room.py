@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.followed import Hole
 from midflight.plot.history import NS_PER_S, Moment, Steps
+from midflight.plot.holes import Hole
 from midflight.plot.labels import LABEL_PT
 from midflight.plot.style import text_width
 
