@@ -638,33 +638,6 @@ def test_a_panel_without_values_becomes_a_note(
         shown_panels(watch(moving()), ["rtt"], 1.0, 1.0001)
 
 
-def test_intervals_are_those_of_a_recording() -> None:
-    rates = [20.0 + 5 * (second % 4) for second in range(120)]
-    recorded = {"time_s": list(range(120)), "rate_mbps": rates}
-    cell = Link(delay="30 ms", queue="200 packets", trace=recorded)
-    flows = {"download": Flow(direction="down")}
-    scenario = Scenario(links={"cell": cell}, flows=flows, end="120 s")
-    (panel,) = shown_panels(watch(scenario), ["throughput"])[1]
-    assert panel.detail == "means of 1 s"
-    # A rate that goes evenly up and down has no such step, nor a path with long round trips.
-    slope = {"time_s": [0, 60, 120], "rate_mbps": [40, 4, 40]}
-    even = {"columns": slope, "interpolation": "linear"}
-    for trace, link in ((even, "30 ms"), (recorded, "700 ms")):
-        sloping = Scenario(
-            links={"cell": Link(delay=link, queue="200 packets", trace=trace)},
-            flows=flows,
-            end="120 s",
-        )
-        (panel,) = shown_panels(watch(sloping), ["throughput"])[1]
-        assert panel.detail == "means of 2 s"
-    # Without a recording: the next round number above a 90th.
-    steady = Scenario(
-        links={"cell": Link(rate="20 Mbit/s", delay="30 ms")}, flows=flows, end="120 s"
-    )
-    (panel,) = shown_panels(watch(steady), ["throughput"])[1]
-    assert panel.detail == "means of 2 s"
-
-
 def test_lines_end_where_nothing_arrives() -> None:
     """The maxima too, which have no part of the gap."""
     runs = watch("tunnel")
@@ -773,31 +746,3 @@ def test_the_legend_explains_names_beside_segments() -> None:
     assert "fast retransmit" in named()
     assert "fast retransmit" not in named(kind="window")
     assert "fast retransmit" not in named(until_s=0.1)
-
-
-def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:
-    times = list(range(600))
-    trace = {"time_s": times, "rate_mbps": [1 + (7 * one) % 5 for one in times]}
-    scenario = Scenario(
-        links={"cell": Link(delay="20 ms", trace={"columns": trace})},
-        flows={"download": Flow(scheme="sack")},
-        end="600 s",
-    )
-    one = watch(scenario, kinds=["throughput"])
-    two = watch(scenario, kinds=["throughput"], schemes=["sack", "bbr-linux"])
-    for runs, size, expected in ((one, "double", 1), (one, "single", 2), (two, "single", 10)):
-        (panel,) = shown_panels(runs, ["throughput"], size=size)[1]
-        assert panel.detail == f"means of {expected} s"
-
-
-def test_a_run_over_a_recording_is_drawn_over_time(tmp_path: Path) -> None:
-    """Without `--kind`, by both commands; segments are drawn if they are asked for."""
-    usual, asked, of_run, segments = (tmp_path / f"{n}.svg" for n in range(4))
-    run = ["train", "--set", "end=12 s"]
-    assert main(["plot", *run, "--out", str(usual)]) == 0
-    assert main(["plot", *run, "--kind", "throughput,queue,delay", "--out", str(asked)]) == 0
-    assert main(["run", *run, "--plot", str(of_run)]) == 0
-    assert main(["plot", *run, "--segments", "1:50", "--out", str(segments)]) == 0
-    assert usual.read_bytes() == asked.read_bytes() == of_run.read_bytes()
-    assert "Throughput" in usual.read_text(encoding="utf-8")
-    assert "Segment number" in segments.read_text(encoding="utf-8")

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.plot.style import COLUMN_IN, FILLS, PAGE_IN, save, style, text_width, wrapped
+from midflight.plot.style import (
+    COLUMN_IN,
+    DARK,
+    MIDDLE,
+    PAGE_IN,
+    save,
+    style,
+    text_width,
+    wrapped,
+)
 from midflight.results import Estimate
 
 if TYPE_CHECKING:
@@ -19,6 +28,28 @@ if TYPE_CHECKING:
 __all__ = ["BarPanel", "Bars", "bar_panels", "bar_plot"]
 
 _TICK_PT = 7.0
+
+
+@dataclass(frozen=True)
+class _Fill:
+    """How one area is filled: colours of face and edge, and a hatch in the edge's colour."""
+
+    face: str
+    edge: str
+    hatch: str | None = None
+
+
+#: Fills that can be distinguished in greyscale: dark and plain, light and hatched, white and
+#: dotted.
+_FILLS: Sequence[_Fill] = (
+    _Fill("#5d8fc4", DARK),
+    _Fill("#fbe3c6", "#b85f00", "//////"),
+    _Fill("white", MIDDLE, "......"),
+    _Fill("0.8", "0.25", "xxxx"),
+    _Fill("#e3def2", "#5b4a8a", "\\\\\\\\"),
+    _Fill("white", "0.3", "-----"),
+    _Fill("#17324f", "black"),
+)
 
 
 @dataclass(frozen=True)
@@ -176,7 +207,7 @@ def _bars(axes: Axes, x: np.ndarray, width: float, one: Bars, index: int, refere
     x = x[: len(data)]
     mean, half_width = data.T
     known = np.isfinite(mean)
-    fill = FILLS[index % len(FILLS)]
+    fill = _FILLS[index % len(_FILLS)]
     axes.bar(
         x[known],
         mean[known],

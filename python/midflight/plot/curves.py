@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -24,8 +24,11 @@ __all__ = [
     "Stretch",
     "Values",
     "WatchedRun",
+    "averaged",
     "each_line",
+    "held_in",
     "inside",
+    "is_alone",
     "nice",
 ]
 
@@ -392,3 +395,35 @@ def nice(value: float) -> float:
     power = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
     steps = (one * power for one in (1, 2, 5, 10))
     return float(f"{next(one for one in steps if one >= value * (1 - 1e-9)):.3g}")
+
+
+def held_in(
+    time_s: Values, value: Values, window: tuple[float, float], end_s: float
+) -> tuple[Values, Values]:
+    """Steps in a window: from what holds when it begins to its end, or that of the run."""
+    seen = inside(time_s, window)
+    holds = seen.start < len(time_s) and time_s[seen.start] == window[0]
+    if seen.start > 0 and not holds:
+        time = np.concatenate([[window[0]], time_s[seen]])
+        value = value[seen.start - 1 : seen.stop]
+    else:
+        time, value = time_s[seen], value[seen]
+    if len(time) and (last := min(window[1], end_s)) > time[-1]:
+        time, value = np.append(time, last), np.append(value, value[-1])
+    return time, value
+
+
+def averaged(rate: Curve, edges: Values) -> Curve:
+    """A rate as means over the intervals of throughputs, if it has more steps than there are
+    intervals: beside its peaks means would look too low.
+    """
+    if len(edges) < 2 or len(rate.time_s) <= len(edges) or np.isnan(rate.value).any():
+        return rate
+    sums = np.concatenate([[0.0], np.cumsum(rate.value[:-1] * np.diff(rate.time_s))])
+    means = np.diff(np.interp(edges, rate.time_s, sums)) / np.diff(edges)
+    return replace(rate, time_s=edges, value=np.append(means, means[-1]))
+
+
+def is_alone(runs: Sequence[WatchedRun]) -> bool:
+    """Whether a figure has one line."""
+    return sum(len(one.flows) for one in runs) == 1

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMN_IN",
     "DARK",
-    "FILLS",
     "FONTS",
     "FORMATS",
     "LEGENDS",
@@ -36,7 +35,6 @@ __all__ = [
     "SERIES",
     "STYLES",
     "Drawing",
-    "Fill",
     "Look",
     "Marker",
     "Size",
@@ -421,28 +419,6 @@ def _catalogue() -> Mapping[str, int]:
     from midflight import _core
 
     return {one["name"]: place for place, one in enumerate(_core.schemes())}
-
-
-@dataclass(frozen=True)
-class Fill:
-    """How one area is filled: colours of face and edge, and a hatch in the edge's colour."""
-
-    face: str
-    edge: str
-    hatch: str | None = None
-
-
-#: Fills that can be distinguished in greyscale: dark and plain, light and hatched, white and
-#: dotted.
-FILLS: Sequence[Fill] = (
-    Fill("#5d8fc4", DARK),
-    Fill("#fbe3c6", "#b85f00", "//////"),
-    Fill("white", MIDDLE, "......"),
-    Fill("0.8", "0.25", "xxxx"),
-    Fill("#e3def2", "#5b4a8a", "\\\\\\\\"),
-    Fill("white", "0.3", "-----"),
-    Fill("#17324f", "black"),
-)
 
 
 def text_width(text: str, size_pt: float) -> float:

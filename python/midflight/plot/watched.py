@@ -25,8 +25,11 @@ from midflight.plot.curves import (
     Stretch,
     Values,
     WatchedRun,
+    averaged,
     each_line,
+    held_in,
     inside,
+    is_alone,
     nice,
 )
 from midflight.plot.followed import followed_of
@@ -40,11 +43,12 @@ from midflight.plot.history import (
     setups_of,
     usual_flow,
 )
-from midflight.plot.marks import EVENTS, GROUPS, STALL, check_marks, timeouts
+from midflight.plot.marks import GROUPS, STALL, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
+from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
-from midflight.plot.timed import MOST_DOTS, Times, lines_of, unit_of
+from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -103,10 +107,6 @@ _MOST_FIT = 0.9
 _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
-#: Of several lines none goes up and down over the whole of its values more often than this.
-_MOST_SWINGS = 60
-#: A window from which on it has no limit.
-_UNLIMITED = 2**30
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 #: A time without arrivals is a stall if it lasts so long, and so many median RTTs.
@@ -457,26 +457,12 @@ def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
     return max(runs, key=lambda one: one.end_ns)
 
 
-def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: float) -> Any:
-    """Steps in a window: from what holds when it begins to its end, or that of the run."""
-    seen = inside(time_s, window)
-    holds = seen.start < len(time_s) and time_s[seen.start] == window[0]
-    if seen.start > 0 and not holds:
-        time = np.concatenate([[window[0]], time_s[seen]])
-        value = value[seen.start - 1 : seen.stop]
-    else:
-        time, value = time_s[seen], value[seen]
-    if len(time) and (last := min(window[1], end_s)) > time[-1]:
-        time, value = np.append(time, last), np.append(value, value[-1])
-    return time, value
-
-
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     longest_run = longest(runs)
     edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
     # Its first mean is over a whole interval, as those of the lines are.
     begin = min([window[0], *edges[:1].tolist()])
-    rate = _averaged(rate_in_use(longest_run, (begin, window[1])), edges)
+    rate = averaged(rate_in_use(longest_run, (begin, window[1])), edges)
     curves = [rate]
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
@@ -491,23 +477,12 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, **how)
-            marks = timeouts(flow, line, alone=_is_alone(runs))
-            look = None if _is_alone(runs) else line.look
+            marks = timeouts(flow, line, alone=is_alone(runs))
+            look = None if is_alone(runs) else line.look
             stalls = _stalls(at, line, marks, _least_stall_s(run, flow), look)
             curves += [line, *stalls, *marks]
     drawn = [one for one in curves if len(one.time_s)]
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, f"means of {interval:g} s")
-
-
-def _averaged(rate: Curve, edges: Values) -> Curve:
-    """A rate as means over the intervals of throughputs, if it has more steps than there are
-    intervals: beside its peaks means would look too low.
-    """
-    if len(edges) < 2 or len(rate.time_s) <= len(edges) or np.isnan(rate.value).any():
-        return rate
-    sums = np.concatenate([[0.0], np.cumsum(rate.value[:-1] * np.diff(rate.time_s))])
-    means = np.diff(np.interp(edges, rate.time_s, sums)) / np.diff(edges)
-    return replace(rate, time_s=edges, value=np.append(means, means[-1]))
 
 
 def _opened(flow: History, window: tuple[float, float], interval: float) -> float:
@@ -547,7 +522,7 @@ def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
     none = np.empty(0)
     time = np.concatenate([none, *times])
     value = np.concatenate([none, *values])
-    time, value = _held(time, value, window, run.end_ns / NS_PER_S)
+    time, value = held_in(time, value, window, run.end_ns / NS_PER_S)
     return Curve(f"rate of the link{run.way}", "area", time, value)
 
 
@@ -608,56 +583,6 @@ def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: floa
     return _timed("rtt", "RTT samples", samples, runs, window, interval)
 
 
-#: Values of steps in an interval of which medians are taken.
-_SAMPLES = 20
-
-
-def _rates(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    """The rate at which a sender paces, as steps, and each sample of its delivery rate; many of
-    either are medians of intervals.
-    """
-    curves: list[Curve] = []
-    details: list[str] = []
-
-    def of_intervals(run: WatchedRun, flow: History, line: Curve) -> Curve:
-        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
-        how = {
-            name: getattr(line, name) for name in ("label", "look", "quantity", "flow", "scheme")
-        }
-        (curve,), detail = lines_of([Times(how, edges, line.time_s, line.value)], interval)
-        details.append(detail)
-        # Dots have no band.
-        is_dots = line.draw == "dots" and curve.draw != "dots"
-        return replace(curve, draw="dots", low=None, high=None, most=None) if is_dots else curve
-
-    for run, flow, how in each_line(runs):
-        paced = flow.steps("pacing_rate")
-        end = flow.end_ns / NS_PER_S
-        steps = _held(paced.time_ns / NS_PER_S, paced.value / 1e6, window, end)
-        if len(steps[0]):
-            how["quantity"] = "pacing rate"
-            line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
-            if len(steps[0]) > MOST_DOTS:
-                # Values hold: their medians are over time, not over changes.
-                first, last = steps[0][0], steps[0][-1]
-                count = max(2 * MOST_DOTS, round(_SAMPLES * (last - first) / interval))
-                at = np.linspace(first, last, count)
-                held = steps[1][np.searchsorted(steps[0], at, side="right") - 1]
-                line = of_intervals(run, flow, replace(line, time_s=at, value=held))
-            curves.append(line)
-        time, value = flow.times("delivery_rate") / NS_PER_S, flow.values("delivery_rate")
-        seen = inside(time, window)
-        if seen.stop > seen.start:
-            how["quantity"] = "sample of the delivery rate"
-            line = Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how)
-            curves.append(of_intervals(run, flow, line))
-    detail = next(filter(None, details), "")
-    if _is_alone(runs) and any(one.quantity == "pacing rate" for one in curves):
-        # In the legend a single line has its name.
-        detail = "; ".join(filter(None, ("the line is the pacing rate", detail)))
-    return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves, detail)
-
-
 def _stalls(
     arrivals_s: Values, line: Curve, timeouts: Sequence[Curve], least_s: float, look: int | None
 ) -> list[Curve]:
@@ -688,117 +613,15 @@ def _least_stall_s(run: WatchedRun, flow: History) -> float:
     return max(_LEAST_STALL_S, _STALL_TRIPS * float(np.median(trips)) if len(trips) else 0.0)
 
 
-def _is_alone(runs: Sequence[WatchedRun]) -> bool:
-    return sum(len(one.flows) for one in runs) == 1
-
-
-def _of_segments(runs: Sequence[WatchedRun]) -> str:
-    """What to say of segments whose sizes differ between the lines."""
-    sizes: dict[int, list[str]] = {}
-    for run, flow, how in each_line(runs):
-        payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
-        sizes.setdefault(payload, []).append(how["label"])
-    if len(sizes) < 2:
-        return ""
-    return "; ".join(
-        f"{', '.join(names)}: segments of {size} bytes" for size, names in sizes.items()
-    )
-
-
-def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    curves, behind = [], []
-    alone = _is_alone(runs)
-    for _, flow, how in each_line(runs):
-        if alone:
-            time, pipe = flow.pipe.time_ns / NS_PER_S, flow.pipe.value
-            aux: dict[str, Any] = {"flow": flow.flow, "scheme": flow.label}
-            held = _held(time, pipe, window, flow.end_ns / NS_PER_S)
-            behind.append(Curve("pipe", "area", *held, **aux))
-            limit = flow.steps("ssthresh")
-            steps = _held(limit.time_ns / NS_PER_S, limit.value, window, flow.end_ns / NS_PER_S)
-            # Without a loss there is none, which senders write as a very large number.
-            known = np.where(steps[1] < _UNLIMITED, steps[1], np.nan)
-            if not np.isnan(known).all():
-                behind.append(Curve("ssthresh", "limit", steps[0], known, **aux))
-        steps_of = flow.steps("cwnd")
-        steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
-        curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        behind += timeouts(flow, curves[-1], alone=alone)
-    curves, said = _calmed(runs, curves, window, interval)
-    shown = [one for one in (*curves, *behind) if len(one.time_s)]
-    detail = "; ".join(filter(None, (_of_segments(runs), said)))
-    return Panel("cwnd", "cwnd (segments)", "segments", shown, detail)
-
-
-def _calmed(
-    runs: Sequence[WatchedRun],
-    lines: Sequence[Curve],
-    window: tuple[float, float],
-    interval: float,
-) -> tuple[list[Curve], str]:
-    """Lines of steps, or, if several of them go up and down so often that they would hide each
-    other, their means of intervals, and what to say of them.
-    """
-    swings = [
-        np.abs(np.diff(one.value)).sum() / span
-        for one in lines
-        if len(one.value) and (span := float(np.ptp(one.value))) > 0
-    ]
-    if len(lines) < 2 or max(swings, default=0.0) <= _MOST_SWINGS:
-        return list(lines), ""
-    found = []
-    for (run, flow, _), line in zip(each_line(runs), lines, strict=True):
-        if len(line.time_s):
-            edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
-            edges = np.unique(np.clip(edges, line.time_s[0], line.time_s[-1]))
-            line = _averaged(line, edges)
-        found.append(line)
-    return found, f"means of {interval:g} s"
-
-
-def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    curves, marks = [], []
-    for _, flow, how in each_line(runs):
-        steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
-        curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        marks += timeouts(flow, curves[-1], alone=_is_alone(runs))
-    curves, said = _calmed(runs, curves, window, interval)
-    detail = "; ".join(filter(None, (_of_segments(runs), said)))
-    return Panel("pipe", "Pipe (segments)", "segments", [*curves, *marks], detail)
-
-
-def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    del interval
-    curves = []
-    for _, flow, how in each_line(runs):
-        time, acked = flow.times("ack") / NS_PER_S, flow.values("ack")
-        acked = np.maximum.accumulate(acked) if len(acked) else acked
-        new = np.concatenate([[True], np.diff(acked) > 0]) if len(acked) else slice(0)
-        steps = _held(time[new], acked[new], window, flow.end_ns / NS_PER_S)
-        line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
-        curves += [line, *timeouts(flow, line, alone=_is_alone(runs))]
-        again = flow.times("rexmit"), flow.values("rexmit")
-        marks = {"retransmissions": again, **flow.lost_by_cause()}
-        for draw in (*GROUPS["retransmissions"], *GROUPS["losses"]):
-            time_ns, value = marks[draw]
-            at = time_ns / NS_PER_S
-            seen = inside(at, window)
-            if seen.stop > seen.start:
-                label = EVENTS[draw].label
-                aux = {**how, "label": label, "quantity": label}
-                curves.append(Curve(draw=draw, time_s=at[seen], value=value[seen], **aux))
-    return Panel("sequence", "Segments\nacknowledged", "segments", curves, _of_segments(runs))
-
-
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
     "throughput": _throughput,
-    "rates": _rates,
+    "rates": rates_panel,
     "queue": queue_panel,
     "delay": _delay,
     "rtt": _rtt,
-    "cwnd": _cwnd,
-    "pipe": _pipe,
-    "sequence": _sequence,
+    "cwnd": cwnd_panel,
+    "pipe": pipe_panel,
+    "sequence": sequence_panel,
     "buffer": buffer_panel,
     "frames": frames_panel,
     "objects": objects_panel,
