@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,15 +183,22 @@ def _quartile_series(
     )
 
 
-def mark_endless(axes: Axes, x: NDArray[Any], upper: NDArray[Any], top: float, look: Look) -> None:
-    """Put an arrow at the top where an upper quartile is endless."""
-    endless = ~np.isfinite(upper)
+def mark_endless(
+    axes: Axes,
+    x: NDArray[Any],
+    ends: NDArray[Any],
+    edge: float,
+    look: Look,
+    arrow: Literal["up", "down"] = "up",
+) -> None:
+    """Put an arrow at an edge of the axes where an upper quartile or an interval is endless."""
+    endless = ~np.isfinite(ends)
     if endless.any():
         axes.plot(
             x[endless],
-            np.full(endless.sum(), top),
+            np.full(endless.sum(), edge),
             linestyle="none",
-            marker=r"$\uparrow$",
+            marker=rf"$\{arrow}arrow$",
             markersize=6,
             color=look.colour,
             clip_on=False,

@@ -650,24 +650,17 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     open_edges(axes, [*axes.lines, *axes.patches])
 
 
-def _is_endless(low: _Values, high: _Values) -> NDArray[np.bool_]:
-    """Which intervals have no end."""
-    return np.isinf(low) | np.isinf(high)
-
-
 def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Look) -> None:
     """Draw intervals without an end to the edges of the axes, with arrows there."""
-    chosen = _is_endless(low, high)
+    chosen = np.isinf(low) | np.isinf(high)
     if not chosen.any():
         return
+    x, low, high = x[chosen], low[chosen], high[chosen]
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom, top)
-    ends = [np.where(np.isinf(of), edge, of) for of, edge in ((low, bottom), (high, top))]
-    axes.vlines(x[chosen], ends[0][chosen], ends[1][chosen], look.colour, linewidth=0.9, zorder=3)
-    for of, edge, marker in ((low, bottom, r"$\downarrow$"), (high, top, r"$\uparrow$")):
-        at = x[np.isinf(of)]
-        how: Any = {"marker": marker, "markersize": 6, "color": look.colour, "clip_on": False}
-        axes.plot(at, np.full(len(at), edge), linestyle="none", zorder=5, **how)
+    axes.vlines(x, np.maximum(low, bottom), np.minimum(high, top), look.colour, linewidth=0.9)
+    mark_endless(axes, x, low, bottom, look, "down")
+    mark_endless(axes, x, high, top, look)
 
 
 def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> None:
