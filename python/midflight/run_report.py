@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
+from midflight.explain.words import to_ms
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, data_url, environment
@@ -572,8 +573,8 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
         playback = playback_stalls(setup, name) if is_video else []
         longest = sorted(playback, key=lambda one: one.begin_ns - one.end_ns)[:MOST_STALLS]
         for one in longest:
-            span = f"from {seconds(one.begin_ns)} to {seconds(one.end_ns)}"
-            length = seconds(one.end_ns - one.begin_ns)
+            span = f"from {to_ms(one.begin_ns)} to {to_ms(one.end_ns)}"
+            length = to_ms(one.end_ns - one.begin_ns)
             what = f"the video stood still for {length}, {span}"
             why = f"{one.why[0].upper()}{one.why[1:]}." if one.why else ""
             lines.append(
@@ -662,14 +663,9 @@ def page_command(command: str) -> str:
     return shlex.join(["midflight", "plot", file, *settings, *schemes, "--out", page])
 
 
-def seconds(time_ns: float) -> str:
-    """A time in a sentence: at most three decimals."""
-    return f"{time_ns / 1e9:.3f}".rstrip("0").rstrip(".") + " s"
-
-
 def rounded(text: str) -> str:
     """A sentence whose times in seconds have at most three decimals."""
-    return _LONG_TIME.sub(lambda found: seconds(float(found[1]) * 1e9), text)
+    return _LONG_TIME.sub(lambda found: to_ms(float(found[1]) * 1e9), text)
 
 
 def trace_words(trace: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from midflight.explain.path import PathSamples
-from midflight.explain.words import link_text
+from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -70,10 +70,6 @@ def playback_stalls(
     return found
 
 
-def _s(time_ns: float) -> str:
-    return f"{time_ns / NS_PER_S:.3f}".rstrip("0").rstrip(".") + " s"
-
-
 def _mbit(bits_per_second: float) -> str:
     return f"{bits_per_second / 1e6:.3g} Mbit/s"
 
@@ -93,7 +89,7 @@ def _why(
     rate, could = bits / length_s, path.bits(since, by) / length_s
     links = " and ".join(map(link_text, path.links(since, by)))
     words = [
-        f"video segment {number} was due: from its request at {_s(since)} to {_s(by)}, "
+        f"video segment {number} was due: from its request at {to_ms(since)} to {to_ms(by)}, "
         f"{bits / 1e6:.3g} Mbit arrived with headers, {_mbit(rate)}"
     ]
     if np.isfinite(could) and links:
@@ -103,13 +99,13 @@ def _why(
     pauses = [
         one for one in _pauses(path, since, by) if one[1] - one[0] >= _LEAST_PAUSE * (by - since)
     ]
-    words += [f"{what} from {_s(begin)} to {_s(end)}" for begin, end, what in pauses[:2]]
+    words += [f"{what} from {to_ms(begin)} to {to_ms(end)}" for begin, end, what in pauses[:2]]
     edges = np.concatenate([[since], times, [by]])
     place = int(np.argmax(np.diff(edges)))
     begin, end = edges[place], edges[place + 1]
     covered = sum(max(0, min(end, e) - max(begin, b)) for b, e, _ in pauses)
     if end - begin - covered > _LEAST_SILENCE * (by - since):
-        words.append(f"nothing of it arrived from {_s(begin)} to {_s(end)}")
+        words.append(f"nothing of it arrived from {to_ms(begin)} to {to_ms(end)}")
     return "; ".join(words)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from midflight.explain.words import link_text
+from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -55,25 +55,21 @@ def recovery_lines(flows: Sequence[Recovering]) -> list[str]:
     return lines
 
 
-def _s(time_ns: float) -> str:
-    return f"{time_ns / 1e9:.3f}".rstrip("0").rstrip(".") + " s"
-
-
 def _events(setup: Setup) -> Iterator[_Event]:
     """Yield what happened to the path of the mobile node."""
     for one in setup.path_changes:
         begin, end = one["at_ns"], one["make_ns"]
         here, there = link_text(one["from_link"]), link_text(one["to_link"])
-        gap = f", with {_s(end - begin)} without a link" if one["breaks"] and end > begin else ""
+        gap = f", with {to_ms(end - begin)} without a link" if one["breaks"] and end > begin else ""
         if one["kind"] == "change":
-            text = f"change of {there} at {_s(begin)}"
+            text = f"change of {there} at {to_ms(begin)}"
         elif here == there:
-            text = f"loss of {here} at {_s(begin)}{gap}"
+            text = f"loss of {here} at {to_ms(begin)}{gap}"
         else:
-            text = f"handoff from {here} to {there} at {_s(begin)}{gap}"
+            text = f"handoff from {here} to {there} at {to_ms(begin)}{gap}"
         yield _Event(begin, end, text, False)
     for begin, end, link, _ in setup.link_outages:
-        text = f"outage of {link_text(link)} from {_s(begin)} to {_s(end)}"
+        text = f"outage of {link_text(link)} from {to_ms(begin)} to {to_ms(end)}"
         yield _Event(begin, end, text, True)
 
 
@@ -98,18 +94,17 @@ def _line(event: _Event, flows: Sequence[Recovering]) -> str:
             what = "arrived" if event.is_recorded else "was acknowledged"
             said.append(f"no new packet{whose} {what}")
         elif event.is_recorded:
-            said.append(
-                f"the first new packet{whose} arrived {_s(first - (event.end_ns - event.begin_ns))}"
-                f" after its end{_costs(event, one, first)}"
-            )
+            after = to_ms(first - (event.end_ns - event.begin_ns))
+            costs = _costs(event, one, first)
+            said.append(f"the first new packet{whose} arrived {after} after its end{costs}")
         else:
             said.append(
-                f"the first new packet{whose} was acknowledged after {_s(first)}"
+                f"the first new packet{whose} was acknowledged after {to_ms(first)}"
                 f"{_costs(event, one, first)}"
             )
     times = sorted((first, one.label) for one, first in found if first is not None)
     if len(times) > 1 and len(times) == len(said) and times[1][0] - times[0][0] > _NEAR_NS:
-        said.append(f"{times[0][1]} was first, by {_s(times[1][0] - times[0][0])}")
+        said.append(f"{times[0][1]} was first, by {to_ms(times[1][0] - times[0][0])}")
     return f"{event.text[0].upper()}{event.text[1:]}: {'; '.join(said)}"
 
 

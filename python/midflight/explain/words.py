@@ -21,6 +21,7 @@ __all__ = [
     "path_change_text",
     "row_text",
     "seconds_text",
+    "to_ms",
     "when",
 ]
 
@@ -36,6 +37,11 @@ def clock(time_ns: int) -> str:
 def when(time_ns: int) -> str:
     """The same without needless digits, for sentences."""
     return clock(time_ns).removesuffix(" s").rstrip("0").rstrip(".") + " s"
+
+
+def to_ms(time_ns: float) -> str:
+    """Return an instant or a time in seconds, to the millisecond, without needless digits."""
+    return f"{time_ns / 1e9:.3f}".rstrip("0").rstrip(".") + " s"
 
 
 def number(value: float) -> str:
