@@ -109,8 +109,15 @@ def _with_dates(each: dict[str, Any]) -> dict[str, Any]:
     clocks = [str(one).strip() for one in each[names["time"]]]
     if not all(":" in one and len(one.split()) == 1 and "T" not in one for one in clocks):
         return each
-    days = [str(one).strip().split()[0] for one in each[names["date"]]]
-    joined = [f"{day} {clock}" for day, clock in zip(days, clocks, strict=False)]
+    days = [str(one).strip() for one in each[names["date"]]]
+    if len(days) != len(clocks):
+        # The lengths are refused with those of all columns.
+        return each
+    # A date without a time of day, from one that may have midnight.
+    joined = [
+        "" if _is_missing(day) else f"{day.split()[0]} {clock}"
+        for day, clock in zip(days, clocks, strict=True)
+    ]
     others = {name: one for name, one in each.items() if name != names["date"]}
     return {**others, names["time"]: joined}
 

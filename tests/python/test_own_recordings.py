@@ -224,3 +224,10 @@ def test_holes_that_nothing_is_are_noted(tmp_path: Path) -> None:
     file.write_text("time_s,rate_mbps\n" + "".join(f"{t},8\n" for t in range(20)))
     found = read_recording(str(file), part={"holes": "outage"})
     assert any('holes = "outage" changes nothing' in one for one in found["remarks"])
+
+
+def test_a_time_of_day_without_its_date_is_refused() -> None:
+    trace = {"date": ["2026-03-14", ""], "time": ["07:00:00", "07:00:01"], "rate_mbps": [1, 2]}
+    links = {"cell": Link(delay="20 ms", trace=trace)}
+    with pytest.raises(MidflightError, match='row 1: NaN in column "time" is not a time'):
+        Scenario(links=links, flows={"a": Flow()}, end="1 s").plan()
