@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord};
 use midflight_units::{nearest, Duration};
 
+use super::header::{is_date, is_time, Header, TimeColumns};
 use super::quantity::{
     is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED,
 };
@@ -51,116 +52,6 @@ const LATEST: i128 = 100_000_000_000 * 1_000_000_000;
 /// Accepted column names, for messages.
 const ACCEPTED: &str =
     "time_s, rate_mbps, delay_ms, loss (a share) or loss_%, with up_ before it for the uplink";
-/// The columns of a file or of a program.
-struct Header<'a> {
-    names: &'a [String],
-    /// The units of a second header row; empty for none.
-    units: &'a [String],
-    /// Whether the names are those of a file, whose columns a user can name.
-    is_of_file: bool,
-    times: TimeColumns,
-}
-
-/// The columns of times as the cells of the first row show them.
-#[derive(Clone, Copy, Default)]
-struct TimeColumns {
-    /// Dates, which belong to the times of day of another column.
-    dates: Option<usize>,
-    /// Dates with times of day, or times of day, by another name.
-    unnamed: Option<usize>,
-}
-
-impl TimeColumns {
-    fn of(header: &[String], first: &StringRecord, named: &BTreeMap<String, String>) -> Self {
-        if named.contains_key("time") {
-            return Self::default();
-        }
-        let all_of = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            let cells = first.iter().take(header.len()).enumerate();
-            let found = cells.filter(|(_, cell)| is(cell));
-            found.map(|(place, _)| place).collect()
-        };
-        let the_only = |is: &dyn Fn(&str) -> bool| match all_of(is)[..] {
-            [place] => Some(place),
-            _ => None,
-        };
-        let dates = all_of(&time::is_date);
-        let named_date = dates.iter().find(|place| is_date(&header[**place]));
-        let dates = named_date.copied().or_else(|| the_only(&time::is_date));
-        let of_day = the_only(&time::is_time_of_day);
-        if let Some(place) = header.iter().position(|name| is_time(name)) {
-            let has_times_of_day = first.get(place).is_some_and(time::is_time_of_day);
-            return Self {
-                dates: dates.filter(|_| has_times_of_day),
-                unnamed: None,
-            };
-        }
-        if header.iter().any(|name| is_date(name)) && (dates.is_none() || of_day.is_none()) {
-            return Self::default();
-        }
-        let unnamed = the_only(&time::is_clock).or(of_day);
-        Self {
-            dates: dates.filter(|_| unnamed == of_day),
-            unnamed,
-        }
-    }
-}
-
-/// Whether a name is that of times, and not of dates alone.
-fn is_time(name: &str) -> bool {
-    meaning(name).is_some_and(|(of, plain, _)| of.of == Quantity::Time && plain != "date")
-}
-
-/// Whether a name is that of dates.
-fn is_date(name: &str) -> bool {
-    with_unit(name).0 == "date"
-}
-
-impl Header<'_> {
-    /// The unit of a column in a second header row.
-    fn unit(&self, place: usize) -> Option<String> {
-        self.units
-            .get(place)
-            .filter(|unit| !unit.is_empty())
-            .cloned()
-    }
-
-    /// How to use columns that only by their units may be rates.
-    fn rates_hint(&self) -> Option<String> {
-        let is_rate = |name: &&String| {
-            let unit = with_unit(name).1;
-            unit.is_some_and(|unit| Quantity::Rate.factor(&unit).is_some())
-        };
-        let names: Vec<&String> = self.names.iter().filter(is_rate).collect();
-        let first = names.first()?;
-        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-        let columns = if self.is_of_file {
-            format!("columns = {{ rate = \"{first}\" }} in a scenario, or --columns rate=\"{first}\" of trace check")
-        } else {
-            format!("trace = {{\"file\": columns, \"columns\": {{\"rate\": \"{first}\"}}}}")
-        };
-        let have = if names.len() == 1 { "has" } else { "have" };
-        Some(format!(
-            "{} {have} the unit of a rate: {columns} makes \"{first}\" the rate",
-            quoted.join(", ")
-        ))
-    }
-
-    /// How to use the round trips of a column that is not used.
-    fn hint(&self, name: &str) -> String {
-        let unit = if with_unit(name).1.is_some() {
-            ""
-        } else {
-            " ms"
-        };
-        let columns = if self.is_of_file {
-            format!("columns = {{ rtt = \"{name}{unit}\" }} in a scenario, or --columns rtt=\"{name}{unit}\" of trace check,")
-        } else {
-            format!("trace = {{\"file\": columns, \"columns\": {{\"rtt\": \"{name}{unit}\"}}}}")
-        };
-        format!("{columns} takes half of \"{name}\" as the delay of each direction")
-    }
-}
 
 /// The factor of a column's unit, or an error text.
 fn factor_of(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 //! emulators, and the schedules made from them.
 
 mod columns;
+mod header;
 mod leoem;
 mod lines;
 mod model;

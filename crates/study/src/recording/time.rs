@@ -223,10 +223,6 @@ const LATE: i128 = 5;
 /// How many rows are before one above them, if these are a few that a logger wrote late: by a few usual steps. A time that is
 /// there twice is that of a second measurement.
 pub(super) fn late_rows(times: &[i128]) -> Option<usize> {
-    let mut steps: Vec<i128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    steps.retain(|step| *step > 0);
-    steps.sort_unstable();
-    let usual = *steps.get(steps.len() / 2)?;
     let mut latest = *times.first()?;
     let mut late = Vec::new();
     for &time in times {
@@ -238,6 +234,10 @@ pub(super) fn late_rows(times: &[i128]) -> Option<usize> {
     if late.is_empty() || 10 * late.len() > times.len() {
         return None;
     }
+    let mut steps: Vec<i128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.retain(|step| *step > 0);
+    steps.sort_unstable();
+    let usual = *steps.get(steps.len() / 2)?;
     let mut order = times.to_vec();
     order.sort_unstable();
     let is_alone = |time: i128| {

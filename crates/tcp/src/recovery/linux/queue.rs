@@ -631,6 +631,7 @@ mod tests {
         let pushed: Vec<Seq> = (1..5).filter(|&seq| queue.pushes(seq, false)).collect();
         assert_eq!(pushed, [4]);
     }
+
     /// A burst of six and one of four; what is joined ends parts within it, and moves the borders before it.
     #[test]
     fn parts_have_the_numbers_of_joined_segments() {
