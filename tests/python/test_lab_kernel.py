@@ -654,3 +654,12 @@ def test_flows_have_congestion_controls_of_their_own(kernel: Kernel) -> None:
     assert flows.column("scheme") == ["cubic", "bbr"]
     pacing = dict(zip(samples.column("flow"), samples.column("pacing_bps"), strict=True))
     assert pacing["b"] is not None
+
+
+def test_a_run_over_a_recording_is_drawn_over_time(tmp_path: Path) -> None:
+    words = ["lab", "run", "drive-test", "--set", "end=6 s", "--plot", str(tmp_path / "run.svg")]
+    assert cli.main(words) == 0
+    drawn = (tmp_path / "run.svg").read_text(encoding="utf-8")
+    assert "Throughput" in drawn
+    assert "Queue (packets)" in drawn
+    assert "Segment number" not in drawn

@@ -113,7 +113,8 @@ def usual_kinds(source: object) -> Sequence[str]:
     link follows a recording, which is too long for a figure of segments.
     """
     sources = source.values() if isinstance(source, Mapping) else [source]
-    texts = [getattr(one, "canonical", "{}") for one in sources]
+    # Runs on a kernel have a plan.
+    texts = [getattr(getattr(one, "plan", one), "canonical", "{}") for one in sources]
     links = (link for text in texts for link in json.loads(text).get("links", {}).values())
     return _OF_RECORDINGS if any("trace" in link for link in links) else ("both",)
 
