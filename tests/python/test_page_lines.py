@@ -196,6 +196,23 @@ def with_outage() -> Scenario:
     )
 
 
+def test_what_is_after_the_end_of_a_run_is_not_in_its_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    short = Scenario(links=with_outage().links, flows={"a": Flow(size="1 MB")}, end="60 s")
+    page = Page(browser, plot_page(short, tmp_path / "a.html"))
+    assert page.drawn()["outages"] == []
+    assert "outage" not in legend(page)[0]
+    assert page.run("document.getElementById('next').hidden")
+    assert data_of((tmp_path / "a.html").read_text())["paths"][0]["outages"] == []
+    # Beside a run that has it, it is there, and the paths do not differ.
+    both = {"short": short, "long": with_outage()}
+    page = Page(browser, plot_page(both, tmp_path / "b.html"))
+    assert page.drawn()["outages"] == [[17_303_000_000, 21_700_000_000]]
+    assert page.drawn()["bars"] == []
+    assert not page.run("document.getElementById('next').hidden")
+
+
 def test_means_are_cut_at_outages_as_in_figures(browser: Browser, tmp_path: Path) -> None:
     page = Page(browser, plot_page(with_outage(), tmp_path / "a.html"))
     (one,) = watch(with_outage())

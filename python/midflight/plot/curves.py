@@ -296,6 +296,8 @@ class WatchedRun:
         names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
         found, since, link = [], 0, names[0]
         for one in changes:
+            if one["at_ns"] >= self.end_ns:
+                break
             begins, ends = one["at_ns"], one["make_ns"]
             if one["breaks"]:
                 found += [Stretch(since, begins, link), Stretch(begins, ends, "")]
@@ -317,8 +319,15 @@ class WatchedRun:
         """
         at = {one["make_ns"] for one in self.setup.path_changes}
         at |= {one["at_ns"] for one in self.setup.path_changes if one["breaks"]}
-        at |= {end for outage in self.moments.outages for end in outage}
+        at |= {end for outage in self.outages for end in outage}
         return sorted(one / NS_PER_S for one in at)
+
+    @cached_property
+    def outages(self) -> list[tuple[int, int]]:
+        """From when to when the recording of the link in use has a rate of zero, in nanoseconds, if
+        that begins before the run ends.
+        """
+        return [one for one in self.moments.outages if one[0] < self.end_ns]
 
     @cached_property
     def handovers(self) -> list[float]:
@@ -355,7 +364,7 @@ class WatchedRun:
     def gaps(self) -> list[tuple[float, float]]:
         """From when to when, in seconds, there is no link, or its recording has a rate of zero."""
         spans = [(one.from_ns, one.until_ns) for one in self.stretches if not one.link]
-        each = sorted([*spans, *self.moments.outages])
+        each = sorted([*spans, *self.outages])
         return [(begin / NS_PER_S, end / NS_PER_S) for begin, end in each]
 
     def _only_link(self) -> str:

@@ -262,7 +262,7 @@ def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
         "handovers": packed(_ns(np.array(run.handovers, np.float64))),
         "recorded": bool(run.recorded or run.recorded_rates),
         "moments": [[time, kind, labelled(label)] for time, kind, label in first.moments],
-        "outages": [list(outage) for outage in first.outages],
+        "outages": [list(outage) for outage in run.outages],
         "holes": [[*one] for _, one in run.holes],
         "cuts": _cuts(run).tolist(),
         "end": run.end_ns,

@@ -360,7 +360,7 @@ def _figure(
                 _draw_gaps(axes, each, room, rows)
             else:
                 _outages(axes, stretches, room)
-                draw_outages(axes, runs[0].moments.outages, room)
+                draw_outages(axes, longest(runs).outages, room)
             draw_holes(axes, [hole for _, hole in _holes(runs)], room)
             axes.set_ylabel(panel.what)
             scale_of(axes, panel, _scale(panel), _above(rows))
@@ -400,10 +400,17 @@ def _joined_timeouts(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
-    """The runs, or one of them if all have their links in use, and outages, at the same times."""
+    """The runs, or one of them if all have their links in use, and outages, at the same times as
+    long as all of them last.
+    """
+    until = min(run.end_ns for run in runs)
     # Until when the last link is in use is no matter of the path.
     paths = [
-        (*((one.from_ns, one.link) for one in run.stretches), *run.moments.outages) for run in runs
+        (
+            *((one.from_ns, one.link) for one in run.stretches if one.from_ns < until),
+            *(one for one in run.outages if one[0] < until),
+        )
+        for run in runs
     ]
     return [longest(runs)] if len({*paths}) == 1 else list(runs)
 

@@ -750,6 +750,7 @@ function legend() {
   }
   $("log").hidden = !KINDS[below].log;
   $("next").textContent = Path.word(runs);
+  $("next").hidden = !Path.word(runs);
   const own = below === "queue" ? Lines.queues(passed, shown()).map((q, _, all) => [
     Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", q.solid || all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
   $("marks").innerHTML = Panels.legend(runs, KINDS[below], { icon, own, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),

@@ -149,10 +149,10 @@ function next({ view }, runs, forward) {
   return found;
 }
 const forget = () => { gone = null; };
-/** What `next` finds, for its button. */
+/** What `next` finds, for its button; nothing if it finds none. */
 function word(runs) {
   if (runs.some(run => run.moments.some(m => m[1] !== "notice"))) return "handoff";
-  return runs.some(run => run.outages.length) ? "outage" : runs.some(run => run.path.handovers.length) ? "handover" : "handoff";
+  return runs.some(run => run.outages.length) ? "outage" : runs.some(run => run.path.handovers.length) ? "handover" : "";
 }
 
 return { differ, moments, holes, draw, bars, heightOfBars, next, forget, word };
