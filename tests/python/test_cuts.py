@@ -39,9 +39,11 @@ def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
         # An edge of the grid that is near a cut gives way to it.
         ([2.2], [0, 1, 2.2, 3, 4, 5]),
         ([2.5, 2.9], [0, 1, 2, 2.5, 2.9, 4, 5]),
-        # Of near ones the first one counts, and the interval behind them is no sliver.
-        ([2.0, 2.1], [0, 1, 2, 3, 4, 5]),
-        ([2.6, 2.8], [0, 1, 2, 2.6, 4, 5]),
+        # Of very near ones the first one counts, and the interval behind them is no sliver.
+        ([2.0, 2.04], [0, 1, 2, 3, 4, 5]),
+        # A short outage has an interval, and those beside it are no slivers.
+        ([2.0, 2.1], [0, 1, 2, 2.1, 3, 4, 5]),
+        ([2.6, 2.8], [0, 1, 2, 2.6, 2.8, 4, 5]),
         # Of many the first and the last one.
         ([1.1 + 0.2 * one for one in range(12)], [0, 1.1, 2, 3, 3.3, 4, 5]),
         # At the beginning and the end there is no room for one.
@@ -51,7 +53,8 @@ def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
 def test_intervals_are_cut(cuts: Sequence[float], edges: Sequence[float]) -> None:
     found = bin_edges((0.0, 5.0), 1.0, 5.0, cuts)
     assert found == pytest.approx(edges)
-    assert np.diff(found).min() >= 0.25 * (1 - 1e-9)
+    between = {(a, b) for a, b in itertools.pairwise(found) if {a, b} <= {*cuts}}
+    assert all(b - a >= 0.25 or (a, b) in between for a, b in itertools.pairwise(found))
     assert np.diff(found).max() <= 1.5
 
 
@@ -62,13 +65,34 @@ def test_intervals_with_any_cuts_and_end_are_neither_short_nor_long() -> None:
             found = bin_edges((0.0, 9.0), 1.0, float(end), cuts)
             assert (found[0], found[-1]) == (0.0, end)
             lasts = np.diff(found)
-            assert lasts.min() >= 0.25 * (1 - 1e-9), (end, cuts)
+            for a, b in itertools.pairwise(found.tolist()):
+                least = 0.05 if {a, b} <= {*cuts} else 0.25 * (1 - 1e-9)
+                assert b - a >= least, (end, cuts)
             assert lasts.max() <= 1.5 * (1 + 1e-9), (end, cuts)
             # A cut is an edge, or near another cut, the beginning or the end.
             for one in cuts:
                 others = [0.0, end, *(other for other in cuts if other != one)]
                 near = min(abs(one - other) for other in others)
                 assert one in found or near < 0.25, (end, cuts)
+
+
+def test_an_outage_that_is_shorter_than_an_interval_is_seen() -> None:
+    """Two seconds without a rate, in means of ten."""
+    columns = {"time_s": [0, 55, 57, 120], "rate_mbps": [8, 0, 8, 8]}
+    scenario = Scenario(
+        links={"cell": Link(trace={"columns": columns}, delay="20 ms", queue="50 packets")},
+        flows={"a": Flow()},
+        end="120 s",
+    )
+    _, (panel,) = shown_panels(
+        watch(scenario, kinds=["throughput"]), ["throughput"], None, None, 10
+    )
+    rate, line = (next(one for one in panel.curves if one.draw == of) for of in ("area", "steps"))
+    for one in (rate, line):
+        value = dict(zip(one.time_s.tolist(), one.value.tolist(), strict=True))
+        assert value[55.0] == pytest.approx(0, abs=0.5)
+        assert value[57.0] > 5
+    assert line.value[line.time_s == 40.0] > 5
 
 
 def test_a_window_begins_with_the_path_that_it_shows() -> None:

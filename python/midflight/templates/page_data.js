@@ -93,7 +93,7 @@ function madeEdges(cuts, step, end) {
   const whole = Math.floor(end / step + 1e-9), least = .25 * step, kept = [0], near = [0];
   for (const group of groups(cuts.filter(one => one > 0), least)) {
     const first = group[0], last = group[group.length - 1];
-    for (const one of last - first >= least ? [first, last] : [first]) if (one >= least && one <= end - least) kept.push(one);
+    for (const one of last - first >= .05 * step ? [first, last] : [first]) if (one >= least && one <= end - least) kept.push(one);
     near.push(first, last);
   }
   // Less than half an interval at the end joins the one before.
