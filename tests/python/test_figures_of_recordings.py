@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
@@ -14,9 +16,13 @@ from midflight._core import read_recording
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
 from midflight.plot.panels import shown_panels
-from midflight.plot.recorded import recording_figure
+from midflight.plot.recorded import Row, recording_figure
 from midflight.plot.room import NO_ROWS
 from midflight.plot.watched import watch
+from midflight.recordings import quantities
+
+if TYPE_CHECKING:
+    from midflight._core import Recording
 
 TITLE = "Time (s)"
 
@@ -193,3 +199,42 @@ def test_a_run_over_a_recording_is_drawn_over_time(tmp_path: Path) -> None:
     assert usual.read_bytes() == asked.read_bytes() == of_run.read_bytes()
     assert "Throughput" in usual.read_text(encoding="utf-8")
     assert "Segment number" in segments.read_text(encoding="utf-8")
+
+
+def rows_of(found: Recording) -> Iterator[Row]:
+    """What the figure of a recording draws of it."""
+    for way, what, _, (times, values), _ in quantities(found, None):
+        if times:
+            yield way, what, times, values
+
+
+def test_empty_cells_are_not_drawn_as_measured(tmp_path: Path) -> None:
+    """Rows without a rate and a round trip: what holds there is dotted."""
+    file = tmp_path / "drive.csv"
+    cells = [f"{20 + k % 3},{50 + k % 2}" if not 20 <= k < 26 else "," for k in range(60)]
+    rows = [f"{k},{one},0.{k % 2}" for k, one in enumerate(cells)]
+    file.write_text("time_s,rate_mbps,RTT (ms),loss_pct\n" + "\n".join(rows) + "\n")
+    found = read_recording(str(file), columns={"rtt": "RTT (ms)"})
+    figure = recording_figure(found, [*rows_of(found)], [])
+    for axes in figure.axes:
+        line, *dotted = (one for one in axes.lines if len(one.get_xdata()) > 0)
+        time, value = (np.asarray(one, float) for one in line.get_data())
+        if axes.get_ylabel().startswith("Losses"):
+            assert not dotted
+            assert np.isfinite(value).all()
+            continue
+        # The value of 19 s ends after its second.
+        assert time[np.isnan(value)].tolist() == [20.0]
+        (held,) = dotted
+        assert held.get_xdata().tolist() == [20.0, 26.0]
+        assert {*held.get_ydata()} == {value[time == 19.0][0]}
+    names = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert names == ["down", "both directions", "no value: the one before holds"]
+    # A quantity that is measured less often than others lacks nothing.
+    rows = [f"{k},{20 + k % 3},{50 + k % 2 if k % 5 == 0 else ''}" for k in range(200)]
+    file.write_text("time_s,rate_mbps,RTT (ms)\n" + "\n".join(rows) + "\n")
+    found = read_recording(str(file), columns={"rtt": "RTT (ms)"})
+    figure = recording_figure(found, [*rows_of(found)], [])
+    names = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert names == ["down", "both directions"]
+    assert {one.get_linestyle() for axes in figure.axes for one in axes.lines} == {"-"}

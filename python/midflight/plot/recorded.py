@@ -14,6 +14,7 @@ from midflight.plot.room import OUTAGE, Room, draw_holes, shade_spans
 from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from midflight._core import Recording
@@ -24,10 +25,18 @@ NS_PER_S = 1e9
 #: What a panel shows, with the sizes of its units, and height of one in inches.
 PANELS = (
     ("rate", "Rate (Mbit/s)", 1e6),
-    ("delay", "Delay (ms)", 1e-3),
+    ("delay", "One-way delay\n(ms)", 1e-3),
     ("loss", "Losses (%)", 1e-2),
 )
 PANEL_IN, AROUND_IN = 1.15, 0.8
+#: What the legend calls a line of both directions, and one that only holds.
+_ALIKE, _HELD = "both directions", "no value: the one before holds"
+#: The formats of which a row has a value of each quantity, at the same times.
+_OF_ROWS = ("csv", "g-net-track")
+#: A quantity is measured at regular times if it has so many values, and this share of its steps
+#: differ from the usual one by no more than this share of it. It lacks values where a step is so
+#: many times as long.
+_REGULAR, _USUAL_STEPS, _DIFFERS, _LACKS = 20, 0.8, 0.2, 1.5
 #: More handovers than this would be a wall of lines.
 MOST_HANDOVERS = 60
 
@@ -74,15 +83,19 @@ def recording_figure(
                 look = SERIES[2 if is_alike else 0 if way == "down" else 1]
                 scaled = [value / unit for value in values]
                 gaps = unknown if kind == "rate" else [*unknown, *outages]
+                lacks = _without_values(times, [*gaps, *((a, b) for a, b, _ in missing)])
+                lacks = lacks if found["format"] in _OF_ROWS else []
+                gaps = sorted([*gaps, *lacks])
                 axes.plot(
                     *_with_gaps([*times, found["span_ns"]], [*scaled, scaled[-1]], gaps),
                     drawstyle="steps-post",
                     color=look.colour,
-                    linestyle=look.line,
+                    linestyle="-" if is_alike else look.line,
                     linewidth=0.9,
                     rasterized=len(scaled) > 5000,
-                    label="both directions" if is_alike else way,
+                    label=_ALIKE if is_alike else way,
                 )
+                _draw_held(axes, lacks, (times, scaled), look.colour)
                 top = max(top, *scaled)
             axes.set_ylim(0, 1.08 * top or 1.0)
             axes.set_ylabel(label)
@@ -105,9 +118,42 @@ def recording_figure(
         followed = {"": Followed([], [], begins_s=begins_s)}
         grid[-1].set_xlabel(time_title([(followed, found["span_ns"])]))
         figure.align_ylabels(grid)
+        ways = ("down", "up", _ALIKE)
+        entries = dict(sorted(entries.items(), key=lambda one: one[0] not in ways))
         named = [(kind, axes) for axes, (kind, *_) in zip(grid, shown, strict=True)]
         finish_panels(figure, named, entries, title)
     return figure
+
+
+def _without_values(
+    times_ns: Sequence[int], others: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """From when to when a quantity that is measured at regular times has no values, although its
+    recording has rows: all but what the `others` overlap.
+    """
+    steps = np.diff(np.array(times_ns, np.float64))
+    if len(steps) < _REGULAR:
+        return []
+    usual = float(np.median(steps))
+    if np.mean(np.abs(steps - usual) <= _DIFFERS * usual) < _USUAL_STEPS:
+        return []
+    long = np.flatnonzero(steps > _LACKS * usual).tolist()
+    found = [(times_ns[one] + round(usual), times_ns[one + 1]) for one in long]
+    return [(a, b) for a, b in found if not any(a < end and b > begin for begin, end in others)]
+
+
+def _draw_held(
+    axes: Axes,
+    spans: Sequence[tuple[int, int]],
+    steps: tuple[Sequence[int], Sequence[float]],
+    colour: str,
+) -> None:
+    """Draw the value that holds while a recording has none, as dots."""
+    times, values = steps
+    for start, until in spans:
+        level = values[int(np.searchsorted(times, start, side="right")) - 1]
+        how: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (1.0, 1.6))}
+        axes.plot([start / NS_PER_S, until / NS_PER_S], [level, level], label=_HELD, **how)
 
 
 def _with_gaps(
