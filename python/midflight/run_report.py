@@ -174,9 +174,22 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             by_label = {names[name]: one for name, one in cells.items() if one}
             return side_by_side(by_label, keys, head if is_named and len(several) > 1 else "")
 
+        is_one = len(scenario["flows"]) == 1
+
+        def with_names(key: str, cells: Cells) -> Cells:
+            """Return results in which schemes have their labels. A flow that carries the requests
+            of the only one has beside its scheme that of the run.
+            """
+            lines = []
+            for name, scheme, *rest in cells[1:]:
+                is_other = is_one and len(several) > 1 and scheme != key
+                said = f" (with {names[key]})" if is_other else ""
+                lines.append([name, f"{labelled(scheme)}{said}", *rest])
+            return [cells[0], *lines]
+
         results = {
             key: with_unfinished(
-                [[name, labelled(scheme), *rest] for name, scheme, *rest in one.flow_cells()],
+                with_names(key, one.flow_cells()),
                 {
                     name: unfinished(one.flows[name], scenario["flows"][entry], scenario["end"])
                     for name, entry in entries.items()
@@ -185,7 +198,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             for key, one in summaries.items()
         }
         # The only flow has the scheme in its own column.
-        result_table = table(results, 1, is_named=len(first) > 1)
+        result_table = table(results, 1, is_named=not is_one)
         measured = {key: one.workload_cells() for key, one in summaries.items()}
         workloads = {
             workload: table(

@@ -110,6 +110,27 @@ def test_several_schemes_are_side_by_side(tmp_path: Path) -> None:
     assert f"{alone['enhanced']:.3f}" in text_of(again)
 
 
+def test_a_flow_of_requests_adds_no_column_of_schemes(tmp_path: Path) -> None:
+    scenario, page = tmp_path / "web.toml", tmp_path / "web.html"
+    scenario.write_text(
+        'end = "20 s"\nlinks.cell = { rate = "8 Mbit/s", delay = "20 ms" }\n'
+        '[flows.page]\nworkload = "web"\nset = { web_objects = 3 }\n'
+    )
+    words = ["report", str(scenario), "--scheme", "cubic-linux,bbr-linux", "--out", str(page)]
+    assert main(words) == 0
+    heads = re.findall(r'<table class="numbers">\s*<thead><tr>(.*?)</tr>', page.read_text(), re.S)
+    named = [re.findall(r"<th[^>]*>([^<]*)</th>", one) for one in heads]
+    (results,) = (one for one in named if "timeouts" in one)
+    assert results.count("scheme") == 1
+    text = text_of(page)
+    for scheme in ("cubic-linux", "bbr-linux"):
+        assert f"page {scheme} " in text
+        assert f"page-requests sack (CUBIC) (with {scheme}) " in text
+    # Of one scheme there is nothing to tell apart.
+    assert main(["report", str(scenario), "--out", str(page)]) == 0
+    assert "(with " not in text_of(page)
+
+
 def test_columns_of_several_tables_are_joined() -> None:
     tables = {
         "a": [["flow", "n"], ["x", "1"], ["y", "2"]],
