@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
-from midflight.plot.crowded import with_room
+from midflight.plot.crowded import with_room, without_many
 from midflight.plot.marks import EVENTS
 from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.room import Room
@@ -171,12 +171,17 @@ def test_many_losses_on_the_radio_are_a_number() -> None:
         end="20 s",
     )
     runs = watch(scenario, kinds=["queue"])
-    (panel,) = shown_panels(runs, ["queue"])[1]
-    assert "radio" not in {one.draw for one in panel.curves}
-    (said,) = (one for one in panel.detail.split("; ") if "radio" in one)
+    window, (panel,) = shown_panels(runs, ["queue"])
+    drawn = without_many(panel, Room(6.5, window))
+    assert "radio" not in {one.draw for one in drawn.curves}
+    (said,) = (one for one in drawn.detail.split("; ") if "radio" in one)
     (marked,) = shown_panels(runs, ["queue"], marks=["losses"])[1]
     (lost,) = (one for one in marked.curves if one.draw == "radio")
-    assert said == f"not marked: {len(lost.time_s)} lost on the radio"
+    count = len(lost.time_s)
+    assert said == f"not marked: {count} data packets and ACKs lost on the radio"
+    assert without_many(marked, Room(6.5, window)) is marked
+    # The table has them in any case.
+    assert sum(row[2] == lost.label for row in panel_rows([panel])) == count
 
 
 def test_marks_that_cover_each_other_are_thinned_with_their_number() -> None:
@@ -189,7 +194,7 @@ def test_marks_that_cover_each_other_are_thinned_with_their_number() -> None:
     (lost,) = (one for one in panels[0].curves if one.draw == "full")
     assert len(drawn) < len(lost.time_s)
     said = " ".join(axes.get_title("right").split())
-    assert said.endswith(f"; {len(drawn)} of {len(lost.time_s)} marks drawn")
+    assert said.endswith(f"; {len(drawn)} of {len(lost.time_s)} losses drawn")
     point = (window[1] - window[0]) / (3.5 - 0.65) / 72
     assert np.diff(drawn).min() > EVENTS["full"].size * point
     # Each loss is near a mark, and in the table.
@@ -239,8 +244,8 @@ def test_one_line_is_one_entry_of_the_legend() -> None:
     figure = figure_of(plot_over_time, "bufferbloat", ["rates"], schemes=["bbr-linux"])
     (legend,) = figure.legends
     words = [one.get_text() for one in legend.get_texts()]
-    assert words == ["bbr-linux", "sample of the delivery rate"]
-    assert "the line is the pacing rate" in figure.axes[1].get_title("right")
+    assert words == ["bbr-linux", "delivery rate"]
+    assert "the solid line is the pacing rate" in figure.axes[1].get_title("right")
 
 
 def test_neither_cwnd_nor_the_pipe_hides_the_other() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from midflight import Flow, Link, Scenario
 from midflight.plot import figure_of, plot_over_time, plot_spread
-from midflight.plot.panels import _rows_of, shown_panels
+from midflight.plot.panels import shown_panels
+from midflight.plot.strokes import rows_of
 from midflight.plot.style import chosen_style, labelled, looks_of, unused_labels
 from midflight.plot.watched import watch
 
@@ -54,7 +55,7 @@ def test_rows_of_marks_have_the_order_of_the_legend() -> None:
         for look in sorted(looks):
             how: Any = {"label": "timeout", "draw": "timeout", "in_row": True, "look": look}
             curves.append(type(curve)(time_s=np.array([1.0]), value=np.array([1.0]), **how))
-    heights = _rows_of(type(panel)(panel.kind, panel.what, panel.unit, curves))
+    heights = rows_of(type(panel)(panel.kind, panel.what, panel.unit, curves))
     assert heights[looks[0]] > heights[looks[1]]
     assert [*heights] == looks
 

@@ -605,18 +605,18 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     words = [text.get_text() for text in legend.get_texts()]
     rates_of = ["pacing rate", "sample of the delivery rate"]
     assert words == ["bbr-linux", "cubic", *rates_of, "lost: the queue is full"]
-    # Samples have another colour than the line, and are below it.
+    # Medians of samples have another colour than the line, and lie on it.
     rates = figure.axes[1]
     line, dots = (
         next(one for one in rates.lines if len(one.get_xdata()) and one.get_marker() == marker)
         for marker in (SERIES[runs[0].looks[0]].marker, ".")
     )
     assert dots.get_markerfacecolor() != line.get_color()
-    assert dots.get_zorder() < line.get_zorder()
+    assert dots.get_zorder() > line.get_zorder()
     # A sender without such values is not left out in silence.
     assert rates.get_title(loc="right") == (
         "rates: cubic: no pacing rate and no samples of the delivery rate (BBR has both); "
-        "medians of 0.1 s, band from 5 to 95 %"
+        "medians of 0.1 s"
     )
     assert {row[2] for row in panel_rows(panels[:1])} == {
         "pacing rate",
@@ -681,7 +681,17 @@ def test_what_goes_the_other_way_is_said() -> None:
     _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
     assert rate.curves[0].label == "rate of the link, down"
     queues = {one.label for one in queue.curves if one.draw == "queue"}
-    assert queues == {"queue of wifi, down", "queue of hsdpa, down"}
+    links = {f"queue of {link}, {way}" for link in ("wifi", "hsdpa") for way in ("down", "up")}
+    assert queues == links
+    # Links of the other way are told apart in the table and by their dashes.
+    assert {one.link for one in queue.curves} >= {"wifi", "wifi (up)"}
+    figure = figure_of(plot_over_time, "household", ["queue"])
+    drawn = [one for one in figure.axes[1].lines if str(one.get_label()) in links]
+    assert [one.get_linestyle() for one in drawn] == ["-", *["--"] * 3]
+    assert {one.get_marker() for one in drawn} == {"None"}
+    up = run.sampled(run.setup.access_links[0]["up"], "mean")
+    (wifi,) = (one for one in queue.curves if one.label == "queue of wifi, up")
+    assert float(up.max()) >= np.nanmax(wifi.value) > 0
 
 
 def test_the_window_has_the_name_of_its_line() -> None:

@@ -12,11 +12,13 @@ import pytest
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.bins import without_gaps
+from midflight.plot.crowded import without_many
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.panel_scales import CUT, mark_cut_lines, peak_words, scale_of, with_peaks
-from midflight.plot.panels import _seen_stalls, over_time_figure, shown_panels
+from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.room import Room
+from midflight.plot.strokes import seen_stalls
 from midflight.plot.watched import watch
 
 
@@ -130,12 +132,12 @@ def test_a_stall_behind_its_timeouts_is_not_in_the_legend(
     stall = Curve(STALL, "stalled", low, np.zeros(1), low=low, high=high, **how)
     marks = Curve("timeout", "timeout", np.array(at), np.zeros(len(at)), **how)
     panel = Panel("throughput", "Throughput", "Mbit/s", [stall, marks])
-    assert len(_seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_seen
+    assert len(seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_seen
     # Those of another line do not hide it.
     marks = Curve("timeout", "timeout", np.array(at), np.zeros(len(at)), flow="b", in_row=True)
     panel = Panel("throughput", "Throughput", "Mbit/s", [stall, marks])
     is_long = min(ends[1], 100.0) - ends[0] > 4
-    assert len(_seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_long
+    assert len(seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_long
 
 
 def test_the_legend_has_the_stalls_that_are_seen(tmp_path: Path) -> None:
@@ -174,28 +176,44 @@ def test_losses_that_would_be_a_band_beside_other_lines_are_a_number() -> None:
     def panel_of(**how: Any) -> Panel:
         schemes = how.pop("schemes")
         runs = watch(scenario, kinds=["queue"], schemes=schemes)
-        return shown_panels(runs, ["queue"], **how)[1][0]
+        window, (panel,) = shown_panels(runs, ["queue"], **how)
+        tables.append({row[2] for row in panel_rows([panel])})
+        return without_many(panel, Room(6.5, window))
+
+    tables: list[set[object]] = []
 
     several = ["sack", "cubic"]
     asked = panel_of(schemes=several, marks=["losses"])
     lost = sum(len(one.time_s) for one in asked.curves if one.draw == "full")
     usual = panel_of(schemes=several)
     assert "full" not in {one.draw for one in usual.curves}
-    assert usual.detail.split("; ")[-1] == f"not marked: {lost:,} lost to a full queue"
+    of = "data packets and ACKs lost to a full queue"
+    assert usual.detail.split("; ")[-1] == f"not marked: {lost:,} {of}"
+    # The table has them.
+    assert tables[0] == tables[1] >= {EVENTS["full"].label}
     # A single line has room for them.
     assert "full" in {one.draw for one in panel_of(schemes=[]).curves}
 
 
-def test_several_lines_have_their_timeouts_in_one_panel(tmp_path: Path) -> None:
-    kinds, table = ["throughput", "queue", "cwnd"], tmp_path / "a.csv"
-    for schemes, expected in (([], 3), (["sack", "freeze"], 1)):
-        figure = figure_of(plot_over_time, "wifi-to-lte", kinds, schemes=schemes, csv=table)
+def test_timeouts_are_in_the_panel_in_which_they_mean_most(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    cases: list[tuple[list[str], list[str], list[str] | None, list[bool]]] = [
+        (["throughput", "queue", "cwnd"], [], None, [True, False, False]),
+        (["queue", "cwnd", "throughput"], ["sack", "freeze"], None, [False, False, True]),
+        (["queue", "cwnd"], [], None, [False, True]),
+        (["queue"], [], None, [True]),
+        # Those that are asked for are in all.
+        (["throughput", "queue", "cwnd"], [], ["timeouts"], [True, True, True]),
+    ]
+    for kinds, schemes, marks, expected in cases:
+        how: Any = {"schemes": schemes, "marks": marks, "csv": table}
+        figure = figure_of(plot_over_time, "wifi-to-lte", kinds, **how)
         panels = [axes for axes in figure.axes if axes.get_ylabel()]
         marked = [
             any(line.get_marker() == "v" and len(line.get_xdata()) > 0 for line in axes.lines)
             for axes in panels
         ]
-        assert marked == [True] * expected + [False] * (len(kinds) - expected)
+        assert marked == expected
         # The table has all.
         assert {row["kind"] for row in rows_of(table) if row["line"] == "timeout"} == {*kinds}
 
@@ -224,13 +242,14 @@ def test_windows_that_change_all_the_time_are_means_beside_others() -> None:
 def test_marks_of_a_sequence_do_not_hide_several_lines() -> None:
     link = Link(rate="20 Mbit/s", delay="5 ms", queue="20 packets")
     scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s")
-    (panel,) = shown_panels(
+    window, (panel,) = shown_panels(
         watch(scenario, kinds=["sequence"], schemes=["sack", "cubic"]), ["sequence"]
-    )[1]
+    )
+    panel = without_many(panel, Room(6.5, window))
     assert {one.draw for one in panel.curves} == {"steps"}
     lost, again = panel.detail.removeprefix("not marked: ").split(", ")
-    assert lost.endswith(" lost to a full queue")
-    assert again.endswith(" sent again")
+    assert lost.endswith(" segments lost to a full queue")
+    assert again.endswith(" segments sent again")
     (alone,) = shown_panels(watch(scenario, kinds=["sequence"]), ["sequence"])[1]
     assert {"retransmissions", "full"} <= {one.draw for one in alone.curves}
 

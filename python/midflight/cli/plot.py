@@ -544,7 +544,8 @@ def write_panels(
     from midflight.plot.marks import check_marks
     from midflight.plot.panels import over_time_figure, panel_rows, path_rows, shown_panels
     from midflight.plot.room import HEAD
-    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.style import check_format, figure_bytes, labelled
+    from midflight.plot.together import repeated_lines
     from midflight.plot.watched import watch, without_requests
 
     suffix = check_format(Path(out))
@@ -560,6 +561,8 @@ def write_panels(
         write_rows(table, HEAD, [*panel_rows(panels), *path_rows(runs, window, how["size"])])
     for why in (why for panel in panels for why in panel.lacks):
         note(why)
+    for line, other in repeated_lines(runs).items():
+        note(f"{labelled(line)}: its run is the same as that of {labelled(other)}, event by event")
     drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
     if not flows and len(runs) > 1 and len(drawn) < len(there):
         note(

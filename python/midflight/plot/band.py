@@ -26,8 +26,8 @@ def has_changes(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool
     """Whether there is anything to tell in the band: a single link in use all the time has no need
     of its name.
     """
-    links = {one.link for run in runs for one in run.stretches}
     start, end = window
+    links = {one.link for run in runs for one in run.stretches if one.from_ns < end * NS_PER_S}
     return len(links) > 1 or any(start <= at < end for run in runs for at in run.handovers)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Draw, Panel, Values
-from midflight.plot.marks import EVENTS
+from midflight.plot.curves import Draw, Panel, Values
+from midflight.plot.marks import EVENTS, GROUPS
 from midflight.plot.room import Room
 
 __all__ = ["with_room", "without_many", "without_overlaps"]
@@ -26,6 +26,11 @@ _MANY: Mapping[Draw, str] = {
     "full": "lost to a full queue",
     "retransmissions": "sent again",
 }
+#: What marks of a panel are of. At a queue a flow has packets in both directions.
+_OF_PANELS = {"queue": "data packets and ACKs", "sequence": "segments"}
+#: What several marks of a group are called.
+_GROUPS = {"losses": "losses", "ecn": "ECN marks", "retransmissions": "retransmissions"}
+_OTHERS: Mapping[Draw, str] = {"late": "late frames", "unread": "frames that were not read"}
 
 
 def _point_s(room: Room) -> float:
@@ -38,18 +43,29 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
     and whose text says how many of them are drawn, if not all are. Timeouts that are close are
     seen as such.
     """
-    curves, drawn, of = [], 0, 0
+    curves = []
+    counts: dict[str, list[int]] = {}
     for one in panel.curves:
         if one.in_row and one.draw in EVENTS:
             event = EVENTS[one.draw]
             least = _APART_OF.get(one.draw, _APART) * event.size * _point_s(room)
             kept = _apart(one.time_s, least)
             if one.draw not in _APART_OF:
-                drawn, of = drawn + len(kept), of + len(one.time_s)
+                count = counts.setdefault(_called(one.draw), [0, 0])
+                count[0] += len(kept)
+                count[1] += len(one.time_s)
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
         curves.append(one)
-    words = f"{drawn:,} of {of:,} marks drawn" if drawn < of else ""
+    some = [f"{drawn:,} of {of:,} {what}" for what, (drawn, of) in counts.items() if drawn < of]
+    words = f"{' and '.join(some)} drawn" if some else ""
     return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, words))))
+
+
+def _called(draw: Draw) -> str:
+    """What several marks of a kind are called."""
+    return _OTHERS.get(draw) or next(
+        words for group, words in _GROUPS.items() if draw in GROUPS[group]
+    )
 
 
 def _apart(time_s: Values, least: float) -> list[int]:
@@ -61,16 +77,19 @@ def _apart(time_s: Values, least: float) -> list[int]:
     return found
 
 
-def without_many(curves: list[Curve], panel: Panel, point_s: float) -> tuple[list[Curve], Panel]:
+def without_many(panel: Panel, room: Room) -> Panel:
     """Leave out marks that are so many that they only make bands, or hide lines: losses on the
     radio and, of several lines, those to a full queue and retransmissions. Their number is in the
-    panel's text. A point of the axis is so many seconds.
+    panel's text. Marks that are asked for are all there.
     """
+    if panel.are_marks_asked:
+        return panel
+    curves = list(panel.curves)
     words, several = [], len({one.look for one in curves if one.draw == "steps"}) > 1
     for draw, lost in _MANY.items():
         marks = [one for one in curves if one.draw == draw]
         marks = [one for one in marks if one.in_row or (several and panel.kind == "sequence")]
-        least = _APART * EVENTS[draw].size * point_s
+        least = _APART * EVENTS[draw].size * _point_s(room)
         is_many = any(
             len(one.time_s) > _MOST_OF_CHANCE
             if draw == "radio" and one.in_row
@@ -79,10 +98,12 @@ def without_many(curves: list[Curve], panel: Panel, point_s: float) -> tuple[lis
         )
         if is_many:
             count = sum(len(one.time_s) for one in marks)
-            words.append(f"{count:,} {lost}")
+            of = _OF_PANELS.get(panel.kind, "packets") if count > 1 else "packet"
+            words.append(f"{count:,} {of} {lost}")
             curves = [one for one in curves if not any(one is other for other in marks)]
     said = f"not marked: {', '.join(words)}" if words else ""
-    return curves, replace(panel, detail="; ".join(filter(None, (panel.detail, said))))
+    detail = "; ".join(filter(None, (panel.detail, said)))
+    return replace(panel, curves=curves, detail=detail)
 
 
 def with_room(time_s: Values, value: Values, room: Room) -> Values:

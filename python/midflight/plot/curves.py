@@ -116,6 +116,10 @@ class Panel:
     lacks: Sequence[str] = ()
     #: Whether ranges and maxima are drawn around lines that have some.
     has_bands: bool = True
+    #: Whether its marks are those that the user has asked for.
+    are_marks_asked: bool = False
+    #: The line that it alone shows, where each line has a panel of its own.
+    line: str = ""
     #: Of times that packets take: the longest one of each line, the longest one of all first.
     peaks: Sequence[Peak] = ()
 
@@ -231,10 +235,10 @@ class WatchedRun:
         of study/src/network/cell.rs).
         """
         found = {self.link_label(one) for one in links}
-        for name, number in self.access.items():
-            if number in links:
-                beside = ("mobile-{}", "{}-router") if self.is_up else ("router-{}", "{}-mobile")
-                found |= {one.format(name) for one in beside}
+        for one in self.setup.access_links:
+            name = one["name"]
+            found |= {f"mobile-{name}", f"{name}-router"} if one["up"] in links else set()
+            found |= {f"router-{name}", f"{name}-mobile"} if one["down"] in links else set()
         return found
 
     def senders(self) -> Table:
@@ -296,8 +300,6 @@ class WatchedRun:
         names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
         found, since, link = [], 0, names[0]
         for one in changes:
-            if one["at_ns"] >= self.end_ns:
-                break
             begins, ends = one["at_ns"], one["make_ns"]
             if one["breaks"]:
                 found += [Stretch(since, begins, link), Stretch(begins, ends, "")]
@@ -319,15 +321,8 @@ class WatchedRun:
         """
         at = {one["make_ns"] for one in self.setup.path_changes}
         at |= {one["at_ns"] for one in self.setup.path_changes if one["breaks"]}
-        at |= {end for outage in self.outages for end in outage}
+        at |= {end for outage in self.moments.outages for end in outage}
         return sorted(one / NS_PER_S for one in at)
-
-    @cached_property
-    def outages(self) -> list[tuple[int, int]]:
-        """From when to when the recording of the link in use has a rate of zero, in nanoseconds, if
-        that begins before the run ends.
-        """
-        return [one for one in self.moments.outages if one[0] < self.end_ns]
 
     @cached_property
     def handovers(self) -> list[float]:
@@ -364,7 +359,7 @@ class WatchedRun:
     def gaps(self) -> list[tuple[float, float]]:
         """From when to when, in seconds, there is no link, or its recording has a rate of zero."""
         spans = [(one.from_ns, one.until_ns) for one in self.stretches if not one.link]
-        each = sorted([*spans, *self.outages])
+        each = sorted([*spans, *self.moments.outages])
         return [(begin / NS_PER_S, end / NS_PER_S) for begin, end in each]
 
     def _only_link(self) -> str:
@@ -384,6 +379,25 @@ class WatchedRun:
         each = list(found.items())[:_MOST_LINKS]
         names = {link: name for name, link in self.access.items()}
         return {one: called[0] if len(called) == 1 else names[one] for one, called in each}
+
+    @cached_property
+    def other_links(self) -> dict[int, tuple[int, str]]:
+        """If flows go both ways, the links of the other way by their numbers, each with the number
+        of that of `shown_links` beside it, and its name.
+        """
+        if len({*self.directions}) == 1:
+            return {}
+        each = self.setup.access_links
+        numbers = {one["down"]: one["up"] for one in each}
+        if self.is_up:
+            numbers = {one["up"]: one["down"] for one in each}
+        shown = self.shown_links.items()
+        return {numbers[one]: (one, name) for one, name in shown if one in numbers}
+
+    @property
+    def other_way(self) -> str:
+        """The way of `other_links`."""
+        return "down" if self.is_up else "up"
 
 
 def each_line(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from midflight.plot.legends import legend
 from midflight.plot.options import Ends, Labels, Limits, choose_axes, dress_panels
 from midflight.plot.style import (
     MOST_IN,
@@ -20,7 +21,6 @@ from midflight.plot.style import (
     chosen_style,
     figure_bytes,
     labelled,
-    legend,
     typeset,
     wrapped,
     write_csv,
@@ -234,7 +234,8 @@ def finish_panels(
     Raises `MidflightError` if the figure leaves too little room for the panels.
     """
     width, height = figure.get_size_inches()
-    rows = len({kind for kind, _ in panels})
+    # Those of a row are side by side.
+    rows = len({round(axes.get_position().y0, 6) for _, axes in panels})
     room = (height - 0.6) / max(1, rows)
     dress_panels(panels, x_refused="give --from and --until", height_in=room)
     if title:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from midflight.plot.legends import legend
 from midflight.plot.room import plain_log
-from midflight.plot.style import PAGE_IN, check_format, figure_bytes, legend, style
+from midflight.plot.style import PAGE_IN, check_format, figure_bytes, style
 
 if TYPE_CHECKING:
     from midflight.migration import MigrationRow

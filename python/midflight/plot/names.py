@@ -129,6 +129,10 @@ def column_name(name: str) -> str:
     table, *rest = name.split(".")
     if rest and table == "set":
         return ".".join(rest)
+    if len(rest) > 2 and rest[1] == "trace" and ".".join(rest[1:]) not in _VALUES:
+        # Of the recording of a link, which has a table of its own.
+        of = f"{rest[0]}'s trace" if rest[0] != "*" else "the traces of all links"
+        return f"{_plain(' '.join(rest[2:]))} of {of}"
     if len(rest) >= 2 and table in _OF:
         return _value(rest[1:]) + " of " + _entry(table, rest[0])
     if name in _COLUMNS:

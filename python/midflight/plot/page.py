@@ -35,6 +35,7 @@ from midflight.plot.page_data import (
 )
 from midflight.plot.plain import plain_of_flows
 from midflight.plot.style import SERIES, chosen_style, labelled, usually
+from midflight.plot.together import styles_of
 from midflight.plot.watched import (
     WatchedRun,
     check_interval,
@@ -210,10 +211,13 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
     if interval_s is not None:
         unit_ns = round(interval_s * NS_PER_S)
     lines = [Line(one, place, unit_ns) for one in runs for place in range(len(one.flows))]
+    # Lines have the dashes of figures.
+    own = styles_of([look for one in runs for look in one.looks])
+    styles = [own.get(place, look.line) for place, look in enumerate(SERIES)]
 
     same = {
         "colours": [[look.colour for look in SERIES], DARK_SERIES],
-        "dashes": [[] if isinstance(look.line, str) else look.line[1] for look in SERIES],
+        "dashes": [[] if isinstance(one, str) else one[1] for one in styles],
         "filled": [look.filled for look in SERIES],
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
         | {"stalled": [STALL, EVENTS["timeout"].row]},

@@ -150,7 +150,7 @@ class Line:
         """When packets are lost or marked at the links whose queues are shown, by the kinds of
         `midflight.plot.marks`.
         """
-        names = self.run.labels_along(self.run.shown_links)
+        names = self.run.labels_along([*self.run.shown_links, *self.run.other_links])
         found: dict[str, Ints] = {}
         for kind in (*GROUPS["losses"], *GROUPS["ecn"]):
             time, where = self.flow.at_queues[kind]
@@ -255,17 +255,20 @@ def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
     recordings, what happens to the path, and the instants at which the intervals of means are cut.
     """
     known = np.isfinite(rate.value)
-    first = run.flows[0]
+    first, end = run.flows[0], run.end_ns
+    # A page ends with its runs.
+    stretches = [one for one in run.stretches if one.from_ns < end]
+    handovers = _ns(np.array(run.handovers, np.float64))
     return {
         "rate": steps_data(Steps(_ns(rate.time_s[known]), rate.value[known])),
-        "links": [[*stretch[:2], labelled(stretch.link)] for stretch in run.stretches],
-        "handovers": packed(_ns(np.array(run.handovers, np.float64))),
+        "links": [[a, min(b, end), labelled(link)] for a, b, link in stretches],
+        "handovers": packed(handovers[handovers < end]),
         "recorded": bool(run.recorded or run.recorded_rates),
         "moments": [[time, kind, labelled(label)] for time, kind, label in first.moments],
-        "outages": [list(outage) for outage in run.outages],
+        "outages": [list(outage) for outage in run.moments.outages if outage[0] < end],
         "holes": [[*one] for _, one in run.holes],
         "cuts": _cuts(run).tolist(),
-        "end": run.end_ns,
+        "end": end,
     }
 
 
@@ -335,6 +338,10 @@ def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
     one, and the least and the most in that time.
     """
     links = [number for number, name in run.shown_links.items() if link in (None, name)]
+    others = (
+        (number, f"{name} ({run.other_way})") for number, (_, name) in run.other_links.items()
+    )
+    links += [number for number, name in others if link == name]
     time = run.sampled(links[0], "time_ns").astype(np.int64)
     packets, *rest = (
         np.sum([run.sampled(one, column) for one in links], axis=0)

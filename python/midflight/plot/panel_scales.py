@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ __all__ = [
     "off_scale",
     "peak_words",
     "scale_of",
+    "with_one_scale",
     "with_peaks",
     "within_scale",
 ]
@@ -101,6 +102,15 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
     return found
 
 
+def with_one_scale(panels: Sequence[Panel], yscale_of: Callable[[Panel], str | None]) -> list[str]:
+    """Return the kinds of panels of times whose axes are logarithmic because another one's is: the
+    same delays would look different on two scales. Those for which a scale is given have that.
+    """
+    free = [one for one in panels if one.kind in _OF_TIMES and yscale_of(one) is None]
+    are_log = [least_of(one, None) is not None for one in free]
+    return [one.kind for one, is_log in zip(free, are_log, strict=True) if any(are_log) > is_log]
+
+
 def _is_unused(panel: Panel) -> bool:
     """Whether the flows take only a small part of each rate that the path has: none of them needs
     to be seen beside the flows.
@@ -157,8 +167,10 @@ def peak_words(panel: Panel, yscale: str | None) -> str:
     lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots")}
     words = []
     for value, label, _, _ in named:
-        is_long = panel.unit == "ms" and value >= 1000
-        text = f"{value / 1000 if is_long else value:.3g} {'s' if is_long else panel.unit}"
+        # In the unit of the axis, with three digits of interest.
+        digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
+        number = f"{round(value, digits):,.0f}" if value >= 1000 else f"{value:.3g}"
+        text = f"{number} {panel.unit}"
         words.append(f"{text}, {labelled(label)}" if len(lines) > 1 else text)
     return f"most: {' and '.join(words)}"
 

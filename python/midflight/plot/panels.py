@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.band import draw_band, draw_handovers, has_changes, unnamed_entries
-from midflight.plot.crowded import with_room, without_overlaps
-from midflight.plot.curves import Curve, Draw, Panel
+from midflight.plot.crowded import without_many, without_overlaps
+from midflight.plot.curves import Curve, Panel
 from midflight.plot.figure import (
     SMALL_PT,
     Dress,
@@ -25,16 +25,16 @@ from midflight.plot.figure import (
 from midflight.plot.followed import time_title
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.holes import Hole
-from midflight.plot.marks import EVENTS, STALL, Event, marker_of
+from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.options import check_scales
 from midflight.plot.panel_scales import (
     SCALED,
-    SPANS,
     least_of,
     mark_cut_lines,
     off_scale,
     peak_words,
     scale_of,
+    with_one_scale,
     with_peaks,
     within_scale,
 )
@@ -42,30 +42,42 @@ from midflight.plot.plain import plain_of_flows
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
-    MOST_VECTORS,
     NO_LINK,
     NO_ROWS,
     OUTAGE,
     Room,
-    draw_dots,
     draw_holes,
     draw_outages,
     seen_holes,
 )
+from midflight.plot.strokes import (
+    LINES,
+    MOST,
+    PANEL_IN,
+    STROKED,
+    Stroke,
+    draw_curve,
+    draw_in_row,
+    is_stroked,
+    row_height,
+    rows_of,
+    seen_stalls,
+    share_above,
+    usual_line,
+)
 from midflight.plot.style import (
     PAGE_IN,
     SERIES,
-    Look,
     Size,
     captioned,
     check_format,
     labelled,
-    lighter,
     size_in,
     style,
     usually,
     wrapped,
 )
+from midflight.plot.together import LINE_PT, repeated_lines, styles_of, widths_of
 from midflight.plot.watched import (
     OVER_TIME,
     Stretch,
@@ -95,24 +107,16 @@ __all__ = [
     "shown_panels",
 ]
 
-#: Heights in inches: of a panel, of the band of links, and of what stands around them.
-_PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
-_MARKERS = 7
+#: Heights in inches: of the band of links, and of what stands around the panels.
+_BAND_IN, _AROUND_IN = 0.14, 0.85
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
+#: Panels with timeouts, that in which they mean most first.
+_OF_TIMEOUTS = ("throughput", "cwnd", "sequence", "pipe", "queue")
 #: With more runs on paths of their own only the longest one has a band.
 _MOST_BANDS = 4
 #: Times without a link, where they differ between the lines: width in points, and words.
 _GAP_PT, _GAP = 3.6, "no link, or an outage, of this line"
-
-#: The share of the height of a panel for one of these rows, and for all.
-_ROW, _ROWS = 0.085, 0.34
-#: The line of a stall is seen if so much of it is not behind marks, in points.
-_LEAST_STALL_PT = 4.0
-#: What the legend calls a thin line above a median.
-_MOST = "maximum of each interval"
-#: Kinds of curves that are the lines of flows and links.
-_LINES = ("steps", "line", "dots", "queue", "bars")
 
 
 @names_arguments
@@ -207,29 +211,53 @@ def shown_panels(
 
 
 def has_bands(panel: Panel, asked: bool | None = None) -> bool:
-    """Whether the lines of a panel have bands: those of several lines cover each other."""
+    """Whether the lines of a panel have bands: those of several lines cover each other, and one of
+    several would be the only one without.
+    """
     if asked is not None:
         return asked
-    return sum(one.low is not None and one.draw in _LINES[:-1] for one in panel.curves) <= 1
+    with_one = [one for one in panel.curves if one.low is not None and one.draw in LINES[:-1]]
+    kinds = {(one.draw, one.quantity) for one in with_one}
+    alike = [one for one in panel.curves if (one.draw, one.quantity) in kinds]
+    return len(alike) <= 1
 
 
 def _without_repeats(panels: Sequence[Panel]) -> list[Panel]:
-    """Panels of several lines, of which the first one that has timeouts shows them: a row for each
-    line in all panels would take the room of the lines.
+    """Panels of which one shows the timeouts, unless they are asked for: that in which they mean
+    most. A row in each panel would take the room of the lines.
     """
     of_timeouts = {EVENTS["timeout"].label, EVENTS["spurious"].label, STALL}
-    found, is_shown = [], False
-    for panel in panels:
-        kept = [one for one in panel.curves if one.label not in of_timeouts]
-        found.append(replace(panel, curves=kept) if is_shown else panel)
-        is_shown |= len(kept) < len(panel.curves)
-    return found
+
+    def rest(panel: Panel) -> list[Curve]:
+        return [one for one in panel.curves if one.label not in of_timeouts]
+
+    having = [one.kind for one in panels if len(rest(one)) < len(one.curves)]
+    first = next((one for one in _OF_TIMEOUTS if one in having), "")
+    return [
+        one if one.are_marks_asked or one.kind == first else replace(one, curves=rest(one))
+        for one in panels
+    ]
+
+
+def _line_by_line(panel: Panel) -> list[Panel]:
+    """A panel of bars as one for each of its lines, in which those of other lines would hide what
+    is behind them; other panels.
+    """
+    looks = list(dict.fromkeys(one.look for one in panel.curves if one.draw == "bars"))
+    found: list[Panel] = []
+    for look in looks if len(looks) > 1 else ():
+        mine = [one for one in panel.curves if one.look == look]
+        name = next(one.label for one in mine if one.draw == "bars")
+        # What is said of all stands above the first one.
+        detail = "" if found else panel.detail
+        found.append(replace(panel, curves=mine, detail=detail, line=name))
+    return found or [panel]
 
 
 def _without_bands(panel: Panel) -> Panel:
     """A panel whose lines have no ranges around them and no maxima."""
     curves = [
-        replace(one, low=None, high=None, most=None) if one.draw in _LINES[:-1] else one
+        replace(one, low=None, high=None, most=None) if one.draw in LINES[:-1] else one
         for one in panel.curves
     ]
     return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", "", panel.detail))
@@ -311,22 +339,25 @@ def _figure(
     shown_flows = {flow.flow for one in runs for flow in one.flows}
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
-    panels = [panel for panel in panels if panel.curves]
+    panels = [one for panel in panels if panel.curves for one in _line_by_line(panel)]
     several = sum(len(one.flows) for one in runs) > 1
-    panels = [with_peaks(panel) for panel in (_without_repeats(panels) if several else panels)]
+    panels = [with_peaks(panel) for panel in _without_repeats(panels)]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 
-    def _scale(panel: Panel) -> str | None:
-        return scales.get(panel.kind, scales.get(""))
+    shared: dict[str, str] = {}
 
+    def _scale(panel: Panel) -> str | None:
+        return scales.get(panel.kind, scales.get("", shared.get(panel.kind)))
+
+    shared |= dict.fromkeys(with_one_scale(panels, _scale), "log")
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
-    panels = [without_overlaps(panel, room) for panel in panels]
+    panels = [without_overlaps(without_many(panel, room), room) for panel in panels]
     heads = [
         _head(one, () if number else lacks, room, _scale(one)) for number, one in enumerate(panels)
     ]
     written = sum(len(one.splitlines()) for one in heads)
-    usual = band_in + _PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
+    usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     with style():
         from matplotlib.figure import Figure
@@ -339,6 +370,8 @@ def _figure(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
         grid[0].set_xlim(*window)
+        styles = styles_of([look for run in runs for look in run.looks])
+        same = repeated_lines(runs)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
         for row, run in enumerate(shown if has_band else ()):
@@ -347,23 +380,36 @@ def _figure(
             bands |= unnamed_entries(run.stretches, room)
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
-            looks = {one.look for one in panel.curves if one.look is not None}
-            rows = _rows_of(panel, each if len(each) > 1 else ())
-            queues = sum(one.draw == "queue" for one in panel.curves)
-            for number, one in enumerate(within_scale(panel, _scale(panel))):
+            rows = rows_of(panel, each if len(each) > 1 else ())
+            shown_curves = within_scale(panel, _scale(panel))
+            apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
+            apart = [one for one in apart if one.label not in same]
+            is_log = least_of(panel, _scale(panel)) is not None
+            widths = dict(zip(map(id, apart), widths_of(apart, is_log=is_log), strict=True))
+            for number, one in enumerate(shown_curves):
                 if one.in_row:
-                    _draw_in_row(axes, _seen_stalls(one, panel, room), rows)
+                    draw_in_row(axes, seen_stalls(one, panel, room), rows)
                     continue
-                marked = several or (one.draw == "queue" and queues > 1)
-                _draw(axes, one, room, number, max(1, len(looks)), several=several, marked=marked)
+                # That of a link is told by its dashes, with its colour.
+                marked = several and not (one.draw == "queue" and len(runs) == 1)
+                own = "-" if one.look is None or one.is_solid else SERIES[one.look].line
+                stroke = Stroke(
+                    own if one.look is None or one.is_solid else styles.get(one.look, own),
+                    widths.get(id(one), LINE_PT),
+                    # Its markers are on the line that it repeats.
+                    one.label in same and one.draw in STROKED,
+                )
+                how_line: Any = {"several": several, "marked": marked}
+                draw_curve(axes, one, room, number, stroke, **how_line)
             if len(each) > 1:
                 _draw_gaps(axes, each, room, rows)
             else:
                 _outages(axes, stretches, room)
-                draw_outages(axes, longest(runs).outages, room)
+                draw_outages(axes, longest(runs).moments.outages, room)
             draw_holes(axes, [hole for _, hole in _holes(runs)], room)
             axes.set_ylabel(panel.what)
-            scale_of(axes, panel, _scale(panel), _above(rows))
+            axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
+            scale_of(axes, panel, _scale(panel), share_above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
@@ -376,13 +422,20 @@ def _figure(
         marks = {
             OUTAGE,
             NO_ROWS,
-            _MOST,
+            MOST,
             *(one.quantity for panel in panels for one in panel.curves),
         }
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         entries = _joined_timeouts(entries)
+        lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
+        entries = {
+            f"{name} (same as {same[name]})" if name in same else name: usual_line(handle)
+            if name in lines
+            else handle
+            for name, handle in entries.items()
+        }
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
-        lines = {one.label for panel in panels for one in panel.curves if one.draw in _LINES}
+        lines |= {f"{name} (same as {other})" for name, other in same.items()}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
         for (_, axes), panel in zip(named, panels, strict=True):
             mark_cut_lines(axes, panel)
@@ -408,7 +461,7 @@ def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
     paths = [
         (
             *((one.from_ns, one.link) for one in run.stretches if one.from_ns < until),
-            *(one for one in run.outages if one[0] < until),
+            *(one for one in run.moments.outages if one[0] < until),
         )
         for run in runs
     ]
@@ -444,7 +497,7 @@ def _draw_gaps(
     begins to use a link as a line of its colour.
     """
     start, end = room.window
-    width = min(_GAP_PT, 0.6 * min(_ROW, _ROWS / max(1, len(rows))) * _PANEL_IN * 0.8 * 72)
+    width = min(_GAP_PT, 0.6 * row_height(len(rows)) * PANEL_IN * 0.8 * 72)
     for run in runs:
         spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
         look = SERIES[run.looks[0]]
@@ -478,243 +531,6 @@ def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -
     own = "; ".join(filter(None, (*lacks, panel.detail, peak_words(panel, yscale), above)))
     lines = [captioned(one) for one in (*map(labelled, others), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
-
-
-def _look_of(one: Curve) -> Look:
-    return SERIES[one.look if one.look is not None else 4]
-
-
-def _draw(
-    axes: Axes, one: Curve, room: Room, number: int, lines: int, *, several: bool, marked: bool
-) -> None:
-    """Draw a curve of a panel with so many lines, with markers if it is `marked`; if there are
-    `several` lines in the figure, colours tell which marks belong to which.
-    """
-    time, value = one.time_s, one.value
-    if len(time) == 0:
-        return
-    if one.draw in ("steps", "queue"):
-        time = with_room(time, value, room)
-    look = _look_of(one)
-    if one.draw == "area":
-        # The amount that a sender has in the network is no property of the link.
-        fill: Any = (
-            {"facecolor": "none", "edgecolor": "0.72", "hatch": "//////"}
-            if one.flow
-            else {"facecolor": "0.87"}
-        )
-        # Below the ticks of the axes.
-        axes.fill_between(
-            time, value, step="post", linewidth=0, label=one.label, zorder=0.3, **fill
-        )
-        if not one.flow:
-            edge: Any = {"color": "0.62", "linewidth": 0.6, "drawstyle": "steps-post"}
-            axes.plot(time, value, zorder=0.4, rasterized=len(time) > MOST_VECTORS, **edge)
-        return
-    if one.draw in EVENTS:
-        how: Any = _mark(EVENTS[one.draw], look.colour if several else None)
-        order = 5 if one.draw == "late" else 6
-        draw_dots(axes, *_thinned(room, one), "", order, **how)
-        # Those of each line have its colour; in the legend they have none.
-        in_legend = _mark(EVENTS[one.draw], "0.3" if several else None)
-        axes.plot([], [], ls="none", label=one.label, **in_legend)
-        return
-    if one.quantity and (several or one.draw == "dots"):
-        # The colour identifies the line, the mark the quantity.
-        marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
-        grey = "0.7" if one.draw == "dots" else "0.3"
-        axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
-    if one.draw == "deadline":
-        colour = "black" if one.look is None else look.colour
-        dashes: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
-        axes.plot(time, value, label=one.label, zorder=4.5, **dashes)
-        return
-    if one.draw == "limit":
-        dots: Any = {"color": "0.3", "linewidth": 1.0, "linestyle": (0, (1.0, 1.0))}
-        axes.plot(time, value, label=one.label, drawstyle="steps-post", zorder=2.8, **dots)
-        return
-    if one.draw in SPANS:
-        _draw_spans(axes, one, room, number, lines)
-        return
-    if one.draw == "dots":
-        face = lighter(look.colour) if one.quantity else look.colour
-        behind = 2.5 if one.quantity else 3.0
-        some = _thinned(room, one)
-        draw_dots(axes, *some, one.label, behind, marker=".", ms=2.6, mfc=face, mew=0)
-        return
-    if one.low is not None and one.high is not None:
-        axes.fill_between(
-            time,
-            one.low,
-            one.high,
-            step=None if one.draw == "line" else "post",
-            color=look.colour,
-            alpha=0.22 if not several else 0.14,
-            linewidth=0,
-            zorder=2,
-            rasterized=len(time) > MOST_VECTORS,
-        )
-    if one.most is not None:
-        axes.plot(
-            time,
-            one.most,
-            color=look.colour,
-            linewidth=0.5,
-            alpha=0.6,
-            zorder=2.5,
-            drawstyle="steps-post",
-        )
-        axes.plot([], [], color="0.5", linewidth=0.5, label=_MOST)
-    markers: dict[str, Any] = {}
-    if marked:
-        every = (room.window[1] - room.window[0]) / _MARKERS
-        places = room.window[0] + every * (np.arange(_MARKERS) + (0.25 + 0.5 * (number % 2)))
-        places = places + every * 0.09 * number
-        inside = (places >= time[0]) & (places <= time[-1])
-        at = np.unique(np.searchsorted(time, places[inside], side="right") - 1)
-        at = at[~np.isnan(value[at])]
-        markers = {
-            "marker": look.marker,
-            "markevery": [int(place) for place in at],
-            "markersize": 0.8 * look.size,
-            "markerfacecolor": look.colour if look.filled else "white",
-            "markeredgecolor": look.colour,
-            "markeredgewidth": 0.8,
-        }
-    axes.plot(
-        time,
-        value,
-        color=look.colour,
-        linestyle="-" if one.is_solid else look.line,
-        linewidth=0.8 if one.draw == "queue" else 1.1,
-        drawstyle="default" if one.draw == "line" else "steps-post",
-        label=one.label,
-        zorder=3 + 0.1 * number,
-        rasterized=len(time) > 3 * MOST_VECTORS,
-        **markers,
-    )
-
-
-def _mark(event: Event, colour: str | None) -> dict[str, Any]:
-    """How an event is drawn, in the colour of its line or, without one, in its own."""
-    edge = colour or event.colour
-    how: dict[str, Any] = {"marker": marker_of(event), "ms": event.size, "mec": edge}
-    # Small ones stand close together.
-    how["mew"] = 0.8 if event.size > 2.5 else 0.4
-    # Of hollow ones that cover each other in part each is seen.
-    return how | {"mfc": edge if event.is_filled else "white" if event.marker in "^v" else "none"}
-
-
-def _rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:
-    """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
-    line where there are several, by the kind of the mark for a single one. Runs with gaps have rows
-    for them.
-    """
-    marks = [one for one in panel.curves if one.in_row]
-    looks = {one.look for one in marks if one.look is not None}
-    looks |= {run.looks[0] for run in gaps if run.gaps}
-    # In the order of the legend.
-    lines = [one.look for one in panel.curves if one.draw in _LINES]
-    order = dict.fromkeys([*lines, *(run.looks[0] for run in gaps), *sorted(looks)])
-    rows = [one for one in order if one is not None and one in looks]
-    if not rows:
-        drawn: Sequence[Draw] = ["timeout" if one.draw == "stalled" else one.draw for one in marks]
-        rows = sorted({EVENTS[one].row for one in drawn if one in EVENTS})
-    height = min(_ROW, _ROWS / max(1, len(rows)))
-    return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
-
-
-def _above(rows: Mapping[int, float]) -> float:
-    """The share of the height of a panel that its rows of marks take."""
-    return 2 * (1 - min(rows.values())) * len(rows) / (2 * len(rows) - 1) if rows else 0.0
-
-
-def _draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
-    """Draw marks in a row above the lines: at the queue's length many would hide it."""
-    if not len(one.time_s):
-        return
-    if one.draw == "stalled":
-        _draw_stalls(axes, one, rows)
-        return
-    event = EVENTS[one.draw]
-    is_first = one.label not in axes.get_legend_handles_labels()[1]
-    # Of several lines each has its colour, and in the legend none.
-    alone = one.look is None
-    axes.plot(
-        one.time_s,
-        np.full(len(one.time_s), rows[event.row if one.look is None else one.look]),
-        ls="none",
-        transform=axes.get_xaxis_transform(),
-        zorder=6,
-        rasterized=len(one.time_s) > MOST_VECTORS,
-        **_mark(event, None if alone else _look_of(one).colour),
-    )
-    if is_first:
-        axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
-
-
-def _seen_stalls(one: Curve, panel: Panel, room: Room) -> Curve:
-    """Stalls whose lines can be seen, as they are not behind the marks of timeouts; other marks."""
-    if one.draw != "stalled" or one.label != STALL or one.low is None or one.high is None:
-        return one
-    point = (room.window[1] - room.window[0]) / (room.width_in * 72)
-    mine = (one.flow, one.scheme)
-    half = EVENTS["timeout"].size * point / 2 + 0.5 * point
-    at = [
-        time
-        for other in panel.curves
-        if other.draw in ("timeout", "spurious") and (other.flow, other.scheme) == mine
-        for time in other.time_s
-    ]
-
-    def is_seen(low: float, high: float) -> bool:
-        low, high = max(low, room.window[0]), min(high, room.window[1])
-        covered = [end for time in sorted(at) for end in (time - half, time + half)]
-        edges = [low, *np.clip(covered, low, high).tolist(), high]
-        free = (b - a for a, b in zip(edges[::2], edges[1::2], strict=True))
-        return float(max(free)) >= _LEAST_STALL_PT * point
-
-    seen = [is_seen(*ends) for ends in zip(one.low, one.high, strict=True)]
-    low, high = one.low[seen], one.high[seen]
-    return replace(one, time_s=one.time_s[seen], value=one.value[seen], low=low, high=high)
-
-
-def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
-    """Draw the times in which nothing arrives as thin lines behind the timeouts in them."""
-    assert one.low is not None
-    assert one.high is not None
-    colour = "0.3" if one.look is None else _look_of(one).colour
-    height = rows[EVENTS["timeout"].row if one.look is None else one.look]
-    # Their ends tell them from the thin lines of maxima; those of a playback are thick.
-    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 4, "mew": 0.8, "zorder": 5.8}
-    if one.label != STALL:
-        thin = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
-    across = axes.get_xaxis_transform()
-    for ends in zip(one.low, one.high, strict=True):
-        axes.plot(ends, [height] * 2, transform=across, color=colour, **thin)
-    axes.plot([], [], color="0.3", label=one.label, **thin)
-
-
-def _draw_spans(axes: Axes, one: Curve, room: Room, number: int, lines: int) -> None:
-    """Draw what lasts: stalls, or bars at their values, beside those of other lines."""
-    assert one.low is not None
-    assert one.high is not None
-    if one.draw == "bars":
-        height = 0.8 / lines
-        shift = height * (number - (lines - 1) / 2)
-        # What lasts next to nothing is seen, too.
-        long = np.maximum(one.high - one.low, 0.002 * (room.window[1] - room.window[0]))
-        how: Any = {"color": _look_of(one).colour, "linewidth": 0, "label": one.label}
-        axes.barh(one.value + shift, long, height, left=one.low, zorder=3, **how)
-        return
-    hatch: Any = {"facecolor": "#f3d3cd", "edgecolor": "#b03a2e", "hatch": "////", "lw": 0}
-    for low, high in zip(one.low, one.high, strict=True):
-        axes.axvspan(low, min(high, room.window[1]), label=one.label, zorder=0.5, **hatch)
-
-
-def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
-    """Dots that are seen; those that would cover each other once."""
-    return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, _PANEL_IN)
 
 
 def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:

@@ -138,8 +138,11 @@ def queue_panel(
     taken = {look for run in runs for look in run.looks}
     free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
     for place, run in enumerate(runs):
-        links, end_s = run.shown_links, run.end_ns / NS_PER_S
+        links, end_s = dict(run.shown_links), run.end_ns / NS_PER_S
         one_run = len(runs) == 1
+        # Of links of the other way those that are used when these are.
+        beside = {link: one for link, (one, _) in run.other_links.items()} if one_run else {}
+        links |= {at: f"{run.other_links[at][1]} ({run.other_way})" for at in beside}
         edges = bin_edges(window, interval, end_s, run.cuts)
         # A line for each scheme: what waits on the way.
         each = {at: [at] for at in links} if one_run else {-1: list(links)}
@@ -151,6 +154,8 @@ def queue_panel(
             levels = known.means(edges)
             is_binned |= len(known.time_s) >= len(edges)
             name = f"queue of {link}{run.way}" if one_run else run.scheme
+            if at in beside:
+                name = f"queue of {run.other_links[at][1]}, {run.other_way}"
             # The queue of several flows is that of none.
             is_apart = one_run or (len(run.flows) > 1 and len(free) >= len(runs))
             look = free[(number if one_run else place) % len(free)] if is_apart else run.looks[0]
@@ -162,7 +167,8 @@ def queue_panel(
                 levels.time_s,
                 levels.packets,
                 look=look,
-                is_solid=is_apart,
+                # In grey the others are told apart by their dashes.
+                is_solid=is_apart and (number == 0 if one_run else place == 0),
                 low=levels.least,
                 high=levels.most,
                 scheme=run.scheme,
@@ -172,7 +178,8 @@ def queue_panel(
             if one_run and len(each) > 1 and not (marks or levels.most.any()):
                 # Nothing happens at this link in the time that is shown.
                 continue
-            curves += [_while_used(run, at, queue) if one_run else queue, *marks]
+            used = beside.get(at, at)
+            curves += [_while_used(run, used, queue) if one_run else queue, *marks]
             if one_run:
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)

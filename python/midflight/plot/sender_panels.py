@@ -26,8 +26,14 @@ from midflight.plot.timed import MOST_DOTS, Times, lines_of
 
 __all__ = ["cwnd_panel", "pipe_panel", "rates_panel", "sequence_panel"]
 
-#: Of several lines none goes up and down over the whole of its values more often than this.
+#: Lines that go up and down over the whole of their values more often than this hide each other, or
+#: themselves.
 _MOST_SWINGS = 60
+#: The share of the time for which the smallest and the largest rates are rare, as seen at so many
+#: instants.
+_RARE, _INSTANTS = 0.05, 1000
+#: The looks of medians of samples beside a single line, whichever is free: in grey they are light.
+_OF_SAMPLES = (1, 6)
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
 #: Values of steps in an interval of which medians are taken.
@@ -41,10 +47,12 @@ def _steps_in(steps: Steps, window: tuple[float, float], flow: History) -> tuple
 
 def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     """The rate at which a sender paces, as steps, and each sample of its delivery rate; many of
-    either are medians of intervals.
+    either are medians of intervals. A rate that goes up and down all the time is many, too.
     """
     curves: list[Curve] = []
     details: list[str] = []
+    alone = is_alone(runs)
+    taken = {look for run in runs for look in run.looks}
 
     def of_intervals(run: WatchedRun, flow: History, line: Curve) -> Curve:
         edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
@@ -53,9 +61,18 @@ def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         }
         (curve,), detail = lines_of([Times(how, edges, line.time_s, line.value)], interval)
         details.append(detail)
-        # Dots have no band.
-        is_dots = line.draw == "dots" and curve.draw != "dots"
-        return replace(curve, draw="dots", low=None, high=None, most=None) if is_dots else curve
+        return replace(curve, most=None)
+
+    def of_samples(run: WatchedRun, flow: History, line: Curve) -> Curve:
+        curve = of_intervals(run, flow, line)
+        if curve.draw == "dots":
+            return curve
+        # The band is that of the pacing rate.
+        curve = replace(curve, low=None, high=None)
+        if not alone:
+            return replace(curve, draw="dots")
+        free = next(one for one in _OF_SAMPLES if one not in taken)
+        return replace(curve, label="delivery rate", look=free)
 
     for run, flow, how in each_line(runs):
         time, rate = _steps_in(flow.steps("pacing_rate"), window, flow)
@@ -63,7 +80,8 @@ def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         if len(steps[0]):
             how["quantity"] = "pacing rate"
             line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
-            if len(steps[0]) > MOST_DOTS:
+            # A peak at the start says nothing about what comes after it.
+            if len(steps[0]) > MOST_DOTS or _swings(line, _RARE) > _MOST_SWINGS:
                 # Values hold: their medians are over time, not over changes.
                 first, last = steps[0][0], steps[0][-1]
                 count = max(2 * MOST_DOTS, round(_SAMPLES * (last - first) / interval))
@@ -76,12 +94,28 @@ def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         if seen.stop > seen.start:
             how["quantity"] = "sample of the delivery rate"
             line = Curve(draw="dots", time_s=time[seen], value=value[seen] / 1e6, **how)
-            curves.append(of_intervals(run, flow, line))
+            curves.append(of_samples(run, flow, line))
     detail = next(filter(None, details), "")
-    if is_alone(runs) and any(one.quantity == "pacing rate" for one in curves):
+    if all(one.low is None for one in curves):
+        detail, _, _ = detail.partition(", band")
+    if alone and any(one.quantity == "pacing rate" for one in curves):
         # In the legend a single line has its name.
-        detail = "; ".join(filter(None, ("the line is the pacing rate", detail)))
+        solid = any(one.draw == "steps" and one.quantity != "pacing rate" for one in curves)
+        said = f"the {'solid ' * solid}line is the pacing rate"
+        detail = "; ".join(filter(None, (said, detail)))
     return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves, detail)
+
+
+def _swings(line: Curve, rare: float = 0.0) -> float:
+    """How often a line goes up and down over the whole of its values, but for those that are the
+    smallest and the largest for this share of the time.
+    """
+    if not len(line.value):
+        return 0.0
+    at = np.linspace(line.time_s[0], line.time_s[-1], _INSTANTS) if rare else line.time_s
+    held = line.value[np.searchsorted(line.time_s, at, side="right") - 1]
+    span = float(np.ptp(np.quantile(held, (rare, 1 - rare))))
+    return float(np.abs(np.diff(line.value)).sum()) / span if span > 0 else 0.0
 
 
 def _of_segments(runs: Sequence[WatchedRun]) -> str:
@@ -127,12 +161,7 @@ def _calmed(
     """Lines of steps, or, if several of them go up and down so often that they would hide each
     other, their means of intervals, and what to say of them.
     """
-    swings = [
-        np.abs(np.diff(one.value)).sum() / span
-        for one in lines
-        if len(one.value) and (span := float(np.ptp(one.value))) > 0
-    ]
-    if len(lines) < 2 or max(swings, default=0.0) <= _MOST_SWINGS:
+    if len(lines) < 2 or max(map(_swings, lines)) <= _MOST_SWINGS:
         return list(lines), ""
     found = []
     for (run, flow, _), line in zip(each_line(runs), lines, strict=True):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.plot.names import column_name
 from midflight.refusal import refusal
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMN_IN",
+    "CORNERS",
     "DARK",
     "FONTS",
     "FORMATS",
@@ -46,7 +47,7 @@ __all__ = [
     "figure_bytes",
     "is_paper",
     "labelled",
-    "legend",
+    "legend_place",
     "lighter",
     "looks_of",
     "save",
@@ -149,12 +150,12 @@ _LAST: Mapping[str, str] = {
 }
 
 #: Corners of the first panel, as matplotlib calls them.
-_CORNERS: Mapping[str, str] = {
+CORNERS: Mapping[str, str] = {
     one: one.replace("-", " ") for one in ("upper-left", "upper-right", "lower-left", "lower-right")
 }
 #: Places of the legend: beside the panels, in the first panel where there is most room or in a
 #: corner of it, or nowhere.
-LEGENDS = ("outside", "inside", *_CORNERS, "none")
+LEGENDS = ("outside", "inside", *CORNERS, "none")
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,11 @@ def captioned(text: str) -> str:
     return text if _CHOSEN.get().captions else ""
 
 
+def legend_place() -> str:
+    """Return the chosen place of legends."""
+    return _CHOSEN.get().legend
+
+
 def is_paper() -> bool:
     """Whether figures are drawn as for a paper."""
     return _CHOSEN.get().style == "paper"
@@ -344,7 +350,7 @@ SERIES: Sequence[Look] = (
     Look("#009e73", _DOT, "D", True, 3.6),
     Look("#cc79a7", (0, (6.0, 1.4, 1.2, 1.4)), "p", False, 4.8),
     Look("#000000", (0, (2.0, 1.2)), _TIE, True, 4.8),
-    Look("#d55e00", (0, (9.0, 3.0)), "*", True, 6.2),
+    Look("#d55e00", (0, (7.0, 1.4)), "*", True, 6.2),
     Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "H", False, 4.8),
     Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), _UPRIGHT, True, 4.6),
     Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), _FLAT, False, 4.8),
@@ -538,108 +544,6 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
     return sides[0], sides[1] if len(sides) == 2 else usual[1]
 
 
-#: More names in a panel would hide its lines.
-_MOST_INSIDE = 9
-#: Marks in a legend are no smaller, in points.
-_LEAST_MARK_PT = 3.8
-
-
-def legend(
-    figure: Figure,
-    entries: Mapping[str, Any],
-    *,
-    loc: Literal["outside upper center", "outside lower center"],
-    title: str = "",
-    most: int = 9,
-    lines: Collection[str] | None = None,
-) -> None:
-    """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
-    `most`; `entries` are the drawn objects by name.
-
-    Where the user wants it inside a panel, only the `lines` are there (by default all), and what
-    their marks are stays outside.
-    """
-    from matplotlib.lines import Line2D
-
-    place = _CHOSEN.get().legend
-    if place == "none":
-        return
-    rest = dict(entries)
-    if place != "outside":
-        inner = {name: rest.pop(name) for name in entries if lines is None or name in lines}
-        if len(inner) > _MOST_INSIDE:
-            raise refusal(
-                f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(inner)}",
-                name="--legend",
-                value=place,
-                accepted="outside, none",
-            )
-        # Bands have no values.
-        panel = next(axes for axes in figure.axes if axes.get_ylabel())
-        how: Any = {"loc": _CORNERS.get(place, "best"), "title": labelled(title) or None}
-        if inner:
-            inside = panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.95, **how)
-            # Above the marks.
-            inside.set_zorder(20)
-        title = ""
-    if not rest:
-        return
-    room = figure.get_size_inches()[0] * 72
-    if title and len(rest) < most:
-        # Beside the entries, if they are one line: nothing is drawn before it.
-        inline = {f"{title}:": Line2D([], [], linestyle="none"), **rest}
-        if sum(_entry_widths(inline)) <= room:
-            rest, title = inline, ""
-    widths = _entry_widths(rest)
-    columns = next(
-        (
-            many
-            for many in range(min(len(widths), most), 1, -1)
-            if sum(max(widths[first::many]) for first in range(many)) <= room
-        ),
-        1,
-    )
-    title = labelled(title)
-    figure.legend(*_shown_entries(rest, columns), loc=loc, ncols=columns, title=title or None)
-
-
-def _entry_widths(names: Iterable[str]) -> list[float]:
-    """The widths of entries of a legend with these names, in points."""
-    # The sample of each, what is between the two, and what is between columns.
-    size = _STYLE["legend.fontsize"]
-    beside = (_STYLE["legend.handlelength"] + _STYLE["legend.handletextpad"]) * size
-    beside += _STYLE["legend.columnspacing"] * size
-    return [text_width(_entry(name), size) + beside + 1 for name in names]
-
-
-def _entry(name: str) -> str:
-    """A name as a legend shows it: a dollar sign of data begins no mathematics."""
-    return labelled(name, plain=lambda text: text.replace("$", r"\$"))
-
-
-def _shown_entries(entries: Mapping[str, Any], columns: int) -> tuple[list[Any], list[str]]:
-    """The objects and names of a legend with so many columns, which matplotlib fills one by one."""
-    names = list(entries)
-    order = [
-        names[place] for first in range(columns) for place in range(len(names))[first::columns]
-    ]
-    return [_legible(entries[one]) for one in order], [_entry(one) for one in order]
-
-
-def _legible(handle: Any) -> Any:
-    """What stands for dots in a legend: dots that can be seen, however small those drawn are."""
-    from matplotlib.lines import Line2D
-
-    if not isinstance(handle, Line2D) or handle.get_linestyle() != "None":
-        return handle
-    dot = Line2D([], [])
-    dot.update_from(handle)
-    # A "." is half as large as its size says.
-    least = 2 * _LEAST_MARK_PT if handle.get_marker() == "." else _LEAST_MARK_PT
-    dot.set_markersize(max(float(handle.get_markersize()), least))
-    return dot
-
-
 #: The distance of the base lines of two lines of a text, in sizes of its letters.
 _LINES_APART = 1.2
 
@@ -731,8 +635,10 @@ def check_format(path: Path, others: Sequence[str] = ()) -> str:
 
 def figure_bytes(figure: Figure, suffix: str) -> bytes:
     """Lay a figure out and return it as a file of this suffix would hold it."""
+    from midflight.plot.quiet import quiet_fonts
+
     file = io.BytesIO()
-    with style():
+    with style(), quiet_fonts():
         if suffix == ".pgf":
             from midflight.plot.pgf import pgf_bytes
 

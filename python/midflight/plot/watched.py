@@ -18,7 +18,6 @@ import numpy as np
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
 from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
 from midflight.plot.bins import bin_edges
-from midflight.plot.crowded import without_many
 from midflight.plot.curves import (
     Curve,
     Panel,
@@ -315,12 +314,11 @@ def panels_of(
         given: Any = {"is_given": interval_s is not None} if kind == "queue" else {}
         panel = _KINDS[kind](runs, window, interval, **given)
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
-        if marked is None:
-            point_s = (window[1] - window[0]) / (72 * width_in)
-            curves, panel = without_many(curves, panel, point_s)
         if not any(one.draw != "area" for one in curves):
             curves = []
-        found.append(replace(panel, curves=curves, lacks=_lacks(panel, runs, window, interval)))
+        lacks = _lacks(panel, runs, window, interval)
+        how: Any = {"lacks": lacks, "are_marks_asked": marked is not None}
+        found.append(replace(panel, curves=curves, **how))
     if not may_lack and not any(panel.curves for panel in found):
         names = [one.kind for one in found]
         why = [why.removeprefix(f"{one.kind}: ") for one in found for why in one.lacks]

@@ -1,0 +1,145 @@
+"""Legends of figures: which entries they have, in which order, and in how many columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from midflight.plot.style import CORNERS, labelled, legend_place, text_width
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["legend"]
+
+#: The sizes of a legend's letters, and in these of its samples and of what is beside them.
+_SIZES = ("fontsize", "handlelength", "handletextpad", "columnspacing")
+#: More names in a panel would hide its lines.
+_MOST_INSIDE = 9
+#: Marks in a legend are no smaller, in points.
+_LEAST_MARK_PT = 3.8
+
+
+def legend(
+    figure: Figure,
+    entries: Mapping[str, Any],
+    *,
+    loc: Literal["outside upper center", "outside lower center"],
+    title: str = "",
+    most: int = 9,
+    lines: Collection[str] | None = None,
+) -> None:
+    """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
+    `most`; `entries` are the drawn objects by name.
+
+    Where the user wants it inside a panel, only the `lines` are there (by default all), and what
+    their marks are stays outside.
+    """
+    from matplotlib.lines import Line2D
+
+    place = legend_place()
+    if place == "none":
+        return
+    rest = dict(entries)
+    if place != "outside":
+        inner = {name: rest.pop(name) for name in entries if lines is None or name in lines}
+        if len(inner) > _MOST_INSIDE:
+            raise refusal(
+                f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(inner)}",
+                name="--legend",
+                value=place,
+                accepted="outside, none",
+            )
+        # Bands have no values.
+        panel = next(axes for axes in figure.axes if axes.get_ylabel())
+        how: Any = {"loc": CORNERS.get(place, "best"), "title": labelled(title) or None}
+        if inner:
+            inside = panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.95, **how)
+            # Above the marks.
+            inside.set_zorder(20)
+        title = ""
+    if not rest:
+        return
+    room = figure.get_size_inches()[0] * 72
+    named = {name: one for name, one in rest.items() if lines is None or name in lines}
+    if title and named and len(rest) < most:
+        # Before its entries, if all are one line: nothing is drawn before it.
+        others = {name: one for name, one in rest.items() if name not in named}
+        inline = {**others, f"{title}:": Line2D([], [], linestyle="none"), **named}
+        if sum(_entry_widths(inline)) <= room:
+            rest, title = inline, ""
+    title = labelled(title)
+    if title and 0 < len(named) < len(rest):
+        rest, columns = _titled_rows(title, named, rest, room, most)
+        title = ""
+    else:
+        columns = _columns([*rest], room, most)
+    figure.legend(*_shown_entries(rest, columns), loc=loc, ncols=columns, title=title or None)
+
+
+def _columns(names: Sequence[str], room: float, most: int) -> int:
+    """How many columns of entries with these names have room, in points."""
+    widths = _entry_widths(names)
+    each = range(min(len(names), most), 1, -1)
+    fits = (n for n in each if sum(max(widths[k::n]) for k in range(n)) <= room)
+    return next(fits, 1)
+
+
+def _titled_rows(
+    title: str, named: Mapping[str, Any], entries: Mapping[str, Any], room: float, most: int
+) -> tuple[dict[str, Any], int]:
+    """Entries of a legend of which some have a title: rows that begin with it and have only these,
+    then rows of the others; and the number of columns.
+    """
+    from matplotlib.lines import Line2D
+
+    others = {name: one for name, one in entries.items() if name not in named}
+    for columns in range(min(len(entries), most), 0, -1):
+        blank = -(len(named) + 1) % columns
+        # Names of nothing: each is a key.
+        blanks = {" " * (number + 1): Line2D([], [], linestyle="none") for number in range(blank)}
+        rows = {f"{title}:": Line2D([], [], linestyle="none"), **named, **blanks, **others}
+        widths = _entry_widths(rows)
+        if columns == 1 or sum(max(widths[k::columns]) for k in range(columns)) <= room:
+            break
+    return rows, columns
+
+
+def _entry_widths(names: Iterable[str]) -> list[float]:
+    """The widths of entries of a legend with these names, in points."""
+    # The sample of each, what is between the two, and what is between columns.
+    import matplotlib as mpl
+
+    of: Any = mpl.rcParams
+    size, length, pad, spacing = (float(of[f"legend.{one}"]) for one in _SIZES)
+    beside = (length + pad + spacing) * size
+    return [text_width(_entry(name), size) + beside + 1 for name in names]
+
+
+def _entry(name: str) -> str:
+    """A name as a legend shows it: a dollar sign of data begins no mathematics."""
+    return labelled(name, plain=lambda text: text.replace("$", r"\$"))
+
+
+def _shown_entries(entries: Mapping[str, Any], columns: int) -> tuple[list[Any], list[str]]:
+    """The objects and names of a legend with so many columns, which matplotlib fills one by one."""
+    names = list(entries)
+    order = [
+        names[place] for first in range(columns) for place in range(len(names))[first::columns]
+    ]
+    return [_legible(entries[one]) for one in order], [_entry(one) for one in order]
+
+
+def _legible(handle: Any) -> Any:
+    """What stands for dots in a legend: dots that can be seen, however small those drawn are."""
+    from matplotlib.lines import Line2D
+
+    if not isinstance(handle, Line2D) or handle.get_linestyle() != "None":
+        return handle
+    dot = Line2D([], [])
+    dot.update_from(handle)
+    # A "." is half as large as its size says.
+    least = 2 * _LEAST_MARK_PT if handle.get_marker() == "." else _LEAST_MARK_PT
+    dot.set_markersize(max(float(handle.get_markersize()), least))
+    return dot

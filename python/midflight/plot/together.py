@@ -1,0 +1,108 @@
+"""Lines that lie over each other in figures over time: their styles and widths, and runs that are
+the same.
+
+The throughputs of several schemes on a full link coincide. In a panel where lines do, the first one
+is wide and each further one, above it, is narrower, so that all of them are seen, also in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from midflight.plot.style import SERIES
+
+if TYPE_CHECKING:
+    from midflight.plot.curves import Curve, Values, WatchedRun
+
+__all__ = ["LINE_PT", "LineStyle", "repeated_lines", "styles_of", "widths_of"]
+
+#: The widths in points of a line, and of the last and the first one of two and of more that
+#: coincide.
+LINE_PT, _LAST, _FIRST_OF_TWO, _FIRST = 1.1, 0.9, 2.1, 2.5
+#: Lines that are nearer than this share of a panel's values cannot be told apart; two that are for
+#: this share of the time coincide, as seen at so many instants.
+_NEAR, _SHARE, _INSTANTS = 0.015, 0.5, 500
+
+LineStyle: TypeAlias = str | tuple[int, tuple[float, ...]]
+
+
+def styles_of(looks: Sequence[int]) -> dict[int, LineStyle]:
+    """Return the line styles of a figure by the places of the looks of its lines in `SERIES`.
+
+    The first line is solid. If another one has a solid line in its look, it takes the style of the
+    first.
+    """
+    if not looks:
+        return {}
+    first = SERIES[looks[0]].line
+    found: dict[int, LineStyle] = {looks[0]: "-"}
+    for look in looks:
+        line = SERIES[look].line
+        found.setdefault(look, first if line == "-" else line)
+    return found
+
+
+def widths_of(lines: Sequence[Curve], *, is_log: bool = False) -> list[float]:
+    """Return the widths in points of the lines of a panel, in the order in which they are drawn:
+    those that coincide with others are narrower from line to line. The axis may be logarithmic.
+    """
+    found = [LINE_PT] * len(lines)
+    values = _at_same_instants(lines, is_log=is_log)
+    known = values[np.isfinite(values)]
+    if len(lines) < 2 or not len(known):
+        return found
+    near = _NEAR * (np.ptp(known) if is_log else np.abs(known).max())
+    group = list(range(len(lines)))
+    for second in range(len(lines)):
+        for first in range(second):
+            both = np.isfinite(values[first]) & np.isfinite(values[second])
+            apart = np.abs(values[first][both] - values[second][both])
+            if len(apart) and np.mean(apart <= near) > _SHARE:
+                group = [group[first] if one == group[second] else one for one in group]
+    for number in {*group}:
+        members = [place for place, one in enumerate(group) if one == number]
+        first_pt = _FIRST_OF_TWO if len(members) == 2 else _FIRST
+        for place, member in enumerate(members if len(members) > 1 else ()):
+            share = (len(members) - 1 - place) / (len(members) - 1)
+            found[member] = float(_LAST * (first_pt / _LAST) ** share)
+    return found
+
+
+def _at_same_instants(lines: Sequence[Curve], *, is_log: bool) -> Values:
+    """The values of lines at instants from the beginning of the first to the end of the last: a row
+    for each line, which is nan where the line has no value.
+    """
+    ends = [one.time_s[[0, -1]] for one in lines if len(one.time_s)]
+    if not ends:
+        return np.full((len(lines), 0), np.nan)
+    at = np.linspace(np.min(ends), np.max(ends), _INSTANTS)
+    rows = []
+    for one in lines:
+        if not len(one.time_s):
+            row = np.full(len(at), np.nan)
+        elif one.draw == "line":
+            row = np.interp(at, one.time_s, one.value, left=np.nan, right=np.nan)
+        else:
+            place = np.searchsorted(one.time_s, at, side="right") - 1
+            row = np.where(place >= 0, one.value[np.maximum(place, 0)], np.nan)
+            row[at > one.time_s[-1]] = np.nan
+        rows.append(np.log(np.where(row > 0, row, np.nan)) if is_log else row)
+    return np.array(rows)
+
+
+def repeated_lines(runs: Sequence[WatchedRun]) -> Mapping[str, str]:
+    """Return the lines of runs that are the same as an earlier one, event by event: the label of
+    each, with that of the earlier line.
+    """
+    found: dict[str, str] = {}
+    known: dict[tuple[str, str], str] = {}
+    for run in runs:
+        for flow, label in zip(run.flows, run.labels, strict=True):
+            # All flows of a run have its digest.
+            earlier = known.setdefault((flow.digest, flow.flow), label)
+            if flow.digest and earlier != label:
+                found[label] = earlier
+    return found

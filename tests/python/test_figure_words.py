@@ -1,0 +1,106 @@
+"""What figures over time say: legends with a title, units of what is said, and nothing of fonts."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Link, Scenario
+from midflight.plot import figure_of, plot_over_time
+from midflight.plot.crowded import without_overlaps
+from midflight.plot.curves import Curve, Panel, Peak
+from midflight.plot.history import RunsOfAxes
+from midflight.plot.names import column_name
+from midflight.plot.panel_scales import peak_words, with_one_scale
+from midflight.plot.room import Room
+
+
+def following(**trace: Any) -> Scenario:
+    columns = {"time_s": [0, 4, 6, 20], "rate_mbps": [10, 0, 10, 10]}
+    link = Link(trace={"columns": columns, **trace}, delay="20 ms", queue="50 packets")
+    return Scenario(links={"cell": link}, flows={"a": Flow()}, end="20 s")
+
+
+def test_the_title_of_a_legend_stands_before_its_own_entries() -> None:
+    name = column_name("links.cell.trace.outage")
+    assert name == "Outage of cell's trace"
+    assert column_name("links.*.trace.outage") == "Outage of the traces of all links"
+    assert column_name("links.cell.trace.offset") == "Start in the recording of cell"
+    runs = RunsOfAxes({one: following(outage=one) for one in ("hold", "drop")}, name)
+    for size in (None, 3.5):
+        figure = figure_of(plot_over_time, runs, ["throughput", "queue"], size=size)
+        (legend,) = figure.legends
+        assert legend.get_title().get_text() == ""
+        columns = legend._ncols  # type: ignore[attr-defined]
+        words = [one.get_text() for one in legend.get_texts()]
+        # Matplotlib fills columns; rows are read.
+        short, more = divmod(len(words), columns)
+        heights = [short + (place < more) for place in range(columns)]
+        starts = np.cumsum([0, *heights])
+        rows = [
+            [words[starts[c] + r] for c in range(columns) if r < heights[c]]
+            for r in range(max(heights))
+        ]
+        read = [one for row in rows for one in row if one.strip()]
+        assert read[:3] == [f"{name}:", "hold", "drop"]
+        # What is no value of the axis begins a row of its own.
+        assert any(row[0] == read[3] for row in rows)
+
+
+def test_panels_of_delays_share_the_kind_of_their_scale() -> None:
+    def panel(kind: str, value: list[float]) -> Panel:
+        time = np.arange(len(value), dtype=np.float64)
+        line = Curve("a", "steps", time, np.array(value), 0)
+        return Panel(kind, f"{kind} (ms)", "ms", [line])
+
+    wide, narrow = [10.0, 10.0, 10.0, 200.0, 200.0], [100.0, 110.0, 120.0, 200.0, 200.0]
+    panels = [panel("delay", wide), panel("rtt", narrow), panel("queue", wide)]
+    for given, expected in (({}, ["rtt"]), ({"rtt": "linear"}, [])):
+        of: dict[str, str] = given
+
+        def scale_of(one: Panel, of: dict[str, str] = of) -> str | None:
+            return of.get(one.kind)
+
+        assert with_one_scale(panels, scale_of) == expected
+    assert with_one_scale(panels[1:], scale_of) == []
+
+
+def test_the_longest_time_has_the_unit_of_its_axis() -> None:
+    line = Curve("a", "steps", np.arange(2.0), np.array([10.0, 20.0]), 0)
+    for longest, unit, said in (
+        (3148.2, "ms", "3,150 ms"),
+        (41.27, "ms", "41.3 ms"),
+        (8.2, "s", "8.2 s"),
+    ):
+        value = np.array([0.01, 0.02]) if unit == "s" else line.value
+        panel = Panel("rtt", "", unit, [Curve("a", "steps", line.time_s, value, 0)])
+        panel = Panel("rtt", "", unit, panel.curves, peaks=[Peak(longest, "a", 1.0, 0)])
+        assert peak_words(panel, None) == f"most: {said}"
+
+
+def test_marks_that_are_left_out_are_named() -> None:
+    def marks(draw: Any, count: int) -> Curve:
+        time = np.linspace(0, 10, count)
+        return Curve(draw, draw, time, np.zeros(count), in_row=True)
+
+    panel = Panel("queue", "", "", [marks("full", 500), marks("marked", 400), marks("timeout", 3)])
+    said = without_overlaps(panel, Room(3.0, (0.0, 10.0))).detail
+    lost, marked = said.removesuffix(" drawn").split(" and ")
+    assert lost.endswith(" of 500 losses")
+    assert marked.endswith(" of 400 ECN marks")
+
+
+def test_nothing_is_said_of_the_times_in_fonts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = logging.getLogger("fontTools.ttLib.tables._h_e_a_d")
+    with caplog.at_level(logging.WARNING):
+        plot_over_time(following(), tmp_path / "a.pdf", ["throughput"], font="latex")
+        assert not [one for one in caplog.records if one.name.startswith("fontTools")]
+        # It speaks again afterwards.
+        logger.warning("heard")
+    assert "heard" in caplog.text

@@ -1,0 +1,176 @@
+"""Lines of figures over time that lie over each other, and runs that are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.patches import Rectangle
+
+from midflight import Flow, Link, Scenario
+from midflight.cli import main
+from midflight.plot import figure_of, plot_over_time, plot_page
+from midflight.plot.curves import Curve
+from midflight.plot.panels import shown_panels
+from midflight.plot.style import SERIES
+from midflight.plot.together import LINE_PT, repeated_lines, styles_of, widths_of
+from midflight.plot.watched import watch
+from pages import data_of
+
+
+def full_link() -> Scenario:
+    """A download that fills its link; nothing tells CUBIC and Freeze-TCP apart."""
+    link = Link(rate="10 Mbit/s", delay="20 ms", queue="100 packets")
+    return Scenario(links={"cell": link}, flows={"download": Flow()}, end="20 s")
+
+
+def steps(value: list[float], look: int = 0) -> Curve:
+    time = np.arange(len(value), dtype=np.float64)
+    return Curve("", "steps", time, np.array(value, dtype=np.float64), look)
+
+
+def lines_named(figure: Any, label: str) -> list[Any]:
+    """The lines of a label in all panels, with what is drawn."""
+    each = (line for axes in figure.axes for line in axes.lines if line.get_label() == label)
+    return [line for line in each if len(line.get_xdata())]
+
+
+def test_the_first_line_is_solid_and_no_style_occurs_twice() -> None:
+    for looks in ([5, 4, 2], [4, 0, 1], [0, 1, 2], [8, 0], [3]):
+        styles = styles_of(looks)
+        assert styles[looks[0]] == "-"
+        assert len({*map(str, styles.values())}) == len(looks)
+        for look in looks[1:]:
+            swapped = SERIES[looks[0]].line if SERIES[look].line == "-" else SERIES[look].line
+            assert styles[look] == swapped
+    assert styles_of([]) == {}
+
+
+def test_dashes_leave_no_gap_in_which_a_drop_is_lost() -> None:
+    for look in SERIES:
+        gaps = [] if isinstance(look.line, str) else look.line[1][1::2]
+        assert max(gaps, default=0.0) * LINE_PT < 2.0, look
+
+
+def test_lines_that_coincide_are_narrower_from_line_to_line() -> None:
+    level = [10.0, 12.0, 11.0, 10.0, 13.0, 12.0, 10.0, 11.0, 10.0, 10.0]
+    other = [one + 5 for one in level]
+    near = [one + 0.05 for one in level]
+    first, apart, second = widths_of([steps(level), steps(other), steps(near)])
+    assert first > 2 * second
+    assert apart == LINE_PT
+    three = widths_of([steps(level), steps(near), steps(level)])
+    assert three[0] > 1.3 * three[1] > 1.3 * 1.3 * three[2]
+    # For less than half of the time they are told apart where they are not the same.
+    half = level[:4] + other[4:]
+    assert widths_of([steps(level), steps(half)]) == [LINE_PT] * 2
+    assert widths_of([steps(level)]) == [LINE_PT]
+    assert widths_of([steps([]), steps(level)]) == [LINE_PT] * 2
+    # On a logarithmic axis small values that differ are apart.
+    small, large = [0.1, 0.1, 0.1, 0.1, 10.0, 10.0], [0.2, 0.2, 0.2, 0.2, 10.0, 10.0]
+    assert widths_of([steps(small), steps(large)])[0] > LINE_PT
+    assert widths_of([steps(small), steps(large)], is_log=True) == [LINE_PT] * 2
+
+
+def test_throughputs_of_a_full_link_are_all_seen() -> None:
+    how: Any = {"schemes": ["cubic-linux", "bbr-linux"]}
+    figure = figure_of(plot_over_time, full_link(), ["throughput", "queue"], **how)
+    (cubic, of_queue), (bbr, _) = (lines_named(figure, one) for one in how["schemes"])
+    assert cubic.get_linewidth() > 2 * bbr.get_linewidth()
+    assert cubic.get_zorder() < bbr.get_zorder()
+    assert (cubic.get_linestyle(), bbr.get_linestyle()) == ("-", "--")
+    # Their queues are apart.
+    assert of_queue.get_linewidth() < LINE_PT
+    samples = [one for one in figure.legends[0].get_lines() if one.get_linestyle() == "-"]
+    assert {one.get_linewidth() for one in samples if one.get_marker() == "*"} == {LINE_PT}
+
+
+def test_a_run_that_is_the_same_as_another_one_has_markers_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schemes = ["cubic-linux", "bbr-linux", "freeze"]
+    assert repeated_lines(watch(full_link(), schemes=schemes)) == {"freeze": "cubic-linux"}
+    figure = figure_of(plot_over_time, full_link(), ["throughput"], schemes=schemes)
+    (freeze,) = lines_named(figure, "freeze")
+    assert freeze.get_linestyle() == "None"
+    assert freeze.get_marker() == SERIES[2].marker
+    names = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert "freeze (same as cubic-linux)" in names
+    assert "freeze" not in names
+    # In a legend inside it is among the lines.
+    how: Any = {"schemes": schemes, "legend": "inside"}
+    figure = figure_of(plot_over_time, full_link(), ["throughput"], **how)
+    inside = [one.get_text() for one in figure.axes[0].get_legend().get_texts()]
+    assert inside == ["cubic-linux", "bbr-linux", "freeze (same as cubic-linux)"]
+    scenario = tmp_path / "a.toml"
+    link = 'rate = "10 Mbit/s", delay = "20 ms", queue = "100 packets"'
+    scenario.write_text(f'end = "20 s"\nlinks.cell = {{ {link} }}\n[flows.download]\n')
+    words = ["plot", str(scenario), "--kind", "throughput", "--out", str(tmp_path / "a.png")]
+    assert main([*words, *(word for one in schemes for word in ("--scheme", one))]) == 0
+    said = capsys.readouterr().err
+    assert "freeze: its run is the same as that of cubic-linux, event by event" in said
+
+
+def test_the_page_has_the_dashes_of_figures(tmp_path: Path) -> None:
+    schemes = ["bbr-linux", "sack"]
+    page = plot_page(full_link(), tmp_path / "a.html", schemes=schemes)
+    data = data_of(page.read_text(encoding="utf-8"))
+    first, second = (data["dashes"][one["look"]] for one in data["runs"])
+    assert first == []
+    assert tuple(second) == SERIES[data["runs"][0]["look"]].line[1]
+
+
+def test_a_rate_that_goes_up_and_down_is_a_median_with_a_band() -> None:
+    trace = {"columns": {"time_s": [0, 30], "rate_mbps": [20, 20]}}
+    link = Link(trace=trace, delay="20 ms", queue="100 packets")
+    scenario = Scenario(
+        links={"cell": link}, flows={"a": Flow(scheme="bbr-linux")}, end="60 s", seed=1
+    )
+    _, (panel,) = shown_panels(watch(scenario, kinds=["rates"]), ["rates"])
+    pacing, delivery = panel.curves
+    assert (pacing.draw, delivery.draw) == ("steps", "steps")
+    assert panel.has_bands
+    assert pacing.low is not None
+    assert pacing.high is not None
+    # The gains of its cycle, 3/4 to 5/4, are in the band, and not in the line.
+    late = (pacing.time_s > 5) & (pacing.time_s < 55)
+    assert np.median(pacing.high[late]) > 1.2 * np.median(pacing.value[late])
+    assert np.ptp(pacing.value[late]) < 0.2 * np.median(pacing.value[late])
+    assert delivery.low is None
+    assert pacing.look != delivery.look
+    figure = figure_of(plot_over_time, scenario, ["rates"])
+    (rates,) = (axes for axes in figure.axes if axes.get_ylabel())
+    (band,) = (one for one in rates.collections if isinstance(one, PolyCollection))
+    # The band of a black line is no grey area.
+    assert band.get_hatch() == "......"
+    words = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert words == ["bbr-linux", "delivery rate"]
+    assert rates.get_title("right").endswith("band from 5 to 95 %")
+
+
+def test_the_objects_of_each_line_have_a_panel() -> None:
+    schemes = ["sack", "bbr-linux"]
+    how: Any = {"schemes": schemes}
+    figure = figure_of(plot_over_time, "web-page", ["objects", "throughput"], **how)
+    first, second, rate = (axes for axes in figure.axes if axes.get_ylabel())
+    assert [one.get_title("left") for one in (first, second, rate)] == [
+        "sack (CUBIC)",
+        schemes[1],
+        "",
+    ]
+    assert first.get_ylabel() == second.get_ylabel() != rate.get_ylabel()
+    for axes in (first, second):
+        heights = [one.get_height() for one in axes.patches if isinstance(one, Rectangle)]
+        assert len(heights) > 10
+        assert min(heights) > 0.5
+    assert len({one.get_facecolor() for axes in (first, second) for one in axes.patches}) >= 2
+    # Both have the ends that are asked for, and a single line has one panel.
+    how["ylim"] = {"objects": (0.0, 5.0)}
+    figure = figure_of(plot_over_time, "web-page", ["objects"], **how)
+    assert {axes.get_ylim() for axes in figure.axes if axes.get_ylabel()} == {(0.0, 5.0)}
+    figure = figure_of(plot_over_time, "web-page", ["objects"])
+    (alone,) = (axes for axes in figure.axes if axes.get_ylabel())
+    assert alone.get_title("left") == ""
