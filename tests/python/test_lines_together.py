@@ -68,6 +68,9 @@ def test_lines_that_coincide_are_narrower_from_line_to_line() -> None:
     half = level[:4] + other[4:]
     assert widths_of([steps(level), steps(half)]) == [LINE_PT] * 2
     assert widths_of([steps(level)]) == [LINE_PT]
+    # Where both are 0 does not count.
+    resting, other_resting = [0.0] * 8 + [10.0, 5.0], [0.0] * 8 + [5.0, 10.0]
+    assert widths_of([steps(resting), steps(other_resting)]) == [LINE_PT] * 2
     assert widths_of([steps([]), steps(level)]) == [LINE_PT] * 2
     # On a logarithmic axis small values that differ are apart.
     small, large = [0.1, 0.1, 0.1, 0.1, 10.0, 10.0], [0.2, 0.2, 0.2, 0.2, 10.0, 10.0]

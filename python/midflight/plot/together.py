@@ -23,8 +23,9 @@ __all__ = ["LINE_PT", "LineStyle", "repeated_lines", "styles_of", "widths_of"]
 #: coincide.
 LINE_PT, _LAST, _FIRST_OF_TWO, _FIRST = 1.1, 0.9, 2.1, 2.5
 #: Lines that are nearer than this share of a panel's values cannot be told apart; two that are for
-#: this share of the time coincide, as seen at so many instants.
-_NEAR, _SHARE, _INSTANTS = 0.015, 0.5, 500
+#: this share of the time coincide, as seen at so many instants. Where both are 0, as in an outage,
+#: they lie on the axis, and nobody asks which is which.
+_NEAR, _SHARE, _INSTANTS = 0.015, 0.6, 500
 
 LineStyle: TypeAlias = str | tuple[int, tuple[float, ...]]
 
@@ -59,6 +60,8 @@ def widths_of(lines: Sequence[Curve], *, is_log: bool = False) -> list[float]:
     for second in range(len(lines)):
         for first in range(second):
             both = np.isfinite(values[first]) & np.isfinite(values[second])
+            if not is_log:
+                both &= np.maximum(values[first], values[second]) > near
             apart = np.abs(values[first][both] - values[second][both])
             if len(apart) and np.mean(apart <= near) > _SHARE:
                 group = [group[first] if one == group[second] else one for one in group]
