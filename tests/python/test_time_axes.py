@@ -48,7 +48,7 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         most = float(np.nanmax(longest.most)) / 1000
         assert most > 11
         said = axes.get_title("right")
-        assert said.split("; ")[-1].startswith(f"most: {most:.3g} s")
+        assert said.split("; ")[-1].startswith(f"most: {round(1000 * most, -2):,.0f} ms")
         # With several lines it says of which.
         label = longest.label.replace("sack", "sack (CUBIC)")
         assert f"s, {label}" in said if schemes else said.endswith(" s")
@@ -291,7 +291,7 @@ def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
     second = _delays([*usual[:20], 4000.0, *usual[21:]], label="b")
     third = _delays(usual, label="c")
     panel = _panel(second, first, third)
-    assert peak_words(panel, None) == "most: 9 s, a and 4 s, b"
+    assert peak_words(panel, None) == "most: 9,000 ms, a and 4,000 ms, b"
     axes = Figure().add_subplot()
     axes.set_xlim(0, 100)
     scale_of(axes, panel, None, 0.0)
