@@ -51,7 +51,7 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         assert said.split("; ")[-1].startswith(f"most: {round(1000 * most, -2):,.0f} ms")
         # With several lines it says of which.
         label = longest.label.replace("sack", "sack (CUBIC)")
-        assert f"s, {label}" in said if schemes else said.endswith(" s")
+        assert f"ms, {label}" in said if schemes else said.endswith(" ms")
         assert axes.get_yscale() == "linear"
         assert axes.get_ylabel() == "One-way delay\n(ms)"
         assert np.nanquantile(medians, 0.95) < axes.get_ylim()[1] < 1000
